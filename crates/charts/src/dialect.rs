@@ -1,6 +1,6 @@
 //! The dialect for the native commands: recognises charts, renders them and says where every field comes from.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Val};
@@ -8,13 +8,14 @@ use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
 };
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree};
-use purlin_value::{EcoString, Pending, Session, Value, path, value_of};
+use purlin_value::{Data, EcoString, Origin, Pending, Session, Value, path, value_of};
 
 use crate::chart::Chart;
 use crate::checks;
 use crate::ci;
 use crate::context::{Contexts, filled, import, origin_of};
 use crate::engine::{self, RenderError, Rendered};
+use crate::json;
 use crate::manifest::{self, Document};
 use crate::metachart::build::Kind;
 use crate::metachart::check::Reported;
@@ -427,22 +428,80 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
             return None;
         }
     };
-    let text = if question.expression.contains("{{") {
-        question.expression.clone()
-    } else {
-        format!("{{{{ {} }}}}", question.expression)
+    let template = match &question.on {
+        Some(on) => Some(template_of(session, folder, options, question, on)?),
+        None => None,
     };
-    match evaluate(session, &prepared, &text) {
-        Ok((output, is_secret)) => Some(Answer { value: Value::str(output).tainted_if(is_secret), trace: Vec::new() }),
+    let template = template.as_deref();
+    let text = question.expression.trim();
+    let found = match text.contains("{{") {
+        true => evaluate(session, &prepared, text, template).map(|(text, taint)| (Value::str(text), taint)),
+        // An expression alone is asked for its value, not for what it prints.
+        false => evaluate(session, &prepared, &format!("{{{{ {text} | toJson }}}}"), template).map(|(json, taint)| {
+            let read = json::parse(json.as_bytes(), Origin::NONE).ok().map(whole_numbers);
+            (read.unwrap_or_else(|| Value::str(json)), taint)
+        }),
+    };
+    match found {
+        Ok((value, is_secret)) => Some(Answer { value: value.tainted_if(is_secret), trace: Vec::new() }),
         Err(error) => {
+            let before = session.sink.take();
+            let is_own = error.file() == Some(EXPRESSION);
             report(session, folder, Some(&prepared.chart), &error.into());
+            let own = session.sink.take();
+            session.sink.extend(before);
+            let source = session.sources.insert("expression", question.expression.as_str());
+            session.sink.extend(own.into_iter().map(|mut problem| {
+                if is_own || problem.span.is_none() {
+                    problem.span = Some(source.span(0, question.expression.len()));
+                }
+                problem
+            }));
             None
         }
     }
 }
 
-/// Renders an expression with the chart's templates in sight, and says whether a secret went in.
-fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Result<(String, bool), RenderError> {
+/// What templates without a file are called.
+const EXPRESSION: &str = "gotpl";
+
+/// JSON has one kind of numbers; those without a fraction are integers.
+fn whole_numbers(value: Value) -> Value {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match &value.data {
+        #[allow(clippy::cast_possible_truncation)]
+        Data::Float(number) if number.fract() == 0.0 && number.abs() < EXACT => Value::from(*number as i64),
+        Data::List(items) => Value::list(items.iter().cloned().map(whole_numbers).collect()),
+        Data::Map(entries) => {
+            Value::map(entries.iter().map(|(key, item)| (key.clone(), whole_numbers(item.clone()))).collect())
+        }
+        _ => value,
+    }
+}
+
+/// The template that an object comes from; what is unknown is reported.
+fn template_of(session: &Session, folder: &str, options: &Options, question: &Question, on: &str) -> Option<String> {
+    // Apart: what is wrong with templates that are not asked about is not said.
+    let sibling = session.twin();
+    let Some(resolved) = resolve_chart(&sibling, folder, options) else {
+        session.sink.extend(sibling.sink.take());
+        return None;
+    };
+    let found = resolved.manifests.iter().find(|manifest| manifest.node == on);
+    if found.is_none() {
+        question.unknown_node(session, resolved.manifests.iter().map(|manifest| manifest.node.as_str()));
+    }
+    found.map(|manifest| manifest.source.to_string())
+}
+
+/// Renders an expression with the chart's templates in sight, and says whether a secret went in. With a template, `.` is
+/// what it is there: values of the subchart that the template belongs to.
+fn evaluate(
+    session: &Session,
+    prepared: &template::Prepared,
+    text: &str,
+    template: Option<&str>,
+) -> Result<(String, bool), RenderError> {
     let compiled = engine::compile(&prepared.chart)?;
     // Only what is tracked knows of secrets.
     let (outside, limits) = (prepared.outside(session, true), template::engine_limits(session));
@@ -456,6 +515,20 @@ fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Res
         let mut contexts = Vec::new();
         let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
         let root: Val = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
+        // Of charts with the same path, the first one counts; of charts around a template, the innermost.
+        let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();
+        let own = template.and_then(|template| {
+            let is_around =
+                |chart: &&String| template.strip_prefix(chart.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            contexts.keys().filter(is_around).max_by_key(|chart| chart.len())
+        });
+        let root = match (template, own.and_then(|chart| Some((chart, contexts.get(chart)?.clone())))) {
+            (Some(template), Some((chart, context))) => {
+                engine::set_template(&mut machine, &context, &template.into(), chart);
+                context
+            }
+            _ => root,
+        };
         let Some(tree) = main else { return Ok((String::new(), false)) };
         let rope = machine.execute_tree(&tree, root).map_err(RenderError::Exec)?;
         let is_secret = rope.pieces.iter().any(|piece| piece.tainted);

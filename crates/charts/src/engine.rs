@@ -26,6 +26,15 @@ pub enum RenderError {
 }
 
 impl RenderError {
+    /// The template that is at fault.
+    pub(crate) fn file(&self) -> Option<&str> {
+        match self {
+            RenderError::Parse(error) => Some(&error.file),
+            RenderError::Exec(error) => Some(&error.file),
+            RenderError::Thread => None,
+        }
+    }
+
     /// The text Helm prints.
     pub fn helm_text(&self) -> String {
         match self {

@@ -56,6 +56,11 @@ impl Project {
         counts
     }
 
+    /// Whether a process that keeps running is noted for an action.
+    fn has_note(&self, id: &str) -> bool {
+        self.folder.join(".purlin/deploys").join(format!("{id}.json")).exists()
+    }
+
     /// The actions that the journal has a result of.
     fn done(&self) -> BTreeSet<String> {
         let journal = std::fs::read_to_string(self.folder.join(".purlin/journal")).unwrap_or_default();
@@ -189,6 +194,48 @@ fn children_of_a_killed_run_are_ended_and_persistent_ones_live_on() {
     assert_eq!(processes(&kept), first, "and is found again");
     assert!(project.run(&["cleanup"]).status.success());
     eventually("cleanup ends it", || processes(&kept).is_empty());
+}
+
+#[test]
+fn a_deploy_that_is_killed_while_it_starts_a_process_leaves_at_most_the_one_that_is_found_again() {
+    let kept = format!("63{}", std::process::id());
+    let action = format!(
+        "---\nkind: Deploy\ntype: exec\nname: kept\ninclude: []\nspec: {{persistent: true, deployCommand: [sleep, \"{kept}\"]}}\n"
+    );
+    let project = Project::new("starting", &action);
+    let mut numbers = Numbers(11);
+    for round in 0..12 {
+        let mut run = project.start(&["deploy"]);
+        std::thread::sleep(Duration::from_millis(numbers.next(150)));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        eventually("what is not noted is ended", || {
+            processes(&kept).len() <= usize::from(project.has_note("deploy.kept"))
+        });
+        assert!(project.run(&["deploy"]).status.success());
+        assert_eq!(processes(&kept).len(), 1, "round {round}");
+        if round % 3 == 0 {
+            assert!(project.run(&["cleanup"]).status.success());
+            eventually("cleanup ends it", || processes(&kept).is_empty());
+        }
+    }
+    assert!(project.run(&["cleanup"]).status.success());
+    eventually("cleanup ends it", || processes(&kept).is_empty());
+}
+
+#[test]
+fn what_a_persistent_process_has_started_ends_with_it() {
+    let number = std::process::id();
+    let (kept, hidden) = (format!("64{number}"), format!("65{number}"));
+    let action = format!(
+        "---\nkind: Deploy\ntype: exec\nname: kept\ninclude: []\nspec: {{persistent: true, shell: true, deployCommand: [\"setsid \
+         sleep {hidden} & sleep {kept}\"]}}\n"
+    );
+    let project = Project::new("started", &action);
+    assert!(project.run(&["deploy"]).status.success());
+    eventually("both run", || !processes(&kept).is_empty() && !processes(&hidden).is_empty());
+    assert!(project.run(&["cleanup"]).status.success());
+    eventually("both are gone", || processes(&kept).is_empty() && processes(&hidden).is_empty());
 }
 
 /// A TOSCA service whose one operation starts a process that hides and one that does not.

@@ -1,11 +1,10 @@
 //! The rules of the façade.
 
+pub use purlin_model::rules::UNKNOWN_NODE;
 use purlin_syntax::Rule;
 
 /// A folder without any configuration that is known.
 pub const NOTHING_FOUND: Rule = Rule::error("nothing-found", "There is no configuration here that Purlin knows.");
-/// A node that does not exist.
-pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "There is no node of that name in the project.");
 /// A field that does not exist.
 pub const UNKNOWN_FIELD: Rule = Rule::error("unknown-field", "The node has no field of that name.");
 /// A place that is not in the project.
@@ -37,7 +36,6 @@ pub const UNUSED_FILE: Rule = Rule::warning("unused-file", "No environment reads
 /// All of them.
 pub const RULES: &[&Rule] = &[
     &NOTHING_FOUND,
-    &UNKNOWN_NODE,
     &UNKNOWN_FIELD,
     &UNKNOWN_LOCATION,
     &ACTION_FAILED,

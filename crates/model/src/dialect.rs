@@ -2,7 +2,7 @@
 
 use crate::glance::Glance;
 use crate::project::{Request, Resolved};
-use purlin_syntax::Rule;
+use purlin_syntax::{Diagnostic, Rule};
 use purlin_value::{EcoString, Session, Value};
 use std::any::Any;
 
@@ -53,6 +53,15 @@ pub struct Question {
     pub on: Option<String>,
     /// Whether each step is wanted.
     pub trace: bool,
+}
+
+impl Question {
+    /// Reports that there is no node of the name it is asked on.
+    pub fn unknown_node<'n>(&self, session: &Session, names: impl IntoIterator<Item = &'n str>) {
+        let on = self.on.as_deref().unwrap_or_default();
+        let diagnostic = Diagnostic::nowhere(&crate::rules::UNKNOWN_NODE, format!("unknown node `{on}`"));
+        session.sink.push(diagnostic.maybe_hint(purlin_syntax::suggest::did_you_mean(on, names)));
+    }
 }
 
 /// What `eval` answers.

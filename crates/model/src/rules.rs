@@ -17,6 +17,17 @@ pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A key s
 /// A name that stands twice where it may only stand once.
 pub const DUPLICATE_NAME: Rule = Rule::error("duplicate-name", "A name is given to two things of the same kind.");
 
+/// A node that does not exist.
+pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "There is no node of that name in the project.");
+
 /// All of them.
-pub const RULES: &[&Rule] =
-    &[&UNKNOWN_KEY, &MISSING_KEY, &WRONG_SHAPE, &UNKNOWN_CHOICE, &EXCLUSIVE_KEYS, &DEPRECATED_KEY, &DUPLICATE_NAME];
+pub const RULES: &[&Rule] = &[
+    &UNKNOWN_KEY,
+    &MISSING_KEY,
+    &WRONG_SHAPE,
+    &UNKNOWN_CHOICE,
+    &EXCLUSIVE_KEYS,
+    &DEPRECATED_KEY,
+    &DUPLICATE_NAME,
+    &UNKNOWN_NODE,
+];

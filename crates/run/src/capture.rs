@@ -35,6 +35,12 @@ struct Channel<'m> {
 }
 
 impl<'m> Channel<'m> {
+    /// A line for people. What the terminal would have acted on may have stood inside of a secret.
+    fn shown(&self, line: &[u8]) -> String {
+        let text = readable(line);
+        if self.masked.mask().is_empty() { text } else { self.masked.mask().text(&text) }
+    }
+
     fn new(mask: &'m Mask) -> Self {
         Channel { masked: Masked::new(mask), line: Vec::new(), text: Vec::new(), overflow: false }
     }
@@ -111,7 +117,8 @@ impl<'m> Capture<'m> {
         for piece in clean.split_inclusive(|byte| *byte == b'\n') {
             channel.line.extend_from_slice(piece);
             if piece.ends_with(b"\n") || channel.line.len() >= LONGEST_LINE {
-                lines.push(readable(&std::mem::take(&mut channel.line)));
+                let line = std::mem::take(&mut channel.line);
+                lines.push(channel.shown(&line));
             }
         }
         for line in lines {
@@ -170,7 +177,7 @@ impl<'m> Capture<'m> {
         self.end_line(note, show);
         let lines: Vec<&[u8]> = end.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         for line in lines.iter().skip(lines.len().saturating_sub(TAIL)) {
-            self.end_line(readable(line), show);
+            self.end_line(self.out.shown(line), show);
         }
     }
 
@@ -183,7 +190,8 @@ impl<'m> Capture<'m> {
             self.take(stream, &clean, show);
             let rest = std::mem::take(&mut self.channel(stream).line);
             if !rest.is_empty() {
-                self.end_line(readable(&rest), show);
+                let line = self.channel(stream).shown(&rest);
+                self.end_line(line, show);
             }
         }
         if !self.end.is_empty() {
@@ -275,6 +283,18 @@ mod tests {
         assert_eq!(printed.out, "one\ntwo hunter2\nlast");
         assert_eq!(printed.tail.len(), 4);
         assert!(std::fs::read_to_string(log).is_ok_and(|text| !text.contains("hunter2")));
+    }
+
+    #[test]
+    fn colours_inside_of_a_secret_do_not_show_it() {
+        let mask = Mask::new(["hunter2"]);
+        let mut capture = Capture::new(&mask, PathBuf::from("/nonexistent/log"));
+        let mut shown = Vec::new();
+        let mut show = |line: &str| shown.push(line.to_owned());
+        capture.push(Stream::Out, b"a hun\x1b[31mter\x1b[0m2 b\nhunt\x07er2", &mut show);
+        let printed = capture.finish(&mut show);
+        assert_eq!(shown, ["a (secret) b", "(secret)"]);
+        assert_eq!(printed.tail, shown);
     }
 
     #[test]

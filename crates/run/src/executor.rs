@@ -3,10 +3,12 @@
 use crate::action::{Artifact, Command, Stage};
 use crate::image::builder::Builder;
 use crate::local::guard::Guard;
+use crate::local::persistent::{self, Started};
 use crate::local::process::{self, Ended, NoStart, Stream, Surroundings, Watch};
 use crate::local::stage;
 use crate::stop::Stop;
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -30,6 +32,8 @@ pub trait Executor: Sync {
     fn stage(&self, stage: &Stage) -> Result<Vec<String>, String>;
     /// Runs a command to its end, which comes early if it is cancelled.
     fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart>;
+    /// Starts a command that outlives the run.
+    fn start(&self, command: &Command, place: persistent::Place<'_>) -> Result<(Started, Child), NoStart>;
     /// The tool that builds images, or why there is none.
     fn builder(&self) -> Result<Builder, String>;
     /// What every command gets.
@@ -64,6 +68,20 @@ impl Local {
         self.guard.get_or_init(start).as_ref()
     }
 
+    /// Does something with a fresh mark; should the run be killed meanwhile, whatever has the mark is ended.
+    fn guarded<T>(&self, work: impl FnOnce(&str) -> T) -> T {
+        let mark = format!("{}.{}", self.name, self.count.fetch_add(1, Ordering::Relaxed));
+        let guard = self.guard();
+        if let Some(guard) = guard {
+            guard.open(&mark);
+        }
+        let done = work(&mark);
+        if let Some(guard) = guard {
+            guard.close(&mark);
+        }
+        done
+    }
+
     /// Whether a command ends well; what it prints does not matter.
     fn answers(&self, words: &[&str]) -> bool {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
@@ -80,17 +98,15 @@ impl Executor for Local {
     }
 
     fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart> {
-        let mark = format!("{}.{}", self.name, self.count.fetch_add(1, Ordering::Relaxed));
-        let guard = self.guard();
-        if let Some(guard) = guard {
-            guard.open(&mark);
-        }
-        let watch = Watch { timeout: job.timeout, stop: job.stop, mark: &mark };
-        let ended = process::execute(job.command, &self.around, &watch, output);
-        if let Some(guard) = guard {
-            guard.close(&mark);
-        }
-        ended
+        self.guarded(|mark| {
+            let watch = Watch { timeout: job.timeout, stop: job.stop, mark };
+            process::execute(job.command, &self.around, &watch, output)
+        })
+    }
+
+    /// Until the process is noted it is guarded: a run that is killed in between leaves none that nobody knows.
+    fn start(&self, command: &Command, place: persistent::Place<'_>) -> Result<(Started, Child), NoStart> {
+        self.guarded(|mark| persistent::start(command, &self.around, mark, place))
     }
 
     fn builder(&self) -> Result<Builder, String> {

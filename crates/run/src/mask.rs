@@ -129,6 +129,11 @@ impl<'m> Masked<'m> {
         Masked { mask, held: Vec::new() }
     }
 
+    /// What it hides.
+    pub fn mask(&self) -> &'m Mask {
+        self.mask
+    }
+
     /// Takes a piece; what is certain not to be part of a secret goes to `out`.
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
         self.mask.pass(piece, &mut self.held, out);

@@ -324,8 +324,8 @@ impl<'r> Performer<'r> {
             earlier.end();
         }
         let log = self.store.log(&action.id);
-        let around = self.executor.surroundings();
-        let started = persistent::start(command, around, &log, &note, &action.version);
+        let place = persistent::Place { log: &log, note: &note, version: &action.version };
+        let started = self.executor.start(command, place);
         let (started, mut child) = started.map_err(|why| self.not_started(action, command, mask, why))?;
         let deadline = Instant::now() + patience;
         let failed = |cause: Cause| {

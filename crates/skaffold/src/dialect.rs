@@ -9,7 +9,7 @@ use crate::emit::{Finish, section_without};
 use crate::entities::artifact::{ARTIFACT, builders};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::forest::Forest;
-use crate::item::Item;
+use crate::item::{Item, View};
 use crate::load::{Format, Loader};
 use crate::merge::{Part, merge};
 use crate::profile::activation::Surroundings;
@@ -27,7 +27,7 @@ use purlin_model::{
 };
 use purlin_syntax::{DocumentHead, Flavor};
 use purlin_value::{Session, Value, path};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The Skaffold dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -219,7 +219,14 @@ impl Work<'_> {
             }
         }
         if !config.profiles.is_empty() {
-            let names = config.profiles.iter().map(|name| Value::str(name.clone())).collect();
+            let document = config.file.documents.get(config.index);
+            let defined = document.and_then(|document| document.item.view().get("profiles"));
+            let named = |name: &EcoString| {
+                let mut all = defined.into_iter().flat_map(View::items).filter_map(|profile| profile.get("name"));
+                let own = all.find(|own| own.text() == name.as_str());
+                own.map_or_else(|| Value::str(name.clone()), |own| ValueOut::of(self.session, own))
+            };
+            let names = config.profiles.iter().map(named).collect();
             node.outputs = Value::map([(EcoString::from("profiles"), Value::list(names))].into_iter().collect());
         }
         node
@@ -288,6 +295,13 @@ impl Work<'_> {
         let all = artifacts::collect(filled);
         let (word, argument) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
         let names = |list: Vec<String>| Value::list(list.into_iter().map(Value::from).collect());
+        let artifact = match &question.on {
+            Some(_) => self.asked_on(raw, filled, &all, question)?,
+            None => None,
+        };
+        if text.contains("{{") {
+            return self.template(text, artifact);
+        }
         let value = match word {
             "order" => {
                 let order = artifacts::order(&all).unwrap_or_default();
@@ -296,11 +310,21 @@ impl Work<'_> {
             "merged" => self.merged(raw),
             "modules" => names(filled.iter().map(|config| self.id(config).to_string()).collect()),
             "profiles" => {
-                let config = filled.iter().find(|config| self.id(config) == argument)?;
+                let Some(config) = filled.iter().find(|config| self.id(config) == argument) else {
+                    let ids: Vec<EcoString> = filled.iter().map(|config| self.id(config)).collect();
+                    let on = Question { on: Some(argument.to_owned()), ..Question::default() };
+                    on.unknown_node(self.session, ids.iter().map(EcoString::as_str));
+                    return None;
+                };
                 names(config.profiles.iter().map(EcoString::to_string).collect())
             }
             "key" => match keys::key(self.session.world.as_ref(), filled, &all, argument) {
-                Ok(key) => Value::from(key?),
+                Ok(Some(key)) => Value::from(key),
+                Ok(None) => {
+                    let on = Question { on: Some(argument.to_owned()), ..Question::default() };
+                    on.unknown_node(self.session, all.iter().map(|artifact| artifact.image.as_str()));
+                    return None;
+                }
                 Err((file, error)) => {
                     self.session.report_world(&error, &file, None);
                     return None;
@@ -308,13 +332,59 @@ impl Work<'_> {
             },
             _ => {
                 let message = format!("`{text}` is no question about a Skaffold project");
-                let hint = "ask `modules`, `merged`, `order`, `profiles MODULE` or `key IMAGE`";
-                let diagnostic = purlin_syntax::Diagnostic::nowhere(&crate::rules::VALUE, message);
+                let hint =
+                    "ask `modules`, `merged`, `order`, `profiles MODULE`, `key IMAGE` or a template, `{{.NAME}}`";
+                let source = self.session.sources.insert("expression", question.expression.as_str());
+                let span = source.span(0, question.expression.len());
+                let diagnostic = purlin_syntax::Diagnostic::at(&crate::rules::VALUE, span, message);
                 self.session.sink.push(diagnostic.hint(hint));
                 return None;
             }
         };
         Some(Answer { value, trace: Vec::new() })
+    }
+
+    /// The image of the artifact that a question is asked on, `None` in it for another node. `None` if there is no such node.
+    fn asked_on(
+        &self,
+        raw: &[Config<'_>],
+        filled: &[Config<'_>],
+        all: &[Artifact<'_, '_>],
+        question: &Question,
+    ) -> Option<Option<String>> {
+        let on = question.on.as_deref().unwrap_or_default();
+        let ids: Vec<EcoString> = filled.iter().map(|config| self.id(config)).collect();
+        let artifacts = self.artifacts(filled, &ids);
+        if let Some(at) = artifacts.iter().position(|node| node.id == on) {
+            return Some(all.get(at).map(|artifact| artifact.image.clone()));
+        }
+        if ids.iter().any(|id| id == on) {
+            return Some(None);
+        }
+        let objects = self.resolved(raw, filled).map(|resolved| resolved.manifests).unwrap_or_default();
+        if objects.iter().any(|manifest| manifest.node == on) {
+            return Some(None);
+        }
+        let nodes = artifacts.iter().map(|node| node.id.as_str());
+        let names =
+            ids.iter().map(EcoString::as_str).chain(nodes).chain(objects.iter().map(|found| found.node.as_str()));
+        question.unknown_node(self.session, names);
+        None
+    }
+
+    /// A template as tag policies have it: over environment variables and, on an artifact, its image.
+    fn template(&self, text: &str, image: Option<String>) -> Option<Answer> {
+        let mut names: BTreeMap<String, String> = self.session.world.env_all().into_iter().collect();
+        names.extend(image.map(|image| ("IMAGE_NAME".to_owned(), image)));
+        match crate::template::expand(text, &names) {
+            Ok(text) => Some(Answer { value: Value::from(text), trace: Vec::new() }),
+            Err(why) => {
+                let source = self.session.sources.insert("expression", text);
+                let span = source.span(0, text.len());
+                self.session.sink.push(purlin_syntax::Diagnostic::at(&crate::rules::VALUE, span, why));
+                None
+            }
+        }
     }
 }
 

@@ -99,6 +99,9 @@ struct Group<'d> {
     places: Vec<&'d Difference>,
 }
 
+/// What stands for the cause of differences that no line of a file, no option and no variable makes.
+const NO_CAUSE: &str = "(computed)";
+
 /// The differences by what causes them, in order of appearance.
 fn by_cause(found: &[Difference]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
@@ -149,9 +152,8 @@ fn told(group: &Group<'_>) -> String {
     let mut out = String::new();
     let count = group.places.len();
     let times = if count == 1 { String::new() } else { format!(" ({count} places)") };
-    if !group.cause.is_empty() {
-        let _ = writeln!(out, "{}{times}", group.cause);
-    }
+    let cause = if group.cause.is_empty() { NO_CAUSE } else { &group.cause };
+    let _ = writeln!(out, "{cause}{times}");
     for difference in &group.places {
         let _ = writeln!(out, "  {}", place_of(difference));
         for (sign, text) in sides(difference) {
@@ -205,8 +207,8 @@ fn markdown(found: &[Difference]) -> String {
     let mut out = format!("**{} {verb}, by {}.**\n", count(found.len(), "place"), count(groups.len(), "cause"));
     for group in &groups {
         let places = count(group.places.len(), "place");
-        let _ =
-            write!(out, "\n<details><summary><code>{}</code>: {places}</summary>\n\n~~~diff\n", escaped(&group.cause));
+        let cause = if group.cause.is_empty() { NO_CAUSE } else { &group.cause };
+        let _ = write!(out, "\n<details><summary><code>{}</code>: {places}</summary>\n\n~~~diff\n", escaped(cause));
         for difference in &group.places {
             let _ = writeln!(out, "  {}", place_of(difference).replace("~~~", "~ ~ ~"));
             for (sign, text) in sides(difference) {

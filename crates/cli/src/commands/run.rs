@@ -293,7 +293,10 @@ pub(super) fn reporter<'r>(
     let is_live = invocation.terminal && invocation.last && !invocation.env.contains_key("CI") && !look.quiet;
     let main: Box<dyn Reporter + 'r> = match order.output {
         AnswerFormat::Json => Box::new(JsonLines::new(invocation.stdout, look)),
-        AnswerFormat::Text if is_live => Box::new(Live::new(look)),
+        AnswerFormat::Text if is_live => {
+            let veil = invocation.veil.clone();
+            Box::new(Live::new(look, Box::new(move |text| veil.text(text).into_owned())))
+        }
         AnswerFormat::Text => Box::new(Plain::new(invocation.stderr, look)),
     };
     let mut all: Vec<Box<dyn Reporter + 'r>> = vec![main];

@@ -33,6 +33,8 @@ impl Guard {
         let mut command = std::process::Command::new(program);
         // In a group of its own it outlives signals to ours.
         command.arg(ARGUMENT).process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // A run inside of another one is ended with the mark of that; its guard is not, and ends what the run has started.
+        command.env_remove(tree::MARK);
         let mut child = command.current_dir("/").spawn()?;
         let pipe = child.stdin.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
         Ok(Guard { pipe: Mutex::new(pipe), child })

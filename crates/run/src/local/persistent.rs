@@ -1,7 +1,7 @@
 //! Processes that outlive the run that started them: found again by number and start time, ended with all they started.
 
 use super::process::{NoStart, Surroundings, find_program, native};
-use super::tree::pid_of;
+use super::tree::{self, pid_of};
 use crate::action::Command;
 use rustix::process::{Signal, kill_process_group, test_kill_process};
 use serde_json::json;
@@ -25,6 +25,8 @@ pub struct Started {
     pub since: Option<u64>,
     /// The version it was started for.
     pub version: String,
+    /// What marks everything it has started; notes of earlier versions have none.
+    pub mark: Option<String>,
 }
 
 impl Started {
@@ -35,11 +37,12 @@ impl Started {
             pid: u32::try_from(json.get("pid")?.as_u64()?).ok()?,
             since: json.get("since").and_then(serde_json::Value::as_u64),
             version: json.get("version")?.as_str()?.to_owned(),
+            mark: json.get("mark").and_then(serde_json::Value::as_str).map(str::to_owned),
         })
     }
 
     fn write(&self, file: &Path) -> io::Result<()> {
-        let json = json!({ "pid": self.pid, "since": self.since, "version": self.version });
+        let json = json!({ "pid": self.pid, "since": self.since, "version": self.version, "mark": self.mark });
         crate::store::write_whole(file, json.to_string().as_bytes())
     }
 
@@ -54,15 +57,20 @@ impl Started {
         }
     }
 
-    /// Ends it and its group: asks first, then does not ask.
+    /// Ends it and everything it has started: asks first, then does not ask. What it has started is ended even where it
+    /// ended itself before.
     pub fn end(&self) {
-        let Some(pid) = pid_of(self.pid).filter(|_| self.is_alive()) else { return };
-        let _ = kill_process_group(pid, Signal::TERM);
-        let deadline = Instant::now() + GRACE;
-        while self.is_alive() && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(10));
+        if let Some(pid) = pid_of(self.pid).filter(|_| self.is_alive()) {
+            let _ = kill_process_group(pid, Signal::TERM);
+            let deadline = Instant::now() + GRACE;
+            while self.is_alive() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let _ = kill_process_group(pid, Signal::KILL);
         }
-        let _ = kill_process_group(pid, Signal::KILL);
+        if let Some(mark) = &self.mark {
+            tree::end_marked(mark);
+        }
     }
 }
 
@@ -77,17 +85,29 @@ fn start_time(pid: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// Starts a process that outlives us. Its output goes straight to a file that only the user may read.
+/// Where a process that outlives us writes, and where it is noted.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'p> {
+    /// Takes its output; only the user may read it.
+    pub log: &'p Path,
+    /// Tells later runs which process it is.
+    pub note: &'p Path,
+    /// The version it is started for.
+    pub version: &'p str,
+}
+
+/// Starts a process that outlives us; `mark` marks it and everything it starts.
 pub fn start(
     command: &Command,
     around: &Surroundings,
-    log: &Path,
-    note: &Path,
-    version: &str,
+    mark: &str,
+    place: Place<'_>,
 ) -> Result<(Started, std::process::Child), NoStart> {
+    let Place { log, note, version } = place;
     let out = open_log(log).map_err(NoStart::Io)?;
     let err = out.try_clone().map_err(NoStart::Io)?;
-    let plain = native(command, around)?;
+    let mut plain = native(command, around)?;
+    plain.env(tree::MARK, mark);
     // A session of its own, so that closing the terminal does not end it.
     let path = around.env.get("PATH").map(String::as_str);
     let mut detached = match find_program("setsid", &command.folder, path) {
@@ -104,8 +124,13 @@ pub fn start(
         }
     };
     let child = detached.stdin(Stdio::null()).stdout(out).stderr(err).spawn().map_err(NoStart::Io)?;
-    let started = Started { pid: child.id(), since: start_time(child.id()), version: version.to_owned() };
-    started.write(note).map_err(NoStart::Io)?;
+    let (since, mark) = (start_time(child.id()), Some(mark.to_owned()));
+    let started = Started { pid: child.id(), since, version: version.to_owned(), mark };
+    if let Err(error) = started.write(note) {
+        // Nobody would find it again.
+        started.end();
+        return Err(NoStart::Io(error));
+    }
     Ok((started, child))
 }
 

@@ -6,6 +6,9 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
 use std::time::Duration;
 
+/// Makes a text fit to be shown: without the secrets of the project.
+pub type Hide = Box<dyn Fn(&str) -> String + Send>;
+
 /// Progress on the terminal of this process.
 pub struct Live {
     bars: MultiProgress,
@@ -14,6 +17,7 @@ pub struct Live {
     cached: usize,
     failed: usize,
     look: Look,
+    hide: Hide,
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -21,21 +25,24 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 impl Live {
-    /// Progress that is drawn on standard error.
-    pub fn new(look: Look) -> Self {
+    /// Progress that is drawn on standard error, past the stream that hides secrets in everything else.
+    pub fn new(look: Look, hide: Hide) -> Self {
         let bars = MultiProgress::new();
         let total = bars.add(ProgressBar::new(0));
         total.set_style(style("[{bar:30}] {pos}/{len} {msg}").progress_chars("=> "));
-        Live { bars, total, running: HashMap::new(), cached: 0, failed: 0, look }
+        Live { bars, total, running: HashMap::new(), cached: 0, failed: 0, look, hide }
     }
 
     fn line(&self, text: &str) {
-        let _ = self.bars.println(text);
+        let _ = self.bars.println((self.hide)(text));
     }
 
     fn show_counts(&self) {
         let mut text = format!("{} running", self.running.len());
-        for (count, word) in [(self.cached, "cached"), (self.failed, "failed")] {
+        let ended = usize::try_from(self.total.position()).unwrap_or(usize::MAX);
+        let all = self.total.length().and_then(|all| usize::try_from(all).ok()).unwrap_or(0);
+        let queued = all.saturating_sub(ended).saturating_sub(self.running.len());
+        for (count, word) in [(queued, "queued"), (self.cached, "cached"), (self.failed, "failed")] {
             if count > 0 {
                 text.push_str(&format!(", {count} {word}"));
             }
@@ -58,7 +65,7 @@ impl Reporter for Live {
             }
             Event::Line { id, text, .. } => {
                 if let Some(bar) = self.running.get(*id) {
-                    bar.set_message((*text).to_owned());
+                    bar.set_message((self.hide)(text));
                 }
                 self.line(&format!("{id} | {text}"));
             }

@@ -220,7 +220,13 @@ pub(crate) fn answer(session: &Session, compiled: &Compiled, question: &Question
     session.sink.extend(tree.diagnostics().iter().cloned());
     let expression = val::read(tree.root()?, compiled.model.edition());
     let (compiled, node) = match &question.on {
-        Some(name) => within(compiled, name),
+        Some(name) => match within(compiled, name) {
+            (compiled, None) => {
+                question.unknown_node(session, compiled.topology.nodes.keys().map(EcoString::as_str));
+                return None;
+            }
+            found => found,
+        },
         None => (compiled, None),
     };
     let mut printer = Printer::new(session, compiled);
