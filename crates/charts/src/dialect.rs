@@ -8,7 +8,7 @@ use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
 };
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree};
-use purlin_value::{Data, EcoString, Origin, Pending, Session, Value, path, value_of};
+use purlin_value::{Data, EcoString, Map, Origin, Pending, Session, Value, path, value_of};
 
 use crate::chart::Chart;
 use crate::checks;
@@ -203,7 +203,7 @@ impl Job<'_> {
         }
         let chart = &prepared.chart;
         let mut resolved = Resolved::new(chart.name());
-        resolved.variables = prepared.values.clone();
+        resolved.variables = whole_numbers(prepared.values.clone());
         let reported = match &self.kinds {
             Some(kinds) => metachart::check::check(session, chart, kinds, &prepared.values),
             None => Reported::new(),
@@ -465,15 +465,22 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
 /// What templates without a file are called.
 const EXPRESSION: &str = "gotpl";
 
-/// JSON has one kind of numbers; those without a fraction are integers.
+/// Charts have one kind of numbers; those without a fraction are shown as integers.
 fn whole_numbers(value: Value) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match &value.data {
         #[allow(clippy::cast_possible_truncation)]
-        Data::Float(number) if number.fract() == 0.0 && number.abs() < EXACT => Value::from(*number as i64),
-        Data::List(items) => Value::list(items.iter().cloned().map(whole_numbers).collect()),
+        Data::Float(number) if number.fract() == 0.0 && number.abs() < EXACT => {
+            let data = Data::Int(*number as i64);
+            value.with(data)
+        }
+        Data::List(items) => {
+            let items: Vec<Value> = items.iter().cloned().map(whole_numbers).collect();
+            value.with(Value::list(items).data)
+        }
         Data::Map(entries) => {
-            Value::map(entries.iter().map(|(key, item)| (key.clone(), whole_numbers(item.clone()))).collect())
+            let entries: Map = entries.iter().map(|(key, item)| (key.clone(), whole_numbers(item.clone()))).collect();
+            value.with(Value::map(entries).data)
         }
         _ => value,
     }

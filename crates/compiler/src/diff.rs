@@ -80,6 +80,13 @@ fn hide_copies(found: &mut [Difference]) {
     let texts: HashSet<String> = hidden.filter_map(|value| value.as_str().map(str::to_owned)).collect();
     let decoded = texts.iter().filter_map(|text| String::from_utf8(from_base64(text.as_bytes()).ok()?).ok());
     let known: HashSet<String> = decoded.chain(texts.iter().cloned()).filter(|text| !text.is_empty()).collect();
+    for difference in found.iter_mut() {
+        let sides = [&mut difference.before, &mut difference.after];
+        // Where one side is a secret, the other is in its place.
+        if sides.iter().any(|side| side.as_ref().is_some_and(Value::is_tainted)) {
+            sides.into_iter().flatten().for_each(|side| *side = std::mem::take(side).tainted_if(true));
+        }
+    }
     for side in found.iter_mut().flat_map(|difference| [&mut difference.before, &mut difference.after]).flatten() {
         if side.as_str().is_some_and(|text| known.contains(text)) {
             *side = std::mem::take(side).tainted_if(true);
@@ -113,23 +120,65 @@ fn whole(node: &str, before: Option<&Value>, after: Option<&Value>, session: &Se
     }
 }
 
-/// What went into a value: the ends of its pieces, each once.
-fn inputs(session: &Session, value: Option<&Value>) -> Vec<Cause> {
+/// A piece of a value: its text, unless it is a secret, and where it comes from.
+type Input = (Option<String>, Cause);
+
+/// What went into a value: the ends of its pieces, each once. A collection that comes from nowhere is made of its parts.
+fn inputs(session: &Session, value: Option<&Value>) -> Vec<Input> {
     let Some(value) = value else { return Vec::new() };
-    let mut found: Vec<Cause> = Vec::new();
-    for piece in why(session, value).pieces {
-        let says_nothing = piece.cause.place.is_none() && piece.cause.detail.is_empty();
-        if !says_nothing && !found.contains(&piece.cause) {
-            found.push(piece.cause);
+    let found = pieces(session, value);
+    if !found.is_empty() || value.is_tainted_deep() {
+        return found;
+    }
+    let mut found: Vec<Input> = Vec::new();
+    for input in value.leaves().take(MOST_PARTS).flat_map(|(_, leaf)| pieces(session, leaf)) {
+        if !found.iter().any(|(_, cause)| *cause == input.1) {
+            found.push(input);
         }
     }
     found
 }
 
-/// Causes that the other side does not share; all of them if that leaves none.
-fn own(mine: &[Cause], theirs: &[Cause]) -> Vec<Cause> {
-    let kept: Vec<Cause> = mine.iter().filter(|cause| !theirs.contains(cause)).cloned().collect();
-    if kept.is_empty() { mine.to_vec() } else { kept }
+/// How many parts of a collection are asked where they come from.
+const MOST_PARTS: usize = 8;
+
+fn pieces(session: &Session, value: &Value) -> Vec<Input> {
+    let mut found: Vec<Input> = Vec::new();
+    for piece in why(session, value).pieces {
+        let says_nothing = piece.cause.place.is_none() && piece.cause.detail.is_empty();
+        let input = (piece.text, piece.cause);
+        if !says_nothing && !found.contains(&input) {
+            found.push(input);
+        }
+    }
+    found
+}
+
+/// Causes that the other side does not share; all of them if that leaves none. A piece of the same text is no cause, however
+/// far it has moved in its file, and in whatever folder that is.
+fn own(mine: &[Input], theirs: &[Input]) -> Vec<Cause> {
+    let is_same = |(text, cause): &Input| {
+        theirs.iter().any(|(other, from)| match (text, other) {
+            (Some(text), Some(other)) => text == other && cause.kind == from.kind,
+            _ => cause == from,
+        })
+    };
+    let is_there = |(_, cause): &Input| theirs.iter().any(|(_, from)| from == cause);
+    let kept = |is_shared: &dyn Fn(&Input) -> bool| -> Vec<Cause> {
+        let mut kept: Vec<Cause> = Vec::new();
+        for (_, cause) in mine.iter().filter(|input| !is_shared(input)) {
+            if !kept.contains(cause) {
+                kept.push(cause.clone());
+            }
+        }
+        kept
+    };
+    let differing = kept(&is_same);
+    if !differing.is_empty() {
+        return differing;
+    }
+    let elsewhere = kept(&is_there);
+    if elsewhere.is_empty() { kept(&|_| false) } else { elsewhere }
 }
 
 fn compare<'v>(

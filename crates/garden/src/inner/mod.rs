@@ -106,6 +106,9 @@ impl About {
                 self.resolve_inner(action, known, &spec, eval)
             }
         });
+        if !matches!(found, Inner::Known(_)) {
+            self.take_in_written(action, known);
+        }
         let found = Arc::new(found);
         self.keep_inner(found.clone(), varies);
         Some(found)
@@ -127,6 +130,22 @@ impl About {
             (_, "container") => Container { about: self, action, spec }.resolve(eval),
             (_, "kubernetes") => Objects { about: self, action, spec }.resolve(eval),
             _ => self.ask_engine(action, known, spec, eval),
+        }
+    }
+
+    /// The project inside is this action's even where it could not be asked: alone it would lack what it is given here.
+    fn take_in_written(&self, action: &Action, known: &SpecType) {
+        let key = match known.inside {
+            Some(Inside::Whole("tosca")) => "template",
+            Some(Inside::Whole("ensemble")) => "ensemble",
+            Some(Inside::Whole("skaffold")) => "config",
+            Some(Inside::Whole(_)) => "chart",
+            _ => return,
+        };
+        let written = action.spec().get(key).map(|draft| draft.written());
+        let written = written.as_ref().and_then(Value::as_str);
+        if let Some(written) = written.filter(|text| !text.contains("${")) {
+            self.take_in(&path::join(&action.source_folder, written));
         }
     }
 
@@ -185,6 +204,7 @@ impl About {
                 request.namespace = namespace.as_str().map(str::to_owned);
                 let files = all_texts(spec, "valueFiles")?;
                 request.values = files.iter().map(|file| path::join(&action.source_folder, file)).collect();
+                self.find_value_files(action, spec, session)?;
                 let given = text(spec, "release")?.or(text(spec, "releaseName")?);
                 let release_name = Some(given.unwrap_or_else(|| action.name.to_string()));
                 let include_crds = self.include_crds();
@@ -231,6 +251,23 @@ impl About {
             return Err(Inner::Pending(values));
         }
         Ok(Prepared { engine, name, path, request, values, span })
+    }
+
+    /// Values files that are not there are reported where they are named.
+    fn find_value_files(&self, action: &Action, spec: &Value, session: &Session) -> Result<(), Inner> {
+        let named = spec.get("valueFiles").and_then(Value::as_list).into_iter().flatten();
+        let mut all_there = true;
+        for (value, file) in named.filter_map(|value| Some((value, value.as_str()?))) {
+            let Err(WorldError::NotFound) = session.world.stat(&path::join(&action.source_folder, file)) else {
+                continue;
+            };
+            let message = format!("`{}` has no values file at `{file}`", action.key);
+            let hint = format!("paths begin at the action's folder, `{}`", action.source_folder);
+            let span = self.place(action, Some(value), session);
+            self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), span);
+            all_there = false;
+        }
+        if all_there { Ok(()) } else { Err(Inner::Broken) }
     }
 
     /// The namespace that a chart is deployed to: its own, or that of the provider.
