@@ -10,7 +10,7 @@ use purlin_ide::{Buffers, Change, Choice, Desk, Ide, TOKEN_KINDS, Workspace};
 use purlin_syntax::Limits;
 use purlin_value::World;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -55,6 +55,8 @@ pub fn serve(connection: &Connection, open: impl FnOnce(Option<&str>) -> Result<
         tasks: handed_in,
         out: connection.sender.clone(),
         published: BTreeMap::new(),
+        versions: BTreeMap::new(),
+        due: BTreeSet::new(),
     };
     let thread = std::thread::Builder::new().name("resolve".to_owned()).stack_size(STACK);
     let thread = thread.spawn(move || worker.run()).map_err(|error| error.to_string())?;
@@ -232,18 +234,18 @@ impl Server {
                 let is_same = self.ide.text(&file).is_some_and(|known| &*known == text);
                 self.buffers.set(&file, text);
                 // A text that is as it was on disk changes nothing.
-                if !is_same {
-                    self.changed(vec![Change::Presence(file)]);
-                }
+                let change = (!is_same).then(|| Change::Presence(file.clone()));
+                self.text(file, params, change);
             }
             ("textDocument/didChange", Some(file)) => {
                 let before = self.ide.text(&file).unwrap_or_default();
                 self.buffers.set(&file, &apply(&before, &params["contentChanges"]));
-                self.changed(vec![Change::Content(file)]);
+                let change = Some(Change::Content(file.clone()));
+                self.text(file, params, change);
             }
             ("textDocument/didClose", Some(file)) => {
                 self.buffers.close(&file);
-                self.changed(vec![Change::Presence(file)]);
+                let _ = self.tasks.send(Task::Closed(file));
             }
             ("textDocument/didSave", Some(file)) => {
                 // Whoever saves may have changed other files too; a client that watches says so itself.
@@ -270,6 +272,12 @@ impl Server {
             }
             _ => {}
         }
+    }
+
+    /// Hands in that an editor has a text of a file, with its version.
+    fn text(&self, file: String, params: &Value, change: Option<Change>) {
+        let version = params["textDocument"]["version"].as_i64();
+        let _ = self.tasks.send(Task::Text { file, version, change });
     }
 
     fn changed(&self, changes: Vec<Change>) {

@@ -6,7 +6,7 @@ use crossbeam_channel::{Receiver, Sender};
 use lsp_server::{Message, Notification, RequestId, Response};
 use purlin_ide::{Buffers, Change, Choice, Ide, Problem, Workspace};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -14,6 +14,11 @@ use std::sync::Arc;
 pub(crate) enum Task {
     /// Files have changed.
     Changed(Vec<Change>),
+    /// An editor has a text of a file: what is wrong with it is reported even if it is what was wrong before, with the
+    /// version of the text, so that whoever waits for an answer gets one.
+    Text { file: String, version: Option<i64>, change: Option<Change> },
+    /// An editor has closed a file.
+    Closed(String),
     /// Another environment or other profiles.
     Choose(Choice),
     /// Answer this request when everything that was handed in before is resolved.
@@ -29,6 +34,10 @@ pub(crate) struct Worker {
     pub tasks: Receiver<Task>,
     pub out: Sender<Message>,
     pub published: BTreeMap<String, Vec<Problem>>,
+    /// Versions of open texts.
+    pub versions: BTreeMap<String, Option<i64>>,
+    /// Open files whose problems are reported with the next result.
+    pub due: BTreeSet<String>,
 }
 
 impl Worker {
@@ -77,12 +86,16 @@ impl Worker {
     fn take(&mut self, task: Task, changes: &mut Vec<Change>, waiting: &mut Vec<RequestId>) {
         match task {
             Task::Settled(id) => waiting.push(id),
-            Task::Changed(more) => {
-                for change in more {
-                    if !changes.contains(&change) {
-                        changes.push(change);
-                    }
-                }
+            Task::Changed(more) => more.into_iter().for_each(|change| add(changes, change)),
+            Task::Text { file, version, change } => {
+                change.into_iter().for_each(|change| add(changes, change));
+                self.versions.insert(file.clone(), version);
+                self.due.insert(file);
+            }
+            Task::Closed(file) => {
+                self.versions.remove(&file);
+                self.due.remove(&file);
+                add(changes, Change::Presence(file));
             }
             Task::Choose(choice) => self.workspace.choose(choice),
         }
@@ -101,20 +114,34 @@ impl Worker {
         let gone: Vec<String> = self.published.keys().filter(|file| !problems.contains_key(*file)).cloned().collect();
         for file in gone {
             self.send(&file, &[]);
+            self.due.remove(&file);
         }
         for (file, list) in &problems {
             if self.published.get(file) != Some(list) {
                 self.send(file, list);
+                self.due.remove(file);
             }
+        }
+        for file in std::mem::take(&mut self.due) {
+            self.send(&file, problems.get(&file).map_or(&[], Vec::as_slice));
         }
         self.published = problems;
     }
 
     fn send(&self, file: &str, problems: &[Problem]) {
         let diagnostics: Vec<_> = problems.iter().map(|problem| diagnostic(&self.root, problem)).collect();
-        let params = json!({"uri": uri_of(&crate::answers::full(&self.root, file)), "diagnostics": diagnostics});
+        let mut params = json!({"uri": uri_of(&crate::answers::full(&self.root, file)), "diagnostics": diagnostics});
+        if let Some(Some(version)) = self.versions.get(file) {
+            params["version"] = json!(version);
+        }
         let message = Notification::new("textDocument/publishDiagnostics".to_owned(), params);
         // Where nobody listens any more, the main loop ends soon.
         let _ = self.out.send(Message::Notification(message));
+    }
+}
+
+fn add(changes: &mut Vec<Change>, change: Change) {
+    if !changes.contains(&change) {
+        changes.push(change);
     }
 }
