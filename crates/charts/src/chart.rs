@@ -85,6 +85,8 @@ pub struct Metadata {
     pub span: Option<Span>,
     /// Where each key is written, by its name in the file.
     pub origins: Vec<(String, Origin)>,
+    /// What is odd about the chart's own files, in the words of native commands.
+    pub odd: Vec<purlin_syntax::Diagnostic>,
 }
 
 impl Metadata {

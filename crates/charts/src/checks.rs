@@ -32,7 +32,10 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
         let (version, kind) = (text(node.resolved.get("apiVersion")), text(node.resolved.get("kind")));
         let name = named("name");
         if version.is_empty() || kind.is_empty() {
-            let message = format!("`{}` has no `{}`", node.id, if kind.is_empty() { "kind" } else { "apiVersion" });
+            let message = match kind.is_empty() {
+                true => "this manifest has no `kind`".to_owned(),
+                false => format!("`{}` has no `apiVersion`", node.id),
+            };
             report(
                 session,
                 &rules::MANIFEST,

@@ -25,7 +25,7 @@ use crate::report::{ChartYaml, report, report_broken, report_elsewhere, report_f
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
-use crate::unset;
+use crate::{schema_file, unset, words};
 
 /// The dialect of charts.
 pub const DIALECT: Dialect = Dialect {
@@ -199,15 +199,22 @@ impl Job<'_> {
         let place = ChartYaml { session, folder };
         for warning in &prepared.warnings {
             let plain = warning.trim_start_matches("warning: ").trim_start_matches("Warning: ");
-            session.sink.push(place.locate(Diagnostic::nowhere(&rules::WARNING, plain), &["name"]));
+            let said = words::warning(plain);
+            session
+                .sink
+                .push(place.locate(Diagnostic::nowhere(&rules::WARNING, said.message).hint(said.hint), &["name"]));
         }
         let chart = &prepared.chart;
+        session.sink.extend(chart.metadata.odd.iter().cloned());
         let mut resolved = Resolved::new(chart.name());
         resolved.variables = whole_numbers(prepared.values.clone());
         let reported = match &self.kinds {
             Some(kinds) => metachart::check::check(session, chart, kinds, &prepared.values),
             None => Reported::new(),
         };
+        if schema_file::check(session, folder, chart) {
+            return resolved;
+        }
         report_values(session, &prepared.problems, &reported);
         report_elsewhere(session, &place, chart, &prepared.elsewhere);
         if !prepared.problems.is_empty() {

@@ -28,7 +28,7 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
                 continue;
             }
             if value.as_map().is_none() {
-                return Err(format!("failed to parse {name}: it is no mapping").into());
+                return Err(format!("failed to parse {name}: expected a mapping").into());
             }
             base = merge_maps(base, value, origins);
         }

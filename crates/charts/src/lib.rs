@@ -25,6 +25,7 @@ mod report;
 pub mod repository;
 mod rules;
 mod schema;
+mod schema_file;
 pub mod strvals;
 pub mod template;
 mod trace;

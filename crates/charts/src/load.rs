@@ -7,7 +7,7 @@ use purlin_value::world::FileKind;
 use purlin_value::{Session, Value};
 
 use crate::archive;
-use crate::chart::{Chart, ChartFile};
+use crate::chart::{Chart, ChartFile, Metadata};
 use crate::ignore::Ignore;
 use crate::metadata;
 use crate::yaml::value_of_tree;
@@ -169,7 +169,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
         return Err(LoadError::yaml(&tree, message));
     }
     let Some(mut metadata) = metadata::read(&tree) else {
-        return Err(LoadError::from("cannot load Chart.yaml: it is no mapping".to_owned()));
+        return Err(LoadError::from("cannot load Chart.yaml: expected a mapping".to_owned()));
     };
     let mut values = Value::null();
     let mut written = Vec::new();
@@ -183,7 +183,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
             "Chart.lock" => {}
             "Chart.yaml" => written.push(file),
             "values.yaml" => {
-                values = default_values(session, folder, &file)?;
+                values = default_values(session, folder, &file, &mut metadata)?;
                 written.push(file);
             }
             "values.schema.json" => schema = Some(file.bytes),
@@ -238,15 +238,21 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
     Ok(Chart { metadata, values, schema, written, templates, files: others, dependencies, folder })
 }
 
-fn default_values(session: &Session, folder: &str, file: &ChartFile) -> Result<Value, LoadError> {
+fn default_values(
+    session: &Session,
+    folder: &str,
+    file: &ChartFile,
+    metadata: &mut Metadata,
+) -> Result<Value, LoadError> {
     let tree = parse(session, folder, file);
+    metadata.odd.extend(metadata::duplicates(&tree));
     let mut all = Value::null();
     for document in 0..tree.roots().len().max(1) {
         let value = value_of_tree(&tree, document).map_err(|message| {
             LoadError::yaml(&tree, format!("cannot load values.yaml: error converting YAML to JSON: {message}"))
         })?;
         if value.as_map().is_none() && !value.is_null() {
-            return Err(LoadError::from("cannot load values.yaml: it is no mapping".to_owned()));
+            return Err(LoadError::from("cannot load values.yaml: expected a mapping".to_owned()));
         }
         all = crate::values::merge_maps(all, value, None);
     }

@@ -1,10 +1,12 @@
 //! Reads `Chart.yaml` and `requirements.yaml`.
 
 use purlin_gotmpl::semver::Version;
-use purlin_syntax::{Node, Tree};
+use purlin_model::schema::{Edition, Kind, Shape};
+use purlin_syntax::{Diagnostic, Node, Tree, suggest};
 use purlin_value::{Origin, Value};
 
 use crate::chart::{Dependency, Metadata};
+use crate::{entities, rules};
 
 /// A scalar as a text: Helm reads `true` and `1.10` into a text field as `true` and `1.1`.
 fn scalar_text(node: Node<'_>) -> String {
@@ -57,7 +59,69 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
         dependencies: dependencies(root),
         span: root.get("name").map(Node::span),
         origins: root.entries().map(|entry| (entry.name().to_owned(), Origin::node(entry.value))).collect(),
+        odd: odd(tree, root),
     })
+}
+
+/// Keys that Helm ignores, values that it cannot read, and keys that are there twice.
+fn odd(tree: &Tree, root: Node<'_>) -> Vec<Diagnostic> {
+    let mut found = duplicates(tree);
+    check(root, entities::CHART, "`Chart.yaml`", &mut found);
+    for item in root.get("dependencies").into_iter().flat_map(Node::items).filter(|item| item.is_map()) {
+        check(item, entities::DEPENDENCY, "a dependency", &mut found);
+    }
+    let version = root.get("apiVersion").filter(|version| version.is_scalar());
+    if let Some(version) = version.filter(|version| !matches!(version.text(), "v1" | "v2" | "")) {
+        let message = format!("unknown `apiVersion` `{}`", version.text());
+        found.push(Diagnostic::at(&rules::METADATA, version.span(), message).warning().hint("write `apiVersion: v2`"));
+    }
+    if let Some(first) = root.entries().next().filter(|_| root.get("apiVersion").is_none()) {
+        let message = "`Chart.yaml` has no `apiVersion`, so Helm takes it for `v1`";
+        let diagnostic = Diagnostic::at(&rules::METADATA, first.key.span(), message);
+        found.push(diagnostic.warning().hint("add `apiVersion: v2`"));
+    }
+    found
+}
+
+/// Keys that are there twice; Helm takes the last one without a word.
+pub fn duplicates(tree: &Tree) -> Vec<Diagnostic> {
+    let twice = tree.diagnostics().iter().filter(|found| found.rule.name == "duplicate-key");
+    twice.map(|found| found.clone().warning()).collect()
+}
+
+fn check(node: Node<'_>, kind: Kind, what: &str, found: &mut Vec<Diagnostic>) {
+    let Some(entity) = entities::SCHEMA.entity(kind) else { return };
+    let fields = || entity.fields(Edition(0));
+    for entry in node.entries() {
+        let Some(field) = fields().find(|field| field.key == entry.name()) else {
+            let hint = suggest::did_you_mean(entry.name(), fields().map(|field| field.key));
+            // Other keys are notes of people and tools.
+            if let Some(hint) = hint {
+                let message = format!("unknown key `{}` in {what}, which Helm ignores", entry.name());
+                found.push(Diagnostic::at(&rules::METADATA, entry.key.span(), message).warning().hint(hint));
+            }
+            continue;
+        };
+        let value = entry.value;
+        let (fits, wanted, hint) = match field.shape {
+            Shape::List(_) | Shape::ListOf(_) => (value.is_list(), "a list", "start each item with `- `"),
+            Shape::MapOf(_) => (value.is_map(), "a mapping", "write `key: value` lines below it"),
+            Shape::Bool => (value.as_bool().is_some(), "a boolean", "write `true` or `false`, without quotes"),
+            _ => (value.is_scalar(), "a string", "write one value"),
+        };
+        if !fits && !value.is_null() && !value.is_alias() {
+            let message = format!("`{}` of {what}: expected {wanted}, found {}", entry.name(), shape(value));
+            found.push(Diagnostic::at(&rules::METADATA, value.span(), message).hint(hint));
+        }
+    }
+}
+
+fn shape(node: Node<'_>) -> &'static str {
+    match () {
+        () if node.is_list() => "a list",
+        () if node.is_map() => "a mapping",
+        () => "a single value",
+    }
 }
 
 /// Reads the `dependencies` of a `Chart.yaml` or `requirements.yaml`.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Limit};
 use purlin_model::validate::{Fault, Problem};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Rule, RuleClass, Source, Span};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Rule, RuleClass, Source, Span, suggest};
 use purlin_value::{EcoString, Origin, Session, Value, path};
 
 use crate::chart::Chart;
@@ -174,7 +174,10 @@ pub fn report_values(session: &Session, problems: &[(String, Problem)], reported
         let message = schema::message_for_people(problem);
         let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {message}"));
         let at = schema::culprit(problem);
-        diagnostic.span = session.origins.span(at.origin, &session.sources);
+        let span = |value: &Value| session.origins.span(value.origin, &session.sources);
+        // What is missing at the top of all values is shown at the first of them.
+        let first = || problem.value.as_map()?.iter().find_map(|(key, value)| key_span(session, key, span(value)?));
+        diagnostic.span = span(at).or_else(first);
         for cause in &problem.causes {
             diagnostic.message.push_str(&format!("; {}", schema::message_for_people(cause)));
         }
@@ -286,6 +289,15 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             };
             let hint = hint.or_else(|| (*key == "type").then(|| "write `application` or `library`".to_owned()));
             let hint = hint.or_else(|| (*key == "version").then(|| "write three numbers, such as `0.1.0`".to_owned()));
+            let misspelt = |root: Node<'_>| {
+                let mut keys = root.entries().map(|entry| entry.key);
+                let near = keys.find(|written| suggest::nearest(written.text(), [*key]).is_some())?;
+                Some((near.text().to_owned(), near.span()))
+            };
+            if let Some((name, span)) = place.with_root(misspelt).flatten().filter(|_| message.contains("has no")) {
+                let message = format!("unknown key `{name}` in `Chart.yaml`");
+                return Diagnostic::at(&rules::METADATA, span, message).hint(format!("did you mean `{key}`?"));
+            }
             let diagnostic = Diagnostic::nowhere(&rules::METADATA, message.clone()).maybe_hint(hint);
             place.locate(diagnostic, &[key])
         }
@@ -310,7 +322,7 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
                         Some(problem) => diagnostic.span = problem.span,
                         None => diagnostic.span = Some(source.span(0, 1)),
                     }
-                    if error.message.ends_with("it is no mapping") {
+                    if error.message.ends_with("expected a mapping") {
                         diagnostic.message = "`values.yaml`: expected a mapping at the top".to_owned();
                         diagnostic = diagnostic.hint("write `key: value` lines");
                     }
@@ -331,7 +343,7 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             let hint = "correct the path; it is relative to the working directory";
             Diagnostic::nowhere(rule, error.message.clone()).hint(hint)
         }
-        About::Chart if error.message.ends_with("Chart.yaml: it is no mapping") => {
+        About::Chart if error.message.ends_with("Chart.yaml: expected a mapping") => {
             let message = "`Chart.yaml`: expected a mapping at the top".to_owned();
             place.locate(Diagnostic::nowhere(rule, message), &["name"]).hint("write `key: value` lines")
         }

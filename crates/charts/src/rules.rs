@@ -5,14 +5,14 @@ use purlin_syntax::Rule;
 /// A chart that cannot be loaded.
 pub const LOAD: Rule = Rule::error("chart-load", "A chart cannot be loaded.");
 /// Metadata that is not valid.
-pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` says something a chart cannot be.");
+pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` is not valid.");
 /// A dependency that is declared and not there.
 pub const DEPENDENCY: Rule =
     Rule::error("chart-dependency", "A chart that is declared as a dependency cannot be used.");
 /// Values that cannot be read.
 pub const VALUES: Rule = Rule::error("chart-values", "A values file or `--set` flag cannot be read.");
 /// Values the chart's schema does not allow.
-pub const SCHEMA: Rule = Rule::error("chart-schema", "The values do not fit the chart's schema.");
+pub const SCHEMA: Rule = Rule::error("chart-schema", "The values do not match the chart's schema.");
 /// A template that cannot be parsed.
 pub const SYNTAX: Rule = Rule::error("chart-template-syntax", "A template cannot be parsed.");
 /// A template that fails.
@@ -20,15 +20,15 @@ pub const TEMPLATE: Rule = Rule::error("chart-template", "A template fails while
 /// A template that stops on purpose.
 pub const FAILED: Rule = Rule::error("chart-failed", "A chart stops with `fail` or `required`.");
 /// A rendered document that is no manifest.
-pub const MANIFEST: Rule = Rule::error("chart-manifest", "A rendered document is no Kubernetes manifest.");
+pub const MANIFEST: Rule = Rule::error("chart-manifest", "A rendered document is not a Kubernetes manifest.");
 /// Two documents for one object.
 pub const DUPLICATE: Rule = Rule::error("chart-duplicate-object", "Two documents describe the same object.");
 /// A manifest Kubernetes would refuse.
-pub const KUBERNETES: Rule = Rule::error("chart-kubernetes-schema", "A manifest does not fit the Kubernetes schema.");
+pub const KUBERNETES: Rule = Rule::error("chart-kubernetes-schema", "A manifest does not match the Kubernetes schema.");
 /// A key of the values that means nothing.
-pub const UNKNOWN_KEY: Rule = Rule::error("chart-unknown-key", "The values have a key the chart does not know.");
+pub const UNKNOWN_KEY: Rule = Rule::error("chart-unknown-key", "The values have a key that the chart does not define.");
 /// Something Helm warns of.
-pub const WARNING: Rule = Rule::warning("chart-warning", "Values or dependencies are not used as they are written.");
+pub const WARNING: Rule = Rule::warning("chart-warning", "Values or dependencies have no effect as written.");
 
 /// A value that is read and not set, beside a similar one that is set and not read.
 pub const UNSET: Rule = Rule::warning("chart-unset-value", "A template reads a value that no values file sets.");

@@ -173,7 +173,7 @@ fn release_name(session: &Session, options: &Options) -> Result<String, String> 
     if good {
         return Ok(name);
     }
-    Err(format!("release name {name:?} is no DNS name of at most 53 characters"))
+    Err(format!("release name {name:?} is not a DNS name of at most 53 characters"))
 }
 
 fn name_from_template(session: &Session, template: &str) -> Result<String, String> {

@@ -60,6 +60,13 @@ pub fn failed<'n>(
             format!("what comes before `|` is the last argument; `{name}` is described in the function reference");
         return words(format!("`{name}` expects {wanted} {noun}, found {found}"), hint, Some(name));
     }
+    if text.ends_with("integer divide by zero") {
+        return words("division by zero", "check that the divisor is not 0", None);
+    }
+    if let Some(why) = text.strip_prefix("cannot parse template ").and_then(|rest| rest.rsplit_once(": ")) {
+        let message = format!("the string that `tpl` is given is not a valid template: {}", why.1);
+        return words(message, "correct the string; it is a template itself", None);
+    }
     if text == "missing argument for comparison" {
         let name = function.unwrap_or("eq");
         let hint = format!("write `{name} A B`, or `A | {name} B`");
@@ -80,11 +87,50 @@ pub fn failed<'n>(
         return Some(said);
     }
     if text.starts_with("nil pointer evaluating ") {
+        if let Some(said) = misspelt_root(node) {
+            return Some(said);
+        }
         let field = text.rsplit_once('.').map_or("", |(_, field)| field);
         let message = format!("what `{field}` is read from is not set, so `{node}` cannot be read");
         return words(message, "set it in `values.yaml`, or test for it with `if` or `default`", None);
     }
     None
+}
+
+/// What a template finds at its top.
+const ROOTS: &[&str] = &["Values", "Chart", "Release", "Files", "Capabilities", "Template", "Subcharts"];
+
+/// `.values.image` for `.Values.image`.
+fn misspelt_root(node: &str) -> Option<Words> {
+    let first = node.strip_prefix("$.").or_else(|| node.strip_prefix('.'))?.split('.').next()?;
+    let near = suggest::nearest(first, ROOTS.iter().copied()).filter(|_| !ROOTS.contains(&first))?;
+    words(format!("`.{first}` is not defined"), format!("did you mean `.{near}`?"), Some(first))
+}
+
+/// What Helm logs about values that are not used.
+pub fn warning(text: &str) -> Words {
+    let said = (|| {
+        if let Some(name) = between(text, "skipped value for ", ": Not a table") {
+            let name = name.split_once('.').map_or(name, |(_, name)| name);
+            let hint = format!("write one value for `{name}`, or make it a mapping in `values.yaml`");
+            return words(
+                format!("the values below `{name}` are not used: in `values.yaml` it is not a mapping"),
+                hint,
+                None,
+            );
+        }
+        if let Some(name) = between(text, "cannot overwrite table with non table for ", " (") {
+            let hint = format!("write the values below `{name}:`");
+            return words(format!("the value of `{name}` is not used: in `values.yaml` it is a mapping"), hint, None);
+        }
+        if let Some(name) = between(text, "destination for ", " is a table") {
+            let hint = format!("write the values below `{name}:`");
+            return words(format!("the value of `{name}` is not used: in `values.yaml` it is a mapping"), hint, None);
+        }
+        None
+    })();
+    let hint = "give the value the form that it has in the chart's `values.yaml`";
+    said.unwrap_or_else(|| Words { message: text.to_owned(), hint: hint.to_owned(), part: None })
 }
 
 /// Values of a subchart that are not a mapping.
@@ -233,22 +279,51 @@ pub fn unreadable(message: &str, line: &str, text: &str) -> Option<Words> {
     if message.starts_with("unexpected \"}\"") {
         return words("this `{{` is closed by a single `}`", "write `}}`", brace(line));
     }
+    if message.contains("unclosed left paren") {
+        return words("this `(` is never closed", "add `)`", Some("("));
+    }
+    if message.contains("comment") && (message.contains("unclosed") || message.contains("closing delimiter")) {
+        return words("this comment is never closed", "close it with `*/}}`", Some("{{"));
+    }
     if message.contains("unclosed action") || message.contains("unclosed left") {
         return words("this `{{` is never closed", "add `}}` on the same line", Some("{{"));
     }
     if message.starts_with("unterminated ") {
-        return words("this string is never closed", "add the closing quote", None);
+        let quote = line.rfind(['"', '`', '\'']).and_then(|at| line.get(at..=at));
+        return words("this string is never closed", "add the closing quote", quote);
     }
     if let Some(what) = message.strip_prefix("missing value for ") {
         return words(format!("`{what}` has no value"), format!("write what `{what}` is about"), Some(what));
     }
     if let Some(rest) = message.strip_prefix("unexpected ") {
         let token = between(rest, "\"", "\"").or_else(|| between(rest, "<", ">")).unwrap_or(rest);
+        if let Some((operator, hint)) =
+            OPERATORS.iter().find(|(known, _)| known.starts_with(token) && line.contains(known))
+        {
+            let message = format!("`{operator}` is not an operator of templates");
+            return words(message, format!("write `{hint}`"), Some(operator));
+        }
         let hint = "compare with the template language: `{{ function argument | function }}`";
         return words(format!("unexpected `{token}` in this action"), hint, Some(token));
     }
     None
 }
+
+/// Operators of other languages, and the functions that templates have instead; the longer ones first.
+const OPERATORS: &[(&str, &str)] = &[
+    ("==", "eq A B"),
+    ("!=", "ne A B"),
+    ("&&", "and A B"),
+    ("||", "or A B"),
+    (">=", "ge A B"),
+    ("<=", "le A B"),
+    (">", "gt A B"),
+    ("<", "lt A B"),
+    ("+", "add A B"),
+    ("*", "mul A B"),
+    ("/", "div A B"),
+    ("!", "not A"),
+];
 
 /// The single brace that ends an action.
 fn brace(line: &str) -> Option<&str> {

@@ -4,7 +4,7 @@ use crate::run_args::{CleanupFlags, ClusterFlags, DevFlags, LogsFlags, RunFlags,
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Reads the configuration people already have, resolves it completely, and says where every value came from.
+/// Reads your configuration, resolves it completely, and explains where every value comes from.
 #[derive(Parser, Debug)]
 #[command(name = "purlin", version, disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
@@ -219,10 +219,10 @@ pub enum GraphOutput {
 /// Which part of a graph is shown.
 #[derive(Args, Clone, Debug)]
 pub struct ViewArgs {
-    /// Only what NODE needs and what needs it.
+    /// Only NODE, its dependencies and its dependents.
     #[arg(long, value_name = "NODE")]
     pub focus: Option<String>,
-    /// How many steps from the node in focus.
+    /// Number of steps from the focused node.
     #[arg(long, value_name = "N", requires = "focus")]
     pub depth: Option<usize>,
     /// Only nodes of this kind or type; may be repeated.
@@ -231,15 +231,15 @@ pub struct ViewArgs {
     /// Only nodes of this dialect; may be repeated.
     #[arg(long, value_name = "DIALECT")]
     pub dialect: Vec<String>,
-    /// Leave out lines that follow from others.
+    /// Omit edges that follow from others.
     #[arg(long)]
     pub reduce: bool,
-    /// Colours of a picture.
+    /// Colours of the SVG picture.
     #[arg(long, value_enum, default_value_t = GraphTheme::Auto)]
     pub theme: GraphTheme,
 }
 
-/// Colours of a picture.
+/// Colours of the SVG picture.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphTheme {
     /// As the reader's system says.
@@ -275,7 +275,7 @@ pub enum AnswerFormat {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Read and resolve everything and print all problems; change nothing, run nothing.
+    /// Read and resolve everything, and report all problems.
     Check {
         /// Folders or files; every project at or below them is checked.
         #[arg(default_value = ".", value_name = "PATH")]
@@ -334,10 +334,10 @@ pub enum Command {
         #[arg(long, value_name = "PATH")]
         out: Option<PathBuf>,
     },
-    /// Say where a value comes from, piece by piece.
+    /// Explain where a value comes from.
     Why {
         /// Node and field (`deploy.api spec.image`); the whole node without a field. `--file FILE:LINE` instead of both
-        /// asks which values a line has a part in.
+        /// lists the values that a line contributes to.
         #[arg(value_name = "NODE [FIELD]", num_args = 0..=3)]
         words: Vec<String>,
         #[arg(long, value_name = "PATH")]
@@ -359,28 +359,28 @@ pub enum Command {
     Diff {
         #[command(flatten)]
         place: Place,
-        /// The other side's folder or file, if it is another.
+        /// Folder or file of the other side; the same if omitted.
         #[arg(long, value_name = "PATH")]
         to_path: Option<PathBuf>,
-        /// The other side's git revision; the files as they are now if left out.
+        /// Git revision of the other side; the working tree if omitted.
         #[arg(long, value_name = "REVISION")]
         to_rev: Option<String>,
-        /// The other side's environment.
+        /// Environment of the other side.
         #[arg(long, value_name = "NAME")]
         to_env: Option<String>,
-        /// The other side's profile.
+        /// Profile of the other side.
         #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
         to_profile: Vec<String>,
-        /// A variable of the other side.
+        /// Variable of the other side.
         #[arg(long, value_name = "K=V")]
         to_var: Vec<String>,
-        /// A values file of the other side.
+        /// Values file of the other side.
         #[arg(long, value_name = "FILE")]
         to_values: Vec<String>,
-        /// A value of the other side.
+        /// Value of the other side.
         #[arg(long, value_name = "K=V")]
         to_set: Vec<String>,
-        /// An input of the other side.
+        /// Input of the other side.
         #[arg(long, value_name = "K=V")]
         to_input: Vec<String>,
         /// Compare with the cluster: what `deploy` would change there.
@@ -415,48 +415,48 @@ pub enum Command {
         #[arg(long)]
         reveal: bool,
     },
-    /// Run Build actions, and what they depend on.
+    /// Run Build actions and their dependencies.
     Build(RunFlags),
-    /// Run Deploy actions, and what they depend on.
+    /// Run Deploy actions and their dependencies.
     Deploy(RunFlags),
-    /// Run Test actions, and what they depend on.
+    /// Run Test actions and their dependencies.
     Test(RunFlags),
-    /// Run Run actions by name, and what they depend on.
+    /// Run Run actions and their dependencies.
     Run(RunFlags),
-    /// Run actions, watch the files they are made of, and run again what a change affects.
+    /// Run actions, watch their files, and rerun what a change affects.
     Dev(DevFlags),
-    /// Show which actions are done, outdated, failed or running; runs nothing.
+    /// Show which actions are up to date, outdated, failed or running.
     Status(StatusFlags),
     /// Print the last output of an action.
     Logs(LogsFlags),
-    /// Take down Deploys, and remove results of actions.
+    /// Delete what Deploys have created, and the stored results of actions.
     Cleanup(CleanupFlags),
-    /// Format YAML files; comments, order and anchors stay.
+    /// Format YAML files, keeping comments, order and anchors.
     Fmt {
         /// Folders or files; all YAML files below a folder.
         #[arg(default_value = ".", value_name = "PATH")]
         paths: Vec<PathBuf>,
-        /// Change nothing, list the files that would change, and fail if there are any.
+        /// Write nothing; list the files that would change, and exit with 1 if there are any.
         #[arg(long)]
         check: bool,
-        /// Change nothing, and show what would change.
+        /// Write nothing; show what would change.
         #[arg(long)]
         diff: bool,
     },
-    /// Correct misspelt names where one name was meant.
+    /// Correct misspelt names where the intended name is clear.
     Fix {
         /// Folder or file of the project.
         #[arg(default_value = ".", value_name = "PATH")]
         path: PathBuf,
-        /// Change nothing, and show what would change.
+        /// Write nothing; show what would change.
         #[arg(long)]
         diff: bool,
     },
-    /// Start a small project, with comments.
+    /// Create a small commented project.
     Init {
-        /// What kind of project.
+        /// Kind of project.
         starter: Starter,
-        /// The folder; it is made if it is missing.
+        /// Folder to create it in; created if missing.
         #[arg(default_value = ".", value_name = "DIR")]
         folder: PathBuf,
     },
@@ -480,7 +480,7 @@ pub enum Command {
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,
     },
-    /// List where a name is declared and mentioned.
+    /// List where a name is declared and used.
     Refs {
         /// The name, such as `build.api`, `image.tag` or `tosca.nodes.Compute`.
         name: String,
@@ -493,9 +493,9 @@ pub enum Command {
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,
     },
-    /// List what could be written at a place of a file, the likeliest first.
+    /// List completions at a location of a file, the most likely first.
     Complete {
-        /// The place: FILE:LINE:COLUMN, counted from 1.
+        /// The location: FILE:LINE:COLUMN, counted from 1.
         at: String,
         #[command(flatten)]
         target: Target,
@@ -503,9 +503,9 @@ pub enum Command {
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,
     },
-    /// Say what is known about a place of a file: documentation, resolved value, origin.
+    /// Show the documentation, resolved value and origin at a location of a file.
     Hover {
-        /// The place: FILE:LINE:COLUMN, counted from 1.
+        /// The location: FILE:LINE:COLUMN, counted from 1.
         at: String,
         #[command(flatten)]
         target: Target,
@@ -513,9 +513,9 @@ pub enum Command {
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,
     },
-    /// Say where the name at a place of a file is declared.
+    /// Show where the name at a location of a file is declared.
     Definition {
-        /// The place: FILE:LINE:COLUMN, counted from 1.
+        /// The location: FILE:LINE:COLUMN, counted from 1.
         at: String,
         #[command(flatten)]
         target: Target,
@@ -523,9 +523,9 @@ pub enum Command {
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,
     },
-    /// Serve an editor: a language server over standard input and output.
+    /// Start the language server, over standard input and output.
     Lsp {
-        /// Taken and ignored; standard input and output are the only way.
+        /// Accepted because editors pass it; standard input and output are always used.
         #[arg(long, hide = true)]
         stdio: bool,
     },
@@ -537,7 +537,7 @@ pub enum Command {
         /// The folder of the chart, for `chart-values`.
         path: Option<PathBuf>,
     },
-    /// Show the page of a rule; without one, the list of rules.
+    /// Explain a rule; list all rules if omitted.
     Explain {
         /// The rule's name.
         rule: Option<String>,
@@ -598,19 +598,19 @@ pub enum Starter {
 /// What to do with a CSAR archive.
 #[derive(Subcommand, Debug)]
 pub enum CsarCommand {
-    /// Make an archive of the files below a folder; the same files give the same bytes.
+    /// Create an archive of the files below a folder; the same files give the same bytes.
     Create {
         /// The archive to write.
         archive: PathBuf,
         /// The folder with its content.
         folder: PathBuf,
-        /// The service template; the only YAML file in the folder if left out.
+        /// The service template; the only YAML file in the folder if omitted.
         #[arg(long, value_name = "FILE")]
         entry: Option<String>,
         /// A further service template.
         #[arg(long, value_name = "FILE")]
         other: Vec<String>,
-        /// Who made it.
+        /// Author of the archive.
         #[arg(long, value_name = "NAME", default_value = "purlin")]
         created_by: String,
         /// Version of the archive format.

@@ -201,7 +201,7 @@ fn read_whole(mut file: File, size: u64, most: u64) -> std::io::Result<Vec<u8>> 
 }
 
 fn denied() -> WorldError {
-    WorldError::Denied("it lies outside the project; allow it with `--allow-path DIR`".to_owned())
+    WorldError::Denied("it is outside the project; allow it with `--allow-path DIR`".to_owned())
 }
 
 fn failure(error: &std::io::Error) -> WorldError {

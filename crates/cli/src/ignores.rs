@@ -22,13 +22,13 @@ struct Comment {
     is_used: bool,
 }
 
-/// Takes out what comments keep quiet. Where everything was looked at, comments without effect are reported.
-pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, everything: bool) {
+/// Takes out what comments keep quiet. With all files that were looked at, comments without effect are reported.
+pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, all: Option<&[FileId]>) {
     let mut files: HashMap<FileId, Vec<Comment>> = HashMap::new();
-    let ids: Vec<FileId> = if everything {
-        (0..u32::try_from(sources.len()).unwrap_or(u32::MAX)).map(FileId).collect()
-    } else {
-        found.iter().filter_map(|diagnostic| Some(diagnostic.span?.file)).collect()
+    let everything = all.is_some();
+    let ids: Vec<FileId> = match all {
+        Some(all) => all.to_vec(),
+        None => found.iter().filter_map(|diagnostic| Some(diagnostic.span?.file)).collect(),
     };
     let mut paths: Vec<String> = Vec::new();
     // A file is looked through once, however many problems it has.

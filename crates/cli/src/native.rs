@@ -81,7 +81,7 @@ fn check_part(part: &str) -> Result<(), &'static str> {
         return Err("a name cannot end with a dot or a space on Windows");
     }
     if is_device(part) {
-        return Err("the name stands for a device on Windows");
+        return Err("the name is a device on Windows");
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ impl Setup {
                 let hint = purlin_syntax::suggest::did_you_mean(name, names)
                     .map(|hint| format!("; {hint}"))
                     .unwrap_or_default();
-                return Err(format!("there is no limit `{name}`{hint}"));
+                return Err(format!("unknown limit `{name}`{hint}"));
             }
         }
         let permissions = Permissions {
@@ -140,7 +140,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
     let world = DiskWorld::new(settings);
     let threads = setup.threads.unwrap_or_else(threads_of_machine);
     let Ok(relative) = full.strip_prefix(&root) else {
-        let _ = writeln!(invocation.stderr, "error: `{}` does not lie in `{}`", full.display(), root.display());
+        let _ = writeln!(invocation.stderr, "error: `{}` is not inside `{}`", full.display(), root.display());
         return Err(Exit::Io);
     };
     let session = Session::with_limits(Arc::new(world), setup.limits.clone(), threads);

@@ -15,7 +15,7 @@ pub struct ClusterFlags {
 /// Arguments of `build`, `deploy`, `test` and `run`.
 #[derive(Args, Debug, Clone)]
 pub struct RunFlags {
-    /// Actions, by name, id (`build.api`) or pattern (`api-*`); all if left out.
+    /// Actions, by name, id (`build.api`) or pattern (`api-*`); all if omitted.
     #[arg(value_name = "NODE")]
     pub nodes: Vec<String>,
     /// Folder or file of the project.
@@ -25,31 +25,31 @@ pub struct RunFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
-    /// Number of commands that run at once; as many as there are processors, and two more, if left out.
+    /// Number of commands that run at once; the number of processors plus two if omitted.
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Run these actions even if they are done.
+    /// Run these actions even if they are up to date.
     #[arg(long)]
     pub force: bool,
     /// Also run actions of the same kind that depend on these.
     #[arg(long)]
     pub with_dependants: bool,
-    /// Leave out an action.
+    /// Skip an action.
     #[arg(long, value_name = "NODE")]
     pub skip: Vec<String>,
     /// Do not run dependencies other than Builds.
     #[arg(long)]
     pub skip_dependencies: bool,
-    /// Start nothing more once an action has failed.
+    /// Stop after the first failed action.
     #[arg(long)]
     pub fail_fast: bool,
     /// Finish everything that does not depend on a failed action (default).
     #[arg(long, conflicts_with = "fail_fast")]
     pub keep_going: bool,
-    /// Push the images that Builds make.
+    /// Push the images that Builds create.
     #[arg(long)]
     pub push: bool,
-    /// The tool that builds images: buildx, docker, podman or buildah; the first that is installed if left out.
+    /// The tool that builds images: buildx, docker, podman or buildah; the first installed one if omitted.
     #[arg(long, value_name = "TOOL")]
     pub builder: Option<String>,
     /// Format: lines for people on stderr, or one JSON object per event on stdout.
@@ -58,7 +58,7 @@ pub struct RunFlags {
     /// Take over fields of Kubernetes objects that other managers have set.
     #[arg(long)]
     pub force_conflicts: bool,
-    /// Write timings to FILE, as a trace that Chrome and Perfetto show.
+    /// Write timings to FILE, as a trace for Chrome or Perfetto.
     #[arg(long, value_name = "FILE")]
     pub timings: Option<PathBuf>,
 }
@@ -66,7 +66,7 @@ pub struct RunFlags {
 /// Arguments of `dev`.
 #[derive(Args, Debug, Clone)]
 pub struct DevFlags {
-    /// Actions, by name, id (`deploy.api`) or pattern; all but Runs if left out.
+    /// Actions, by name, id (`deploy.api`) or pattern; all except Runs if omitted.
     #[arg(value_name = "NODE")]
     pub nodes: Vec<String>,
     /// Folder or file of the project.
@@ -76,10 +76,10 @@ pub struct DevFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
-    /// Number of commands that run at once; as many as there are processors, and two more, if left out.
+    /// Number of commands that run at once; the number of processors plus two if omitted.
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// The tool that builds images: buildx, docker, podman or buildah; the first that is installed if left out.
+    /// The tool that builds images: buildx, docker, podman or buildah; the first installed one if omitted.
     #[arg(long, value_name = "TOOL")]
     pub builder: Option<String>,
 }
@@ -118,7 +118,7 @@ pub struct LogsFlags {
 /// Arguments of `cleanup`.
 #[derive(Args, Debug, Clone)]
 pub struct CleanupFlags {
-    /// Actions, by id (`deploy.api`) or pattern; all Deploys if left out.
+    /// Actions, by id (`deploy.api`) or pattern; all Deploys if omitted.
     #[arg(value_name = "NODE")]
     pub nodes: Vec<String>,
     /// Folder or file of the project.
@@ -128,7 +128,7 @@ pub struct CleanupFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
-    /// Also take down Deploys with `removeOnCleanup: false`.
+    /// Also delete Deploys with `removeOnCleanup: false`.
     #[arg(long)]
     pub force: bool,
 }

@@ -129,7 +129,7 @@ impl<'d> Prepared<'d> {
             return Err(Failed::of(object, ApiError::Other(what)));
         }
         if let Some(twice) = duplicate(&objects) {
-            let what = format!("{} is there twice in namespace `{}`", twice.id, twice.id.namespace);
+            let what = format!("{} is defined twice in namespace `{}`", twice.id, twice.id.namespace);
             return Err(Failed::of(twice, ApiError::Other(what)));
         }
         Ok(Prepared { deployment, namespace, discovery, objects, hooks, once })

@@ -23,7 +23,7 @@ pub(crate) fn copy_all(client: &Client, copies: &[Copy], namespace: &str, go_on:
         let path = format!("/api/v1/namespaces/{}/secrets/{}", copy.from, copy.name);
         let Some(found) = client.find(&path, JSON, &object, go_on)? else {
             let Copy { name, from } = copy;
-            return Err(ApiError::Other(format!("there is no Secret `{name}` in namespace `{from}` to copy")));
+            return Err(ApiError::Other(format!("the Secret `{name}` to copy does not exist in namespace `{from}`")));
         };
         if copy.from == namespace {
             continue;

@@ -5,7 +5,7 @@ use crate::inner::ENGINES;
 use crate::rules;
 use crate::survey::find;
 use purlin_model::{Answer, Detection, Dialect, Question, Request, Resolved};
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::Session;
 use purlin_value::path;
 use purlin_value::world::FileKind;
@@ -78,15 +78,75 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
             let found = in_order.map(|dialects| find(session, named, dialects).claims);
             let found = found.into_iter().find(|claims| !claims.is_empty()).unwrap_or_default();
             let below: Vec<String> = found.into_iter().map(|claim| claim.shown_path()).collect();
+            if let Some(near) = below.is_empty().then(|| near_miss(session, named)).flatten() {
+                return near;
+            }
             let hint = match below.len() {
                 0 => KNOWN.to_owned(),
                 1 => format!("there is a project below it: {}", listed(session, &below)),
                 count => format!("there are {count} projects below it; name one: {}", listed(session, &below)),
             };
-            (format!("there is no configuration in {} that Purlin knows", place(session, named)), hint)
+            (format!("no configuration found in {}", place(session, named)), hint)
         }
     };
     Diagnostic::nowhere(&rules::NOTHING_FOUND, message).hint(hint)
+}
+
+/// Files that Purlin looks for by name: what each begins with.
+const USUAL: &[(&str, &str, &str)] = &[
+    ("ensemble.yaml", "unfurl/v1.0.0", "Ensemble"),
+    ("unfurl.yaml", "unfurl/v1.0.0", "Project"),
+    ("skaffold.yaml", "skaffold/v4beta11", "Config"),
+    ("garden.yml", "garden.io/v2", "Project"),
+    ("project.garden.yml", "garden.io/v2", "Project"),
+    ("Chart.yaml", "v2", ""),
+];
+
+/// A file of a folder that was meant to be a configuration: its name is nearly right, or what it begins with is wrong.
+fn near_miss(session: &Session, folder: &str) -> Option<Diagnostic> {
+    let names: Vec<String> = session.world.list(folder).ok()?.into_iter().map(|entry| entry.name).collect();
+    let known = |name: &&String| USUAL.iter().any(|(usual, ..)| usual == name);
+    if let Some(name) = names.iter().find(known) {
+        return wrong_beginning(session, folder, name);
+    }
+    let near = |name: &String| {
+        let usual = suggest::nearest(name, USUAL.iter().map(|(usual, ..)| *usual))?;
+        Some(format!("rename `{name}` to `{usual}`, if that is what it is"))
+    };
+    let hint = names.iter().find_map(near)?;
+    let message = format!("no configuration found in {}", place(session, folder));
+    Some(Diagnostic::nowhere(&rules::NOTHING_FOUND, message).hint(hint))
+}
+
+/// What is wrong with `apiVersion` and `kind` of a file that nothing recognised.
+fn wrong_beginning(session: &Session, folder: &str, name: &str) -> Option<Diagnostic> {
+    let (_, version, kind) = USUAL.iter().find(|(usual, ..)| *usual == name)?;
+    let file = path::join(folder, name);
+    let source = session.load_text(&file, &file).ok()?.source;
+    let value_of = |key: &str| {
+        let mut start = 0;
+        for line in source.text().split_inclusive('\n') {
+            if let Some(value) = line.strip_prefix(key) {
+                let skipped = key.len() + value.len() - value.trim_start().len();
+                return Some((value.trim().to_owned(), source.span(start + skipped, start + line.trim_end().len())));
+            }
+            start += line.len();
+        }
+        None
+    };
+    let first = source.text().lines().next().map_or(0, str::len);
+    let (span, message, hint) = match (value_of("kind:"), value_of("apiVersion:")) {
+        (Some((written, span)), Some(_)) if written != *kind && !kind.is_empty() => {
+            (span, format!("unknown kind `{written}` in `{name}`"), format!("write `kind: {kind}`"))
+        }
+        (_, Some((written, span))) => {
+            (span, format!("unknown `apiVersion` `{written}` in `{name}`"), format!("write `apiVersion: {version}`"))
+        }
+        (_, None) => {
+            (source.span(0, first), format!("`{name}` has no `apiVersion`"), format!("add `apiVersion: {version}`"))
+        }
+    };
+    Some(Diagnostic::at(&rules::NOTHING_FOUND, span, message).hint(hint))
 }
 
 /// What is looked for, in one line.

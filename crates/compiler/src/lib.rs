@@ -2,6 +2,7 @@
 //!
 //! Everything a command or an editor needs is a function here. It knows every dialect by name and none by heart.
 
+mod advice;
 mod affects;
 mod compile;
 mod dialects;
@@ -23,6 +24,7 @@ mod unused;
 mod variants;
 mod why;
 
+pub use advice::{advise, narrow};
 pub use affects::{Affected, affects, wholes};
 pub use compile::{Compiled, compile, detect, eval};
 pub use dialects::{DIALECTS, all_rules};

@@ -4,7 +4,7 @@ pub use purlin_model::rules::UNKNOWN_NODE;
 use purlin_syntax::Rule;
 
 /// A folder without any configuration that is known.
-pub const NOTHING_FOUND: Rule = Rule::error("nothing-found", "There is no configuration here that Purlin knows.");
+pub const NOTHING_FOUND: Rule = Rule::error("nothing-found", "No configuration was found.");
 /// A field that does not exist.
 pub const UNKNOWN_FIELD: Rule = Rule::error("unknown-field", "The node has no field of that name.");
 /// A place that is not in the project.
@@ -13,7 +13,7 @@ pub const UNKNOWN_LOCATION: Rule =
 /// An action that was run failed.
 pub const ACTION_FAILED: Rule = Rule::error("action-failed", "An action that was run failed.");
 /// Settings that cannot be used.
-pub const SETTINGS: Rule = Rule::error("settings", "`purlin.toml` cannot be read, or says something unknown.");
+pub const SETTINGS: Rule = Rule::error("settings", "`purlin.toml` cannot be read or has an unknown setting.");
 /// A comment that ignores a rule and matches nothing.
 pub const UNUSED_IGNORE: Rule = Rule::warning("unused-ignore", "A comment that ignores a rule has no effect.");
 /// Files that no project takes in.
@@ -25,7 +25,7 @@ pub const NEVER_WINS: Rule =
     Rule::warning("overridden-everywhere", "A value is overridden in every environment, so it has no effect.");
 /// A branch that no environment takes.
 pub const DEAD_BRANCH: Rule =
-    Rule::warning("branch-never-taken", "A condition comes to the same in every environment.");
+    Rule::warning("branch-never-taken", "A condition has the same result in every environment.");
 /// A variable that nothing uses.
 pub const UNUSED_VARIABLE: Rule = Rule::warning("unused-variable", "No environment uses this variable.");
 /// A template that nothing uses.

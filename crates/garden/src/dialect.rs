@@ -321,7 +321,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
         Some(None) => {
             let keys = resolution.live.actions.keys().map(EcoString::as_str);
             let hint = purlin_syntax::suggest::did_you_mean(on.unwrap_or(""), keys);
-            let message = format!("there is no action `{}`", on.unwrap_or(""));
+            let message = format!("unknown action `{}`", on.unwrap_or(""));
             let diagnostic = purlin_syntax::Diagnostic::nowhere(&rules::MISSING_ACTION, message);
             session.sink.push(diagnostic.maybe_hint(hint));
             return None;

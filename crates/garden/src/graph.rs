@@ -80,7 +80,7 @@ fn action_needs(
                 ground,
                 actions,
                 need,
-                &format!("`{}` depends on `{}` by its `{field}`", action.key, need.key),
+                &format!("`{field}` of `{}`: unknown action `{}`", action.key, need.key),
             );
             continue;
         }
@@ -246,8 +246,7 @@ fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message
         false => format!("did you mean `{}.{name}`?", need.kind.name().to_lowercase()),
     });
     let hint = near.or_else(other_kind);
-    let message = if is_reference { message.to_owned() } else { format!("{message}, which is unknown") };
-    ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message).maybe_hint(hint), need.span);
+    ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message.to_owned()).maybe_hint(hint), need.span);
 }
 
 /// Reports every circle once, with the place of each step. Returns all actions that reach one.

@@ -212,7 +212,7 @@ impl<'s> Ground<'s> {
     pub fn report_secret_name(&self, field: &str, span: Option<Span>) {
         let message = format!("`{field}` cannot come from a secret, since names of actions are shown");
         let diagnostic = Diagnostic::nowhere(&crate::rules::SECRET_NAME, message);
-        self.push(diagnostic.hint("use a variable for what is no secret"), span);
+        self.push(diagnostic.hint("use a variable for a value that is not a secret"), span);
     }
 
     /// Reports a prepared diagnostic at a place.

@@ -262,7 +262,7 @@ fn render_use(
     let Some(template) = templates.iter().find(|template| template.name == name) else {
         if !wanted.is_poison() && !ground.misses_source() {
             let hint = suggest::did_you_mean(name, templates.iter().map(|template| template.name.as_str()));
-            let message = format!("there is no template `{name}`");
+            let message = format!("unknown template `{name}`");
             ground.push(Diagnostic::nowhere(&rules::TEMPLATE, message).maybe_hint(hint), place.span());
         }
         return Vec::new();

@@ -13,44 +13,44 @@ pub const KEY_TOO_EARLY: Rule =
 pub const TEMPLATE_TYPE: Rule = Rule::error("garden-template-type", "A template uses a value of the wrong type.");
 /// A helper function that does not exist or was called wrongly.
 pub const HELPER_FUNCTION: Rule =
-    Rule::error("garden-helper-function", "A helper function does not exist, or cannot work with its arguments.");
+    Rule::error("garden-helper-function", "A helper function is unknown, or its arguments are wrong.");
 /// `$merge`, `$concat`, `$forEach` or `$if` used wrongly.
 pub const STRUCTURAL_OPERATOR: Rule =
-    Rule::error("garden-structural-operator", "One of `$merge`, `$concat`, `$forEach` and `$if` is used wrongly.");
+    Rule::error("garden-structural-operator", "`$merge`, `$concat`, `$forEach` or `$if` is used incorrectly.");
 
 /// A configuration that is no map, or that uses keys it must not.
 pub const CONFIG_SHAPE: Rule = Rule::error("garden-config-shape", "A configuration has the wrong shape.");
 /// A configuration without a known `kind`.
-pub const CONFIG_KIND: Rule = Rule::error("garden-config-kind", "A configuration does not say what it is.");
+pub const CONFIG_KIND: Rule = Rule::error("garden-config-kind", "A configuration has no `kind`, or an unknown one.");
 /// A file with variables that is missing or cannot be used.
-pub const VARFILE: Rule = Rule::error("garden-varfile", "A file with variables is missing or cannot be used.");
+pub const VARFILE: Rule = Rule::error("garden-varfile", "A varfile is missing or not valid.");
 /// A path that leads out of the project.
 pub const OUTSIDE_PROJECT: Rule = Rule::error("garden-outside-project", "A path leads out of the project.");
 /// Values from outside that cannot be read.
 pub const IMPORT: Rule = Rule::warning("garden-import-variables", "Variables from outside cannot be imported.");
 /// Something about the project itself.
-pub const PROJECT: Rule = Rule::error("garden-project", "A folder holds no project that can be read.");
+pub const PROJECT: Rule = Rule::error("garden-project", "A folder has no project that can be read.");
 /// An environment that does not exist or is incomplete.
-pub const ENVIRONMENT: Rule = Rule::error("garden-environment", "An environment does not exist, or lacks something.");
+pub const ENVIRONMENT: Rule = Rule::error("garden-environment", "An environment does not exist or is incomplete.");
 /// Two configurations with the same name.
 pub const DUPLICATE: Rule = Rule::error("garden-duplicate", "Two configurations of the same kind share a name.");
 /// A template that does not exist or cannot be rendered.
 pub const TEMPLATE: Rule = Rule::error("garden-template", "A template does not exist, or cannot be rendered.");
 /// Inputs that do not fit a template.
-pub const TEMPLATE_INPUTS: Rule = Rule::error("garden-template-inputs", "The inputs of a template's use do not fit.");
+pub const TEMPLATE_INPUTS: Rule =
+    Rule::error("garden-template-inputs", "The inputs of a template do not match its schema.");
 /// A field that waits for something that runs later.
 pub const TOO_LATE: Rule =
-    Rule::error("garden-known-too-late", "A field that must be known early waits for something that runs later.");
+    Rule::error("garden-known-too-late", "A field that is needed early depends on something that runs later.");
 /// A name that is shown would come from a secret.
-pub const SECRET_NAME: Rule =
-    Rule::error("garden-secret-name", "A name that is shown in the graph would come from a secret.");
+pub const SECRET_NAME: Rule = Rule::error("garden-secret-name", "A name that the graph shows is made from a secret.");
 /// A dependency that names no action.
 pub const DEPENDENCY: Rule = Rule::error("garden-dependency", "A dependency does not name an action.");
 /// A template that does not say which action it means.
 pub const ACTION_REFERENCE: Rule =
-    Rule::error("garden-action-reference", "A template does not say which action it means.");
+    Rule::error("garden-action-reference", "A template refers to an action in an incomplete way.");
 /// An action that does not exist.
-pub const MISSING_ACTION: Rule = Rule::error("garden-missing-action", "Something needs an action that does not exist.");
+pub const MISSING_ACTION: Rule = Rule::error("garden-missing-action", "An action that does not exist is referred to.");
 /// Something that refers to itself.
 pub const SELF_REFERENCE: Rule = Rule::error("garden-self-reference", "An action or module refers to itself.");
 /// Actions that need each other.
@@ -59,7 +59,7 @@ pub const ACTION_CYCLE: Rule = Rule::error("garden-action-cycle", "Actions depen
 pub const MISSING_SERVICE: Rule =
     Rule::error("garden-missing-service", "A service, task or test depends on something that does not exist.");
 /// A module that does not exist.
-pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "Something needs a module that does not exist.");
+pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "A module that does not exist is referred to.");
 /// Modules that need each other.
 pub const MODULE_CYCLE: Rule = Rule::error("garden-module-cycle", "Modules depend on each other in a cycle.");
 /// Modules that share files.
@@ -68,9 +68,9 @@ pub const MODULE_OVERLAP: Rule = Rule::error("garden-module-overlap", "Modules s
 pub const UNKNOWN_TYPE: Rule =
     Rule::error("garden-unknown-type", "An action or module has a type that does not exist.");
 /// A name that Garden does not take.
-pub const INVALID_NAME: Rule = Rule::error("garden-invalid-name", "A name is not one that Garden takes.");
+pub const INVALID_NAME: Rule = Rule::error("garden-invalid-name", "A name is not valid in Garden.");
 /// A value that its key does not take.
-pub const INVALID_VALUE: Rule = Rule::error("garden-invalid-value", "A value is not one that its key takes.");
+pub const INVALID_VALUE: Rule = Rule::error("garden-invalid-value", "A value is not valid for its key.");
 /// A provider that does not exist, is missing, or depends on itself.
 pub const PROVIDER: Rule =
     Rule::error("garden-provider", "A provider does not exist, is missing, or depends on itself.");
@@ -79,8 +79,7 @@ pub const VARIABLE_SCOPE: Rule =
     Rule::warning("garden-variable-scope", "A variable means something else here than it does in Garden.");
 
 /// The project inside an action.
-pub const INNER: Rule =
-    Rule::error("garden-inner-project", "The project of another dialect that an action holds is not there.");
+pub const INNER: Rule = Rule::error("garden-inner-project", "The project that an action refers to does not exist.");
 /// Manifests that are not rendered.
 pub const NOT_RENDERED: Rule = Rule::warning("garden-not-rendered", "Manifests of an action are not rendered here.");
 /// Patches for nothing.

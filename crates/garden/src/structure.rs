@@ -115,7 +115,7 @@ pub(crate) fn check_shapes(tree: &purlin_syntax::Tree, sink: &purlin_syntax::Sin
 
 fn check_keys(node: Node<'_>, operator: &str, allowed: &[&str], required: &str, sink: &purlin_syntax::Sink) {
     for entry in node.entries().filter(|entry| !allowed.contains(&entry.name())) {
-        let message = format!("`{}` cannot stand next to `{operator}`", entry.name());
+        let message = format!("`{}` cannot be used next to `{operator}`", entry.name());
         let diagnostic = Diagnostic::at(&rules::STRUCTURAL_OPERATOR, entry.key.span(), message);
         sink.push(diagnostic.hint(format!("only {} can", quoted(allowed))));
     }

@@ -45,7 +45,12 @@ fn report_unknown(ground: &Ground<'_>, action: &Action) {
     let hint = match (REMOVED.contains(&name), other.is_empty()) {
         (true, _) => Some("Garden 0.14 removed this type".to_owned()),
         (_, false) => Some(format!("`{name}` exists for {}", other.join(", "))),
-        _ => suggest::did_you_mean(name, here.map(|known| known.type_name)),
+        _ => suggest::did_you_mean(name, here.clone().map(|known| known.type_name)).or_else(|| {
+            let mut names: Vec<String> = here.map(|known| format!("`{}`", known.type_name)).collect();
+            names.sort_unstable();
+            names.dedup();
+            Some(format!("known types: {}", names.join(", ")))
+        }),
     };
     let message = format!("unknown {kind} type `{name}`");
     ground.push(Diagnostic::nowhere(&rules::UNKNOWN_TYPE, message).maybe_hint(hint), type_place(ground, action));

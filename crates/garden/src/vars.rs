@@ -222,7 +222,7 @@ fn not_there(ground: &Ground<'_>, wanted: &VarFile<'_>, file: &str, error: World
             Diagnostic::nowhere(&rules::VARFILE, message).hint(hint)
         }
         WorldError::Denied(hint) => {
-            let message = format!("varfile `{}` lies outside the project", wanted.name);
+            let message = format!("varfile `{}` is outside the project", wanted.name);
             Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message).hint(hint)
         }
         error => error.diagnostic(file),

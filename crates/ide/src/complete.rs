@@ -177,7 +177,7 @@ impl Ide {
                     continue;
                 }
                 let doc = property.get("description").and_then(Value::as_str).unwrap_or("");
-                let first = 100u32.saturating_sub(u32::try_from(index).unwrap_or(100));
+                let first = 100u32.saturating_sub(u32::try_from(index).unwrap_or(100)) + usual(key);
                 let needed = if required.contains(&key.as_str()) { 2_000 } else { 0 };
                 let score = first + needed + often(key).min(100) * 200 + evidence(&shapes, cursor, key);
                 proposals.add(key, ProposalKind::Key, &takes(property), doc, score);
@@ -276,6 +276,12 @@ impl Ide {
                 proposals.add(&name, ProposalKind::Name, "built in", &doc, 400);
             }
         }
+        if kinds.contains(&"data type") {
+            for (index, name) in PRIMITIVES.iter().enumerate() {
+                let first = 10u32.saturating_sub(u32::try_from(index).unwrap_or(10));
+                proposals.add(name, ProposalKind::Name, "built in", "", 1_100 + first);
+            }
+        }
         if let Some(SchemaOf::Tosca(edition)) = context.of
             && cursor.path.iter().any(
                 |step| matches!(step, Step::Key(key) if key == "properties" || key == "inputs" || key == "outputs"),
@@ -314,6 +320,30 @@ impl Ide {
         }
     }
 }
+
+/// Keys that people write most, the most frequent first: what a table lists first is not always what is needed.
+#[rustfmt::skip]
+const USUAL: &[&str] = &[
+    "name", "type", "kind", "apiVersion", "spec", "service_template", "topology_template", "node_templates", "node_types",
+    "properties", "requirements", "capabilities", "derived_from", "description", "imports", "inputs", "outputs", "value",
+    "default", "required", "interfaces", "operations", "implementation", "node", "relationship", "host", "file", "attributes",
+    "data_types", "capability_types", "relationship_types", "artifact_types", "entry_schema", "constraints", "valid_values",
+    "build", "deploy", "manifests", "profiles", "artifacts", "image", "context", "docker", "dockerfile", "custom",
+    "buildpacks", "jib", "sync", "requires", "path", "helm", "kubectl", "kustomize", "rawYaml", "releases", "chartPath",
+    "portForward", "tagPolicy", "local", "patches", "activation", "dependencies", "variables", "environments", "providers",
+    "defaultEnvironment", "defaultHostname", "command", "script", "args", "env", "ports", "containerPort", "ingresses", "port",
+    "hostname", "source", "include", "exclude", "values", "chart", "version", "template", "steps", "metadata", "types",
+];
+
+/// How usual a key is, from 0 to 400.
+fn usual(key: &str) -> u32 {
+    let place = USUAL.iter().position(|known| *known == key).and_then(|place| u32::try_from(place).ok());
+    place.map_or(0, |place| 400u32.saturating_sub(place * 4))
+}
+
+/// Types of values that every edition of TOSCA has, the most frequent first.
+const PRIMITIVES: &[&str] =
+    &["string", "integer", "boolean", "list", "map", "float", "version", "timestamp", "range", "scalar-unit.size"];
 
 /// How well what is written under a key fits another key: its scalar, or the keys of its mapping.
 fn evidence(shapes: &Shapes<'_>, cursor: &Cursor, key: &str) -> u32 {
@@ -396,7 +426,7 @@ fn shown_name(context: &Context, mark: &Mark) -> String {
 }
 
 /// How often each name is mentioned.
-pub(crate) fn mentions(related: &[Arc<Facts>]) -> HashMap<(&'static str, &str), u32> {
+fn mentions(related: &[Arc<Facts>]) -> HashMap<(&'static str, &str), u32> {
     let mut counts = HashMap::new();
     for mark in related.iter().flat_map(|facts| facts.mentioned.iter()) {
         *counts.entry((mark.kind, mark.name.as_str())).or_default() += 1;

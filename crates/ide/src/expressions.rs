@@ -1,12 +1,13 @@
 //! Completion inside embedded languages: lookups of Garden, values and functions of charts, filters of ensembles.
 
 use crate::Ide;
-use crate::complete::{ProposalKind, Proposals, mentions};
+use crate::complete::{ProposalKind, Proposals};
 use crate::context::{Context, Language};
 use crate::facts::{Facts, kind};
 use crate::functions::functions;
 use purlin_garden::config::ActionKind;
 use purlin_garden::phases::KEYS;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Ide {
@@ -129,13 +130,21 @@ impl Ide {
         proposals: &mut Proposals<'_>,
         shown: impl Fn(&str) -> Option<String>,
     ) {
-        let mentions = mentions(related);
+        let used = used(related, of, &proposals.context.file);
         for facts in related {
             for mark in facts.declared.iter().filter(|mark| mark.kind == of) {
                 if let Some(text) = shown(&mark.name) {
-                    let often = mentions.get(&(mark.kind, mark.name.as_str())).copied().unwrap_or(0);
+                    let often = used.get(mark.name.as_str()).copied().unwrap_or(0);
                     let detail = format!("{of} in {}", facts.source.path());
-                    proposals.add(&text, ProposalKind::Name, &detail, "", 1_000 + often.min(50) * 10);
+                    proposals.add(&text, ProposalKind::Name, &detail, "", 1_000 + often.min(200) * 10);
+                }
+            }
+        }
+        // What is used and declared nowhere may come from a chart that is not here, or from values of others.
+        if matches!(of, kind::VALUE | kind::NAMED_TEMPLATE) {
+            for (name, often) in used {
+                if let Some(text) = shown(name).filter(|text| !text.is_empty()) {
+                    proposals.add(&text, ProposalKind::Name, "used in this chart", "", 900 + often.min(200) * 10);
                 }
             }
         }
@@ -210,6 +219,25 @@ const ACTION_FIELDS: &[(&str, &str)] = &[
     ("buildPath", "The folder it is built in."),
     ("sourcePath", "The folder of its source."),
 ];
+
+/// How often names of a kind are used; what the file itself uses counts more. A path of values counts for all above it.
+fn used<'f>(related: &'f [Arc<Facts>], of: &str, file: &str) -> BTreeMap<&'f str, u32> {
+    /// So much more likely is what the same file uses.
+    const HERE: u32 = 6;
+    let mut counts = BTreeMap::new();
+    for facts in related {
+        let weight = if facts.source.path() == file { HERE } else { 1 };
+        for mark in facts.mentioned.iter().filter(|mark| mark.kind == of) {
+            let name = mark.name.as_str();
+            *counts.entry(name).or_default() += weight;
+            if of == kind::VALUE {
+                let above = name.match_indices('.').filter_map(|(at, _)| name.get(..at));
+                above.for_each(|above| *counts.entry(above).or_default() += weight);
+            }
+        }
+    }
+    counts
+}
 
 /// How often a word is part of a lookup.
 fn often(related: &[Arc<Facts>], word: &str) -> u32 {

@@ -152,7 +152,7 @@ impl Ide {
 
     /// The changes that give the name at an offset another one; otherwise why that cannot be.
     pub fn rename(&self, file: &str, offset: usize, new: &str) -> Result<Vec<Edit>, String> {
-        let mark = self.mark_at(file, offset).ok_or("there is no name here that can be changed")?;
+        let mark = self.mark_at(file, offset).ok_or("there is nothing here that can be renamed")?;
         if !RENAMED.contains(&mark.kind) || self.declarations(file, mark.kind, &mark.name).is_empty() {
             return Err(format!("`{}` is not declared in this project, so it cannot be renamed", mark.name));
         }

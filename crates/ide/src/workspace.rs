@@ -4,6 +4,7 @@
 //! refers to any more is let go of, so that memory does not grow with the number of edits.
 
 use crate::buffers::{Buffers, Desk};
+use crate::house::{self, House, Keeper};
 use crate::place::Place;
 use purlin_compiler::{Claim, DIALECTS, Found, search};
 use purlin_model::detect::judge;
@@ -38,8 +39,8 @@ pub struct Outcome {
     pub session: Session,
     /// The project, as far as it could be resolved.
     pub resolved: Option<Resolved>,
-    /// What is wrong with it.
-    pub problems: Vec<Problem>,
+    /// What is wrong with it, before settings and comments have a say.
+    found: Vec<Diagnostic>,
     /// The files whose text it has read.
     pub files: HashSet<String>,
     reads: HashSet<Read>,
@@ -90,13 +91,16 @@ pub struct Workspace {
     choice: Choice,
     found: Found,
     /// Files that belong to no project.
-    outside: Vec<Problem>,
+    outside: Vec<Diagnostic>,
     /// What each changed file was judged to be.
     judged: HashMap<String, Option<(&'static str, Role)>>,
     outcomes: Vec<Arc<Outcome>>,
     /// What dialects keep of these results, by the project's file.
     kept: HashMap<String, Kept>,
     is_new: bool,
+    /// Reads the settings of the folder.
+    keeper: Option<Keeper>,
+    house: House,
 }
 
 impl Workspace {
@@ -115,7 +119,16 @@ impl Workspace {
             outcomes: Vec::new(),
             kept: HashMap::new(),
             is_new: true,
+            keeper: None,
+            house: House::default(),
         }
+    }
+
+    /// The same with settings of the folder, which are read again whenever their file changes.
+    #[must_use]
+    pub fn kept_by(mut self, keeper: Keeper) -> Self {
+        self.keeper = Some(keeper);
+        self
     }
 
     /// Resolves for another environment or other profiles from now on.
@@ -137,6 +150,10 @@ impl Workspace {
         for change in changes {
             self.forget(change, buffers);
         }
+        let mut gone: HashSet<FileId> = HashSet::new();
+        if self.is_new || changes.iter().any(house::is_concerned) {
+            gone.extend(self.read_settings());
+        }
         if self.is_new || changes.iter().any(|change| self.changes_claims(change)) {
             let session = self.session();
             self.found = search(&session, &self.request(), std::slice::from_ref(&self.start));
@@ -148,7 +165,6 @@ impl Workspace {
         }
         let mut read: HashSet<String> = HashSet::new();
         let mut outcomes: Vec<Arc<Outcome>> = Vec::new();
-        let mut gone: HashSet<FileId> = HashSet::new();
         let mut stopped = false;
         for claim in self.found.claims.clone() {
             if claim.is_shared() && read.contains(claim.file()) {
@@ -184,7 +200,7 @@ impl Workspace {
         let (session, first) = (self.session(), self.sources.len());
         self.found.report_outside(&session, &|file| read.contains(file));
         let found = session.sink.take();
-        self.outside = found.iter().map(|diagnostic| problem(&self.sources, &self.start, diagnostic)).collect();
+        self.outside = found;
         (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId).collect()
     }
 
@@ -239,12 +255,28 @@ impl Workspace {
         Session::resumed(world, self.limits.clone(), self.sources.clone(), self.shelf.clone())
     }
 
+    /// What `check` asks, so that an editor shows what it says.
     fn request(&self) -> Request {
-        Request {
-            environment: self.choice.environment.clone(),
-            profiles: self.choice.profiles.clone(),
-            ..Request::default()
+        let environment = self.choice.environment.clone().or_else(|| self.house.environment.clone());
+        let mut request = Request { environment, profiles: self.choice.profiles.clone(), ..Request::default() };
+        request.tosca.profile_paths.extend(self.house.profile_paths.iter().cloned());
+        request.chart.ci_values = true;
+        request.chart.is_rehearsal = true;
+        request
+    }
+
+    /// Reads the settings of the folder again; returns the files that were registered for those before.
+    fn read_settings(&mut self) -> Vec<FileId> {
+        let Some(keeper) = self.keeper.clone() else { return Vec::new() };
+        let first = self.sources.len();
+        let house = house::read(&*self.desk, &self.start, &self.sources, &keeper);
+        let made = (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId).collect();
+        let before = std::mem::replace(&mut self.house, House { ids: made, ..house });
+        if before.environment != self.house.environment || before.profile_paths != self.house.profile_paths {
+            self.outcomes.clear();
+            self.kept.clear();
         }
+        before.ids
     }
 
     fn resolve(&mut self, claim: &Claim) -> Outcome {
@@ -289,9 +321,8 @@ impl Workspace {
         let path_of = |id: FileId| self.sources.get(id).map(|source| source.path().to_owned());
         let files = session.ids().into_iter().filter_map(path_of).collect();
         let found = session.sink.take();
-        let problems = found.iter().map(|diagnostic| problem(&self.sources, claim.file(), diagnostic)).collect();
         let reads = session.reads().into_iter().collect();
-        Outcome { claim: claim.clone(), session, resolved, problems, files, reads, ids, last: None }
+        Outcome { claim: claim.clone(), session, resolved, found, files, reads, ids, last: None }
     }
 
     /// Lets go of files that neither a result nor the shelf refers to.
@@ -306,18 +337,55 @@ impl Workspace {
 
     fn picture(&self) -> Picture {
         let mut problems: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
-        let mut seen: HashSet<(&str, &Place, &str)> = HashSet::new();
-        for problem in self.outcomes.iter().flat_map(|outcome| outcome.problems.iter()).chain(&self.outside) {
+        let mut seen: HashSet<(&'static str, Place, String)> = HashSet::new();
+        let mut note = |project: &str, diagnostic: &Diagnostic| {
+            let problem = problem(&self.sources, project, diagnostic);
             // Projects that share a file report what is wrong with it once.
-            if seen.insert((problem.rule, &problem.place, &problem.message)) {
-                problems.entry(problem.place.file.clone()).or_default().push(problem.clone());
+            if seen.insert((problem.rule, problem.place.clone(), problem.message.clone())) {
+                problems.entry(problem.place.file.clone()).or_default().push(problem);
+            }
+        };
+        let inner = self.inner();
+        let is_own = |outcome: &&Arc<Outcome>| !is_taken(&outcome.claim, &inner);
+        let own = self.outcomes.iter().filter(is_own).map(|outcome| (outcome.claim.file(), &outcome.found));
+        let mut placed = Vec::new();
+        for (project, found) in own.chain([(self.start.as_str(), &self.outside), (&self.house.file, &self.house.found)])
+        {
+            for diagnostic in found {
+                match diagnostic.span {
+                    Some(_) => placed.push(diagnostic.clone()),
+                    None => self.judged(vec![diagnostic.clone()], None).iter().for_each(|one| note(project, one)),
+                }
             }
         }
+        let ids: HashSet<FileId> = self.outcomes.iter().flat_map(|outcome| outcome.session.ids()).collect();
+        self.judged(placed, Some(&ids)).iter().for_each(|one| note(&self.start, one));
         for list in problems.values_mut() {
             list.sort_by(|a, b| (a.place.start, a.rule, &a.message).cmp(&(b.place.start, b.rule, &b.message)));
         }
         Picture { outcomes: self.outcomes.clone(), problems }
     }
+}
+
+impl Workspace {
+    /// What settings and comments leave of diagnostics.
+    fn judged(&self, found: Vec<Diagnostic>, ids: Option<&HashSet<FileId>>) -> Vec<Diagnostic> {
+        match &self.house.judge {
+            Some(judge) => judge(found, &self.sources, ids),
+            None => found,
+        }
+    }
+
+    /// Projects that others have taken in: what is wrong with them is reported there, with the values they get.
+    fn inner(&self) -> HashSet<&str> {
+        let resolved = self.outcomes.iter().filter_map(|outcome| outcome.resolved.as_ref());
+        resolved.flat_map(|resolved| resolved.inner.iter().map(String::as_str)).collect()
+    }
+}
+
+/// Whether a project is one of those.
+fn is_taken(claim: &Claim, inner: &HashSet<&str>) -> bool {
+    inner.contains(claim.file()) || inner.contains(path::normalize(path::parent(claim.file())).as_str())
 }
 
 impl Outcome {

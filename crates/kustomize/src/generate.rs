@@ -236,7 +236,7 @@ pub fn place(
     }
     let Some(known) = known else {
         if behavior != "create" {
-            return Err(wrong(format!("there is no {} `{}` to {behavior}", gvk.kind, id.name)));
+            return Err(wrong(format!("no {} `{}` to {behavior}", gvk.kind, id.name)));
         }
         resources.push(made);
         return Ok(());

@@ -287,7 +287,7 @@ fn operate(value: &mut Value, operation: &Value) -> Result<(), String> {
             let (found, wanted) = (at(value, &path)?.clone(), given()?);
             if found == wanted { Ok(()) } else { Err("the value is another one".to_owned()) }
         }
-        other => Err(format!("`{other}` is no operation")),
+        other => Err(format!("unknown operation `{other}`")),
     }
 }
 
@@ -314,8 +314,9 @@ fn add(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
     let parent = at(value, parents)?;
     if let Some(list) = as_list(parent) {
         let index = if last == "-" { Some(list.len()) } else { last.parse().ok() };
-        let index =
-            index.filter(|index| *index <= list.len()).ok_or_else(|| format!("`{last}` is no place of the list"))?;
+        let index = index
+            .filter(|index| *index <= list.len())
+            .ok_or_else(|| format!("`{last}` is not an index of the list"))?;
         list.insert(index, given);
         return Ok(());
     }

@@ -6,7 +6,7 @@ use crate::uri::path_of;
 use crate::worker::{Task, Worker};
 use crossbeam_channel::Sender;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
-use purlin_ide::{Buffers, Change, Choice, Desk, Ide, TOKEN_KINDS, Workspace};
+use purlin_ide::{Buffers, Change, Choice, Desk, Ide, Keeper, TOKEN_KINDS, Workspace};
 use purlin_syntax::Limits;
 use purlin_value::World;
 use serde_json::{Value, json};
@@ -25,6 +25,8 @@ pub struct Opened {
     pub start: String,
     /// Limits in force.
     pub limits: Limits,
+    /// Reads the settings of the folder.
+    pub keeper: Keeper,
 }
 
 /// Serves one client until it says goodbye. `open` opens the folder that the client names, or the one the server was
@@ -44,7 +46,7 @@ pub fn serve(connection: &Connection, open: impl FnOnce(Option<&str>) -> Result<
     let desk = Arc::new(Desk::new(opened.world, buffers.clone()));
     let ide = Arc::new(Ide::new(desk.clone(), buffers.clone(), opened.limits.clone()));
     let (tasks, handed_in) = crossbeam_channel::unbounded();
-    let mut workspace = Workspace::new(desk, &opened.start, opened.limits);
+    let mut workspace = Workspace::new(desk, &opened.start, opened.limits).kept_by(opened.keeper);
     let (choice, with_inlays) = settings(&params["initializationOptions"]);
     workspace.choose(choice);
     let worker = Worker {

@@ -205,6 +205,7 @@ impl Place<'_> {
 fn shape_hint(shape: &Shape, node: Node<'_>) -> Option<String> {
     let text = if node.is_scalar() && !node.is_null() { node.text() } else { "…" };
     Some(match shape {
+        Shape::List(_) | Shape::ListOf(_) if has_dash(node) => "put a space after `-`".to_owned(),
         Shape::Names(_) | Shape::List(_) | Shape::ListOf(_) | Shape::Sequence(_) | Shape::Repeating(_) => {
             format!("write it as a list: `[{text}]`")
         }
@@ -215,6 +216,11 @@ fn shape_hint(shape: &Shape, node: Node<'_>) -> Option<String> {
         Shape::Special(special) => return shape_hint(&special.outline, node),
         _ => return None,
     })
+}
+
+/// Whether somebody meant a list: `-name: local`.
+fn has_dash(node: Node<'_>) -> bool {
+    node.entries().next().is_some_and(|entry| entry.key.text().starts_with('-'))
 }
 
 /// What helps with a key that an entity has not in an edition: what it is called there, the next edition that has it,

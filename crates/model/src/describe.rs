@@ -200,7 +200,7 @@ fn section(schema: &Schema, entity: &Entity, page: &mut String) {
     }
     for group in entity.exactly_one {
         let members = entity.all_fields().filter(|field| field.one_of == Some(group)).map(|field| field.key);
-        let _ = write!(page, "\nOne of {} must be there.\n", alternatives(members));
+        let _ = write!(page, "\nOne of {} is required.\n", alternatives(members));
     }
     page.push_str("\n| Key | Takes | Meaning |\n|---|---|---|\n");
     for field in entity.all_fields() {

@@ -3,19 +3,19 @@
 use purlin_syntax::Rule;
 
 /// A key that has no row.
-pub const UNKNOWN_KEY: Rule = Rule::error("unknown-key", "A key is not one that can stand there.");
+pub const UNKNOWN_KEY: Rule = Rule::error("unknown-key", "A key is unknown.");
 /// A key that must be there.
-pub const MISSING_KEY: Rule = Rule::error("missing-key", "A key that must be there is not.");
+pub const MISSING_KEY: Rule = Rule::error("missing-key", "A required key is missing.");
 /// Something of another shape than its row says.
-pub const WRONG_SHAPE: Rule = Rule::error("wrong-shape", "A value has another shape than its key takes.");
+pub const WRONG_SHAPE: Rule = Rule::error("wrong-shape", "A value has the wrong shape for its key.");
 /// A word that is not on the list.
-pub const UNKNOWN_CHOICE: Rule = Rule::error("unknown-choice", "A value is not one of the words its key takes.");
+pub const UNKNOWN_CHOICE: Rule = Rule::error("unknown-choice", "A value is not one of the allowed ones.");
 /// Keys that exclude each other.
-pub const EXCLUSIVE_KEYS: Rule = Rule::error("exclusive-keys", "Keys stand together of which only one may be there.");
+pub const EXCLUSIVE_KEYS: Rule = Rule::error("exclusive-keys", "Mutually exclusive keys are used together.");
 /// A key that should no longer be used.
-pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A key should no longer be used.");
+pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A deprecated key is used.");
 /// A name that stands twice where it may only stand once.
-pub const DUPLICATE_NAME: Rule = Rule::error("duplicate-name", "A name is given to two things of the same kind.");
+pub const DUPLICATE_NAME: Rule = Rule::error("duplicate-name", "Two things of the same kind have the same name.");
 
 /// A node that does not exist.
 pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "There is no node of that name in the project.");

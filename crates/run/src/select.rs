@@ -89,7 +89,7 @@ pub fn patterns<'n>(ids: impl Iterator<Item = &'n str> + Clone, names: &[String]
 /// Says that no action has a name, and which was perhaps meant.
 pub fn no_action<'n>(name: &str, ids: impl Iterator<Item = &'n str>) -> String {
     let hint = suggest::did_you_mean(name, ids).map(|hint| format!("; {hint}")).unwrap_or_default();
-    format!("there is no action `{name}`{hint}")
+    format!("unknown action `{name}`{hint}")
 }
 
 fn is_pattern(text: &str) -> bool {
@@ -114,7 +114,7 @@ fn matching(candidates: &[(usize, &Node)], kind: Kind, name: &str) -> Result<Vec
     }
     let names = candidates.iter().map(|(_, node)| bare(kind, &node.id));
     let hint = suggest::did_you_mean(wanted, names).map(|hint| format!("; {hint}")).unwrap_or_default();
-    Err(format!("there is no {} action `{wanted}`{hint}", kind.name()))
+    Err(format!("unknown {} action `{wanted}`{hint}", kind.name()))
 }
 
 /// Everything that depends on some actions, directly or not.

@@ -331,7 +331,7 @@ impl Work<'_> {
                 }
             },
             _ => {
-                let message = format!("`{text}` is no question about a Skaffold project");
+                let message = format!("`{text}` is not a query that Skaffold projects answer");
                 let hint =
                     "ask `modules`, `merged`, `order`, `profiles MODULE`, `key IMAGE` or a template, `{{.NAME}}`";
                 let source = self.session.sources.insert("expression", question.expression.as_str());

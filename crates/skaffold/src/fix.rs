@@ -25,8 +25,11 @@ pub fn fix(tree: &Tree, to: Edition, sink: &Sink) -> Option<Fixed> {
         let version = root.get("apiVersion")?;
         let from = editions::parse(version.text())?;
         if from > to {
-            let message =
-                format!("`{}` is newer than the wanted `{}`", editions::api_version(from), editions::api_version(to));
+            let message = format!(
+                "`{}` is newer than the requested `{}`",
+                editions::api_version(from),
+                editions::api_version(to)
+            );
             let hint = "documents are only brought to newer versions";
             sink.push(Diagnostic::at(&rules::UPGRADE, version.span(), message).hint(hint));
             return None;

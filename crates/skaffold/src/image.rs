@@ -20,10 +20,10 @@ pub fn parse(text: &str) -> Result<Reference, String> {
     let parts = image::parts(text);
     let (name, tag, digest) = (parts.name, parts.tag.unwrap_or_default(), parts.digest.unwrap_or_default());
     if !digest.is_empty() && !is_digest(digest) {
-        return Err(format!("`{digest}` is no digest"));
+        return Err(format!("`{digest}` is not a valid digest"));
     }
     if !tag.is_empty() && !is_tag(tag) {
-        return Err(format!("`{tag}` is no tag"));
+        return Err(format!("`{tag}` is not a valid tag"));
     }
     if name.is_empty() {
         return Err("repository name must have at least one component".to_owned());
@@ -42,7 +42,7 @@ fn check_path(name: &str) -> Result<(), String> {
     let mut first = parts.next().unwrap_or_default();
     if image::registry(name).is_some() {
         if !first.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-')) {
-            return Err(format!("`{first}` is no registry"));
+            return Err(format!("`{first}` is not a valid registry"));
         }
         first = parts.next().unwrap_or_default();
     }

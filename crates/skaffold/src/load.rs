@@ -412,11 +412,11 @@ fn merged<'f>(node: Node<'f>) -> Item<'f> {
 pub fn missing(missing: &Missing, path: &str, span: Option<Span>, from: Option<&str>) -> Diagnostic {
     let mut diagnostic = match (missing, from) {
         (Missing::NotFound, Some(from)) => {
-            let message = format!("there is no configuration at `{path}`, which `{from}` requires");
+            let message = format!("no configuration found at `{path}`, which `{from}` requires");
             Diagnostic::nowhere(&rules::REQUIRES, message).hint("correct the `path` under `requires`")
         }
         (Missing::NotFound, None) => {
-            Diagnostic::nowhere(&rules::FILE, format!("there is no configuration file `{path}`"))
+            Diagnostic::nowhere(&rules::FILE, format!("configuration file `{path}` not found"))
                 .hint("name another one with `-f`")
         }
         (Missing::NoConfiguration, _) => {
@@ -424,7 +424,7 @@ pub fn missing(missing: &Missing, path: &str, span: Option<Span>, from: Option<&
             Diagnostic::nowhere(&rules::REQUIRES, message).hint("correct the `path` under `requires`")
         }
         (Missing::World(WorldError::Denied(_)), _) => {
-            let message = format!("`{path}` lies outside the project");
+            let message = format!("`{path}` is outside the project");
             Diagnostic::nowhere(&rules::OUTSIDE, message).hint("allow its folder with `--allow-path DIR`")
         }
         (Missing::World(error), _) => error.diagnostic(path),

@@ -35,7 +35,7 @@ pub fn check(helm: View<'_, '_>, sink: &Sink, fallback: Span) -> bool {
                 None => report(
                     needed.span(),
                     format!(
-                        "release `{}` depends on `{}`, which is no release",
+                        "release `{}` depends on `{}`, which is not a release",
                         release.text_of("name"),
                         needed.text()
                     ),

@@ -7,14 +7,14 @@ pub const FILE: Rule = Rule::error("skaffold-file", "A configuration file cannot
 /// A file without a configuration.
 pub(crate) const EMPTY: Rule = Rule::error("skaffold-empty", "A file holds no configuration.");
 /// An `apiVersion` that is missing or not known.
-pub const VERSION: Rule = Rule::error("skaffold-version", "The `apiVersion` is missing or not known.");
+pub const VERSION: Rule = Rule::error("skaffold-version", "The `apiVersion` is missing or unknown.");
 /// A key the edition does not have.
-pub const UNKNOWN_KEY: Rule = Rule::error("skaffold-unknown-key", "A section has a key its version does not know.");
+pub const UNKNOWN_KEY: Rule =
+    Rule::error("skaffold-unknown-key", "A section has a key that its version does not define.");
 /// A value of the wrong kind.
-pub const WRONG_TYPE: Rule = Rule::error("skaffold-type", "A value is not of the kind its key needs.");
+pub const WRONG_TYPE: Rule = Rule::error("skaffold-type", "A value has the wrong type.");
 /// A document that cannot be brought up to date.
-pub(crate) const UPGRADE: Rule =
-    Rule::error("skaffold-upgrade", "An older document cannot be brought up to date by itself.");
+pub(crate) const UPGRADE: Rule = Rule::error("skaffold-upgrade", "An older document cannot be upgraded automatically.");
 /// Something an upgrade could not keep.
 pub(crate) const UPGRADE_LOSS: Rule = Rule::warning("skaffold-upgrade-loss", "An upgrade cannot keep everything.");
 /// Two configurations of one name.
@@ -24,14 +24,14 @@ pub(crate) const REQUIRES: Rule = Rule::error("skaffold-requires", "A required c
 /// A name no configuration has.
 pub const UNKNOWN_MODULE: Rule = Rule::error("skaffold-unknown-module", "No configuration has this name.");
 /// A ring of requirements.
-pub const CYCLE: Rule = Rule::error("skaffold-cycle", "Configurations require each other in a ring.");
+pub const CYCLE: Rule = Rule::error("skaffold-cycle", "Configurations require each other in a cycle.");
 /// One configuration with two lists of profiles.
 pub(crate) const PROFILE_CONFLICT: Rule =
     Rule::error("skaffold-profile-conflict", "A configuration is required twice with different profiles.");
 /// A profile nobody defines.
 pub const UNKNOWN_PROFILE: Rule = Rule::error("skaffold-unknown-profile", "No configuration has this profile.");
 /// A profile that cannot be used as written.
-pub const PROFILE: Rule = Rule::error("skaffold-profile", "A profile is not written in a way that works.");
+pub const PROFILE: Rule = Rule::error("skaffold-profile", "A profile is not valid.");
 /// A condition that cannot be read.
 pub(crate) const ACTIVATION: Rule = Rule::error("skaffold-activation", "A profile's condition cannot be read.");
 /// A patch that does not apply.
@@ -52,23 +52,24 @@ pub const IMAGE: Rule = Rule::error("skaffold-image", "The name of an image is w
 /// Two artifacts with one image.
 pub(crate) const DUPLICATE_IMAGE: Rule = Rule::error("skaffold-duplicate-image", "Two artifacts build the same image.");
 /// An artifact that depends on something that is not there, or on itself.
-pub const BUILD_DEPENDENCY: Rule = Rule::error("skaffold-build-dependency", "Artifacts depend on each other wrongly.");
+pub const BUILD_DEPENDENCY: Rule =
+    Rule::error("skaffold-build-dependency", "Artifacts have an unknown or circular dependency.");
 /// A builder that does not work in its environment.
 pub const BUILDER: Rule = Rule::error("skaffold-builder", "An artifact's builder does not fit the build environment.");
 /// A value outside the allowed ones.
-pub const VALUE: Rule = Rule::error("skaffold-value", "A value is not one of those that work.");
+pub const VALUE: Rule = Rule::error("skaffold-value", "A value is not one of the allowed ones.");
 /// A manifest that is not there.
 pub const MANIFEST: Rule = Rule::error("skaffold-manifest", "A manifest cannot be found or read.");
 /// Two tests or actions of one name.
 pub(crate) const DUPLICATE_ACTION: Rule =
-    Rule::error("skaffold-duplicate-action", "Two checks or actions have one name.");
+    Rule::error("skaffold-duplicate-action", "Two checks or actions have the same name.");
 /// Modules that cannot be merged.
 pub(crate) const MERGE_CONFLICT: Rule =
     Rule::error("skaffold-merge-conflict", "Two modules set one value differently.");
 /// A module of the founding design that is written wrongly.
-pub const MODULE: Rule = Rule::error("skaffold-module", "A module is neither written here nor found elsewhere.");
+pub const MODULE: Rule = Rule::error("skaffold-module", "A module is not defined anywhere.");
 /// A remote configuration that is asked for in a way that cannot work.
-pub(crate) const REMOTE: Rule = Rule::error("skaffold-remote", "A remote configuration is asked for wrongly.");
+pub(crate) const REMOTE: Rule = Rule::error("skaffold-remote", "A reference to a remote configuration is not valid.");
 /// A source that is known but not read.
 pub const SOURCE: Rule =
     Rule::error("skaffold-source", "A configuration is required from a source Purlin cannot read.");
@@ -79,7 +80,7 @@ pub const NOT_RENDERED: Rule = Rule::warning("skaffold-not-rendered", "Some mani
 /// A key that nothing here follows.
 pub const NO_EFFECT: Rule = Rule::warning("skaffold-no-effect", "A key has no effect when Purlin builds or deploys.");
 /// A file outside the project.
-pub(crate) const OUTSIDE: Rule = Rule::denied("skaffold-outside", "A required file lies outside the project.");
+pub(crate) const OUTSIDE: Rule = Rule::denied("skaffold-outside", "A required file is outside the project.");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[

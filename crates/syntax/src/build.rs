@@ -352,9 +352,7 @@ impl<'a> Builder<'a> {
         let found = self.anchored(anchor).and_then(|at| self.anchors.get(at)).map(|a| (a.node, a.expanded));
         match found {
             Some((node, Some(expanded))) => self.push_alias(node, expanded, start, end),
-            Some((_, None)) => {
-                self.bad_alias("this alias stands inside the node it names, so it would never end", start, end)
-            }
+            Some((_, None)) => self.bad_alias("this alias refers to the node that contains it", start, end),
             None => self.bad_alias("this alias names no anchor before it in the document", start, end),
         }
     }
@@ -412,7 +410,7 @@ impl<'a> Builder<'a> {
             self.end_document(end);
         }
         if let Some(more) = self.duplicates.checked_sub(MOST_DUPLICATES).filter(|more| *more > 0) {
-            let message = format!("{more} more keys of this file stand twice in their mapping");
+            let message = format!("{more} more duplicate keys in this file");
             self.report(Diagnostic::at(&rules::DUPLICATE_KEY, self.span(0, 0), message));
         }
         self.tree.nodes.shrink_to(self.tree.nodes.len() + self.tree.nodes.len() / 4);

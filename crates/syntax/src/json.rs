@@ -132,7 +132,7 @@ impl<'s> Reader<'s, '_> {
                 Some(&format!("add the closing `{close}`")),
             )?;
         } else if expect != Expect::End {
-            self.complain(self.at, "there is no value in this file", Some("write `{}` or `null` if nothing is meant"))?;
+            self.complain(self.at, "the file is empty", Some("write `{}` or `null` if nothing is meant"))?;
         }
         if expect == Expect::End { Ok(Expect::End) } else { Err(Stop) }
     }
@@ -180,7 +180,7 @@ impl<'s> Reader<'s, '_> {
                 self.complain_until(
                     self.at,
                     start,
-                    "a key stands in double quotes in JSON",
+                    "keys must be in double quotes in JSON",
                     Some(&format!("write `\"{name}\"`")),
                 )?;
                 self.builder.scalar(name, Style::Plain, start, self.at, Properties::default());
@@ -294,7 +294,7 @@ impl<'s> Reader<'s, '_> {
     fn string(&mut self, quote: u8) -> Result<Cow<'s, str>, Stop> {
         let start = self.at;
         if quote == b'\'' {
-            self.complain(start, "strings stand in double quotes in JSON", Some("replace `'` by `\"`"))?;
+            self.complain(start, "strings must be in double quotes in JSON", Some("replace `'` by `\"`"))?;
         }
         self.at += 1;
         let mut text = Cow::Borrowed("");
@@ -510,7 +510,7 @@ mod tests {
     #[test]
     fn problems_have_places() {
         let cases: &[(&str, &[&str])] = &[
-            ("", &["1:1 there is no value in this file"]),
+            ("", &["1:1 the file is empty"]),
             ("[1,\n 2", &["1:1 this `[` is never closed"]),
             ("{\"a\": 1,\n \"b\": [}", &["2:8 there should be a `]` here"]),
             ("[1, 2}", &["1:6 there should be a `]` here"]),
@@ -518,7 +518,10 @@ mod tests {
             ("{\"a\": 1,}", &["1:8 JSON has no comma after the last entry"]),
             ("[1 2]", &["1:4 there should be a `,` before this"]),
             ("{\"a\" 1}", &["1:6 there should be a `:` between the key and its value"]),
-            ("{a: 'x'}", &["1:2 a key stands in double quotes in JSON", "1:5 strings stand in double quotes in JSON"]),
+            (
+                "{a: 'x'}",
+                &["1:2 keys must be in double quotes in JSON", "1:5 strings must be in double quotes in JSON"],
+            ),
             (
                 "[010, +1, .5, 1., 0x1F, --1]",
                 &[

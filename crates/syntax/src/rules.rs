@@ -7,7 +7,7 @@ pub const YAML_SYNTAX: Rule = Rule::error("yaml-syntax", "The YAML cannot be rea
 /// A key that stands twice in one mapping.
 pub const DUPLICATE_KEY: Rule = Rule::error("duplicate-key", "A mapping has the same key twice.");
 /// An alias without an anchor before it, or inside the node it names.
-pub const YAML_ALIAS: Rule = Rule::error("yaml-alias", "An alias names no anchor before it, or the node it stands in.");
+pub const YAML_ALIAS: Rule = Rule::error("yaml-alias", "An alias refers to an undefined anchor or to its own node.");
 /// Text that is not UTF-8, or holds a NUL.
 pub const ENCODING: Rule = Rule::error("text-encoding", "A file is not plain UTF-8 text.");
 /// JSON that cannot be read.
@@ -15,10 +15,9 @@ pub const JSON_SYNTAX: Rule = Rule::error("json-syntax", "The JSON cannot be rea
 /// Collections nested too deep.
 pub const LIMIT_DEPTH: Rule = Rule::limit("limit-depth", "Collections or expressions are nested too deep.");
 /// Aliases that multiply.
-pub const LIMIT_ALIAS: Rule = Rule::limit("limit-alias-nodes", "Aliases expand a document beyond reason.");
+pub const LIMIT_ALIAS: Rule = Rule::limit("limit-alias-nodes", "Aliases expand a document to too many nodes.");
 /// Aliases that multiply text.
-pub const LIMIT_ALIAS_SIZE: Rule =
-    Rule::limit("limit-alias-size", "Aliases expand the text of a document beyond reason.");
+pub const LIMIT_ALIAS_SIZE: Rule = Rule::limit("limit-alias-size", "Aliases expand a document to too much text.");
 /// A file of too many parts.
 pub const LIMIT_NODES: Rule = Rule::limit("limit-nodes", "A file has more keys, values and collections than allowed.");
 /// An expression that is too long.

@@ -145,7 +145,7 @@ impl<'s, 'l> Reader<'s, 'l> {
             Event::MappingEnd | Event::SequenceEnd => self.builder.end_collection(end),
             Event::Alias(id) => self.builder.alias(id, start, end),
             Event::UnresolvedAlias(name) => {
-                let message = format!("no anchor `&{name}` stands before this alias in the document");
+                let message = format!("undefined anchor `&{name}`");
                 self.builder.bad_alias(&message, start, end);
             }
             Event::Anchor(_, name) => self.builder.anchor_name(&name),
@@ -314,7 +314,7 @@ fn explain(kind: &ErrorKind, stop: &Stop<'_>, span: crate::Span) -> Diagnostic {
     if text.get(at..).is_some_and(|rest| rest.starts_with("{{"))
         || text.get(at.saturating_sub(1)..).is_some_and(|rest| rest.starts_with("{{"))
     {
-        return diagnostic.hint("`{{ … }}` must stand in quotes in plain YAML");
+        return diagnostic.hint("`{{ … }}` must be quoted in plain YAML");
     }
     if let Some(hint) = hint {
         diagnostic = diagnostic.hint(hint);
@@ -382,7 +382,7 @@ mod tests {
             [
                 "1:4 yaml-syntax this `[` is never closed",
                 "4:1 duplicate-key duplicate key `b`",
-                "6:4 yaml-alias no anchor `&no` stands before this alias in the document"
+                "6:4 yaml-alias undefined anchor `&no`"
             ]
         );
         assert_eq!(tree.roots().len(), 3);

@@ -318,7 +318,7 @@ impl Inspector<'_> {
             let known = known.map(|function| function.name);
             let near = suggest::nearest(&call.name, known).map(|near| format!("did you mean `${near}`?"));
             let near = if call.name == "in_range" { Some(IN_RANGE.to_owned()) } else { near };
-            let message = format!("there is no function `${}`", call.name);
+            let message = format!("unknown function `${}`", call.name);
             self.problems.push(Diagnostic::at(&rules::FUNCTION, value.span, message).maybe_hint(near));
             return;
         };

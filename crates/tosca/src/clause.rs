@@ -44,15 +44,15 @@ pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), String> {
     if !known.clone().any(|name| name == operator) {
         let hint =
             suggest::nearest(operator, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(format!("there is no constraint `{operator}`{hint}"));
+        return Err(format!("unknown constraint `{operator}`{hint}"));
     }
     let Some(argument) = arguments.first() else { return Err(format!("`{operator}` needs an argument")) };
     let listed = matches!(argument.data, Data::List(_) | Data::Call(_));
     match operator {
         "in_range" if argument.items().len() != 2 && !argument.is_call() => {
-            Err("`in_range` needs a list of two bounds".to_owned())
+            Err("`in_range`: expected a list of two bounds, such as `[1, 10]`".to_owned())
         }
-        "valid_values" if !listed => Err("`valid_values` needs a list".to_owned()),
+        "valid_values" if !listed => Err("`valid_values`: expected a list, such as `[a, b]`".to_owned()),
         _ => Ok(()),
     }
 }
@@ -104,7 +104,7 @@ pub fn check_activity(value: &Val, edition: Edition) -> Result<(), String> {
     const KNOWN: [&str; 4] = ["delegate", "inline", "set_state", "call_operation"];
     if !KNOWN.contains(&name) {
         let hint = suggest::nearest(name, KNOWN).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(format!("there is no activity `{name}`{hint}"));
+        return Err(format!("unknown activity `{name}`{hint}"));
     }
     let long_form = matches!(argument.data, Data::Map(_)) && name != "set_state" && edition >= edition::V1_3;
     if argument.as_str().is_some() || long_form {

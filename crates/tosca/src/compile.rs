@@ -196,5 +196,5 @@ pub fn unknown_quirk(name: &str) -> Diagnostic {
         .map(|(name, _)| *name)
         .chain(crate::quirks::COMBINATIONS.iter().map(|(name, _)| *name));
     let near = crate::suggest::nearest(name, known).map(|near| format!("did you mean `{near}`?"));
-    Diagnostic::nowhere(&rules::QUIRK, format!("there is no quirk `{name}`")).maybe_hint(near)
+    Diagnostic::nowhere(&rules::QUIRK, format!("unknown quirk `{name}`")).maybe_hint(near)
 }

@@ -66,11 +66,7 @@ fn report_ring(
     reported.extend(ring.iter().cloned());
     let Some(first) = ring.iter().filter_map(|name| templates.get(name)).min_by_key(|entity| entity.at) else { return };
     let path = ring.iter().chain(ring.first()).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" → ");
-    problems.push(Diagnostic::at(
-        &rules::COPY_LOOP,
-        first.place("copy"),
-        format!("these templates copy each other in a ring: {path}"),
-    ));
+    problems.push(Diagnostic::at(&rules::COPY_LOOP, first.place("copy"), format!("circular `copy`: {path}")));
 }
 
 fn overlay(base: &Entity, over: &Entity) -> Entity {

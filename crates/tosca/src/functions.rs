@@ -157,9 +157,9 @@ pub const FUNCTIONS: &[Function] = &[
     new("product", &[some("number", "number")], Gives::Number, "All numbers multiplied."),
     new("quotient", NUMBERS, Gives::Number, "The first divided by the second."),
     new("remainder", NUMBERS, Gives::Number, "What is left after dividing the first by the second."),
-    new("round", &[one("number", "number")], Gives::Int, "The nearest whole number."),
-    new("floor", &[one("number", "number")], Gives::Int, "The next lower whole number."),
-    new("ceil", &[one("number", "number")], Gives::Int, "The next higher whole number."),
+    new("round", &[one("number", "number")], Gives::Int, "The nearest integer."),
+    new("floor", &[one("number", "number")], Gives::Int, "The next lower integer."),
+    new("ceil", &[one("number", "number")], Gives::Int, "The next higher integer."),
 ];
 
 /// The function of this name in an edition.

@@ -374,7 +374,7 @@ impl Run<'_> {
             let Some(id) = find(name) else { continue };
             if !allowed.iter().any(|outer| self.engine.hierarchy.is_a(id, *outer)) {
                 let message = format!(
-                    "`{}` in `{}` is none of the types the parent allows, nor derived from one",
+                    "`{}` in `{}` is not one of the types that the parent allows, nor derived from one",
                     name.text, field.key
                 );
                 let mut diagnostic = Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one");

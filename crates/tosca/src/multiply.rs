@@ -125,7 +125,7 @@ fn whole(value: &Val, at: Span, problems: &mut Problems) -> Option<u64> {
         Data::Pending(_) | Data::Poison => None,
         _ => {
             let found = value.as_int().map_or_else(|| value.noun().to_string(), |number| number.to_string());
-            let message = format!("`count`: expected a whole number that is not negative, found {found}");
+            let message = format!("`count`: expected an integer of at least 0, found {found}");
             problems.at(&rules::WRONG_TYPE, at, message);
             None
         }

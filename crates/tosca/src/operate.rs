@@ -161,7 +161,7 @@ impl Service {
             .map(|folder| path::join(&folder, &file))
             .find(|full| session.world.exists(full));
         let Some(full) = full else {
-            refused(format!("there is no file `{file}`"));
+            refused(format!("file `{file}` not found"));
             return None;
         };
         if NO_PROGRAMS.iter().any(|ending| file.ends_with(ending)) {

@@ -2,6 +2,7 @@
 //!
 //! Reports of the original name the key, and so do the problems themselves; only what is printed is moved.
 
+use crate::functions::FUNCTIONS;
 use crate::rules;
 use purlin_syntax::{Diagnostic, Node, Rule, Sources};
 
@@ -28,6 +29,9 @@ pub fn present(mut diagnostic: Diagnostic, sources: &Sources) -> Diagnostic {
     if ABOUT_VALUES.iter().any(|rule| rule.name == diagnostic.rule.name) {
         point_at_value(&mut diagnostic, sources);
     }
+    if diagnostic.rule.name == rules::WRONG_TYPE.name && diagnostic.message.contains("found a mapping") {
+        take_for_call(&mut diagnostic, sources);
+    }
     if diagnostic.hints.is_empty() {
         let hint = hint(&diagnostic);
         diagnostic.hints.extend(hint);
@@ -43,16 +47,28 @@ fn split_hint(diagnostic: &mut Diagnostic) {
         diagnostic.hints.push(format!("did you mean `{near}"));
         diagnostic.message = message.to_owned();
     }
-    if let Some(what) = diagnostic.message.strip_prefix("there is no ") {
-        diagnostic.message = format!("unknown {what}");
-    }
-    if let Some((_, reason)) = diagnostic.message.split_once(" cannot be evaluated: ")
-        && (reason.starts_with("there is no ") || reason.starts_with("unknown "))
+    if let Some((name, reason)) = diagnostic.message.split_once(" cannot be evaluated: ")
+        && (reason.starts_with("unknown ") || reason.starts_with(name))
     {
-        diagnostic.message = match reason.strip_prefix("there is no ") {
-            Some(what) => format!("unknown {what}"),
-            None => reason.to_owned(),
-        };
+        diagnostic.message = reason.to_owned();
+    }
+}
+
+/// A mapping with one key that is nearly a function's name was meant to be a call of it.
+fn take_for_call(diagnostic: &mut Diagnostic, sources: &Sources) {
+    let Some(span) = diagnostic.span else { return };
+    let found = sources.with_tree(span.file, |tree| {
+        let (_, value) = tree.roots().find_map(|root| entry_at(root, span))?;
+        let mut entries = value.entries();
+        let key = entries.next().filter(|_| entries.next().is_none())?.key;
+        let near = purlin_value::function::nearest(FUNCTIONS, key.text().trim_start_matches('$'))?;
+        let mark = if key.text().starts_with('$') { "$" } else { "" };
+        Some((key.text().to_owned(), key.span(), format!("did you mean `{mark}{near}`?")))
+    });
+    if let Some((name, place, hint)) = found.flatten() {
+        diagnostic.message = format!("unknown function `{name}`");
+        diagnostic.span = Some(place);
+        diagnostic.hints = vec![hint];
     }
 }
 
@@ -90,7 +106,7 @@ fn point_at_value(diagnostic: &mut Diagnostic, sources: &Sources) {
 fn named(message: &str) -> Option<&str> {
     let mut parts = message.split('`').skip(1).step_by(2);
     // "unknown property `x` in `server`" is about `x`.
-    if message.starts_with("unknown ") || message.starts_with("there is no ") { parts.next() } else { parts.last() }
+    if message.starts_with("unknown ") { parts.next() } else { parts.last() }
 }
 
 /// The entry whose key or value is at a place.
@@ -141,6 +157,9 @@ fn hint(diagnostic: &Diagnostic) -> Option<String> {
         () if is(&rules::TYPE_LOOP) || is(&rules::FUNCTION_LOOP) => "remove one of these references".to_owned(),
         () if is(&rules::IMPORT) && message.contains("does not exist") => {
             "correct the path; it is relative to this file".to_owned()
+        }
+        () if is(&rules::FUNCTION) && message.contains("needs at least two arguments") => {
+            "write a node and a name, for example `[SELF, port]`".to_owned()
         }
         () if is(&rules::CONSTRAINT) => "change the value, or the constraint".to_owned(),
         () if is(&rules::FUNCTION) && message.starts_with("unknown ") => "correct the name, or declare it".to_owned(),

@@ -53,7 +53,7 @@ pub fn parse(model: &Model, id: DeclId, text: &str) -> Result<Quantity, String> 
     let whole = number_type(model, id).and_then(|id| model.primitive(id)) == Some(Primitive::Integer);
     let written = text.split(|c: char| c.is_alphabetic() && c != 'e').next().unwrap_or("");
     if whole && written.contains('.') {
-        return Err(format!("`{text}` must be a whole number of its unit"));
+        return Err(format!("`{text}` must be an integer number of its unit"));
     }
     let exact = scalar * factor;
     let canonical = canonical_unit(model, id).unwrap_or_else(|| unit.clone());
@@ -131,11 +131,9 @@ pub fn check(model: &Model, id: DeclId, problems: &mut Problems) {
         }
         None => {}
         Some(unit) => match all_units(model, id).iter().find(|(known, _)| *known == unit.text) {
-            None => problems.at(
-                &rules::UNKNOWN_NAME,
-                own.place("canonical_unit"),
-                format!("there is no unit `{}`", unit.text),
-            ),
+            None => {
+                problems.at(&rules::UNKNOWN_NAME, own.place("canonical_unit"), format!("unknown unit `{}`", unit.text))
+            }
             Some((_, factor)) if *factor != 1.0 => {
                 problems.at(
                     &rules::MALFORMED,

@@ -190,7 +190,7 @@ impl Evaluator<'_> {
             "valid_values" => {
                 let allowed = argument.items().iter().any(|item| same(model, value, &native(item), id));
                 let list = || argument.items().iter().map(shown).collect::<Vec<_>>().join(", ");
-                if allowed { Ok(()) } else { Err(format!("{} is none of {}", shown(value), list())) }
+                if allowed { Ok(()) } else { Err(format!("{} is not one of {}", shown(value), list())) }
             }
             "length" | "min_length" | "max_length" => lengths(operator, argument, value),
             "pattern" => {

@@ -181,7 +181,7 @@ impl<'a> Checker<'a> {
             && let Err(found) = signatures::result(self.model, value, declared.data_type)
         {
             let wanted = self.model.name(declared.data_type);
-            let message = format!("this must be of type `{wanted}`, but the function gives {found}");
+            let message = format!("expected a value of type `{wanted}`, but the function returns {found}");
             self.problems.at(&rules::WRONG_TYPE, at, message);
             return value.with(Data::Poison);
         }
@@ -497,7 +497,7 @@ impl<'a> Checker<'a> {
         let near = suggest::nearest(&shown, complete.entries("properties").map(|(name, _)| name.as_str()));
         let near = near.filter(|_| !secret);
         let shown = if secret { REDACTED } else { shown.as_str() };
-        let message = format!("a `{}` has no property `{shown}`", self.model.name(id));
+        let message = format!("unknown property `{shown}` in a value of type `{}`", self.model.name(id));
         let hint = near.map(|near| format!("did you mean `{near}`?"));
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, key.span, message).maybe_hint(hint));
     }

@@ -226,7 +226,7 @@ impl Checker<'_> {
             return self.say(&rules::UNKNOWN, expr, None, "`eval` needs a function and has an empty map".into(), None);
         };
         let hint = functions::nearest(name).map(|near| format!("did you mean `{near}`?"));
-        self.say(&rules::UNKNOWN, expr, None, format!("there is no function `{name}`"), hint);
+        self.say(&rules::UNKNOWN, expr, None, format!("unknown function `{name}`"), hint);
     }
 
     /// The arguments of a call: for conditions they are expressions, elsewhere values.
@@ -285,7 +285,7 @@ impl Checker<'_> {
                     let known = self.inputs().keys().map(EcoString::as_str);
                     let hint =
                         purlin_syntax::suggest::nearest(input, known).map(|near| format!("did you mean `{near}`?"));
-                    self.say(&rules::UNKNOWN, arg, None, format!("there is no input `{input}`"), hint);
+                    self.say(&rules::UNKNOWN, arg, None, format!("unknown input `{input}`"), hint);
                 }
             }
             "get_property" | "get_attribute" => self.entity(name, arg),
@@ -361,7 +361,7 @@ impl Checker<'_> {
     fn no_instance(&self, raw: &Val, name: &str, at: Option<Range>) {
         let names = self.tree.named_in(self.here()).map(|(name, _)| name.as_str());
         let hint = purlin_syntax::suggest::nearest(name, names).map(|near| format!("did you mean `{near}`?"));
-        self.say(&rules::UNKNOWN, raw, at, format!("there is no instance `{name}`"), hint);
+        self.say(&rules::UNKNOWN, raw, at, format!("unknown instance `{name}`"), hint);
     }
 
     fn names_of(&self, id: NodeId) -> Vec<EcoString> {
@@ -427,7 +427,7 @@ impl Checker<'_> {
             if let Key::Special(None, text) = &segment.key {
                 let near = purlin_syntax::suggest::nearest(text, SPECIAL_KEYS.iter().map(|row| row.text));
                 let hint = near.map(|near| format!("did you mean `{near}`?"));
-                self.say(&rules::UNKNOWN, raw, Some(segment.at), format!("there is no built-in key `{text}`"), hint);
+                self.say(&rules::UNKNOWN, raw, Some(segment.at), format!("unknown built-in key `{text}`"), hint);
             }
             for filter in &segment.filters {
                 self.special_keys(raw, &filter.segments);

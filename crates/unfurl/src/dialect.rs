@@ -267,7 +267,7 @@ fn instance(engine: &Engine<'_>, on: Option<&str>) -> Result<NodeId> {
     {
         return Ok(id);
     }
-    let error = Error::new(crate::error::Kind::Missing, format!("there is no instance `{on}`"));
+    let error = Error::new(crate::error::Kind::Missing, format!("unknown instance `{on}`"));
     let names = engine.tree.named().map(|(name, _)| name.as_str());
     Err(match purlin_syntax::suggest::nearest(on, names) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),

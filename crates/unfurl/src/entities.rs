@@ -49,7 +49,7 @@ const ENSEMBLE_ROW: Entity = entity(
         field("kind", Shape::Text, "What this file is: `Ensemble`.").required(),
         field("metadata", Shape::One(METADATA), "Names by which others refer to the ensemble."),
         field("environment", Shape::One(ENVIRONMENT), "Settings that hold in every environment."),
-        field("spec", Shape::One(SPEC), "What is wanted: the service template and its inputs."),
+        field("spec", Shape::One(SPEC), "The service template and its inputs."),
         field("status", Shape::One(STATUS), "What is there, as the last job left it."),
         field("lastJob", OPEN_MAP, "The last job."),
         field("jobsLog", Shape::Text, "File with the log of all jobs."),
@@ -73,7 +73,7 @@ const METADATA_ROW: Entity = entity(
 const SPEC_ROW: Entity = entity(
     SPEC,
     "spec",
-    "What is wanted.",
+    "The desired state: the service template and its inputs.",
     &[&[
         field("service_template", OPEN_MAP, "The TOSCA service template."),
         field("inputs", OPEN_MAP, "Values of the service template's inputs."),

@@ -6,9 +6,9 @@ use purlin_syntax::Rule;
 pub const SYNTAX: Rule = Rule::error("unfurl-syntax", "An expression or template does not follow the grammar.");
 /// Something an expression names that is not there.
 pub const UNKNOWN: Rule =
-    Rule::error("unfurl-unknown", "An expression names an instance, key or function that is not there.");
+    Rule::error("unfurl-unknown", "An expression refers to an unknown instance, key or function.");
 /// A value of the wrong kind.
-pub const TYPE: Rule = Rule::error("unfurl-wrong-type", "An expression is given a value of the wrong kind.");
+pub const TYPE: Rule = Rule::error("unfurl-wrong-type", "An expression is given a value of the wrong type.");
 /// A value that cannot be computed.
 pub const VALUE: Rule = Rule::error("unfurl-value", "The value of an expression cannot be computed.");
 /// A property that does not conform to its type.
@@ -17,23 +17,23 @@ pub const INVALID: Rule = Rule::error("unfurl-invalid-property", "A property's v
 pub const CYCLE: Rule = Rule::warning("unfurl-cycle", "Attributes refer to each other, so their value is null.");
 /// A query that is accepted and probably not meant.
 pub const SUSPICIOUS: Rule =
-    Rule::warning("unfurl-suspicious", "An expression is accepted and probably not what was meant.");
+    Rule::warning("unfurl-suspicious", "An expression is valid but probably not what was meant.");
 /// A property no type declares.
 pub const UNDECLARED: Rule =
     Rule::warning("unfurl-undeclared", "A property is assigned that its type does not declare, and is left out.");
 /// A merge directive that leads nowhere.
 pub const DIRECTIVE: Rule =
-    Rule::error("unfurl-directive", "A merge directive names a file, anchor or path that is not there.");
+    Rule::error("unfurl-directive", "A merge directive refers to a missing file, anchor or path.");
 /// A service template in Python.
 pub const PYTHON: Rule =
     Rule::denied("unfurl-python", "A service template is written in Python, which was not allowed to be run.");
 /// An environment that nobody declares.
 pub const ENVIRONMENT: Rule =
-    Rule::warning("unfurl-environment", "An ensemble is said to be in an environment that is not declared.");
+    Rule::warning("unfurl-environment", "An ensemble refers to an environment that is not declared.");
 /// Vault data that cannot be opened.
 pub const VAULT: Rule = Rule::error("unfurl-vault", "Vault data cannot be opened.");
 /// A manifest without what it must have.
-pub const MANIFEST: Rule = Rule::error("unfurl-manifest", "An ensemble's manifest lacks something it must have.");
+pub const MANIFEST: Rule = Rule::error("unfurl-manifest", "An ensemble's manifest is incomplete or not valid.");
 /// A topology within another.
 pub const SUBSTITUTION: Rule =
     Rule::error("unfurl-substitution", "A node asks to be substituted, and no imported topology can substitute it.");
@@ -53,7 +53,7 @@ pub const CONFIGURATOR: Rule =
 /// What an operation gives that cannot be used.
 pub const RESULT: Rule = Rule::error("unfurl-result", "The result of an operation cannot be used.");
 /// A limit of evaluation.
-pub const LIMIT: Rule = Rule::limit("limit-unfurl", "Evaluating an expression takes more than is allowed.");
+pub const LIMIT: Rule = Rule::limit("limit-unfurl", "Evaluating an expression exceeds a limit.");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[

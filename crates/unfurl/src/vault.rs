@@ -66,7 +66,7 @@ impl Problem {
             Problem::NotAVault => "this is not vault data",
             Problem::Damaged => "the vault data is damaged",
             Problem::WrongPassword => "no password opens this vault data",
-            Problem::NoPassword => "there is no vault password",
+            Problem::NoPassword => "no vault password is given",
         }
     }
 }

@@ -350,12 +350,12 @@ fn cycle_diagnostic(session: &Session, mut members: Vec<(Option<Span>, String)>)
     if let Some(&first) = names.first() {
         names.push(first);
     }
-    let message = format!("these values refer to each other in a circle: {}", names.join(" → "));
+    let message = format!("circular reference: {}", names.join(" → "));
     let mut diagnostic = Diagnostic::nowhere(&rules::VALUE_CYCLE, message);
     diagnostic.span = members.first().and_then(|member| member.0);
     for (span, name) in members.iter().skip(1) {
         if let Some(span) = span {
-            diagnostic = diagnostic.label(*span, format!("`{name}` is part of the circle"));
+            diagnostic = diagnostic.label(*span, format!("`{name}` is part of the cycle"));
         }
     }
     diagnostic.hint("give one of them a value that does not use the others")

@@ -67,7 +67,7 @@ impl Lock {
         for entry in entries.items() {
             let (key, locked) = read_entry(entry)?;
             if lock.entries.insert(key, locked).is_some() {
-                return Err((entry, "this address and revision stand here twice".to_owned()));
+                return Err((entry, "this address and revision are listed twice".to_owned()));
             }
         }
         Ok(lock)
@@ -209,7 +209,7 @@ mod tests {
             ),
             (
                 entry(&format!("&a {{address: x, hash: '{}'}}\n  - *a", hash('0'))),
-                "line 4: this address and revision stand here twice",
+                "line 4: this address and revision are listed twice",
             ),
         ];
         for (text, expected) in cases {

@@ -3,7 +3,7 @@
 use purlin_syntax::Rule;
 
 /// Values that refer to each other in a circle.
-pub(crate) const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a circle.");
+pub(crate) const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a cycle.");
 /// Evaluation that costs too much.
 pub const LIMIT_FUEL: Rule = Rule::limit("limit-fuel", "Evaluation needs more steps than allowed.");
 /// Evaluation that holds too much.
@@ -15,7 +15,7 @@ pub const LIMIT_INCLUDES: Rule = Rule::limit("limit-include-depth", "Templates c
 /// A regular expression that is too large.
 pub const LIMIT_REGEX: Rule = Rule::limit("limit-regex-size", "A regular expression is larger than allowed.");
 /// A text that grows too large.
-pub const LIMIT_STRING: Rule = Rule::limit("limit-string-size", "A text grows larger than allowed.");
+pub const LIMIT_STRING: Rule = Rule::limit("limit-string-size", "A string grows larger than allowed.");
 /// A list that grows too long.
 pub const LIMIT_LIST: Rule = Rule::limit("limit-list-items", "A list grows longer than allowed.");
 /// An archive that unpacks beyond reason.
@@ -26,7 +26,7 @@ pub(crate) const NOT_ALLOWED: Rule =
 /// A file that cannot be read.
 pub(crate) const UNREADABLE: Rule = Rule::io("unreadable", "A file or folder cannot be read.");
 /// A file that does not exist.
-pub(crate) const FILE_NOT_FOUND: Rule = Rule::error("file-not-found", "A file that is named does not exist.");
+pub(crate) const FILE_NOT_FOUND: Rule = Rule::error("file-not-found", "A referenced file does not exist.");
 /// Something remote that could not be fetched.
 pub const FETCH_FAILED: Rule = Rule::io("fetch-failed", "Something remote could not be fetched.");
 /// Something remote that is not what the lock file says.

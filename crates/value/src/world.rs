@@ -54,7 +54,7 @@ impl WorldError {
             WorldError::NotFound => Diagnostic::nowhere(&rules::FILE_NOT_FOUND, format!("`{path}` does not exist")),
             WorldError::WrongKind(what) => Diagnostic::nowhere(&rules::UNREADABLE, format!("`{path}` is {what}")),
             WorldError::Denied(hint) => {
-                Diagnostic::nowhere(&rules::NOT_ALLOWED, format!("`{path}` may not be used here")).hint(hint.clone())
+                Diagnostic::nowhere(&rules::NOT_ALLOWED, format!("reading `{path}` is not allowed")).hint(hint.clone())
             }
             WorldError::TooMuch(why) => Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_TOTAL, why.clone()),
             WorldError::TooLarge(why) => {
@@ -65,7 +65,7 @@ impl WorldError {
             }
             WorldError::LockMismatch(why) => {
                 let message = format!("`{path}` does not agree with `{}`: {why}", crate::lock::LOCK_FILE);
-                let hint = "if the change is wanted, remove its entry and run again";
+                let hint = "if the change is intended, remove its entry and run again";
                 Diagnostic::nowhere(&rules::LOCK_MISMATCH, message).hint(hint)
             }
             WorldError::Failed(why) => Diagnostic::nowhere(&rules::UNREADABLE, format!("`{path}`: {why}")),
@@ -347,7 +347,7 @@ impl MemoryWorld {
             .filter(|rest| rest.is_empty() || rest.starts_with('/'))
             .map_or(path, |rest| rest.trim_start_matches('/'));
         if path::is_absolute(path) || path::escapes(path) || path.contains('\0') {
-            return Err(WorldError::Denied("it lies outside the project; allow it with `--allow-path DIR`".to_owned()));
+            return Err(WorldError::Denied("it is outside the project; allow it with `--allow-path DIR`".to_owned()));
         }
         Ok(path::normalize(path))
     }

@@ -19,5 +19,5 @@ pub(super) fn run(cx: &mut Context<'_, '_>, rule: Option<&str>) -> Exit {
     }
     let hint = suggest::did_you_mean(name, rules.iter().map(|rule| rule.name));
     let hint = hint.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
-    cx.usage(&format!("there is no rule `{name}`; {hint}"))
+    cx.usage(&format!("unknown rule `{name}`; {hint}"))
 }

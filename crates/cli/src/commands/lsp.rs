@@ -3,8 +3,14 @@
 use super::Context;
 use crate::invocation::Exit;
 use crate::project::{Setup, open_session};
+use crate::settings::{self, Settings};
+use crate::{native, report};
+use purlin_ide::{House, Judge, Keeper};
 use purlin_lsp::{Connection, Opened, serve};
-use std::path::Path;
+use purlin_syntax::FileId;
+use purlin_value::path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(super) fn run(cx: &mut Context<'_, '_>) -> Result<Exit, Exit> {
     let (connection, threads) = Connection::stdio();
@@ -19,12 +25,42 @@ pub(super) fn run(cx: &mut Context<'_, '_>) -> Result<Exit, Exit> {
     Ok(if ended.is_ok() { Exit::Ok } else { Exit::Io })
 }
 
-/// The folder that the client names, with what the command line allows.
+/// The folder that the client names, with what the command line allows and what its settings say.
 fn open(cx: &mut Context<'_, '_>, folder: Option<&str>) -> Result<Opened, String> {
     let folder = folder.unwrap_or(".");
-    let setup = Setup::from_flags(Path::new(folder), &cx.global)?;
+    let mut setup = Setup::from_flags(Path::new(folder), &cx.global)?;
+    cx.read_settings(Path::new(folder));
+    cx.apply_settings(&mut setup);
     let limits = setup.limits.clone();
     let (session, start) =
         open_session(cx.invocation, &setup).map_err(|_| format!("cannot serve the folder `{folder}`"))?;
-    Ok(Opened { world: session.world.clone(), start, limits })
+    let keeper = keeper(cx, session.world.root());
+    Ok(Opened { world: session.world.clone(), start, limits, keeper })
+}
+
+/// Reads settings as `check` does.
+fn keeper(cx: &Context<'_, '_>, root: &str) -> Keeper {
+    let (root, style, trust) = (PathBuf::from(root), cx.style, cx.global.trust);
+    let variable = cx.invocation.env.get("PURLIN_ENVIRONMENT").filter(|name| !name.is_empty()).cloned();
+    Arc::new(move |written, sources| {
+        let (settings, mut found) = match written {
+            Some((file, text)) => settings::read(&root.join(file), file, text, sources),
+            None => (Settings::default(), Vec::new()),
+        };
+        let file = written.map(|(file, _)| file.to_owned()).unwrap_or_default();
+        if !settings.wishes.is_empty() && !trust {
+            found.push(settings::refused(&file));
+        }
+        let below = |folder: &PathBuf| {
+            let inside = folder.strip_prefix(&root).unwrap_or(folder);
+            path::normalize(&native::world_text(inside))
+        };
+        let profile_paths = settings.profiles.iter().map(below).collect();
+        let environment = variable.clone().or_else(|| settings.environment.clone());
+        let judge: Judge = Arc::new(move |found, sources, ids| {
+            let ids: Option<Vec<FileId>> = ids.map(|ids| ids.iter().copied().collect());
+            report::judged(found, sources, &settings, style, ids.as_deref())
+        });
+        House { file, environment, profile_paths, found, judge: Some(judge), ..House::default() }
+    })
 }

@@ -322,9 +322,7 @@ impl Context<'_, '_> {
         let (_, found) = settings::read(&file, &shown, text, &session.sources);
         session.sink.extend(found);
         if !self.settings.wishes.is_empty() && !self.global.trust {
-            let message = format!("`{shown}` asks for permissions, which are not granted");
-            let hint = "add `--trust` if you trust this project";
-            session.sink.push(Diagnostic::nowhere(&purlin_compiler::rules::SETTINGS, message).warning().hint(hint));
+            session.sink.push(settings::refused(&shown));
         }
     }
 

@@ -95,7 +95,7 @@ pub(super) fn deploy(
 pub(super) fn logs(cx: &mut Context<'_, '_>, project: &ObjectsProject, node: &str, lines: usize) -> Result<Exit, Exit> {
     let id = project.nodes().first().map(|node| node.id.clone()).unwrap_or_default();
     if node != id && Some(node) != id.strip_prefix("deploy.") {
-        return Err(cx.usage(&format!("there is no action `{node}`; there is `{id}`")));
+        return Err(cx.usage(&format!("unknown action `{node}`; did you mean `{id}`?")));
     }
     let Some(deploy) = project.deploy() else {
         let _ = writeln!(cx.invocation.stderr, "error: these are not only Kubernetes objects");

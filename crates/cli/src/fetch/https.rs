@@ -76,7 +76,7 @@ pub(super) fn ask(
             }
             (301 | 302 | 303 | 307 | 308, Some(location)) => match parse(&absolute(&address.full, location))? {
                 Address::Remote(next) => address = next,
-                Address::Local(_) => return Err(failed("it was redirected to something that is no address")),
+                Address::Local(_) => return Err(failed("it was redirected to something that is not an address")),
             },
             _ => return Ok(answer),
         }

@@ -43,7 +43,7 @@ fn git_folder(repository: &Path) -> Result<PathBuf, WorldError> {
         return Ok(place);
     }
     let text = std::fs::read_to_string(&place)
-        .map_err(|_| WorldError::FetchFailed("it does not lie in a git repository".to_owned()))?;
+        .map_err(|_| WorldError::FetchFailed("it is not in a git repository".to_owned()))?;
     let named = text.strip_prefix("gitdir:").unwrap_or("").trim();
     Ok(repository.join(named))
 }

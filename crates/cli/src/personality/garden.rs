@@ -182,6 +182,12 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     work(invocation, &flags, format, &answer)
 }
 
+/// What Garden says where there is no project.
+fn no_project(invocation: &mut Invocation<'_>) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: not a project folder (no project configuration found)");
+    Exit::Invalid
+}
+
 fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
     let _ = writeln!(invocation.stderr, "error: {message}");
     Exit::Usage
@@ -296,8 +302,7 @@ fn work(
     let resolution = resolve(&session, &request, &[]);
     let value = resolution.as_ref().map(|resolution| answer(&session, resolution, flags));
     if resolution.is_none() && !session.sink.has_errors() {
-        let _ = writeln!(invocation.stderr, "error: not a project folder (no project configuration found)");
-        return Exit::Invalid;
+        return no_project(invocation);
     }
     let found = session.sink.take();
     let problems: Vec<String> =

@@ -254,7 +254,7 @@ fn valued(parsed: &mut Parsed, name: &str, value: String) -> Option<Result<(), S
         "allow-net" => parsed.hosts.push(value),
         "seed" => match value.parse() {
             Ok(seed) => parsed.seed = Some(seed),
-            Err(_) => return Some(Err(format!("`--seed {value}` is no number"))),
+            Err(_) => return Some(Err(format!("`--seed {value}` is not a number"))),
         },
         "post-renderer" | "post-renderer-args" => {
             return Some(Err("post-renderers are not run while rendering".to_owned()));

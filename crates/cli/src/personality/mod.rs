@@ -103,6 +103,13 @@ pub(crate) fn unsupported(invocation: &mut Invocation<'_>, personality: &Persona
 
 /// A command that the original does not have either.
 pub(crate) fn unknown(invocation: &mut Invocation<'_>, personality: &Personality, command: &str) -> Exit {
+    let start = format!("{command} ");
+    let usages: Vec<&str> =
+        personality.commands.iter().map(|(usage, _)| *usage).filter(|usage| usage.starts_with(&start)).collect();
+    if !usages.is_empty() {
+        let message = format!("`{} {command}` is incomplete", personality.name);
+        return refuse(invocation, &message, &format!("write {}", usages.join(", ")));
+    }
     let names = personality.commands.iter().map(|(usage, _)| command_name(usage));
     let near = purlin_syntax::suggest::did_you_mean(command, names);
     let hint = near.unwrap_or_else(|| format!("supported: {}", supported(personality)));

@@ -304,7 +304,7 @@ fn write(invocation: &mut Invocation<'_>, flags: &Flags, drive: impl FnOnce(&mut
             drive(&mut writer);
             writer.finish()
         }
-        other => return Err(usage(invocation, &format!("there is no format `{other}`; there are yaml and json"))),
+        other => return Err(usage(invocation, &format!("unknown format `{other}`; the formats are yaml and json"))),
     };
     let Ok(mut text) = text else { return Err(Exit::Limit) };
     if !text.ends_with('\n') {

@@ -111,7 +111,7 @@ pub(super) const REFERENCE_ROW: Entity = entity(
     "Another action.",
     &[&[
         field("kind", Shape::Text, "Its kind."),
-        field("name", Shape::Text, "Its name, with the kind in front where it stands alone: `build.api`.").required(),
+        field("name", Shape::Text, "Its name, with the kind in front: `build.api`.").required(),
     ]],
 )
 .short(&[scalar("name")]);

@@ -14,7 +14,7 @@ const EMPTY_LIST: Literal = Literal::List(&[]);
 /// Keys of all providers.
 const PROVIDER_KEYS: &[Field] = &[
     field("name", LABEL, "The plugin.").required(),
-    field("dependencies", Shape::ListOf(&LABEL), "Providers that must be there first."),
+    field("dependencies", Shape::ListOf(&LABEL), "Providers that are initialized first."),
     field("environments", Shape::ListOf(&NAME), "The environments it is used in; all if not given."),
     field("preInit", Shape::One(PRE_INIT), "What runs before the plugin starts."),
 ];

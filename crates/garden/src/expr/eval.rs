@@ -482,7 +482,7 @@ impl Evaluator<'_, '_> {
                 true => format!("`{}` cannot work with its arguments, of which one is secret", function.name),
                 false => fault.message,
             };
-            self.failed(fault.rule, at, message)
+            self.failed(fault.rule, blamed(call, function, &message).unwrap_or(at), message)
         })?;
         let pieces = args.pieces.take();
         let step = ecow::eco_format!("{}()", function.name);
@@ -540,6 +540,13 @@ impl Evaluator<'_, '_> {
         }
         result.with_origin(origin).tainted_if(tainted)
     }
+}
+
+/// The argument that a message is about.
+fn blamed(call: &Call, function: &purlin_value::function::Function<functions::Helper>, message: &str) -> Option<At> {
+    let name = message.strip_prefix("argument `")?.split('`').next()?;
+    let index = function.parameters.iter().position(|parameter| parameter.name == name)?;
+    call.args.get(index).map(|argument| argument.at)
 }
 
 /// So many bytes of a collection, as it is written out, are gone through in one step.

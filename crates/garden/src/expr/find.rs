@@ -378,9 +378,9 @@ impl Evaluator<'_, '_> {
         let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.shown(), s.at));
         let path = path_text(steps.get(..index).unwrap_or(&[]));
         let message = if path.is_empty() {
-            format!("there is no key `{key}` in {}", shown_type(value))
+            format!("unknown key `{key}` in {}", shown_type(value))
         } else {
-            format!("there is no key `{key}` in `{path}`, which is {}", shown_type(value))
+            format!("cannot read key `{key}` of `{path}`: expected a mapping or list, found {}", shown_type(value))
         };
         self.failed(&rules::TEMPLATE_TYPE, at, message)
     }
@@ -437,7 +437,7 @@ impl Missing {
         }
         match purlin_syntax::suggest::nearest(&self.key, self.available.iter().map(EcoString::as_str)) {
             Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
-            None if self.available.is_empty() => diagnostic.hint("there are no keys here that could be shown"),
+            None if self.available.is_empty() => diagnostic.hint("no keys are defined here"),
             None => diagnostic.hint(format!("available keys: {}", key_list(&self.available))),
         }
     }

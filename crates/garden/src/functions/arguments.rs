@@ -101,7 +101,8 @@ impl Arguments<'_> {
 
     fn wrong(&self, index: usize, wanted: &str) -> String {
         let got = self.get(index).map_or("nothing", shown_type);
-        self.bad(index, &format!("must be {wanted}, not {got}"))
+        let name = self.function.parameters.get(index).map_or("", |p| p.name);
+        format!("argument `{name}` of `{}`: expected {wanted}, found {got}", self.function.name)
     }
 
     /// A string that is not empty.

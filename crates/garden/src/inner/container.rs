@@ -7,7 +7,7 @@ use crate::action::Action;
 use crate::live::About;
 use crate::rules;
 use purlin_model::{Manifest, Resolved};
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Eval, Map, Session, Value};
 
 /// How many there are where care is needed, and how many earlier versions are kept.
@@ -223,7 +223,11 @@ impl Container<'_> {
             let text = crate::expr::text_of(name);
             let message =
                 format!("{what} of `{}` refers to the port `{text}`, which is not one of its `ports`", self.action.key);
-            self.wrong(session, message, Some(name))
+            let names = ports.iter().filter_map(|port| port.get("name")?.as_str());
+            let hint = suggest::did_you_mean(&text, names);
+            let place = self.about.place(self.action, Some(name), session);
+            self.about.report(session, Diagnostic::nowhere(&rules::INNER, message).maybe_hint(hint), place);
+            Inner::Broken
         })
     }
 

@@ -60,7 +60,9 @@ impl Objects<'_> {
             let matching = listed.filter(|file| selection.takes(path::within(folder, &file.path)));
             found.extend(matching.map(|file| file.path.clone()));
             if found.len() == before {
-                let place = self.about.place(self.action, Some(list), session);
+                let is_this = |item: &&Value| item.as_str() == Some(pattern.as_str());
+                let item = list.as_list().and_then(|items| items.iter().find(is_this));
+                let place = self.about.place(self.action, item.or(Some(list)), session);
                 let message = format!("no file of `{}` matches `{pattern}` under `{key}`", self.action.key);
                 self.about.report(session, Diagnostic::nowhere(&rules::INNER, message), place);
             }

@@ -227,6 +227,13 @@ impl About {
             _ => (path_text(spec, key)?, self.place(action, spec.get(key), session)),
         };
         let path = path::join(folder, &named);
+        let is_chart = matches!(action.type_name.as_str(), "helm" | "helm-pod");
+        if is_chart && named == "." && !session.world.exists(&path::join(&path, "Chart.yaml")) {
+            let message = format!("`{}` has no chart: missing `Chart.yaml` in `{folder}`", action.key);
+            let hint = "add `chart:` with a `path:` or a `name:` under `spec`";
+            self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), span);
+            return Err(Inner::Broken);
+        }
         let path = match session.world.stat(&path) {
             // As the tool itself does.
             Ok(stat) if name == "skaffold" && stat.kind == FileKind::Folder => path::join(&path, "skaffold.yaml"),
@@ -237,7 +244,7 @@ impl About {
             }
             Err(_) => {
                 let message = format!("`{}` has no {} at `{named}`", action.key, noun(name));
-                let hint = format!("paths begin at the action's folder, `{folder}`");
+                let hint = format!("correct the path; it starts at the action's folder, `{folder}`");
                 self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), span);
                 return Err(Inner::Broken);
             }
@@ -295,7 +302,7 @@ impl About {
         let Some(chart) = chart else { return Ok((".".to_owned(), action.span())) };
         let span = self.place(action, Some(chart), session);
         match text(chart, "path")? {
-            Some(path) => Ok((path, span)),
+            Some(path) => Ok((path, self.place(action, chart.get("path"), session).or(span))),
             None => {
                 // Whoever wants no manifests misses none.
                 if !self.is_rehearsal() {

@@ -388,7 +388,7 @@ fn report_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &IndexMap<EcoSt
     let mut diagnostic = Diagnostic::nowhere(&rules::MODULE_CYCLE, message);
     for (index, name) in path.iter().enumerate().skip(1) {
         if let Some(span) = place(index) {
-            diagnostic = diagnostic.label(span, format!("`{name}` is part of the circle"));
+            diagnostic = diagnostic.label(span, format!("`{name}` is part of the cycle"));
         }
     }
     ground.push(diagnostic.hint("remove one of these dependencies"), place(0));

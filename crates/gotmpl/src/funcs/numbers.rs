@@ -70,10 +70,8 @@ pub(crate) static FUNCS: &[Func] = &[
     many("divf", &[A], A, "`divf A B…`: the quotient, as a float.", |_, args| {
         chain(args, |left, next| left.div(&next).ok_or_else(|| Fault::new("decimal division by 0")))
     }),
-    row("ceil", &[A], "`ceil A`: the next whole number above.", |_, args| {
-        Ok(Val::float(to_float64(arg(args, 0)).ceil()))
-    }),
-    row("floor", &[A], "`floor A`: the next whole number below.", |_, args| {
+    row("ceil", &[A], "`ceil A`: the next higher integer.", |_, args| Ok(Val::float(to_float64(arg(args, 0)).ceil()))),
+    row("floor", &[A], "`floor A`: the next lower integer.", |_, args| {
         Ok(Val::float(to_float64(arg(args, 0)).floor()))
     }),
     many(

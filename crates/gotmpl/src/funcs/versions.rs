@@ -27,7 +27,7 @@ pub(crate) static FUNCS: &[Func] = &[
     row(
         "semverCompare",
         &[Ty::Str, Ty::Str],
-        "`semverCompare RANGE VERSION`: whether the version lies in the range.",
+        "`semverCompare RANGE VERSION`: whether the version is in the range.",
         |m, args| {
             m.spend(bytes(args, 0).len() * STEPS_PER_BYTE)?;
             let range = Range::parse(&text(args, 0)).map_err(Fault::new)?;
@@ -42,10 +42,10 @@ pub(crate) static METHODS: &[Func] = &[
     row("Major", &[], "`.Major`: the first number.", |_, args| Ok(number(args, 0))),
     row("Minor", &[], "`.Minor`: the second number.", |_, args| Ok(number(args, 1))),
     row("Patch", &[], "`.Patch`: the third number.", |_, args| Ok(number(args, 2))),
-    row("Prerelease", &[], "`.Prerelease`: what stands behind `-`.", |_, args| {
+    row("Prerelease", &[], "`.Prerelease`: the part after `-`.", |_, args| {
         Ok(Val::str(of(args, 0).map(|v| v.pre).unwrap_or_default()))
     }),
-    row("Metadata", &[], "`.Metadata`: what stands behind `+`.", |_, args| {
+    row("Metadata", &[], "`.Metadata`: the part after `+`.", |_, args| {
         Ok(Val::str(of(args, 0).map(|v| v.meta).unwrap_or_default()))
     }),
     row("Original", &[], "`.Original`: the version as it was written.", |_, args| {

@@ -86,7 +86,7 @@ impl Performer<'_> {
         }
         if image.command.is_none() && !image.dockerfile.is_file() {
             let why = format!(
-                "there is no Dockerfile at `{}`; it may be left out by `include`, `exclude` or an ignore file",
+                "no Dockerfile at `{}`; it may be excluded by `include`, `exclude` or an ignore file",
                 image.dockerfile.display()
             );
             return Err(self.failure(action, Cause::Other(why)));

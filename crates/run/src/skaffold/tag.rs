@@ -86,7 +86,7 @@ impl Tagger<'_> {
                 (None, "DATE") => self.time("", "")?,
                 (None, "SHA") => self.checksum(),
                 (None, "INPUT_DIGEST") => (self.input_digest)()?,
-                (None, other) => return Err(format!("there is no component `{other}`")),
+                (None, other) => return Err(format!("unknown component `{other}`")),
             };
             names.insert(name, value);
         }

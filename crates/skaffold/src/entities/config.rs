@@ -68,7 +68,7 @@ pub(crate) static CONFIG_DEPENDENCY: Entity = entity(
     "ConfigDependency",
     "Other configurations that this one builds on.",
     &[&[
-        field("configs", TEXTS, "Names of the configurations wanted; empty means all of the file."),
+        field("configs", TEXTS, "Names of the configurations to use; all of the file if empty."),
         field("path", Scalar, "File or directory of the required configuration.").one_of("paths").path(),
         field("git", One(kinds::GIT_INFO), "Git repository of the required configuration.")
             .kept()

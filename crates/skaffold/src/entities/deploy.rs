@@ -278,7 +278,7 @@ pub(crate) static LOGS_CONFIG: Entity = entity(
     "LogsConfig",
     "How logs of containers are shown.",
     &[&[
-        field("prefix", Scalar, "What stands in front of each log line.").default(Literal::Text("container")),
+        field("prefix", Scalar, "The prefix of each log line.").default(Literal::Text("container")),
         field("jsonParse", One(kinds::JSON_PARSE_CONFIG), "Which fields of JSON log lines are shown.").since(V2BETA27),
     ]],
 );

@@ -76,7 +76,7 @@ impl Surroundings {
     fn env_holds(&self, condition: View<'_, '_>) -> Result<bool, Diagnostic> {
         let text = condition.text();
         let Some((name, pattern)) = text.split_once('=') else {
-            let message = format!("`{text}` is no condition on an environment variable");
+            let message = format!("`{text}` is not a condition on an environment variable");
             let mut diagnostic = Diagnostic::nowhere(&rules::ACTIVATION, message).hint("write it as `NAME=pattern`");
             diagnostic.span = condition.span();
             return Err(diagnostic);

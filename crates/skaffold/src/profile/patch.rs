@@ -53,7 +53,7 @@ pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile
         }
         _ => {
             let hint = "use `add`, `remove`, `replace`, `move`, `copy` or `test`";
-            let message = format!("`{op}` is no operation of a patch (path `{path}`)");
+            let message = format!("unknown patch operation `{op}` (path `{path}`)");
             let span = patch.get("op").and_then(View::span);
             Err(Problem { hint: Some(hint.to_owned()), ..problem(message, span) })
         }

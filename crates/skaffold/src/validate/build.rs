@@ -68,7 +68,8 @@ fn network(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
     let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
     let fits = container.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric()) && container.bytes().all(inner);
     if !fits {
-        let message = format!("artifact `{name}` uses the network of `{container}`, which is no name of a container");
+        let message =
+            format!("artifact `{name}` uses the network of `{container}`, which is not a valid container name");
         check.report(&rules::VALUE, network.span(), message);
     }
 }
@@ -180,7 +181,7 @@ fn worker_pool(check: &Check<'_, '_>, build: View<'_, '_>) {
         matches!(part, ["projects", a, "locations", b, "workerPools", c] if !a.is_empty() && !b.is_empty() && !c.is_empty())
     });
     if !text.is_empty() && !fits {
-        let message = format!("`{text}` is no worker pool");
+        let message = format!("`{text}` is not a worker pool");
         let diagnostic = Diagnostic::at(&rules::VALUE, pool.span().unwrap_or(check.config.span), message);
         check.push(diagnostic.hint("write it as `projects/PROJECT/locations/REGION/workerPools/POOL`"));
     }

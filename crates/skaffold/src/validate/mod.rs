@@ -13,7 +13,7 @@ use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
 use purlin_syntax::{Diagnostic, Rule, Sink, Span};
-use purlin_value::World;
+use purlin_value::{World, WorldError};
 use std::collections::HashSet;
 
 /// Which rules apply.
@@ -66,6 +66,9 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
         if scope != Scope::Configuration && !config.is_remote {
             manifests(&check, scope, world);
         }
+        if scope == Scope::Project && !config.is_remote {
+            folders(&check, world);
+        }
     }
     let all = artifacts::collect(configs);
     build::unique_images(configs, &all, sink);
@@ -74,6 +77,38 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
         artifacts::check(configs, &all, sink, first.span);
     }
     sink.len() == before || !sink.has_errors()
+}
+
+/// Folders that are named must be there: kustomizations, charts, and what images are built from.
+fn folders(check: &Check<'_, '_>, world: &dyn World) {
+    let view = check.config.item.view();
+    let missing = |named: View<'_, '_>| {
+        let text = named.text();
+        let is_plain = !text.is_empty() && !text.contains(['{', '$']) && !crate::paths::is_address(&text);
+        let stat = || world.stat(&crate::render::from_file(check.config, &text));
+        (is_plain && matches!(stat(), Err(WorldError::NotFound)))
+            .then(|| (text.to_string(), named.span().unwrap_or(check.config.span)))
+    };
+    for section in ["manifests", "deploy"] {
+        let paths = view.at(&[section, "kustomize", "paths"]).into_iter().flat_map(View::items);
+        for (path, span) in paths.filter_map(missing) {
+            let message = format!("no kustomization is found at `{path}`");
+            check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message));
+        }
+        let releases = view.at(&[section, "helm", "releases"]).into_iter().flat_map(View::items);
+        let charts = releases.filter(|release| release.get("repo").is_none());
+        for (path, span) in charts.filter_map(|release| release.get("chartPath").and_then(missing)) {
+            let message = format!("no chart is found at `{path}`");
+            check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message));
+        }
+    }
+    let artifacts = view.at(&["build", "artifacts"]).into_iter().flat_map(View::items);
+    for (path, span) in artifacts.filter_map(|artifact| artifact.get("context").and_then(missing)) {
+        // What builds the image may create it.
+        let message = format!("the folder `{path}` does not exist");
+        let hint = "correct `context`; it starts at the folder of `skaffold.yaml`";
+        check.push(Diagnostic::at(&crate::rules::FILE, span, message).warning().hint(hint));
+    }
 }
 
 /// Each pattern of raw manifests must match something.

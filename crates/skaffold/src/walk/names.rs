@@ -28,7 +28,7 @@ impl<'f> Walk<'_, 'f> {
             let name = &document.name;
             let span = document.item.view().at(&["metadata", "name"]).and_then(View::span).unwrap_or(document.span);
             if let Some(first) = here.insert(name, span) {
-                let message = format!("two configurations named `{name}` stand in `{}`", file.source.path());
+                let message = format!("two configurations in `{}` are named `{name}`", file.source.path());
                 let diagnostic = Diagnostic::at(&rules::DUPLICATE_NAME, span, message);
                 self.loader.sink().push(diagnostic.label(first, "the first one is here"));
                 sound = false;

@@ -208,7 +208,7 @@ pub(super) const INTERFACE_DEFINITION_ROW: Entity = entity(
         extension("inputs", shapes::PARAMETERS, "Inputs of all its operations, or values for them.").merge(ByName),
         extension("outputs", shapes::ALIASES, "Outputs of all its operations."),
         extension("implementation", Shape::Any, "What carries out its operations.").merge(Fallback),
-        extension("requirements", shapes::ALIASES, "What must be there for its operations to run."),
+        extension("requirements", shapes::ALIASES, "What its operations need to run."),
         OPERATIONS.since(V1_3),
         field("notifications", Shape::Map(NOTIFICATION_DEFINITION), "What it tells.").merge(ByName).since(V1_3),
     ]],
@@ -321,9 +321,13 @@ pub(super) const ARTIFACT_KEYS: &[Field] = &[
         .merge(Narrow)
         .required()
         .optional_in(EXTENDED),
-    field("file", Shape::Text, "Where it lies.").merge(Fallback).required().optional_in(EXTENDED),
-    field("repository", Shape::Reference(&[REPOSITORY]), "The repository it lies in.").merge(Fallback).except(EXTENDED),
-    extension("repository", Shape::Reference(&[REPOSITORY]), "The repository it lies in.").loose().merge(Fallback),
+    field("file", Shape::Text, "Its path or URL.").merge(Fallback).required().optional_in(EXTENDED),
+    field("repository", Shape::Reference(&[REPOSITORY]), "The repository that contains it.")
+        .merge(Fallback)
+        .except(EXTENDED),
+    extension("repository", Shape::Reference(&[REPOSITORY]), "The repository that contains it.")
+        .loose()
+        .merge(Fallback),
     extension("name", shapes::ALIASES, "Its name."),
     extension("title", shapes::ALIASES, "What people call it."),
     extension("version", Shape::Any, "Its version.").merge(Fallback),
@@ -332,7 +336,7 @@ pub(super) const ARTIFACT_KEYS: &[Field] = &[
     extension("target", Shape::Any, "The platform it is for.").merge(Fallback),
     extension("order", Shape::Any, "When it is installed, among others.").merge(Fallback),
     extension("contents", Shape::Any, "The file itself.").merge(Fallback),
-    extension("required", shapes::ALIASES, "Whether it must be there."),
+    extension("required", shapes::ALIASES, "Whether it is required."),
     DESCRIBED,
     field("metadata", shapes::METADATA, "Notes for tools.").since(EXTENDED),
     field("deploy_path", Shape::Text, "Where it is put.").merge(Fallback).until(V2_0),

@@ -32,7 +32,7 @@ pub(super) const SERVICE_TEMPLATE_ROW: Entity = entity(
         field(
             "substitution_mappings",
             Shape::One(SUBSTITUTION_MAPPINGS),
-            "The node that the whole service can stand for.",
+            "The node that the whole service can replace.",
         ),
         extension("root", shapes::ALIASES, "The node that the whole service is about."),
     ]],
@@ -160,7 +160,7 @@ pub(super) const INTERFACE_ASSIGNMENT_ROW: Entity = entity(
         extension("metadata", shapes::METADATA, "Notes for tools."),
         extension("outputs", shapes::ALIASES, "Outputs of all its operations."),
         extension("implementation", Shape::Any, "What carries out its operations."),
-        extension("requirements", shapes::ALIASES, "What must be there for its operations to run."),
+        extension("requirements", shapes::ALIASES, "What its operations need to run."),
     ]],
 )
 .rest(OPERATIONS.until(V2_0).except(V1_3));
@@ -251,9 +251,9 @@ pub(super) const CAPABILITY_FILTER_ROW: Entity = entity(
 pub(super) const SUBSTITUTION_MAPPINGS_ROW: Entity = entity(
     SUBSTITUTION_MAPPINGS,
     "substitution mappings",
-    "How the whole service stands for a node of another one.",
+    "How the service replaces a node of another service.",
     &[&[
-        field("node_type", Shape::Reference(&[NODE_TYPE]), "The type of node that the service can stand for.")
+        field("node_type", Shape::Reference(&[NODE_TYPE]), "The type of node that the service can replace.")
             .required()
             .optional_in(EXTENDED),
         extension("node", Shape::Reference(&[NODE_TEMPLATE]), "The node that the service is about."),
@@ -261,9 +261,9 @@ pub(super) const SUBSTITUTION_MAPPINGS_ROW: Entity = entity(
         field("substitution_filter", shapes::CONDITION, "When it can.").since(V2_0),
         field("properties", shapes::MAPPINGS, "Where that node's properties go.").since(V1_2),
         field("attributes", shapes::MAPPINGS, "Where that node's attributes come from.").since(V1_3),
-        field("capabilities", shapes::MAPPINGS, "Which capabilities stand for that node's."),
-        field("requirements", shapes::MAPPINGS, "Which requirements stand for that node's."),
-        field("interfaces", shapes::MAPPINGS, "What stands for that node's interfaces.").since(V1_2),
+        field("capabilities", shapes::MAPPINGS, "Which capabilities are used for that node's."),
+        field("requirements", shapes::MAPPINGS, "Which requirements are used for that node's."),
+        field("interfaces", shapes::MAPPINGS, "What is used for that node's interfaces.").since(V1_2),
     ]],
 );
 

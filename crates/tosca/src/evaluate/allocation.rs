@@ -168,7 +168,7 @@ impl Evaluator<'_> {
     fn left(&mut self, value: &Val, node: usize, capability: usize, name: &str) -> Result<Val, String> {
         let key = Key { owner: Owner::Capability(node, capability), attribute: false, name: name.into() };
         if !self.exists(&key) {
-            return Err(format!("there is no property `{name}` in `{}`", self.capability_name(node, capability)));
+            return Err(format!("unknown property `{name}` in `{}`", self.capability_name(node, capability)));
         }
         let whole = self.force(key);
         if whole.is_opaque() {

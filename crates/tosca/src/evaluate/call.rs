@@ -143,7 +143,7 @@ impl Evaluator<'_> {
                 return Ok(unknown(format!("the input `{}`", key.name)));
             }
             let hint = super::path::hint(&key.name, self.topology.inputs.keys().map(|name| name.as_str()));
-            return Err(fail(format!("there is no input `{}`{hint}", key.name)));
+            return Err(fail(format!("unknown input `{}`{hint}", key.name)));
         }
         let rest = args.get(used..).unwrap_or(&[]);
         self.afford_list(keys.len()).map_err(fail)?;
@@ -244,7 +244,7 @@ impl Evaluator<'_> {
         let declared = || node.and_then(|node| self.model.complete(node.node_type)?.named("artifacts", name).cloned());
         match artifact.or_else(declared) {
             Some(entity) => Ok(value.with(Data::Str(entity.str("file").into()))),
-            None => Err(fail(format!("there is no artifact `{name}` in `{}`", self.node_name(index)))),
+            None => Err(fail(format!("unknown artifact `{name}` in `{}`", self.node_name(index)))),
         }
     }
 
@@ -256,7 +256,7 @@ impl Evaluator<'_> {
             .model
             .names
             .find(file, entities::NODE_TYPE, name)
-            .ok_or_else(|| format!("there is no node type `{name}`"))?;
+            .ok_or_else(|| format!("unknown node type `{name}`"))?;
         let nodes = self.topology.nodes.iter().filter(|(_, node)| self.model.hierarchy.is_a(node.node_type, wanted));
         let names = nodes.map(|(name, _)| value.with(Data::Str(name.clone()))).collect();
         self.listed(value, names)

@@ -107,7 +107,7 @@ impl Evaluator<'_> {
         let piece = usize::try_from(index).ok().and_then(|index| pieces.nth(index));
         piece.map(|piece| value.with(Data::Str(piece.into()))).ok_or_else(|| {
             let count = whole.split(|c| separators.contains(&c)).count();
-            format!("there is no piece {index}; there are {count}")
+            format!("index {index} is out of range: there are {count} parts")
         })
     }
 

@@ -174,7 +174,7 @@ impl<'a> Evaluator<'a> {
         Err(if self.is_declared(&key) {
             Astray::NotYet(format!("the {noun} `{}` of `{owner}` is not set", key.name))
         } else {
-            Astray::Never(format!("there is no {noun} `{}` in `{owner}`", key.name))
+            Astray::Never(format!("unknown {noun} `{}` in `{owner}`", key.name))
         })
     }
 
@@ -280,7 +280,7 @@ impl<'a> Evaluator<'a> {
             return Astray::Never(format!("no requirement uses the relationship template `{name}`"));
         }
         let hint = hint(name, self.topology.nodes.keys().map(|name| name.as_str()));
-        Astray::Never(format!("there is no node template `{name}`{hint}"))
+        Astray::Never(format!("unknown node template `{name}`{hint}"))
     }
 
     pub(super) fn node_name(&self, index: usize) -> EcoString {

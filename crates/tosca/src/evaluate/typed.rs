@@ -117,7 +117,7 @@ impl Amount<'_> {
             Data::Float(number) => Ok(Amount::Float(*number)),
             _ => match number_of(value) {
                 Some(number) => Ok(Amount::Quantity(number, value)),
-                None => Err(format!("{} is no number", shown(value))),
+                None => Err(format!("{} is not a number", shown(value))),
             },
         }
     }

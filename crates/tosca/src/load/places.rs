@@ -43,7 +43,7 @@ impl Loader<'_> {
             known().map(|(_, folder)| folder.clone()).or(declared)
         });
         if import.slot("repository").is_some() && scheme(url).is_some() {
-            let message = format!("`{url}` is a whole address, so it cannot lie in a repository");
+            let message = format!("`{url}` is a complete address, so `repository` cannot be used with it");
             let hint = "leave out `repository`, or give a path within it";
             return Err(Box::new(Diagnostic::at(&rules::IMPORT, import.at, message).hint(hint)));
         }

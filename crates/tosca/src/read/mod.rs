@@ -403,7 +403,7 @@ fn is_inline_artifact(node: Node<'_>) -> bool {
 /// Reads a range from a value.
 pub fn parse_range(value: &Val) -> Result<Range, String> {
     let [lower, upper] = value.items() else {
-        return Err(format!("it: expected a list of two, found {}", value.noun()));
+        return Err(format!("expected a list of two, found {}", value.noun()));
     };
     let bound = |value: &Val| match value.data {
         Data::Int(number) => u64::try_from(number).map_err(|_| "a bound cannot be negative".to_owned()),

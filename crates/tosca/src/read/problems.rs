@@ -31,7 +31,8 @@ impl Reader<'_> {
             format!("unknown key `{key}` in {label} (TOSCA {})", self.edition.number()),
         );
         let elsewhere = known_elsewhere(&entities::SCHEMA, row, self.edition, key);
-        let operations = || row.rest.as_ref().map(|_| "operations stand under `operations` since TOSCA 1.3".to_owned());
+        let operations =
+            || row.rest.as_ref().map(|_| "operations are written under `operations` since TOSCA 1.3".to_owned());
         diagnostic = diagnostic.maybe_hint(elsewhere.or_else(operations));
         if skipped {
             diagnostic = diagnostic.warning();

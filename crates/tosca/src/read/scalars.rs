@@ -117,7 +117,7 @@ impl Reader<'_> {
                 self.problems.at(
                     &rules::MALFORMED,
                     at,
-                    format!("`{key}` must be a range such as `[1, 4]` or `[0, UNBOUNDED]`: {reason}"),
+                    format!("`{key}`: expected a range such as `[1, 4]` or `[0, UNBOUNDED]`: {reason}"),
                 );
                 None
             }

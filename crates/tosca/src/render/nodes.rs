@@ -74,7 +74,7 @@ impl Renderer<'_> {
         for directive in template.texts("directives") {
             if !KNOWN.contains(&directive.text.as_str()) {
                 let near = suggest::nearest(&directive.text, KNOWN).map(|near| format!("did you mean `{near}`?"));
-                let message = format!("there is no directive `{}` for node templates", directive.text);
+                let message = format!("unknown directive `{}` for node templates", directive.text);
                 self.problems.push(Diagnostic::at(&rules::MALFORMED, directive.span, message).maybe_hint(near));
             }
         }
@@ -88,11 +88,7 @@ impl Renderer<'_> {
             _ => false,
         };
         if !fits {
-            self.problems.at(
-                &rules::WRONG_TYPE,
-                template.place("count"),
-                "`count` must be a whole number that is not negative",
-            );
+            self.problems.at(&rules::WRONG_TYPE, template.place("count"), "`count`: expected an integer of at least 0");
         }
     }
 

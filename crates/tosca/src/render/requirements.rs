@@ -105,7 +105,7 @@ impl Renderer<'_> {
                 self.problems.at(
                     &rules::WRONG_TYPE,
                     assignment.place("count"),
-                    "`count` must be a whole number that is not negative",
+                    "`count`: expected an integer of at least 0",
                 );
                 1
             }
@@ -222,7 +222,7 @@ impl Renderer<'_> {
                 continue;
             }
             let wrong = match amount_of(&native) {
-                Some(amount) if amount < 0.0 => "cannot be less than nothing",
+                Some(amount) if amount < 0.0 => "cannot be negative",
                 Some(amount) if amount.is_finite() => continue,
                 _ => "must be a number, and one that is not infinite",
             };
@@ -245,7 +245,7 @@ impl Renderer<'_> {
         for directive in assignment.texts("directives") {
             if !matches!(directive.text.as_str(), "internal" | "external") {
                 let message = format!(
-                    "there is no directive `{}` for requirements; there are `internal` and `external`",
+                    "unknown directive `{}` for requirements: expected `internal` or `external`",
                     directive.text
                 );
                 self.problems.at(&rules::MALFORMED, directive.span, message);

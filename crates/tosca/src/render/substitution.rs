@@ -144,7 +144,7 @@ impl Renderer<'_> {
         for (key, workflow) in value.entries() {
             let Some(name) = workflow.as_str() else { continue };
             if service.named("workflows", name).is_none() {
-                self.problems.at(&rules::UNKNOWN_NAME, key.span, format!("there is no workflow `{name}`"));
+                self.problems.at(&rules::UNKNOWN_NAME, key.span, format!("unknown workflow `{name}`"));
             }
         }
     }
@@ -252,7 +252,7 @@ impl Renderer<'_> {
         let (Some(wanted), Some(found)) = (wanted, found) else { return };
         if !self.model.hierarchy.is_a(found, wanted) {
             let message = format!(
-                "the capability `{member}` is a `{}`, which cannot stand for a `{}`",
+                "the capability `{member}` is a `{}`, which cannot replace a `{}`",
                 self.model.name(found),
                 self.model.name(wanted)
             );

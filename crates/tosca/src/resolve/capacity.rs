@@ -162,12 +162,12 @@ impl Resolver<'_> {
         let value = crate::coerce::coerce(self.model, &value, prop.data_type, prop.definition.as_deref());
         let whole = prop.data_type.and_then(|id| self.model.primitive(id)) == Some(Primitive::Integer);
         match amount_of(&value) {
-            Some(amount) if amount < 0.0 => Err(format!("{} of `{name}` is less than nothing", shown(&value))),
+            Some(amount) if amount < 0.0 => Err(format!("{} of `{name}` is negative", shown(&value))),
             Some(amount) if whole && amount.fract() != 0.0 => {
-                Err(format!("`{name}` is counted in whole numbers, and {} is none", shown(&value)))
+                Err(format!("`{name}` is counted in integers, and {} is not an integer", shown(&value)))
             }
             Some(amount) => Ok(Some(Share { name, value, amount: Some(amount) })),
-            None => Err(format!("{} is no amount of `{name}`", shown(&value))),
+            None => Err(format!("{} is not an amount of `{name}`", shown(&value))),
         }
     }
 }

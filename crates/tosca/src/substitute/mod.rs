@@ -219,7 +219,7 @@ impl Service<'_> {
             return Err("it would contain itself".to_owned());
         }
         if nesting.made >= MAX_SERVICES {
-            return Err(format!("more than {MAX_SERVICES} services would stand inside each other"));
+            return Err(format!("more than {MAX_SERVICES} services would be nested"));
         }
         let mut evaluator = Evaluator::with_resolution(self.model, topology, self.resolution);
         self.passes(&mut evaluator, place, candidate)?;

@@ -101,7 +101,10 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     manifest.settings.externals = externals(session, &manifest, through);
     if manifest.service.is_none() {
         let root = manifest.trees.first().and_then(|tree| tree.root());
-        session.sink.push(no_service(root));
+        // A `spec` of another shape was reported as such.
+        if root.and_then(|root| root.get("spec")).is_none_or(|spec| spec.is_map() || spec.is_null()) {
+            session.sink.push(no_service(root));
+        }
         return None;
     }
     let inputs = service::inputs(&manifest, inner, request, session);

@@ -117,15 +117,16 @@ pub fn report(session: &Session, problems: &Problems) {
                 let message = format!("`+include` names the repository `{name}`, which is not declared");
                 Diagnostic::nowhere(&rules::DIRECTIVE, message)
             }
-            Problem::NoTarget(name) => {
-                Diagnostic::nowhere(&rules::DIRECTIVE, format!("there is nothing to merge under `{name}`"))
-            }
+            Problem::NoTarget(name) => Diagnostic::nowhere(
+                &rules::DIRECTIVE,
+                format!("the merge directive `+{name}` refers to something that does not exist"),
+            ),
             Problem::NotMergeable(name) => {
                 let message = format!("`{name}` brings in something that is not a mapping");
                 Diagnostic::nowhere(&rules::DIRECTIVE, message).hint("let it be the only key of its mapping")
             }
             Problem::Forbidden(name) => {
-                Diagnostic::nowhere(&rules::DIRECTIVE, format!("`{name}` may not be merged: it has `+%: error`"))
+                Diagnostic::nowhere(&rules::DIRECTIVE, format!("`{name}` must not be merged: it has `+%: error`"))
             }
             Problem::TooDeep => Diagnostic::nowhere(&rules::DIRECTIVE, "circular merge directives"),
         };

@@ -28,6 +28,9 @@ pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
     let hint = error.hint.clone().or_else(|| usual_hint(error));
     let mut diagnostic = Diagnostic::nowhere(rule, in_words(&error.message)).maybe_hint(hint);
     diagnostic.span = place(session, error);
+    if matches!(error.kind, Kind::Undefined) {
+        diagnostic.span = named(session, error, &diagnostic.message).or(diagnostic.span);
+    }
     if let Some(span) = diagnostic.span {
         for step in &error.through {
             diagnostic = diagnostic.through(span, format!("while evaluating {step}"));
@@ -44,8 +47,62 @@ pub fn in_words(message: &str) -> String {
         Some("end of print statement") => "this `{{` is never closed".to_owned(),
         Some("end of statement block") => "this `{%` is never closed".to_owned(),
         Some(end) => format!("the template ends before `{end}`"),
-        None => message.to_owned(),
+        None => python_in_words(message).unwrap_or_else(|| message.to_owned()),
     }
+}
+
+/// What Python and Jinja say, in plain words.
+fn python_in_words(message: &str) -> Option<String> {
+    let quoted = |start: &str, end: &str| message.strip_prefix(start)?.strip_suffix(end);
+    if let Some(name) = quoted("No test named '", "'.") {
+        return Some(format!("unknown test `{name}`"));
+    }
+    if let Some(name) = quoted("No filter named '", "'.") {
+        return Some(format!("unknown filter `{name}`"));
+    }
+    if let Some(name) = quoted("missing variable: \"", "\"") {
+        return Some(format!("undefined variable `{name}`"));
+    }
+    if let Some(name) = quoted("missing attribute or key: \"", "\"") {
+        return Some(format!("unknown attribute or key `{name}`"));
+    }
+    if let Some(right) = quoted("can only concatenate str (not \"", "\") to str") {
+        return Some(format!("`+` cannot be used with a string and {}", noun(right)));
+    }
+    let (operator, types) = message.strip_prefix("unsupported operand type(s) for ")?.split_once(": '")?;
+    let (left, right) = types.strip_suffix('\'')?.split_once("' and '")?;
+    Some(format!("`{operator}` cannot be used with {} and {}", noun(left), noun(right)))
+}
+
+/// A type of Python in plain words.
+fn noun(name: &str) -> &str {
+    match name {
+        "str" => "a string",
+        "int" => "an integer",
+        "float" => "a number",
+        "bool" => "a boolean",
+        "list" => "a list",
+        "dict" => "a mapping",
+        "NoneType" => "null",
+        other => other,
+    }
+}
+
+/// The place of the name that a message is about, if the expression has it once.
+fn named(session: &Session, error: &Error, message: &str) -> Option<Span> {
+    let name = message.split('`').nth(1).filter(|name| !name.is_empty())?;
+    let whole = session.origins.span(error.origin, &session.sources)?;
+    let source = session.sources.get(whole.file)?;
+    let text = source.slice(whole);
+    let is_word = |at: &usize| {
+        let part = |c: char| c.is_alphanumeric() || c == '_';
+        let before = text.get(..*at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(part) && !after.is_some_and(part)
+    };
+    let mut found = text.match_indices(name).map(|(at, _)| at).filter(is_word);
+    let at = found.next().filter(|_| found.next().is_none())?;
+    Some(whole.within(at, name.len()))
 }
 
 /// What helps with most errors of a kind.
@@ -64,6 +121,9 @@ pub(crate) fn hint_of(kind: Kind, message: &str) -> Option<String> {
             close.map(|close| format!("add `{close}`"))
         }
         Kind::Io => Some("correct the path; it is relative to the ensemble".to_owned()),
+        Kind::Type if message.starts_with("unsupported operand") || message.starts_with("can only concatenate") => {
+            Some("convert one side, for example with `| string` or `| int`".to_owned())
+        }
         Kind::Undefined => Some("correct the name, or test for it with `is defined`".to_owned()),
         Kind::Invalid => Some("change the value, or its declaration".to_owned()),
         Kind::Cycle => Some("remove one of these references".to_owned()),

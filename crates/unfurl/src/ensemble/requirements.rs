@@ -214,7 +214,7 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
     let left_out = requirement.node_template.as_ref().filter(|name| model.files.is_left_out(&name.text));
     match (told, left_out) {
         (_, Some(name)) => {
-            let why = format!("`{}` of an imported file is no part of this ensemble", name.text);
+            let why = format!("`{}` of an imported file is not part of this ensemble", name.text);
             problems.push(open(node, requirement, &why).hint("add the directive `default` there to make it one"));
         }
         (Some(diagnostic), _) if requirement.node_template.is_some() => problems.push(diagnostic.clone()),

@@ -226,7 +226,7 @@ fn no_function(ctx: &Ctx<'_, '_>, entries: &ValMap) -> Result<Vec<Val>> {
     if mode.safe && functions::find(name).is_some() {
         return Err(Error::new(Kind::Refused, format!("the function `{name}` is not allowed in safe mode")));
     }
-    let mut error = Error::new(Kind::Missing, format!("there is no function `{name}`"));
+    let mut error = Error::new(Kind::Missing, format!("unknown function `{name}`"));
     if let Some(near) = functions::nearest(name) {
         error = error.hint(format!("did you mean `{near}`?"));
     }
@@ -241,7 +241,7 @@ fn call(ctx: &Ctx<'_, '_>, function: &'static Function, entries: &ValMap) -> Res
     }
     for stray in ["foreach", "var"] {
         if stray != function.name && entries.contains_key(&MapKey::Str(stray.into())) {
-            let message = format!("`{stray}` stands beside `{}` and belongs beside `eval`", function.name);
+            let message = format!("`{stray}` is next to `{}` but belongs next to `eval`", function.name);
             return Err(Error::new(Kind::Syntax, message));
         }
     }

@@ -12,7 +12,7 @@ use purlin_value::path;
 
 /// An error for a key that starts with a dot and is none of ours.
 pub fn unknown(text: &str) -> Box<Error> {
-    let error = Error::new(Kind::Missing, format!("there is no built-in key `{text}`"));
+    let error = Error::new(Kind::Missing, format!("unknown built-in key `{text}`"));
     match nearest(text) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error,

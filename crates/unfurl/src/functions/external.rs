@@ -21,7 +21,7 @@ pub fn external(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     if let Some(locals) = ctx.engine.settings.locals.as_ref().filter(|_| name == "local") {
         return ctx.engine.context(ctx.engine.tree.root()).map_value(&Val::map(locals.clone()));
     }
-    let error = crate::error::Error::new(crate::error::Kind::Missing, format!("there is no ensemble `{name}`"));
+    let error = crate::error::Error::new(crate::error::Kind::Missing, format!("unknown ensemble `{name}`"));
     let known = ctx.engine.settings.externals.keys().map(EcoString::as_str);
     Err(match purlin_syntax::suggest::nearest(&name, known) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
@@ -34,7 +34,7 @@ fn from_table(ctx: &Ctx<'_, '_>, table: Option<&ValMap>, call: &Call<'_>, what: 
     let value = call.value(ctx)?;
     let name = ctx.text(&value)?;
     let Some(table) = table else {
-        return missing(format!("there is no project whose environment has {what}"));
+        return missing(format!("no project has an environment with {what}"));
     };
     let root = ctx.engine.tree.root();
     if let Some(raw) = table.get(&MapKey::Str(name.clone())) {

@@ -41,7 +41,7 @@ pub(crate) fn from_source(ctx: &Ctx<'_, '_>, file: &str) -> String {
 pub fn refused(error: &WorldError, file: &str) -> Box<Error> {
     match error {
         WorldError::Denied(hint) => {
-            Error::new(Kind::Refused, format!("`{file}` may not be used here")).hint(hint.clone())
+            Error::new(Kind::Refused, format!("reading `{file}` is not allowed")).hint(hint.clone())
         }
         WorldError::NotFound => Error::new(Kind::Io, format!("`{file}` does not exist")),
         WorldError::WrongKind(what) => Error::new(Kind::Io, format!("`{file}` is {what}")),

@@ -89,7 +89,7 @@ impl Options {
             match call.named(ctx, name)?.map(|value| value.data) {
                 None | Some(Data::Null) => Ok(None),
                 Some(Data::Int(n)) => Ok(usize::try_from(n).ok()),
-                Some(_) => type_error(format!("`{name}` must be a whole number")),
+                Some(_) => type_error(format!("`{name}` must be an integer")),
             }
         };
         let case = match text("case", preset.case)?.as_str() {
@@ -264,7 +264,7 @@ fn shares(lengths: &[usize], room: usize) -> Vec<usize> {
 fn class(text: &str) -> Result<Regex> {
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     Regex::new(&format!("\\A[{inner}]\\z"))
-        .map_err(|_| Error::new(Kind::Value, format!("`{text}` is no class of characters")))
+        .map_err(|_| Error::new(Kind::Value, format!("`{text}` is not a character class")))
 }
 
 fn matches(class: &Regex, c: char) -> bool {

@@ -61,7 +61,7 @@ fn folder(ctx: &Ctx<'_, '_>, location: &str) -> Option<String> {
 fn known_folder(ctx: &Ctx<'_, '_>, location: &str) -> Result<String> {
     match folder(ctx, location) {
         Some(folder) => Ok(folder),
-        None => missing(format!("there is no named folder or repository `{location}`")),
+        None => missing(format!("unknown folder or repository name `{location}`")),
     }
 }
 

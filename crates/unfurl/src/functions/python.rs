@@ -65,7 +65,7 @@ def find(place):
         module_name, name = place.rsplit(".", 1)
         module = importlib.import_module(module_name)
     if not hasattr(module, name):
-        raise LookupError("there is no function `%s`" % name)
+        raise LookupError("unknown function `%s`" % name)
     function = getattr(module, name)
     if not callable(function):
         raise TypeError("`%s` is not a function" % name)
@@ -94,7 +94,7 @@ pub fn python(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         Some((file, name)) => {
             let full = files::from_source(ctx, file);
             if files::read_optional(ctx, &full)?.is_none() {
-                return Err(Error::new(Kind::Io, format!("there is no file `{file}`")));
+                return Err(Error::new(Kind::Io, format!("file `{file}` not found")));
             }
             format!("{full}#{name}")
         }

@@ -43,7 +43,7 @@ pub fn generate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let length = match option("len").map(|value| value.data) {
         None | Some(Data::Null) => 12,
         Some(Data::Int(n)) => usize::try_from(n).unwrap_or(0).min(LONGEST),
-        Some(_) => return type_error("`len` must be a whole number"),
+        Some(_) => return type_error("`len` must be an integer"),
     };
     let preset = option("preset").and_then(|value| value.as_str().map(str::to_owned));
     let alphabet: Vec<char> = match (preset.as_deref(), option("ranges")) {

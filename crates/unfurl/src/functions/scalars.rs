@@ -58,7 +58,7 @@ fn in_range(port: i64, property: &str) -> Result<i64> {
 fn read_ports(text: &str) -> Result<Val> {
     let (ports, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
     if !["tcp", "udp", "icmp"].contains(&protocol) {
-        return value_error(format!("`{protocol}` is no protocol of a port: `tcp`, `udp` or `icmp`"));
+        return value_error(format!("`{protocol}` is not a protocol: expected `tcp`, `udp` or `icmp`"));
     }
     let (source, target) = ports.split_once(':').unwrap_or((ports, ports));
     let target = if target.is_empty() { source } else { target };
@@ -68,7 +68,7 @@ fn read_ports(text: &str) -> Result<Val> {
         match text.split_once('-') {
             Some((first, last)) => {
                 if port_number(first, name)? > port_number(last, name)? {
-                    return value_error(format!("`{text}` is no range of ports: it ends before it starts"));
+                    return value_error(format!("`{text}` is not a range of ports: it ends before it starts"));
                 }
                 let range = Val::list(vec![Val::str(first), Val::str(last)]);
                 out.insert(MapKey::Str(format!("{name}_range").into()), range);
@@ -138,7 +138,7 @@ const UNITS: &[Unit] = &[
 
 fn find_unit(name: &str) -> Result<&'static Unit> {
     let found = UNITS.iter().find(|unit| unit.name.eq_ignore_ascii_case(name));
-    found.ok_or_else(|| Error::new(Kind::Value, format!("`{name}` is no unit")))
+    found.ok_or_else(|| Error::new(Kind::Value, format!("unknown unit `{name}`")))
 }
 
 /// A number and its unit.
@@ -148,7 +148,7 @@ fn read(text: &str) -> Result<(f64, &'static Unit)> {
     let (digits, unit) = text.split_at(end);
     match python::parse_float(digits) {
         Some(number) => Ok((number, find_unit(unit.trim())?)),
-        None => value_error(format!("`{text}` is no number with a unit")),
+        None => value_error(format!("`{text}` is not a number with a unit")),
     }
 }
 

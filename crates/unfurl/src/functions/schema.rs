@@ -83,7 +83,7 @@ fn malformed(schema: &Val, depth: usize) -> Option<String> {
 }
 
 fn unknown_type(name: &str) -> Option<String> {
-    (!TYPES.contains(&name)).then(|| format!("there is no type `{name}`"))
+    (!TYPES.contains(&name)).then(|| format!("unknown type `{name}`"))
 }
 
 struct Checker<'c, 'e, 'w> {
@@ -313,7 +313,7 @@ fn matches(pattern: &str, text: &str) -> Result<bool> {
     match Regex::new(pattern).map(|regex| regex.is_match(text)) {
         Ok(Ok(found)) => Ok(found),
         Ok(Err(_)) => limit("the pattern takes too many steps"),
-        Err(_) => type_error(format!("`{pattern}` is no pattern")),
+        Err(_) => type_error(format!("`{pattern}` is not a valid pattern")),
     }
 }
 

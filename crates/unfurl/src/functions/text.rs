@@ -93,7 +93,7 @@ pub fn template(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
             let path = files::from_source(ctx, &path);
             match files::read_optional(ctx, &path)? {
                 Some(bytes) => Val::bytes(&bytes),
-                None => return Err(Error::new(Kind::Io, format!("there is no template `{path}`"))),
+                None => return Err(Error::new(Kind::Io, format!("unknown template `{path}`"))),
             }
         }
         // Text is rendered below, not before.
@@ -110,7 +110,7 @@ pub fn template(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
             let name = name.as_str().unwrap_or("");
             own = true;
             if !marks.set(name, &ctx.text(value)?) {
-                return missing(format!("`{name}` is no setting of a template"));
+                return missing(format!("`{name}` is not a setting of a template"));
             }
         }
     }
@@ -149,8 +149,8 @@ pub fn urljoin(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         "" => None,
         text => match python::parse_int(text) {
             Some(port) => Some(port),
-            None if tainted => return value_error("the port is no number"),
-            None => return value_error(format!("`{text}` is no port")),
+            None if tainted => return value_error("the port is not a number"),
+            None => return value_error(format!("`{text}` is not a port")),
         },
     };
     let default = matches!((scheme.as_str(), port), ("http", Some(80)) | ("https", Some(443)));

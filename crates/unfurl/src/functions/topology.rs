@@ -27,7 +27,7 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     match default {
         Some(default) => call.evaluated(ctx, default),
         None => {
-            let error = Error::new(Kind::Missing, format!("there is no input `{name}`"));
+            let error = Error::new(Kind::Missing, format!("unknown input `{name}`"));
             let tree = ctx.engine.tree;
             let inputs = tree.node(tree.topology_of(ctx.instance()).inputs).attributes.keys().map(EcoString::as_str);
             Err(match purlin_syntax::suggest::nearest(name, inputs) {

@@ -78,7 +78,7 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
             Some(value) => Ok(vec![value]),
             None => match option("default") {
                 Some(default) => Ok(vec![default.clone()]),
-                None => missing(format!("there is no variable `{name}`")),
+                None => missing(format!("unknown variable `{name}`")),
             },
         }),
         "varnames" => each_text(ctx, &terms, |pattern| varnames(ctx, pattern)),
@@ -106,7 +106,7 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
         }
         "subelements" => subelements(&terms),
         _ => {
-            let error = Error::new(Kind::Missing, format!("there is no lookup `{plugin}`"));
+            let error = Error::new(Kind::Missing, format!("unknown lookup `{plugin}`"));
             Err(match purlin_syntax::suggest::nearest(plugin, LOOKUPS.iter().copied()) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error,
@@ -259,8 +259,9 @@ fn varnames(ctx: &Ctx<'_, '_>, pattern: &str) -> Result<Vec<Val>> {
 fn sequence(text: &str) -> Result<Vec<Val>> {
     let (mut start, mut end, mut count, mut stride) = (1i64, None, None, None);
     let mut format = "%d".to_owned();
-    let number =
-        |text: &str| python::parse_int(text).ok_or_else(|| Error::new(Kind::Value, format!("`{text}` is no number")));
+    let number = |text: &str| {
+        python::parse_int(text).ok_or_else(|| Error::new(Kind::Value, format!("`{text}` is not a number")))
+    };
     if text.contains('=') {
         for pair in text.split_whitespace() {
             let Some((name, value)) = pair.split_once('=') else { continue };

@@ -87,7 +87,7 @@ fn read_header(line: &str, marks: &mut Delimiters) -> Result<()> {
         };
         let value = value.trim().trim_matches(['\'', '"']);
         if !marks.set(key.trim(), value) {
-            let message = format!("`{}` is no setting of a template", key.trim());
+            let message = format!("`{}` is not a setting of a template", key.trim());
             return Err(Error::new(Kind::Syntax, message));
         }
     }

@@ -190,7 +190,7 @@ pub fn call(object: &Object, name: &str, args: &Values) -> Result<Val> {
         (Object::Moment(nanos), "weekday") => Ok(Val::int(weekday(*nanos))),
         (Object::Moment(nanos), "isoweekday") => Ok(Val::int(weekday(*nanos) + 1)),
         (Object::Moment(nanos), "replace") => replaced(*nanos, args),
-        _ => type_error(format!("there is no method `{name}`")),
+        _ => type_error(format!("unknown method `{name}`")),
     }
 }
 
@@ -213,7 +213,7 @@ fn replaced(nanos: i128, args: &Values) -> Result<Val> {
     }
     match time::from_fields(numbers) {
         Some(nanos) => moment(nanos),
-        None => value_error("there is no such date or time"),
+        None => value_error("no such date or time exists"),
     }
 }
 

@@ -307,7 +307,7 @@ fn version(render: &Renderer<'_, '_, '_>, value: &Val, args: &Values) -> Result<
         "<=" | "le" => order.is_le(),
         ">" | "gt" => order.is_gt(),
         ">=" | "ge" => order.is_ge(),
-        _ => return type_error(format!("`{operator}` is no comparison of versions")),
+        _ => return type_error(format!("`{operator}` is not an operator to compare versions")),
     })
 }
 

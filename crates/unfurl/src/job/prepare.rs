@@ -88,7 +88,7 @@ impl Job<'_> {
             return Ok((Prepared::Nothing(Outcome { modified: Some(false), ..Outcome::success() }), reads));
         }
         let Some((target, mut found)) = found else {
-            let why = format!("there is no operation `{operation}` to delegate to");
+            let why = format!("unknown operation `{operation}` to delegate to");
             return Ok((Prepared::Nothing(Outcome::not_run(&why)), reads));
         };
         if let Some(Data::Map(given)) = request.operation.inputs.get(&MapKey::from("inputs")).map(|inputs| &inputs.data)

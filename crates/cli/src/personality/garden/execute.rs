@@ -68,7 +68,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
                 _ => FAILED,
             }
         }
-        Err(exit) => exit,
+        Err(exit) => if_any(invocation, exit),
     }
 }
 
@@ -119,7 +119,12 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
     let wanted = Removal { names, force: flags.force };
     let clusters = clusters(invocation);
     let done = crate::commands::clean(invocation, &session, &request, &wanted, clusters, Style::default());
-    done.unwrap_or_else(|exit| exit)
+    done.unwrap_or_else(|exit| if_any(invocation, exit))
+}
+
+/// Nothing was resolved and nothing is wrong: there is no project.
+fn if_any(invocation: &mut Invocation<'_>, exit: Exit) -> Exit {
+    if matches!(exit, Exit::Ok) { super::no_project(invocation) } else { exit }
 }
 
 /// The output of Deploys, each line behind the name of its Deploy.
@@ -129,7 +134,8 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
         Err(exit) => return exit,
     };
     let Some(project) = garden_project(invocation, &session, &request) else {
-        return report(invocation, &session, Style::default());
+        let exit = report(invocation, &session, Style::default());
+        return if_any(invocation, exit);
     };
     let project = project.on(clusters(invocation));
     let wanted = Wanted { names: names.iter().map(|name| (*name).to_owned()).collect(), ..Wanted::default() };

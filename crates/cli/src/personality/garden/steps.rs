@@ -51,7 +51,7 @@ pub(super) fn workflow(invocation: &mut Invocation<'_>, flags: &Flags, format: F
     let Some(script) = Script::workflow(project.resolution(), name) else {
         let names = project.resolution().workflows.iter().map(|workflow| workflow.name.as_str());
         let hint = suggest::did_you_mean(name, names).map(|hint| format!("; {hint}")).unwrap_or_default();
-        return usage(invocation, &format!("there is no workflow `{name}`{hint}"));
+        return usage(invocation, &format!("unknown workflow `{name}`{hint}"));
     };
     let mut stage = match Stage::new(invocation, &session, &project, flags) {
         Ok(stage) => stage,

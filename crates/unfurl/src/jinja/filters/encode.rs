@@ -130,7 +130,7 @@ pub fn hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
         "sha256" => encoding::hex(&sha2::Sha256::digest(bytes)),
         "sha384" => encoding::hex(&sha2::Sha384::digest(bytes)),
         "sha512" => encoding::hex(&sha2::Sha512::digest(bytes)),
-        _ => return value_error(format!("there is no hash `{kind}`")),
+        _ => return value_error(format!("unknown hash `{kind}`")),
     }))
 }
 
@@ -170,7 +170,7 @@ pub fn password_hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Re
             let hash = sha_crypt::sha512_crypt(password.as_bytes(), salt.as_bytes(), params);
             ("6", crypt_text(&hash, |[a, b, c]| [b + 1, c + 1, a + 1], 21))
         }
-        _ => return value_error(format!("there is no password hash `{kind}`")),
+        _ => return value_error(format!("unknown password hash `{kind}`")),
     };
     let shown = if rounds.is_none() { String::new() } else { format!("rounds={strength}$") };
     Ok(Val::str(format!("${mark}${shown}{salt}${text}")))
@@ -214,7 +214,7 @@ pub fn to_uuid(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     let namespace = text_arg(render, args, 0, "namespace")?.unwrap_or_else(|| NAMESPACE.into());
     let digits: String = namespace.chars().filter(|c| *c != '-').collect();
     let Some(mut bytes) = encoding::from_hex(digits.as_bytes()) else {
-        return value_error(format!("`{namespace}` is no UUID"));
+        return value_error(format!("`{namespace}` is not a UUID"));
     };
     bytes.extend_from_slice(name.as_bytes());
     let digest = sha1::Sha1::digest(&bytes).first_chunk::<16>().copied().unwrap_or_default();

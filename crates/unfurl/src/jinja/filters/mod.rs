@@ -57,7 +57,7 @@ pub fn find(name: &str) -> Option<&'static Filter> {
 pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Values) -> Result<Val> {
     let safe = render.ctx.frame.mode.safe;
     let Some(filter) = find(name).filter(|filter| filter.call.safe || !safe) else {
-        let message = if safe { format!("No filter named '{name}'.") } else { format!("there is no filter `{name}`") };
+        let message = if safe { format!("No filter named '{name}'.") } else { format!("unknown filter `{name}`") };
         let error = Error::new(Kind::Missing, message);
         let near = function::nearest(FILTERS, name);
         return Err(match near {
@@ -111,9 +111,9 @@ fn int_arg(args: &Values, at: usize, name: &str) -> Result<Option<i64>> {
         Some(Data::Bool(b)) => Ok(Some(i64::from(*b))),
         Some(Data::Str(text)) => match crate::python::parse_int(text) {
             Some(n) => Ok(Some(n)),
-            None => type_error(format!("`{name}` must be a whole number")),
+            None => type_error(format!("`{name}` must be an integer")),
         },
-        Some(_) => type_error(format!("`{name}` must be a whole number")),
+        Some(_) => type_error(format!("`{name}` must be an integer")),
     }
 }
 

@@ -30,7 +30,7 @@ pub fn cut_off(x: f64) -> Result<i64> {
     const LEAST: f64 = i64::MIN as f64;
     const BEHIND: f64 = -LEAST;
     if x.is_infinite() {
-        return value_error("infinity is no whole number");
+        return value_error("infinity is not an integer");
     }
     let whole = x.trunc();
     if (LEAST..BEHIND).contains(&whole) { Ok(whole as i64) } else { limit(TOO_LARGE) }
@@ -161,7 +161,7 @@ const UNITS: &[char] = &['Y', 'Z', 'E', 'P', 'T', 'G', 'M', 'K'];
 fn size_of(input: &Val) -> Result<f64> {
     match input.as_str().map(|text| (text, python::parse_float(text))) {
         Some((_, Some(size))) => Ok(size),
-        Some((text, None)) => value_error(format!("`{text}` is no size")),
+        Some((text, None)) => value_error(format!("`{text}` is not a size")),
         None => Ok(number(input)?.to_f64()),
     }
 }
@@ -192,7 +192,7 @@ pub fn human_to_bytes(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> R
     let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
     let digits = trimmed.get(..end).unwrap_or("");
     let Some(size) = python::parse_float(digits) else {
-        return value_error(format!("`{trimmed}` is no size"));
+        return value_error(format!("`{trimmed}` is not a size"));
     };
     let unit = trimmed.get(end..).unwrap_or("").trim();
     let unit = if unit.is_empty() { default.as_deref().unwrap_or("B") } else { unit };
@@ -200,7 +200,7 @@ pub fn human_to_bytes(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> R
     let power = match UNITS.iter().position(|known| *known == letter) {
         Some(at) => UNITS.len() - at,
         None if letter == 'B' => 0,
-        None => return value_error(format!("`{unit}` is no unit of size")),
+        None => return value_error(format!("`{unit}` is not a unit of size")),
     };
     let bytes = size * 2f64.powi(10 * i32::try_from(power).unwrap_or(0));
     Ok(Val::int(round_to(bytes, 0) as i64))

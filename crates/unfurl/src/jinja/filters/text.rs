@@ -327,7 +327,7 @@ pub fn comment(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
         "c" => ("", "// ", ""),
         "cblock" => ("/*", " * ", " */"),
         "xml" => ("<!--", " - ", "-->"),
-        _ => return type_error(format!("there is no comment style `{style}`")),
+        _ => return type_error(format!("unknown comment style `{style}`")),
     };
     let mark = text_arg(render, args, 1, "decoration")?.unwrap_or_else(|| mark.into());
     let mut lines: Vec<String> = Vec::new();

@@ -230,7 +230,7 @@ impl Renderer<'_, '_, '_> {
                 }
                 lookup::join(self.ctx, found)
             }
-            _ => missing(format!("there is no function `{name}`")),
+            _ => missing(format!("unknown function `{name}`")),
         }
     }
 
@@ -249,7 +249,7 @@ impl Renderer<'_, '_, '_> {
             [stop] => (0, *stop, 1),
             [start, stop] => (*start, *stop, 1),
             [start, stop, step] if *step != 0 => (*start, *stop, *step),
-            _ => return type_error("`range` takes one to three whole numbers"),
+            _ => return type_error("`range` expects one to three integers"),
         };
         let count = (stop.saturating_sub(start)) / step;
         if usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX) > MAX_ITEMS {

@@ -362,9 +362,9 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
                     Object::Namespace(entries) => {
                         entries.borrow_mut().insert(MapKey::Str(attribute.clone()), value);
                     }
-                    _ => return type_error(format!("`{name}` is no namespace")),
+                    _ => return type_error(format!("`{name}` is not a namespace")),
                 },
-                _ => return type_error(format!("`{name}` is no namespace")),
+                _ => return type_error(format!("`{name}` is not a namespace")),
             },
             Target::Tuple(targets) => {
                 let items = self.iterate(&value)?;
@@ -465,7 +465,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
             return Ok(());
         }
         let names: Vec<EcoString> = names.iter().filter_map(|name| name.as_str().map(EcoString::from)).collect();
-        Err(Error::new(Kind::Io, format!("there is no template `{}`", names.join("`, `"))))
+        Err(Error::new(Kind::Io, format!("unknown template `{}`", names.join("`, `"))))
     }
 
     /// The items a value has in a loop.
