@@ -18,7 +18,7 @@ pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A depre
 pub const DUPLICATE_NAME: Rule = Rule::error("duplicate-name", "Two things of the same kind have the same name.");
 
 /// A node that does not exist.
-pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "There is no node of that name in the project.");
+pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "The project has no node of that name.");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[

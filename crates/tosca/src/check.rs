@@ -54,6 +54,11 @@ pub fn check(model: &Model, problems: &mut Problems) {
                 inspector.definition(definition, definition, 0);
             }
         }
+        for (_, workflow) in service.entries("workflows") {
+            for (_, definition) in workflow.entries("inputs") {
+                inspector.definition(definition, definition, 0);
+            }
+        }
     }
     for file in model.files.list.iter().filter(|file| file.role != Role::Profile) {
         inspector.calls_in(&file.entity);

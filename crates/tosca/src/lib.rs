@@ -49,7 +49,7 @@ pub mod host;
 mod inherit;
 pub mod inner;
 pub mod inputs;
-mod library;
+pub mod library;
 mod link;
 pub mod load;
 pub mod locate;

@@ -1,7 +1,8 @@
-//! Problems in imported files, in types that the service does not use.
+//! Problems in types that the service does not use.
 //!
 //! Whoever uses a library cannot mend it, and what is not used does no harm: such problems become one warning per
-//! imported file. Must not know what the problems are about.
+//! imported file. A host that looks only at types that templates have gets a warning for each in its own file, too. Must
+//! not know what the problems are about.
 
 use crate::edition::Standard;
 use crate::entities;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 /// Replaces the problems of unused types by one warning per imported file.
 pub fn collect(model: &Model, problems: &mut Problems) {
-    if !model.quirks.allow_everywhere(quirks::UNUSED_PERMISSIVE) || model.edition().is_extended() {
+    if !model.quirks.allow_everywhere(quirks::UNUSED_PERMISSIVE) && !model.edition().is_extended() {
         return;
     }
     let declared = Declared::of(model);
@@ -36,6 +37,10 @@ pub fn collect(model: &Model, problems: &mut Problems) {
     let mut by_file: Vec<(FileId, Vec<Problem>)> = Vec::new();
     for problem in aside {
         let Some(span) = problem.diagnostic.span else { continue };
+        if is_root(model, model.files.of(span.file)) {
+            problems.add(Problem { diagnostic: problem.diagnostic.warning(), ..problem });
+            continue;
+        }
         match by_file.iter_mut().find(|(file, _)| *file == span.file) {
             Some((_, list)) => list.push(problem),
             None => by_file.push((span.file, vec![problem])),
@@ -46,6 +51,10 @@ pub fn collect(model: &Model, problems: &mut Problems) {
             problems.push(diagnostic);
         }
     }
+}
+
+fn is_root(model: &Model, file: Option<usize>) -> bool {
+    file.and_then(|file| model.files.list.get(file)).is_some_and(|file| file.role == Role::Root)
 }
 
 fn summary(model: &Model, file: FileId, list: &[Problem]) -> Option<Diagnostic> {
@@ -63,7 +72,7 @@ fn summary(model: &Model, file: FileId, list: &[Problem]) -> Option<Diagnostic> 
     Some(diagnostic.hint(format!("`purlin check {path}` shows them")))
 }
 
-/// Where the types of imported files are declared.
+/// Where the types of imported files are declared, and those of a host's own file.
 struct Declared {
     by_file: HashMap<FileId, Vec<(u32, u32, DeclId)>>,
 }
@@ -73,7 +82,8 @@ impl Declared {
         let mut by_file: HashMap<FileId, Vec<(u32, u32, DeclId)>> = HashMap::new();
         for (id, decl) in (0..).map(DeclId).zip(&model.names.decls) {
             let imported = model.files.list.get(decl.file).is_some_and(|file| file.role == Role::Imported);
-            if imported && entities::is_type(decl.kind) {
+            let own = model.edition().is_extended() && is_root(model, Some(decl.file));
+            if (imported || own) && entities::is_type(decl.kind) {
                 let (at, span) = (decl.entity.at, decl.entity.span);
                 by_file.entry(at.file).or_default().push((at.start, span.end.max(at.end), id));
             }
@@ -95,10 +105,18 @@ impl Declared {
     }
 }
 
-/// Everything that the files name that were asked for, and what that names.
+/// Everything that the files name that were asked for, and what that names. Of a host's files only templates count.
 fn used(model: &Model) -> HashSet<DeclId> {
     let mut used = HashSet::new();
     let mut waiting: Vec<Arc<Entity>> = Vec::new();
+    if model.edition().is_extended() {
+        let files = model.files.list.iter().filter(|file| file.role != Role::Profile);
+        waiting.extend(files.filter_map(|file| file.entity.one("service_template")).cloned());
+        while let Some(entity) = waiting.pop() {
+            named_in(model, &entity, &mut used, &mut waiting);
+        }
+        return used;
+    }
     for root in model.files.list.iter().filter(|file| file.role == Role::Root) {
         named_in(model, &root.entity, &mut used, &mut waiting);
     }
@@ -112,7 +130,9 @@ fn used(model: &Model) -> HashSet<DeclId> {
 fn named_in(model: &Model, entity: &Entity, used: &mut HashSet<DeclId>, waiting: &mut Vec<Arc<Entity>>) {
     let row = entities::row(entity.kind);
     let own = [entity.kind];
-    for slot in &entity.slots {
+    // A host looks at the type that a requirement asks for only where a template has it.
+    let is_asked = entity.edition.is_extended() && entity.kind == entities::REQUIREMENT_DEFINITION;
+    for slot in entity.slots.iter().filter(|slot| !is_asked || slot.name != "node") {
         let mut mention = |text: &Text| {
             let field = row.field_of(slot.name, entity.edition);
             let kinds: &[Kind] = field.and_then(|field| referred_kinds(&field.shape, &own)).unwrap_or(&own);

@@ -40,14 +40,21 @@ pub fn locate(files: &Files, problem: &Problem) -> Option<Location> {
     let span = problem.diagnostic.span?;
     let file = files.list.get(files.of(span.file)?)?;
     let position = file.tree.source().position(span.start);
+    let mut path = path_of(files, span)?;
+    path.push_str(&problem.beyond);
+    Some(Location { file: file.path.clone(), row: position.line, column: position.column, path })
+}
+
+/// The path of a place in its file.
+pub(crate) fn path_of(files: &Files, span: Span) -> Option<String> {
+    let file = files.list.get(files.of(span.file)?)?;
     let mut path = String::new();
     if let Some(root) = file.tree.root()
         && span != root.span()
     {
         walk(root, At::Entity(entities::FILE), file.edition, span, &mut path, 0);
     }
-    path.push_str(&problem.beyond);
-    Some(Location { file: file.path.clone(), row: position.line, column: position.column, path })
+    Some(path)
 }
 
 fn walk(node: Node<'_>, at: At, edition: Edition, target: Span, path: &mut String, depth: u32) {

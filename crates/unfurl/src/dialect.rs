@@ -48,10 +48,11 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
         let usual = place.and_then(|place| u8::try_from(place).ok()).map_or(0, |place| 15 + place);
         return Some(Sign::new(Role::Project, 45 + usual));
     }
-    if file.name() == PROJECT_FILE {
+    let version = file.head().get("tosca_definitions_version");
+    // A library of types may have the name of a project's file.
+    if file.name() == PROJECT_FILE && version.is_none() {
         return Some(Sign::new(Role::Pointer, 47));
     }
-    let version = file.head().get("tosca_definitions_version");
     // Judged with the ensemble that imports it; alone if none does.
     version.is_some_and(|version| version.contains("unfurl")).then_some(Sign::new(Role::Part, 10).shared())
 }

@@ -29,6 +29,8 @@ pub enum Kind {
     Limit,
     /// A reference that leads back to itself.
     Cycle,
+    /// The same where something required is part of it, which may not be null.
+    RequiredCycle,
     /// Something that is not known yet; nothing is wrong.
     Pending,
     /// Something broken that was reported where it comes from.

@@ -304,6 +304,17 @@ impl Origins {
         None
     }
 
+    /// Where the key of a value stands, if the value is a plain node right behind it.
+    pub fn key_span(&self, value: Origin, key: &str, sources: &Sources) -> Option<Span> {
+        if !value.is_known() || value.is_derived() {
+            return None;
+        }
+        let span = sources.node_span(value.0.checked_sub(1)?)?;
+        let source = sources.get(span.file)?;
+        let text = source.text().get(span.start as usize..span.end as usize)?;
+        (text.trim_matches(['"', '\'']) == key).then_some(span)
+    }
+
     /// Shows every entry of the table, in the order in which they were made.
     pub fn each(&self, mut see: impl FnMut(Origin, &OriginKind)) {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);

@@ -16,8 +16,9 @@ use crate::edition::Standard;
 use crate::entities;
 use crate::entity::Entity;
 use crate::evaluate::{Evaluator, Key, Owner, Scope};
+use crate::locate;
 use crate::names::DeclId;
-use crate::topology::{Capability, Given, Node, Props, Target};
+use crate::topology::{Capability, Given, Node, Prop, Props, Target};
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
 use foldhash::fast::RandomState;
@@ -71,6 +72,8 @@ struct Writer<'a> {
     interfaces: Known<usize>,
     /// Properties and attributes of capabilities that hold no calls, by capability.
     capabilities: HashMap<usize, (Arc<Shared>, Arc<Shared>), RandomState>,
+    /// Paths of defaults, by definition.
+    default_paths: HashMap<usize, EcoString, RandomState>,
     root: EcoString,
     /// The last place that was looked up; a node's parts share the node's.
     last: std::cell::Cell<(Span, (i64, i64))>,
@@ -96,6 +99,7 @@ impl<'a> Writer<'a> {
             types: HashMap::default(),
             interfaces: HashMap::default(),
             capabilities: HashMap::default(),
+            default_paths: HashMap::default(),
             root: root.into(),
             metas: HashMap::default(),
             left_out: HashMap::default(),
@@ -140,8 +144,7 @@ impl<'a> Writer<'a> {
                 None => {}
             }
         }
-        let outputs =
-            self.props(&self.compiled.topology.outputs, &Scope::default(), &eco_format!("{}.outputs", self.root));
+        let outputs = self.outputs();
         let tosca = Out::map([
             ("description", Out::Str(descriptions.join("\n\n").into())),
             ("metadata", metadata),
@@ -149,6 +152,22 @@ impl<'a> Writer<'a> {
             ("outputs", outputs),
         ]);
         Out::map([("tosca", tosca)])
+    }
+
+    /// Outputs, whose calls have the place of the key that gives them.
+    fn outputs(&mut self) -> Out {
+        let mut out = Vec::with_capacity(self.compiled.topology.outputs.len());
+        for (name, prop) in &self.compiled.topology.outputs {
+            let value = match self.options.form {
+                Form::Raw => {
+                    let key = if prop.given == Given::Assigned { "value" } else { "default" };
+                    self.raw(prop, &eco_format!("{}.outputs[\"{name}\"].{key}", self.root))
+                }
+                Form::Coerced => Out::from(&self.evaluator.settle(prop, &Scope::default())),
+            };
+            out.push((name.clone(), value));
+        }
+        Out::Map(out)
     }
 
     fn mapped_input(&self, name: &str) -> bool {
@@ -309,12 +328,27 @@ impl<'a> Writer<'a> {
         let mut out = Vec::with_capacity(props.len());
         for (name, prop) in props {
             let value = match self.options.form {
-                Form::Raw => self.raw(prop, &eco_format!("{path}[\"{name}\"]")),
+                Form::Raw => match self.default_path(prop) {
+                    Some(path) => self.raw(prop, &path),
+                    None => self.raw(prop, &eco_format!("{path}[\"{name}\"]")),
+                },
                 Form::Coerced => Out::from(&self.evaluator.settle(prop, scope)),
             };
             out.push((name.clone(), value));
         }
         Out::Map(out)
+    }
+
+    /// A call that a definition without a type gives keeps the place of the definition; with a type it gets that of
+    /// what is given it.
+    fn default_path(&mut self, prop: &Prop) -> Option<EcoString> {
+        let definition = prop.definition.as_ref()?;
+        if prop.given != Given::Default || prop.data_type.is_some() || !prop.value.has_call() {
+            return None;
+        }
+        let files = &self.compiled.model.files;
+        let known = self.default_paths.entry(Arc::as_ptr(definition) as usize);
+        Some(known.or_insert_with(|| locate::path_of(files, prop.at).unwrap_or_default().into()).clone())
     }
 
     fn nothing(&mut self, definition: &Arc<Entity>, path: &str) -> Out {

@@ -222,8 +222,10 @@ pub(super) const OPERATION_DEFINITION_ROW: Entity = entity(
     &[&[
         DESCRIBED,
         field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+        extension("metadata", shapes::METADATA, "Notes for tools."),
         CARRIED_OUT_BY,
         extension("entry_state", Shape::Any, "The state the node must be in.").merge(Fallback),
+        extension("exit_state", Shape::Any, "The state the node is in afterwards.").merge(Fallback),
         extension("invoke", Shape::Any, "Another operation that is called.").merge(Fallback),
         field("inputs", Shape::Map(PARAMETER_DEFINITION), "What it is given.").merge(ByName).except(EXTENDED),
         extension("inputs", shapes::PARAMETERS, "What it is given: definitions or values.").merge(ByName),

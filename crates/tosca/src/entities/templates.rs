@@ -171,8 +171,10 @@ pub(super) const OPERATION_ASSIGNMENT_ROW: Entity = entity(
     "How an operation is carried out.",
     &[&[
         DESCRIPTION,
+        extension("metadata", shapes::METADATA, "Notes for tools."),
         CARRIED_OUT_BY,
         extension("entry_state", Shape::Any, "The state the node must be in."),
+        extension("exit_state", Shape::Any, "The state the node is in afterwards."),
         extension("invoke", Shape::Any, "Another operation that is called."),
         field("inputs", Shape::MapOf(&Shape::Any), "What it is given."),
         field("outputs", shapes::OUTPUT_MAPPINGS, "Where its results go.").since(V1_3),

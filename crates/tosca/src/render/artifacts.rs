@@ -16,6 +16,11 @@ impl Renderer<'_> {
     pub(super) fn artifacts(&mut self, template: &Arc<Entity>, complete: &Entity) -> IndexMap<EcoString, Artifact> {
         let mut out = IndexMap::new();
         for (name, own) in template.entries("artifacts") {
+            // A host wants the file of each artifact that a template has, whatever its type says.
+            if own.edition.is_extended() && own.slot("file").is_none() {
+                let message = format!("the artifact `{name}` needs the key `file`");
+                self.problems.beyond(&rules::MISSING_KEY, own.at, ".file", message);
+            }
             let entity = match complete.named("artifacts", name) {
                 Some(definition) => Arc::new(completed(own, definition)),
                 None => own.clone(),

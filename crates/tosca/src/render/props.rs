@@ -102,8 +102,10 @@ impl Renderer<'_> {
             let message = format!("{} declares no {} `{}`", place.owner, sort.noun(), name.text);
             let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, name.span, message)
                 .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
-            if self.model.edition().is_extended() {
-                diagnostic = diagnostic.warning(); // a host leaves it out
+            // A host leaves out what a node's type does not declare, and refuses it of anything else.
+            let tolerated = declared.kind == entities::NODE_TYPE || crate::model::allows_any(declared);
+            if self.model.edition().is_extended() && tolerated {
+                diagnostic = diagnostic.warning();
             }
             self.problems.push(diagnostic);
         }
@@ -202,7 +204,7 @@ impl Renderer<'_> {
                 continue;
             };
             let at = match given {
-                Given::Input if self.model.asked.is_some() => value.span,
+                Given::Input if self.is_shown_at_value(&value) => value.span,
                 Given::Input => definition.at,
                 _ => definition.place("default"),
             };
@@ -216,6 +218,13 @@ impl Renderer<'_> {
                 .insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
         }
         self.missing_inputs(&needed, missing);
+    }
+
+    /// Whether problems of an input that was given are shown where it was given. Reports of the original name the
+    /// declaration; a host may not know where a value was written, and gives it an empty place.
+    fn is_shown_at_value(&self, value: &Val) -> bool {
+        let ours = self.model.quirks.are_usual() || self.model.edition().is_extended();
+        self.model.asked.is_some() || (ours && value.span.start < value.span.end)
     }
 
     /// Says in one message which inputs have no value.

@@ -433,11 +433,28 @@ impl<'a> Builder<'a> {
         node.attributes.insert("file_extensions".into(), Attribute::new(Val::list(extensions.collect())));
         node.fields.push(("file", file));
         node.fields.push(("base", Val::str(node.source_dir.clone())));
+        node.fields.push(("repository_definition", self.repository(&artifact.entity)));
         self.props(&mut node, &artifact.properties, false);
         let id = self.tree.add_to(self.root, node);
         if let Some(owner) = self.tree.node_mut(owner) {
             owner.artifacts.push(id);
         }
+    }
+
+    /// What is declared of the repository that an artifact names, in its file or in the ensemble's own. What gives
+    /// access to it is a secret.
+    fn repository(&self, artifact: &Entity) -> Val {
+        let files = &self.service.model.files;
+        let here = files.of(artifact.at.file).and_then(|index| files.list.get(index));
+        let found = artifact.text("repository").and_then(|name| {
+            let declared = here.into_iter().chain(files.list.first());
+            declared.filter_map(|file| file.entity.named("repositories", &name.text)).next()
+        });
+        let Some(found) = found else { return Val::null() };
+        let text = |slot: &'static str| Some((slot, Val::str(found.text(slot)?.text.clone())));
+        let credential = found.value("credential").map(|value| from_tosca(value, self.reading).taint());
+        let parts = [text("description"), text("url"), credential.map(|value| ("credential", value))];
+        Val::record(parts.into_iter().flatten())
     }
 
     fn relationships(&mut self, index: usize, owner: NodeId) {

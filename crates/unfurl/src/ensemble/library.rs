@@ -7,8 +7,12 @@ use purlin_tosca::profile::Embedded;
 
 macro_rules! file {
     ($path:literal) => {
+        file!($path, $path)
+    };
+    // A second name of a file: whoever imports both gets its types once.
+    ($name:literal, $path:literal) => {
         (
-            $path,
+            $name,
             Embedded { path: concat!("purlin:/unfurl/", $path), text: include_str!(concat!("../../profiles/", $path)) },
         )
     };
@@ -18,6 +22,10 @@ macro_rules! file {
 pub const UNFURL: Repository = Repository {
     name: "unfurl",
     files: &[
+        file!("configurators/dns-template.yaml", "configurators/templates/dns.yaml"),
+        file!("configurators/docker-template.yaml", "configurators/templates/docker.yaml"),
+        file!("configurators/helm-template.yaml", "configurators/templates/helm.yaml"),
+        file!("configurators/supervisor-template.yaml", "configurators/templates/supervisor.yaml"),
         file!("configurators/templates/dns.yaml"),
         file!("configurators/templates/docker.yaml"),
         file!("configurators/templates/helm.yaml"),
@@ -26,6 +34,7 @@ pub const UNFURL: Repository = Repository {
         file!("tosca_plugins/googlecloud.yaml"),
         file!("tosca_plugins/k8s.yaml"),
         file!("tosca_plugins/localhost.yaml"),
+        file!("tosca_plugins/tosca-ext.yaml"),
     ],
 };
 

@@ -19,6 +19,7 @@ mod repositories;
 mod requirements;
 pub mod service;
 mod shape;
+mod types;
 pub mod validate;
 
 use crate::error::Result;

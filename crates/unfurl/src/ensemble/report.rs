@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind};
 use crate::rules;
-use purlin_syntax::{Diagnostic, Rule, Span};
+use purlin_syntax::{Diagnostic, Rule, Severity, Span};
 use purlin_value::{Origin, Session};
 
 /// The rule of a kind of error.
@@ -16,7 +16,7 @@ pub fn rule(kind: Kind) -> &'static Rule {
         Kind::Refused => &rules::REFUSED,
         Kind::Io => &rules::FILE,
         Kind::Limit => &rules::LIMIT,
-        Kind::Cycle => &rules::CYCLE,
+        Kind::Cycle | Kind::RequiredCycle => &rules::CYCLE,
         // Neither is reported: the value itself says so.
         Kind::Pending | Kind::Reported => &rules::VALUE,
     }
@@ -27,6 +27,9 @@ pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
     let rule = error.limit.unwrap_or(rule(error.kind));
     let hint = error.hint.clone().or_else(|| usual_hint(error));
     let mut diagnostic = Diagnostic::nowhere(rule, in_words(&error.message)).maybe_hint(hint);
+    if error.kind == Kind::RequiredCycle {
+        diagnostic.severity = Severity::Error;
+    }
     diagnostic.span = place(session, error);
     if matches!(error.kind, Kind::Undefined) {
         diagnostic.span = named(session, error, &diagnostic.message).or(diagnostic.span);
@@ -126,7 +129,7 @@ pub(crate) fn hint_of(kind: Kind, message: &str) -> Option<String> {
         }
         Kind::Undefined => Some("correct the name, or test for it with `is defined`".to_owned()),
         Kind::Invalid => Some("change the value, or its declaration".to_owned()),
-        Kind::Cycle => Some("remove one of these references".to_owned()),
+        Kind::Cycle | Kind::RequiredCycle => Some("remove one of these references".to_owned()),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use purlin_tosca::problem::Problems;
 use purlin_tosca::resolve::{self, Edge, Resolution};
 use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{Node, Requirement, Topology};
-use purlin_tosca::val::Val;
+use purlin_tosca::val::{Text, Val};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -218,6 +218,8 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
             problems.push(open(node, requirement, &why).hint("add the directive `default` there to make it one"));
         }
         (Some(diagnostic), _) if requirement.node_template.is_some() => problems.push(diagnostic.clone()),
+        // An unknown name was reported, and nobody knows what would meet it.
+        _ if names_nothing(model, requirement) => {}
         _ if !is_optional(requirement) => {
             let why = if filters::of(requirement).is_some() { "no node passes its filter" } else { "no node meets it" };
             let mut diagnostic = open(node, requirement, why);
@@ -229,6 +231,25 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
         }
         _ => {}
     }
+}
+
+/// Whether a requirement is assigned a name that neither a node template nor a node type has, or its definition names a
+/// type that does not exist.
+fn names_nothing(model: &Model, requirement: &Requirement) -> bool {
+    let is_node = |name: &Text| {
+        let templates = model.service().and_then(|service| service.named("node_templates", &name.text));
+        templates.is_some() || model.find(entities::NODE_TYPE, name).is_some()
+    };
+    let assigned = requirement.assignment.as_ref().and_then(|assignment| assignment.text("node"));
+    let definition = requirement.definition.as_deref();
+    let defined = definition.and_then(|definition| definition.text("node"));
+    let capability = definition.and_then(|definition| definition.text("capability"));
+    let relationship = definition.and_then(|definition| definition.one("relationship")?.text("type"));
+    requirement.node_template.is_none()
+        && (assigned.is_some_and(|name| !is_node(name))
+            || defined.is_some_and(|name| !is_node(name))
+            || capability.is_some_and(|name| model.find(entities::CAPABILITY_TYPE, name).is_none())
+            || relationship.is_some_and(|name| model.find(entities::RELATIONSHIP_TYPE, name).is_none()))
 }
 
 /// How many nodes may meet a requirement, if that is said.

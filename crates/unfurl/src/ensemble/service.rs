@@ -5,6 +5,7 @@ use super::manifest::Manifest;
 use super::places::{Places, Reading};
 use super::read;
 use super::requirements;
+use super::types;
 use crate::eval::engine::is_static;
 use crate::eval::form::EVAL_KEYS;
 use crate::functions;
@@ -38,7 +39,7 @@ static HOST: Host =
     Host { is_call, is_template: is_computed, interfaces: INTERFACES, repositories: &[library::UNFURL] };
 
 /// Interfaces of every node. `defaults` holds what the others share, `Mock` replaces operations in a dry run.
-const INTERFACES: &[(&str, Option<&str>)] = &[
+pub(super) const INTERFACES: &[(&str, Option<&str>)] = &[
     ("Install", Some("unfurl.interfaces.Install")),
     ("Standard", Some("tosca.interfaces.node.lifecycle.Standard")),
     ("Configure", Some("tosca.interfaces.relationship.Configure")),
@@ -126,8 +127,9 @@ fn compile_at(
     let span = manifest.service_span?;
     // What an expression gives is known only later.
     let given = |value: &Val| {
+        let nowhere = Span::new(span.file, span.start, span.start);
         if is_static(value, 0) {
-            to_tosca(value, span)
+            to_tosca(value, &|value| session.origins.span(value.origin, &session.sources).unwrap_or(nowhere))
         } else {
             tosca::Val::of(tosca::Data::Poison, span, value.origin, value.taint_of())
         }
@@ -143,6 +145,8 @@ fn compile_at(
             refuse_null_inputs(&topology, inputs, &mut problems);
         }
     }
+    types::check(&model, &mut problems);
+    purlin_tosca::library::collect(&model, &mut problems);
     let places = places(session, manifest, &model);
     let open = open_names(&model, &topology);
     let broken = report(session, &problems, &open, &places) || model.files.edition.is_none();
@@ -283,23 +287,23 @@ fn from_call(call: &tosca::Call, value: &tosca::Val, reading: Reading<'_>) -> Va
 }
 
 /// One of our values as a value of TOSCA, for checks.
-pub(crate) fn to_tosca(value: &Val, span: Span) -> tosca::Val {
+pub(crate) fn to_tosca(value: &Val, place: &dyn Fn(&Val) -> Span) -> tosca::Val {
     let data = match &value.data {
         Data::Null | Data::Undefined(_) => tosca::Data::Null,
         Data::Bool(b) => tosca::Data::Bool(*b),
         Data::Int(n) => tosca::Data::Int(*n),
         Data::Float(x) => tosca::Data::Float(*x),
         Data::Str(text) => tosca::Data::Str(text.clone()),
-        Data::List(items) => tosca::Data::List(Arc::new(items.iter().map(|item| to_tosca(item, span)).collect())),
+        Data::List(items) => tosca::Data::List(Arc::new(items.iter().map(|item| to_tosca(item, place)).collect())),
         Data::Map(entries) => {
-            let pairs = entries.iter().map(|(key, item)| (to_tosca(&key.to_val(), span), to_tosca(item, span)));
+            let pairs = entries.iter().map(|(key, item)| (to_tosca(&key.to_val(), place), to_tosca(item, place)));
             tosca::Data::Map(Arc::new(pairs.collect()))
         }
-        Data::External(external) => return to_tosca(&external.value, span).tainted_by(value.taint_of()),
+        Data::External(external) => return to_tosca(&external.value, place).tainted_by(value.taint_of()),
         // Instances and the like have no declared type to conform to.
         _ => tosca::Data::Poison,
     };
-    tosca::Val::of(data, span, value.origin, value.taint_of())
+    tosca::Val::of(data, place(value), value.origin, value.taint_of())
 }
 
 /// Inputs, later ones over earlier ones: the manifest's, the environment's, those of a project around it, those of files,

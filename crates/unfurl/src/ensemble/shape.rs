@@ -4,7 +4,7 @@
 use crate::rules;
 use crate::tree::{Priority, STATES, Status};
 use crate::val::{Data, Val};
-use purlin_syntax::{Diagnostic, Severity, suggest};
+use purlin_syntax::{Diagnostic, Severity, Span, suggest};
 use purlin_value::Session;
 
 /// Versions of the format.
@@ -117,9 +117,21 @@ struct Shape<'a> {
 
 impl Shape<'_> {
     fn problem(&self, at: &Val, message: String, hint: Option<String>) {
+        self.problem_at(self.session.origins.span(at.origin, &self.session.sources), message, hint);
+    }
+
+    /// A problem of a key, which is shown if the value stands behind it in a file.
+    fn key_problem(&self, key: &str, value: &Val, message: String, hint: Option<String>) {
+        match self.session.origins.key_span(value.origin, key, &self.session.sources) {
+            Some(span) => self.problem_at(Some(span), message, hint),
+            None => self.problem(value, message, hint),
+        }
+    }
+
+    fn problem_at(&self, span: Option<Span>, message: String, hint: Option<String>) {
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).maybe_hint(hint);
         diagnostic.severity = Severity::Error;
-        diagnostic.span = self.session.origins.span(at.origin, &self.session.sources);
+        diagnostic.span = span;
         self.session.sink.push(diagnostic);
     }
 
@@ -186,7 +198,7 @@ impl Shape<'_> {
                 let shown = crate::convert::key_text(name);
                 let message = format!("`{shown}` is not allowed as a name under `{key}`");
                 let hint = "begin it with a letter, and use letters, digits, `.`, `_`, `:` and `-`";
-                self.problem(value, message, Some(hint.into()));
+                self.key_problem(text, value, message, Some(hint.into()));
             }
         }
     }
@@ -196,7 +208,7 @@ impl Shape<'_> {
             let Some(key) = key.as_str().filter(|key| !known.contains(key)) else { continue };
             let near = suggest::nearest(key, known.iter().copied());
             let hint = near.map(|near| format!("did you mean `{near}`?"));
-            self.problem(value, format!("unknown key `{key}` of {owner}"), hint);
+            self.key_problem(key, value, format!("unknown key `{key}` of {owner}"), hint);
         }
     }
 

@@ -23,7 +23,7 @@ pub fn check(service: &Rc<Service>, prop: &Prop, stance: Stance) -> Option<Check
         service.model.complete(data_type).is_some_and(|complete| !complete.clauses("validation").is_empty());
     let has_clauses = type_clauses || !definition.clauses("validation").is_empty();
     Some(Check(Rc::new(move |value: &Val| {
-        let value = to_tosca(value, at);
+        let value = to_tosca(value, &|_| at);
         let mut problems = Problems::new();
         let typed = Checker::new(&service.model, &mut problems).holding(stance).value(&value, &definition, at);
         if problems.list().iter().all(|problem| !problem.diagnostic.is_error()) && has_clauses {
@@ -43,7 +43,7 @@ pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema:
     let fail = |why: String| Err(Error::new(Kind::Invalid, format!("`{name}` of `{node}` is not valid: {why}")));
     if value.is_null() {
         // A cycle was reported as such.
-        let cyclic = !engine.notices.borrow().is_empty();
+        let cyclic = engine.cyclic.borrow().contains(&(id, name.into()));
         if schema.required && !schema.attribute && !cyclic {
             return fail("it is required and null".to_owned());
         }

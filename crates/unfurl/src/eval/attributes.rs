@@ -6,6 +6,7 @@ use super::lazy::Memo;
 use crate::error::{Error, Kind, Result};
 use crate::tree::{Attribute, NodeId, NodeKind};
 use crate::val::{Data, MapKey, Val, ValMap};
+use ecow::EcoString;
 use purlin_value::{Origin, Piece};
 use std::rc::Rc;
 
@@ -25,7 +26,19 @@ impl Engine<'_> {
             [one] => format!("{one} refers to itself, so it is null"),
             _ => format!("these refer to each other, so they are null: {}", names.join(", ")),
         };
-        let mut error = Error::new(Kind::Cycle, message);
+        let is_required = |(node, name): &&(NodeId, EcoString)| {
+            let attribute = self.tree.node(*node).attributes.get(name);
+            let schema = attribute.and_then(|attribute| attribute.schema.as_ref());
+            schema.is_some_and(|schema| schema.required && !schema.attribute)
+        };
+        self.cyclic.borrow_mut().extend(members.iter().cloned());
+        let mut error = match members.iter().find(is_required) {
+            Some((node, name)) => {
+                let message = format!("{message}; `{}::{name}` is required", self.tree.node(*node).name);
+                Error::new(Kind::RequiredCycle, message)
+            }
+            None => Error::new(Kind::Cycle, message),
+        };
         if let Some((node, name)) = members.first() {
             let attribute = self.tree.node(*node).attributes.get(name);
             error.origin = attribute.map_or(Origin::NONE, |attribute| attribute.raw.origin);
@@ -81,8 +94,19 @@ impl Engine<'_> {
                 None => self.solve(id, name, attribute)?,
             },
         };
+        if value.is_null() {
+            self.pass_on_cycle(id, name);
+        }
         self.note_read(&value);
         Ok(Some(value))
+    }
+
+    /// What reads something that is null because of a cycle may be null for that reason, too.
+    fn pass_on_cycle(&self, id: NodeId, name: &str) {
+        let mut cyclic = self.cyclic.borrow_mut();
+        if !cyclic.is_empty() && cyclic.contains(&(id, EcoString::from(name))) {
+            cyclic.extend(self.stack.borrow().last().cloned());
+        }
     }
 
     /// Evaluates an attribute that was not evaluated yet.

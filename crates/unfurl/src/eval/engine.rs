@@ -74,6 +74,8 @@ pub struct Engine<'w> {
     pub trace: RefCell<Option<Trace>>,
     /// Problems that did not stop the evaluation: cycles.
     pub notices: RefCell<Vec<Error>>,
+    /// Attributes that are part of a cycle, and those that read them and may be null for that reason.
+    pub cyclic: RefCell<HashSet<(NodeId, EcoString)>>,
     /// Attributes being evaluated, outermost first.
     pub stack: RefCell<Vec<(NodeId, EcoString)>>,
     /// How many random values were drawn.
@@ -115,6 +117,7 @@ impl<'w> Engine<'w> {
             in_variables: Cell::new(false),
             trace: RefCell::new(None),
             notices: RefCell::new(Vec::new()),
+            cyclic: RefCell::default(),
             stack: RefCell::new(Vec::new()),
             drawn: Cell::new(0),
             reads: RefCell::new(Vec::new()),

@@ -81,7 +81,7 @@ pub fn get(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
         Special::Created => field(node, "created"),
         Special::Protected => field(node, "protected"),
         Special::LastChange => field(node, "last_change"),
-        Special::Repository => field(node, "repository"),
+        Special::Repository => field(node, "repository_definition"),
         _ => return of_kind(ctx, id, key),
     })
 }

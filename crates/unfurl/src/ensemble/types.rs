@@ -1,0 +1,113 @@
+//! What the types of an ensemble must say beyond what TOSCA's reader checks: types of properties, interfaces that exist
+//! with operations that exist. Must not know which of the types are used.
+
+use super::service::INTERFACES;
+use purlin_syntax::{Diagnostic, FileId, Span, suggest};
+use purlin_tosca::entities;
+use purlin_tosca::entity::Entity;
+use purlin_tosca::model::Model;
+use purlin_tosca::names::DeclId;
+use purlin_tosca::problem::Problems;
+use purlin_tosca::read::Role;
+use purlin_tosca::rules;
+use std::sync::Arc;
+
+/// The interface whose entries all others share; it has no operations.
+const DEFAULTS: &str = "defaults";
+
+/// Checks the types of all files that are not part of the program, and the outputs of the service.
+pub fn check(model: &Model, problems: &mut Problems) {
+    let known = Known::of(problems);
+    for (id, decl) in (0..).map(DeclId).zip(&model.names.decls) {
+        let ours = model.files.list.get(decl.file).is_some_and(|file| file.role == Role::Profile);
+        let unknown = model.is_partial(id) || model.hierarchy.is_broken(id);
+        if ours || unknown || !entities::is_type(decl.kind) {
+            continue;
+        }
+        if let Some(complete) = model.complete(id) {
+            check_type(model, &decl.entity, complete, &known, problems);
+        }
+    }
+    let Some(service) = model.service() else { return };
+    for (_, template) in service.entries("node_templates") {
+        template.named("interfaces", DEFAULTS).into_iter().for_each(|defaults| check_defaults(defaults, problems));
+    }
+    for (name, output) in service.entries("outputs").filter(|(_, output)| output.slot("value").is_none()) {
+        let message = format!("the output `{name}` needs the key `value`");
+        problems.beyond(&rules::MISSING_KEY, output.at, ".value", message);
+    }
+}
+
+/// Where problems were found before, in order: what is missing there may be what could not be read.
+struct Known(Vec<(FileId, u32)>);
+
+impl Known {
+    fn of(problems: &Problems) -> Self {
+        let spans = problems.list().iter().filter_map(|problem| problem.diagnostic.span);
+        let mut starts: Vec<(FileId, u32)> = spans.map(|span| (span.file, span.start)).collect();
+        starts.sort_unstable();
+        Known(starts)
+    }
+
+    fn within(&self, place: Span) -> bool {
+        let first = self.0.partition_point(|start| *start < (place.file, place.start));
+        self.0.get(first).is_some_and(|(file, start)| *file == place.file && *start < place.end)
+    }
+}
+
+fn check_type(model: &Model, own: &Entity, complete: &Entity, known: &Known, problems: &mut Problems) {
+    for (slot, noun) in [("properties", "property"), ("attributes", "attribute")] {
+        for (name, part) in own.map(slot).into_iter().flat_map(|parts| parts.own()) {
+            let untyped = complete.named(slot, name).is_some_and(|full| full.slot("type").is_none());
+            if untyped && !known.within(part.span) {
+                let message = format!("the {noun} definition `{name}` needs the key `type`");
+                problems.beyond(&rules::MISSING_KEY, part.at, ".type", message);
+            }
+        }
+    }
+    for (name, part) in own.map("interfaces").into_iter().flat_map(|parts| parts.own()) {
+        let full = complete.named("interfaces", name);
+        check_interface(model, part, full, known, problems);
+    }
+}
+
+fn check_interface(
+    model: &Model,
+    own: &Arc<Entity>,
+    full: Option<&Arc<Entity>>,
+    known: &Known,
+    problems: &mut Problems,
+) {
+    if own.name == DEFAULTS {
+        return check_defaults(own, problems);
+    }
+    let common = INTERFACES.iter().find(|(name, long)| *name == own.name || *long == Some(own.name.as_str()));
+    let typed = full.is_some_and(|full| full.slot("type").is_some());
+    let Some((_, interface_type)) = common else {
+        if !typed && !known.within(own.span) {
+            let message = format!("the interface definition `{}` needs the key `type`", own.name);
+            problems.beyond(&rules::MISSING_KEY, own.at, ".type", message);
+        }
+        return;
+    };
+    // A type may have an interface of its own under this name.
+    let Some(interface_type) = interface_type.filter(|_| own.name != "Install" || !typed) else { return };
+    let found = model.names.find(own.at.file, entities::INTERFACE_TYPE, interface_type);
+    let Some(declared) = found.and_then(|id| model.complete(id)) else { return };
+    for (name, operation) in own.map("operations").into_iter().flat_map(|parts| parts.own()) {
+        if declared.named("operations", name).is_none() {
+            let known = declared.entries("operations").map(|(name, _)| name.as_str());
+            let near = suggest::nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+            let message = format!("the interface `{}` has no operation `{name}`", own.name);
+            problems.push(Diagnostic::at(&rules::UNDECLARED, operation.at, message).maybe_hint(near));
+        }
+    }
+}
+
+fn check_defaults(defaults: &Entity, problems: &mut Problems) {
+    for (name, part) in defaults.map("operations").into_iter().flat_map(|parts| parts.own()) {
+        let message = format!("unknown key `{name}` under `{DEFAULTS}`");
+        let hint = "`defaults` takes `implementation`, `inputs` and `outputs`, which all operations share";
+        problems.push(Diagnostic::at(&rules::UNKNOWN_KEY, part.at, message).hint(hint));
+    }
+}
