@@ -63,6 +63,9 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
     })
 }
 
+/// The keys of `Chart.yaml` that a chart cannot do without, and those that are close to them.
+pub(crate) const KEYS: &[&str] = &["apiVersion", "appVersion", "kubeVersion", "name", "version", "type"];
+
 /// Keys that Helm ignores, values that it cannot read, and keys that are there twice.
 fn odd(tree: &Tree, root: Node<'_>) -> Vec<Diagnostic> {
     let mut found = duplicates(tree);

@@ -291,7 +291,9 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             let hint = hint.or_else(|| (*key == "version").then(|| "write three numbers, such as `0.1.0`".to_owned()));
             let misspelt = |root: Node<'_>| {
                 let mut keys = root.entries().map(|entry| entry.key);
-                let near = keys.find(|written| suggest::nearest(written.text(), [*key]).is_some())?;
+                let is_known = |written: &Node<'_>| crate::metadata::KEYS.contains(&written.text());
+                let near =
+                    keys.find(|key_node| !is_known(key_node) && suggest::nearest(key_node.text(), [*key]).is_some())?;
                 Some((near.text().to_owned(), near.span()))
             };
             if let Some((name, span)) = place.with_root(misspelt).flatten().filter(|_| message.contains("has no")) {

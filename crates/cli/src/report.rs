@@ -151,9 +151,11 @@ fn unread(found: &[Diagnostic], sources: &Sources) -> Vec<String> {
 
 /// Whether what a message is about is written in a part that was not read.
 fn names_unread(message: &str, unread: &[String]) -> bool {
-    let names = message.split('`').skip(1).step_by(2);
-    let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
-    names.map(last).any(|name| !name.is_empty() && unread.iter().any(|text| text.contains(&name)))
+    let about = ["unknown ", " named "].iter().find_map(|mark| message.split_once(mark));
+    let Some(name) = about.map_or(message, |(_, rest)| rest).split('`').nth(1) else { return false };
+    let name = name.rsplit('.').next().unwrap_or(name);
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    !name.is_empty() && unread.iter().any(|text| text.split(|c: char| !is_part(c)).any(|word| word == name))
 }
 
 /// One mistake gives one message: a file that several readers took in is reported once, and what is missing from a file

@@ -53,7 +53,12 @@ fn collect(root: Node<'_>, place: Span, found: &mut Vec<(String, Span)>) {
 /// Gives an error a hint if it has none.
 pub fn advise(diagnostic: &mut Diagnostic) {
     if diagnostic.is_error() && diagnostic.hints.is_empty() {
-        let hint = by_words(&diagnostic.message).or_else(|| by_rule(diagnostic.rule.name, &diagnostic.message));
+        let (rule, message) = (diagnostic.rule.name, diagnostic.message.as_str());
+        // What is wrong with an expression is not always what was expected next.
+        let hint = match rule.ends_with("-syntax") {
+            true => after(message, "missing `").map(|name| format!("add `{name}`")).or_else(|| by_rule(rule, message)),
+            false => by_words(message).or_else(|| by_rule(rule, message)),
+        };
         diagnostic.hints.extend(hint);
     }
 }
@@ -96,15 +101,13 @@ fn by_words(message: &str) -> Option<String> {
     if let Some((_, rest)) = message.split_once(" needs one of ") {
         return Some(format!("add {rest}"));
     }
-    if let Some((_, rest)) = message.split_once(" must be ") {
-        let wanted = rest.split([',', ';', ':']).next().unwrap_or(rest);
-        return Some(format!("write {wanted}"));
-    }
-    if let Some((_, rest)) = message.split_once("expected ") {
-        let wanted = rest.split(", found").next().unwrap_or(rest);
-        return Some(format!("write {wanted}"));
-    }
-    None
+    let wanted = message.split_once(" must be ").or_else(|| message.split_once(": expected "));
+    let wanted = wanted.map(|(_, rest)| rest).or_else(|| message.strip_prefix("expected "))?;
+    let end = [", ", "; ", ": ", " at position"].iter().filter_map(|mark| wanted.find(mark)).min();
+    let wanted = wanted.get(..end.unwrap_or(wanted.len()))?;
+    // Only what can be written can be told to be written.
+    let is_thing = ["a ", "an ", "`"].iter().any(|start| wanted.starts_with(start));
+    is_thing.then(|| format!("write {wanted}"))
 }
 
 /// What the rule is about. `message` tells apart what one rule covers.

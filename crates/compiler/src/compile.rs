@@ -97,10 +97,11 @@ const USUAL: &[(&str, &str, &str)] = &[
     ("ensemble.yaml", "unfurl/v1.0.0", "Ensemble"),
     ("unfurl.yaml", "unfurl/v1.0.0", "Project"),
     ("skaffold.yaml", "skaffold/v4beta11", "Config"),
-    ("garden.yml", "garden.io/v2", "Project"),
-    ("project.garden.yml", "garden.io/v2", "Project"),
     ("Chart.yaml", "v2", ""),
 ];
+
+/// Names that need no other one.
+const ALSO_USUAL: &[&str] = &["garden.yml", "garden.yaml", "skaffold.yml"];
 
 /// A file of a folder that was meant to be a configuration: its name is nearly right, or what it begins with is wrong.
 fn near_miss(session: &Session, folder: &str) -> Option<Diagnostic> {
@@ -110,7 +111,8 @@ fn near_miss(session: &Session, folder: &str) -> Option<Diagnostic> {
         return wrong_beginning(session, folder, name);
     }
     let near = |name: &String| {
-        let usual = suggest::nearest(name, USUAL.iter().map(|(usual, ..)| *usual))?;
+        let usual = USUAL.iter().map(|(usual, ..)| *usual).chain(["garden.yml", "project.garden.yml"]);
+        let usual = suggest::nearest(name, usual).filter(|_| !ALSO_USUAL.contains(&name.as_str()))?;
         Some(format!("rename `{name}` to `{usual}`, if that is what it is"))
     };
     let hint = names.iter().find_map(near)?;

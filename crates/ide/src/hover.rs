@@ -16,6 +16,7 @@ use purlin_value::emit::to_json;
 use purlin_value::{Secrets, Value, path};
 use std::fmt::Write;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What is shown for a place, in Markdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +79,9 @@ impl Ide {
             let declared = self.declarations(file, mark.kind, &mark.name);
             if let Some(place) = declared.first().filter(|place| place.bytes.0 as usize != mark.bytes.start) {
                 parts.push(format!("declared in `{}:{}`", place.file, place.start.line + 1));
+            }
+            if mark.kind == kind::VALUE && is_chart_template(&context.file) {
+                parts.extend(self.value_text(&context.file, &mark.name));
             }
         }
         parts.extend(self.documentation(&context));
@@ -165,33 +169,23 @@ impl Ide {
             let Some(best) = all.iter().filter(fits).min_by_key(|found| found.span.end - found.span.start) else {
                 continue;
             };
-            let mut text = format!("`{}.{}` = `{}`", best.owner, best.field, shown(&best.value, LONGEST));
-            if let Some(environment) =
-                outcome.resolved.as_ref().map(|resolved| &resolved.environment).filter(|name| !name.is_empty())
-            {
-                let _ = write!(text, " in `{environment}`");
-            }
-            for piece in why(&outcome.session, &best.value).pieces.iter().take(8) {
-                let origin = origin_text(&piece.cause);
-                match &piece.text {
-                    Some(part) if !origin.is_empty() => {
-                        let _ = write!(text, "\n- `{}` from {origin}", cut(part, 80));
-                    }
-                    None if !origin.is_empty() => {
-                        let _ = write!(text, "\n- from {origin}");
-                    }
-                    _ => {}
-                }
-                for lost in &piece.overrode {
-                    let _ = write!(text, "\n  - overrides {}", origin_text(lost));
-                }
-            }
+            let mut text = explained(outcome, &format!("{}.{}", best.owner, best.field), &best.value);
             if stale {
                 text.push_str("\n\n_before the last edit_");
             }
             return Some(text);
         }
         None
+    }
+
+    /// A value of the chart that a template reads, and where it comes from.
+    fn value_text(&self, file: &str, name: &str) -> Option<String> {
+        let picture = self.picture();
+        let mut outcomes = picture.outcomes.iter().filter(|outcome| outcome.concerns(file));
+        outcomes.find_map(|outcome| {
+            let value = value_of(outcome.good(), name)?;
+            Some(explained(outcome.good(), name, &value))
+        })
     }
 
     /// Where the value at a place comes from.
@@ -226,9 +220,15 @@ impl Ide {
         let mut found: Vec<Inlay> = Vec::new();
         for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(&file)) {
             for value in values_in(outcome, &file) {
-                let range = value.span.start as usize..value.span.end as usize;
+                let mut range = value.span.start as usize..value.span.end as usize;
+                // The place of a value may be the expression without its braces.
+                let is_bare = text.get(..range.start).is_some_and(|before| before.ends_with("${"));
+                if is_bare && text.get(range.end..).is_some_and(|after| after.starts_with('}')) {
+                    range = range.start - 2..range.end + 1;
+                }
                 let written = text.get(range.clone()).unwrap_or("");
                 let is_expression = written.contains("${") || written.contains("{{");
+                let is_expression = is_expression && value.value.as_str() != Some(written.trim_matches(['"', '\'']));
                 let place = Place::of(&source, range);
                 if is_expression && !written.contains('\n') && !found.iter().any(|known| known.place == place) {
                     let shown = shown(&value.value, LONGEST_INLAY);
@@ -236,8 +236,25 @@ impl Ide {
                 }
             }
         }
+        found.extend(self.values_read(&file));
         found.sort_by(|a, b| a.place.cmp(&b.place));
         found
+    }
+
+    /// The values that a template reads, where each is a single one.
+    fn values_read(&self, file: &str) -> Vec<Inlay> {
+        let Some(facts) = self.facts(file).filter(|_| is_chart_template(file)) else { return Vec::new() };
+        let picture = self.picture();
+        let is_chart = |outcome: &&Arc<Outcome>| outcome.concerns(file) && outcome.claim.dialect().name == "charts";
+        let Some(outcome) = picture.outcomes.iter().find(is_chart) else { return Vec::new() };
+        let read = facts.mentioned.iter().filter(|mark| mark.kind == kind::VALUE);
+        let inlay = |mark: &crate::Mark| {
+            let value = value_of(outcome.good(), &mark.name)?;
+            let is_single = value.as_map().is_none() && value.as_list().is_none();
+            let text = format!("= {}", shown(&value, LONGEST_INLAY));
+            is_single.then(|| Inlay { place: facts.place(&mark.bytes), text })
+        };
+        read.filter_map(inlay).collect()
     }
 
     /// Lines above the declarations of a file.
@@ -344,6 +361,37 @@ fn values_in(outcome: &Outcome, file: &str) -> Vec<Found> {
         gather(&node.id, &node.resolved);
     }
     found
+}
+
+/// The value of a chart under a dotted name.
+fn value_of(outcome: &Outcome, name: &str) -> Option<Value> {
+    let resolved = outcome.resolved.as_ref().filter(|_| outcome.claim.dialect().name == "charts")?;
+    resolved.variables.at(name).filter(|value| !value.is_absent())
+}
+
+/// A value with its name, its environment and what it comes from.
+fn explained(outcome: &Outcome, name: &str, value: &Value) -> String {
+    let mut text = format!("`{name}` = `{}`", shown(value, LONGEST));
+    let environment = outcome.resolved.as_ref().map(|resolved| &resolved.environment);
+    if let Some(environment) = environment.filter(|name| !name.is_empty()) {
+        let _ = write!(text, " in `{environment}`");
+    }
+    for piece in why(&outcome.session, value).pieces.iter().take(8) {
+        let origin = origin_text(&piece.cause);
+        match &piece.text {
+            Some(part) if !origin.is_empty() => {
+                let _ = write!(text, "\n- `{}` from {origin}", cut(part, 80));
+            }
+            None if !origin.is_empty() => {
+                let _ = write!(text, "\n- from {origin}");
+            }
+            _ => {}
+        }
+        for lost in &piece.overrode {
+            let _ = write!(text, "\n  - overrides {}", origin_text(lost));
+        }
+    }
+    text
 }
 
 /// A value in one line, secrets hidden.

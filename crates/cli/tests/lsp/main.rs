@@ -172,6 +172,77 @@ fn skaffold_and_tosca() {
     assert!(client.stop());
 }
 
+/// What is wrong with an action of a small Garden project, with further files.
+fn found_with(name: &str, files: &[(&str, &str)]) -> (Client, BTreeSet<(String, u64, u64, String)>) {
+    let root = folder(name);
+    let project = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments:\n  - name: dev\n  - name: prod\n    \
+                   variables: {only: 1}\nproviders:\n  - name: exec\n";
+    let action = "kind: Run\ntype: exec\nname: x\nspec:\n  command: [echo, \"${var.only}\"]\n";
+    let own = [(".git/HEAD", "ref: refs/heads/main\n"), ("project.garden.yml", project), ("x.garden.yml", action)];
+    for (file, text) in own.iter().chain(files) {
+        let path = root.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let mut client = Client::start(&root, json!({}));
+    client.settle();
+    let ours = told(&client);
+    assert_eq!(ours, checked(&client.root), "{name}");
+    (client, ours)
+}
+
+#[test]
+fn settings_and_comments_count() {
+    assert_eq!(found_with("lsp-plain", &[]).1.len(), 1);
+    assert!(found_with("lsp-off", &[("purlin.toml", "[rules]\ngarden-unknown-key = \"off\"\n")]).1.is_empty());
+    assert!(found_with("lsp-environment", &[("purlin.toml", "environment = \"prod\"\n")]).1.is_empty());
+    assert!(found_with("lsp-ignored", &[("purlin.toml", "[[ignore]]\npath = \"x.garden.yml\"\n")]).1.is_empty());
+    let quiet =
+        "kind: Run\ntype: exec\nname: y\nspec:\n  # purlin: ignore[garden-unknown-key]\n  command: [\"${var.only}\"]\n";
+    assert_eq!(found_with("lsp-comment", &[("y.garden.yml", quiet)]).1.len(), 1);
+    // Changes of the settings take effect at once, and so do mistakes in them.
+    let (mut client, _) = found_with("lsp-live", &[("purlin.toml", "\n")]);
+    client.open("purlin.toml");
+    client.change("purlin.toml", "environment = \"prod\"\n");
+    client.settle();
+    assert!(told(&client).is_empty(), "{:?}", told(&client));
+    client.change("purlin.toml", "enviroment = \"prod\"\n");
+    client.settle();
+    let rules: Vec<String> = told(&client).into_iter().map(|(_, _, _, rule)| rule).collect();
+    assert_eq!(rules, ["settings", "garden-unknown-key"]);
+    assert!(client.stop());
+}
+
+#[test]
+fn charts_inside_other_projects_are_judged_there() {
+    let chart = [
+        ("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n"),
+        (
+            "web/templates/a.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ required \"a name\" .Values.name }}\n",
+        ),
+    ];
+    let project = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{name: dev}]\nproviders:\n  - name: exec\n  - \
+                   name: local-kubernetes\nvariables: {only: 1}\n";
+    let action = "kind: Deploy\ntype: helm\nname: web\nspec:\n  chart: {path: ./web}\n  values: {name: shop}\n";
+    let mut files = vec![("project.garden.yml", project), ("deploy.garden.yml", action)];
+    files.extend(chart);
+    let (client, found) = found_with("lsp-inner", &files);
+    assert!(found.is_empty(), "{found:?}");
+    assert!(client.stop());
+}
+
+#[test]
+fn an_open_file_gets_its_diagnostics_even_if_there_are_none() {
+    let mut client = opened("lsp-open");
+    let file = "skaffold/skaffold.yaml";
+    assert!(!client.diagnostics.contains_key(file));
+    client.open(file);
+    client.settle();
+    assert_eq!(client.diagnostics.get(file), Some(&Vec::new()));
+    assert!(client.stop());
+}
+
 /// Numbers that look random and are the same every time.
 struct Dice(u64);
 

@@ -12,8 +12,8 @@ use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
-use purlin_syntax::{Diagnostic, Rule, Sink, Span};
-use purlin_value::{World, WorldError};
+use purlin_syntax::{Diagnostic, Rule, Sink, Span, suggest};
+use purlin_value::{World, WorldError, path};
 use std::collections::HashSet;
 
 /// Which rules apply.
@@ -89,25 +89,39 @@ fn folders(check: &Check<'_, '_>, world: &dyn World) {
         (is_plain && matches!(stat(), Err(WorldError::NotFound)))
             .then(|| (text.to_string(), named.span().unwrap_or(check.config.span)))
     };
+    let near = |path: &str| {
+        let full = crate::render::from_file(check.config, path.trim_end_matches('/'));
+        let names = world.list(path::parent(&full)).ok()?;
+        let name = path::file_name(&full);
+        let near = suggest::nearest(name, names.iter().map(|entry| entry.name.as_str()))?;
+        Some(format!(
+            "did you mean `{}`?",
+            path.trim_end_matches('/').strip_suffix(name).unwrap_or("").to_owned() + near
+        ))
+    };
+    let hint = |path: &str| {
+        near(path).unwrap_or_else(|| "correct the path; it starts at the folder of `skaffold.yaml`".to_owned())
+    };
     for section in ["manifests", "deploy"] {
         let paths = view.at(&[section, "kustomize", "paths"]).into_iter().flat_map(View::items);
         for (path, span) in paths.filter_map(missing) {
             let message = format!("no kustomization is found at `{path}`");
-            check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message));
+            check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint(&path)));
         }
         let releases = view.at(&[section, "helm", "releases"]).into_iter().flat_map(View::items);
         let charts = releases.filter(|release| release.get("repo").is_none());
         for (path, span) in charts.filter_map(|release| release.get("chartPath").and_then(missing)) {
             let message = format!("no chart is found at `{path}`");
-            check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message));
+            check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint(&path)));
         }
     }
     let artifacts = view.at(&["build", "artifacts"]).into_iter().flat_map(View::items);
     for (path, span) in artifacts.filter_map(|artifact| artifact.get("context").and_then(missing)) {
-        // What builds the image may create it.
-        let message = format!("the folder `{path}` does not exist");
-        let hint = "correct `context`; it starts at the folder of `skaffold.yaml`";
-        check.push(Diagnostic::at(&crate::rules::FILE, span, message).warning().hint(hint));
+        // What is not here may come from elsewhere; what is nearly here is misspelt.
+        if let Some(hint) = near(&path) {
+            let message = format!("the folder `{path}` does not exist");
+            check.push(Diagnostic::at(&crate::rules::FILE, span, message).warning().hint(hint));
+        }
     }
 }
 

@@ -125,7 +125,7 @@ impl Evaluator<'_> {
         found.map(|found| found.clone().tainted_by(value.taint())).ok_or_else(|| {
             let count =
                 if let Data::List(items) = &value.data { format!(" of {}", items.len()) } else { String::new() };
-            format!("there is no `{}` in {}{count}", text(step).unwrap_or_default(), value.noun())
+            format!("unknown key or index `{}` in {}{count}", text(step).unwrap_or_default(), value.noun())
         })
     }
 
