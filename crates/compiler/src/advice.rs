@@ -103,7 +103,10 @@ fn by_words(message: &str) -> Option<String> {
     }
     let wanted = message.split_once(" must be ").or_else(|| message.split_once(": expected "));
     let wanted = wanted.map(|(_, rest)| rest).or_else(|| message.strip_prefix("expected "))?;
-    let end = [", ", "; ", ": ", " at position"].iter().filter_map(|mark| wanted.find(mark)).min();
+    // What is in backticks is written as it is.
+    let is_outside = |at: &usize| wanted.get(..*at).is_some_and(|before| before.matches('`').count() % 2 == 0);
+    let first = |mark: &&str| wanted.match_indices(*mark).map(|(at, _)| at).find(is_outside);
+    let end = [", ", "; ", ": ", " at position"].iter().filter_map(first).min();
     let wanted = wanted.get(..end.unwrap_or(wanted.len()))?;
     // Only what can be written can be told to be written.
     let is_thing = ["a ", "an ", "`"].iter().any(|start| wanted.starts_with(start));

@@ -177,6 +177,11 @@ const WORDS: &[(&str, &str, &str)] = &[
         "align it with the keys that belong to the same mapping, or put a value that contains `: ` in quotes",
     ),
     (
+        "is only valid inside a block",
+        "a list item is not possible inside brackets or braces",
+        "put `{{ … }}` in quotes, or write the list below its key",
+    ),
+    (
         "placement of ':'",
         "unexpected `:`, because a bracket or quote before it is still open",
         "close the bracket or quote",
