@@ -1,10 +1,10 @@
 //! Which charts inside a chart take part: declarations, aliases, conditions, tags and imported values.
 
 use purlin_gotmpl::semver::{Range, Version};
-use purlin_value::{Data, EcoString, Map, Value};
+use purlin_value::{Data, EcoString, Exceeded, Map, Value};
 
 use crate::chart::{Chart, Dependency};
-use crate::values::Coalescer;
+use crate::values::{Account, Coalescer, Trouble};
 
 /// The declared dependencies that are not there.
 pub fn missing(chart: &Chart) -> Vec<String> {
@@ -21,14 +21,33 @@ pub(crate) fn is_compatible(range: &str, version: &str) -> bool {
 }
 
 /// Switches dependencies on and off, applies aliases and imports values.
-pub fn process(chart: &mut Chart, values: &Value) -> Result<Vec<String>, String> {
+pub fn process(chart: &mut Chart, values: &Value, account: &Account<'_>) -> Result<Vec<String>, Trouble> {
     let mut warnings = Vec::new();
-    enable(chart, values, "", &mut warnings)?;
-    import(chart, &mut warnings)?;
+    enable(chart, values, "", &mut warnings, account)?;
+    import(chart, &mut warnings, account)?;
     Ok(warnings)
 }
 
-fn enable(chart: &mut Chart, values: &Value, path: &str, warnings: &mut Vec<String>) -> Result<(), String> {
+/// What a copy of a chart takes, besides what the copies share.
+const COPY_STEPS: u64 = 100;
+const COPY_BYTES: u64 = 2_048;
+const FILE_BYTES: u64 = 96;
+
+/// Charges a chart, and all charts inside it, before it is copied: under several names it is there several times.
+fn charge_copy(chart: &Chart, account: &Account<'_>) -> Result<(), Exceeded> {
+    let files = (chart.templates.len() + chart.files.len() + chart.written.len()) as u64;
+    let dependencies = chart.metadata.dependencies.len() as u64;
+    account.charge(COPY_STEPS + files + dependencies, COPY_BYTES + FILE_BYTES * (files + 4 * dependencies))?;
+    chart.dependencies.iter().try_for_each(|child| charge_copy(child, account))
+}
+
+fn enable(
+    chart: &mut Chart,
+    values: &Value,
+    path: &str,
+    warnings: &mut Vec<String>,
+    account: &Account<'_>,
+) -> Result<(), Trouble> {
     if chart.metadata.dependencies.is_empty() {
         return Ok(());
     }
@@ -36,12 +55,18 @@ fn enable(chart: &mut Chart, values: &Value, path: &str, warnings: &mut Vec<Stri
         let requirements = chart.metadata.dependencies.iter();
         requirements.clone().any(|d| d.name == child.name() && is_compatible(&d.version, &child.metadata.version))
     };
+    for child in &chart.dependencies {
+        charge_copy(child, account)?;
+    }
     let mut children: Vec<Chart> = chart.dependencies.iter().filter(|child| !declared(child)).cloned().collect();
     for dependency in &chart.metadata.dependencies {
         let found = chart.dependencies.iter().find(|child| {
             child.name() == dependency.name && is_compatible(&dependency.version, &child.metadata.version)
         });
         if let Some(found) = found {
+            if !dependency.alias.is_empty() {
+                charge_copy(found, account)?;
+            }
             let mut child = found.clone();
             if !dependency.alias.is_empty() {
                 child.metadata.name = dependency.alias.clone();
@@ -56,7 +81,7 @@ fn enable(chart: &mut Chart, values: &Value, path: &str, warnings: &mut Vec<Stri
         dependency.enabled = true;
     }
     chart.dependencies = children;
-    let mut coalescer = Coalescer::new(None);
+    let mut coalescer = Coalescer::new(None, account);
     let coalesced = coalescer.coalesce(chart, values)?;
     apply_tags(&mut chart.metadata.dependencies, &coalesced, warnings);
     apply_conditions(&mut chart.metadata.dependencies, &coalesced, path, warnings);
@@ -65,7 +90,7 @@ fn enable(chart: &mut Chart, values: &Value, path: &str, warnings: &mut Vec<Stri
     chart.metadata.dependencies.retain(|dependency| dependency.enabled);
     for child in &mut chart.dependencies {
         let inner = format!("{path}{}.", child.name());
-        enable(child, &coalesced, &inner, warnings)?;
+        enable(child, &coalesced, &inner, warnings, account)?;
     }
     Ok(())
 }
@@ -118,15 +143,15 @@ pub fn lookup<'v>(values: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// Imports values of charts inside into their parents' defaults, the innermost first.
-fn import(chart: &mut Chart, warnings: &mut Vec<String>) -> Result<(), String> {
+fn import(chart: &mut Chart, warnings: &mut Vec<String>, account: &Account<'_>) -> Result<(), Trouble> {
     for child in &mut chart.dependencies {
-        import(child, warnings)?;
+        import(child, warnings, account)?;
     }
     let imports = chart.metadata.dependencies.iter().any(|dependency| !dependency.import_values.is_empty());
     if !imports {
         return Ok(());
     }
-    let mut merger = Coalescer { origins: None, warnings: Vec::new(), keep_null: true };
+    let mut merger = Coalescer { account, origins: None, warnings: Vec::new(), keep_null: true };
     let merged = merger.coalesce(chart, &Value::map(Map::new()))?;
     let mut imported = Value::map(Map::new());
     for dependency in &chart.metadata.dependencies {
@@ -139,12 +164,12 @@ fn import(chart: &mut Chart, warnings: &mut Vec<String>) -> Result<(), String> {
             let found =
                 lookup(&merged, &format!("{}.{child}", dependency.name)).filter(|value| value.as_map().is_some());
             match found {
-                Some(table) => imported = merger.merge_tables(&imported, &at_path(&parent, table)),
+                Some(table) => imported = merger.merge_tables(&imported, &at_path(&parent, table))?,
                 None => warnings.push(format!("Warning: ImportValues missing table from chart {}", dependency.name)),
             }
         }
     }
-    chart.values = merger.merge_tables(&merged, &imported);
+    chart.values = merger.merge_tables(&merged, &imported)?;
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use crate::given::user_values;
 use crate::load::LoadError;
 use crate::manifest::{self, Document, Manifests};
 use crate::schema;
-use crate::values::Coalescer;
+use crate::values::{Account, Coalescer, Trouble};
 use crate::{dependencies, load, metadata};
 
 /// What `helm template` is asked.
@@ -82,8 +82,20 @@ pub enum About {
     Metadata(&'static str, String),
     /// Its default values.
     DefaultValues,
-    /// A schema that takes more than a limit allows.
+    /// A schema, or the values of all charts, that take more than a limit allows.
     Schema(Stopped),
+}
+
+impl From<Trouble> for TemplateError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Text(message) => message.into(),
+            Trouble::Exceeded(exceeded) => {
+                let stopped = Stopped::Exceeded(exceeded);
+                TemplateError { message: stopped.message(), about: About::Schema(stopped), ..TemplateError::default() }
+            }
+        }
+    }
 }
 
 /// Why nothing was rendered.
@@ -337,9 +349,12 @@ fn prepare_chart(
             KubeVersion::parse(version).map_err(|_| format!("invalid kube version '{version}': {version}"))?;
     }
     capabilities.api_versions.extend(options.api_versions.iter().cloned());
-    let mut warnings = dependencies::process(&mut chart, &values)
-        .map_err(|error| format!("chart dependencies processing failed: {error}"))?;
-    let mut coalescer = Coalescer::new(options.track.then_some(&session.origins));
+    let account = Account::new(&session.meter);
+    let mut warnings = dependencies::process(&mut chart, &values, &account).map_err(|trouble| match trouble {
+        Trouble::Text(text) => Trouble::Text(format!("chart dependencies processing failed: {text}")),
+        exceeded => exceeded,
+    })?;
+    let mut coalescer = Coalescer::new(options.track.then_some(&session.origins), &account);
     let values = coalescer.coalesce(&chart, &values)?;
     warnings.append(&mut coalescer.warnings);
     let judgement = if options.skip_schema { Judgement::default() } else { judge(session, &chart, &values)? };

@@ -1,6 +1,9 @@
 //! Values from files and flags, and their coalescing with the defaults of charts, as Helm 4 does it.
 
-use purlin_value::{Data, EcoString, Map, Origins, Value};
+use purlin_value::meter::steps_for;
+use purlin_value::weight::weight;
+use purlin_value::{Data, EcoString, Exceeded, Map, Meter, Origins, Value};
+use std::cell::Cell;
 
 use crate::chart::Chart;
 
@@ -49,8 +52,55 @@ fn chosen(winner: Value, loser: &Value, rule: &'static str, origins: Option<&Ori
     }
 }
 
+/// Why values cannot be coalesced.
+#[derive(Debug)]
+pub enum Trouble {
+    /// What Helm says.
+    Text(String),
+    /// It takes more than a limit allows.
+    Exceeded(Exceeded),
+}
+
+impl From<Exceeded> for Trouble {
+    fn from(exceeded: Exceeded) -> Self {
+        Trouble::Exceeded(exceeded)
+    }
+}
+
+/// What it takes to prepare the values of a chart; the bytes are given back when that is done.
+pub struct Account<'m> {
+    meter: &'m Meter,
+    held: Cell<u64>,
+}
+
+impl<'m> Account<'m> {
+    /// An account of a run.
+    pub fn new(meter: &'m Meter) -> Self {
+        Account { meter, held: Cell::new(0) }
+    }
+
+    /// Takes steps and bytes before they are used.
+    pub fn charge(&self, steps: u64, bytes: u64) -> Result<(), Exceeded> {
+        self.meter.charge(steps, bytes)?;
+        self.held.set(self.held.get() + bytes);
+        Ok(())
+    }
+}
+
+impl Drop for Account<'_> {
+    fn drop(&mut self) {
+        self.meter.release(self.held.get());
+    }
+}
+
+/// The steps and the bytes of one entry of a table that is filled, and of one chart whose values are coalesced.
+const ENTRY: (u64, u64) = (4, 64);
+const CHART: (u64, u64) = (50, 256);
+
 /// Coalesces user values with the defaults of a chart and of all charts inside it.
 pub struct Coalescer<'o> {
+    /// Who counts what it takes: tables are shared before they are filled, and not behind.
+    pub account: &'o Account<'o>,
     /// Where overridden values are remembered, if they are.
     pub origins: Option<&'o Origins>,
     /// What Helm would warn of.
@@ -76,28 +126,35 @@ fn without_nulls(value: &Value) -> Value {
 
 impl<'o> Coalescer<'o> {
     /// A coalescer that drops keys set to null.
-    pub fn new(origins: Option<&'o Origins>) -> Self {
-        Self { origins, warnings: Vec::new(), keep_null: false }
+    pub fn new(origins: Option<&'o Origins>, account: &'o Account<'o>) -> Self {
+        Self { account, origins, warnings: Vec::new(), keep_null: false }
+    }
+
+    fn charge(&self, (steps, bytes): (u64, u64), count: usize) -> Result<(), Exceeded> {
+        let count = count as u64;
+        self.account.charge(steps * count, bytes * count)
     }
 
     /// The values a chart is rendered with.
-    pub fn coalesce(&mut self, chart: &Chart, values: &Value) -> Result<Value, String> {
+    pub fn coalesce(&mut self, chart: &Chart, values: &Value) -> Result<Value, Trouble> {
         let mut map = values.as_map().cloned().unwrap_or_default();
         self.chart(chart, &mut map, "")?;
         Ok(values.clone().with(map.into()))
     }
 
-    fn chart(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), String> {
-        self.defaults(chart, values, prefix);
+    fn chart(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), Trouble> {
+        self.charge(CHART, 1)?;
+        self.defaults(chart, values, prefix)?;
         self.dependencies(chart, values, prefix)
     }
 
-    fn defaults(&mut self, chart: &Chart, values: &mut Map, prefix: &str) {
+    fn defaults(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), Exceeded> {
         let prefix = join(prefix, chart.name());
-        let Some(defaults) = chart.values.as_map() else { return };
+        let Some(defaults) = chart.values.as_map() else { return Ok(()) };
+        self.charge(ENTRY, defaults.len())?;
         for (key, default) in defaults.iter() {
             let Some(value) = values.get(key) else {
-                self.add(values, key, default, self.keep_null);
+                self.add(values, key, default, self.keep_null)?;
                 continue;
             };
             if value.is_null() {
@@ -116,7 +173,7 @@ impl<'o> Coalescer<'o> {
                     let table = table.clone();
                     let value = value.clone().tainted_by(default.taint());
                     let mut inner = value.as_map().cloned().unwrap_or_default();
-                    self.tables(&mut inner, &table, &join(&prefix, key), self.keep_null || is_child);
+                    self.tables(&mut inner, &table, &join(&prefix, key), self.keep_null || is_child)?;
                     values.insert(key.clone(), value.with(inner.into()));
                 }
                 (true, None) if !default.is_null() => {
@@ -129,23 +186,28 @@ impl<'o> Coalescer<'o> {
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// Copies a default that the user did not mention.
-    fn add(&self, values: &mut Map, key: &EcoString, default: &Value, keep_null: bool) {
+    fn add(&self, values: &mut Map, key: &EcoString, default: &Value, keep_null: bool) -> Result<(), Exceeded> {
         if keep_null {
             values.insert(key.clone(), default.clone());
         } else if !default.is_null() {
+            // What nulls are in is looked for in all of it.
+            self.account.charge(steps_for(weight(default)), 0)?;
             values.insert(key.clone(), without_nulls(default));
         }
+        Ok(())
     }
 
     /// Fills a table from a weaker one.
-    fn tables(&mut self, strong: &mut Map, weak: &Map, prefix: &str, keep_null: bool) {
+    fn tables(&mut self, strong: &mut Map, weak: &Map, prefix: &str, keep_null: bool) -> Result<(), Exceeded> {
+        self.charge(ENTRY, strong.len() + weak.len())?;
         for (key, default) in weak.iter() {
             let full = join(prefix, key);
             let Some(value) = strong.get(key) else {
-                self.add(strong, key, default, keep_null);
+                self.add(strong, key, default, keep_null)?;
                 continue;
             };
             if value.is_null() {
@@ -161,7 +223,7 @@ impl<'o> Coalescer<'o> {
                 (Some(inner), Some(table)) => {
                     let (mut inner, table) = (inner.clone(), table.clone());
                     let value = value.clone().tainted_by(default.taint());
-                    self.tables(&mut inner, &table, &full, keep_null);
+                    self.tables(&mut inner, &table, &full, keep_null)?;
                     strong.insert(key.clone(), value.with(inner.into()));
                 }
                 (None, Some(_)) => {
@@ -176,19 +238,22 @@ impl<'o> Coalescer<'o> {
                 }
             }
         }
+        Ok(())
     }
 
-    fn dependencies(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), String> {
+    fn dependencies(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), Trouble> {
         for child in &chart.dependencies {
             let mut section = match values.get(child.name()) {
                 None => Map::new(),
                 Some(Value { data: Data::Map(map), .. }) => map.as_ref().clone(),
                 Some(Value { data: Data::Pending(_), .. }) => continue,
-                Some(other) => return Err(format!("type mismatch on {}: {}", child.name(), go_truth(other))),
+                Some(other) => {
+                    return Err(Trouble::Text(format!("type mismatch on {}: {}", child.name(), go_truth(other))));
+                }
             };
             let whole = values.get(child.name()).cloned().unwrap_or_default();
             let path = join(prefix, chart.name());
-            self.globals(&mut section, values, &path);
+            self.globals(&mut section, values, &path)?;
             self.chart(child, &mut section, &path)?;
             values.insert(EcoString::from(child.name()), whole.with(section.into()));
         }
@@ -196,19 +261,20 @@ impl<'o> Coalescer<'o> {
     }
 
     /// Hands the parent's globals down.
-    fn globals(&mut self, section: &mut Map, parent: &Map, prefix: &str) {
+    fn globals(&mut self, section: &mut Map, parent: &Map, prefix: &str) -> Result<(), Exceeded> {
         let table = |map: &Map| match map.get(GLOBAL) {
             None => Some((Map::new(), Value::null())),
             Some(value) => value.as_map().map(|map| (map.clone(), value.clone())),
         };
         let Some((mut own, before)) = table(section) else {
             self.warnings.push(format!("warning: skipping globals because destination {GLOBAL} is not a table."));
-            return;
+            return Ok(());
         };
         let Some((given, whole)) = table(parent) else {
             self.warnings.push(format!("warning: skipping globals because source {GLOBAL} is not a table."));
-            return;
+            return Ok(());
         };
+        self.charge(ENTRY, own.len() + given.len())?;
         for (key, value) in given.iter() {
             match (value.as_map(), own.get(key)) {
                 (Some(_), None) | (None, None) => {
@@ -217,7 +283,7 @@ impl<'o> Coalescer<'o> {
                 (Some(strong), Some(known)) => {
                     let Some(weak) = known.as_map() else { continue };
                     let (mut strong, weak) = (strong.clone(), weak.clone());
-                    self.tables(&mut strong, &weak, &join(prefix, key), true);
+                    self.tables(&mut strong, &weak, &join(prefix, key), true)?;
                     let value = value.clone().tainted_by(known.taint());
                     own.insert(key.clone(), value.with(strong.into()));
                 }
@@ -229,16 +295,17 @@ impl<'o> Coalescer<'o> {
             }
         }
         section.insert(EcoString::from(GLOBAL), whole.tainted_by(before.taint()).with(own.into()));
+        Ok(())
     }
 
     /// Fills one table from another, keeping nulls: what importing values needs.
-    pub fn merge_tables(&mut self, strong: &Value, weak: &Value) -> Value {
+    pub fn merge_tables(&mut self, strong: &Value, weak: &Value) -> Result<Value, Exceeded> {
         let (Some(high), Some(low)) = (strong.as_map(), weak.as_map()) else {
-            return if strong.is_null() { weak.clone() } else { strong.clone() };
+            return Ok(if strong.is_null() { weak.clone() } else { strong.clone() });
         };
         let (mut high, low) = (high.clone(), low.clone());
-        self.tables(&mut high, &low, "", true);
-        strong.clone().tainted_by(weak.taint()).with(high.into())
+        self.tables(&mut high, &low, "", true)?;
+        Ok(strong.clone().tainted_by(weak.taint()).with(high.into()))
     }
 }
 

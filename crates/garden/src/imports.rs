@@ -8,7 +8,7 @@ use crate::ground::Ground;
 use crate::project::force;
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::{Flavor, Span};
+use purlin_syntax::{Flavor, RuleClass, Severity, Span};
 use purlin_value::world::Command;
 use purlin_value::{Data, Layer, Map, MapLayer, MergeKeys, Scope, Value, path, value_of};
 use std::sync::Arc;
@@ -72,7 +72,7 @@ fn run_import(ground: &Ground<'_>, source: &Value, format: &str) -> Imported {
     match ground.session.world.run(&command) {
         Ok(output) if output.code == 0 => {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            Imported::Values(parse_values(ground, &shown, &text, format))
+            Imported::Values(parse_values(ground, &shown, &text, format, ground.span_of(source)))
         }
         Ok(output) => {
             let message = format!("{shown} cannot be imported: it ended with code {}", output.code);
@@ -93,7 +93,7 @@ fn read_values(ground: &Ground<'_>, folder: &str, name: &str, format: &str, span
                 Some("json") => "json",
                 _ => "dotenv",
             };
-            parse_values(ground, name, &text, if format.is_empty() { by_name } else { format })
+            parse_values(ground, name, &text, if format.is_empty() { by_name } else { format }, span)
         }
         Err(error) => {
             let message = error.diagnostic(&file).message;
@@ -104,13 +104,24 @@ fn read_values(ground: &Ground<'_>, folder: &str, name: &str, format: &str, span
 }
 
 /// Reads the text of secrets without registering it, so that no message can quote it.
-fn parse_values(ground: &Ground<'_>, name: &str, text: &str, format: &str) -> Map {
+fn parse_values(ground: &Ground<'_>, name: &str, text: &str, format: &str, span: Option<Span>) -> Map {
     let secret = |value: Value| value.tainted_if(true);
     if format == "dotenv" || format.is_empty() {
         return dotenv::parse(text).into_iter().map(|v| (v.key.into(), secret(Value::str(v.value)))).collect();
     }
     let source = Arc::new(purlin_syntax::Source::new(purlin_syntax::FileId(u32::MAX), name, text));
     let tree = purlin_syntax::yaml::parse(source, Flavor::Core, &ground.session.limits);
+    if let Some(problem) = tree.diagnostics().iter().find(|problem| problem.severity == Severity::Error) {
+        // What the parser says may quote what it reads; where it stumbled tells enough.
+        let is_limit = problem.rule.class == RuleClass::Limit;
+        let place = problem.span.map(|span| tree.source().position(span.start));
+        let place = place.map_or_else(String::new, |at| format!(", line {} column {}", at.line, at.column));
+        let message = match is_limit {
+            true => problem.message.clone(),
+            false => format!("`{name}` cannot be read as {}{place}", if format == "json" { "JSON" } else { "YAML" }),
+        };
+        ground.report(if is_limit { problem.rule } else { &rules::IMPORT }, span, message);
+    }
     let map = tree.root().map(|root| value_of(root, MergeKeys::Apply));
     let entries = map.as_ref().and_then(Value::as_map).cloned().unwrap_or_default().into_entries();
     if entries.is_empty() && !text.trim().is_empty() {

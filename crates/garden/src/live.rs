@@ -211,7 +211,7 @@ pub(crate) fn bind_actions(
 fn project_exclusions(ground: &Ground<'_>, project: &Project) -> Exclusions {
     const FIELD: &str = "excludeValuesFromActionVersions";
     let list = project.field(ground, FIELD, &project.full_scope());
-    let (exclusions, broken) = Exclusions::compile(&texts(&list));
+    let (exclusions, broken) = Exclusions::compile(ground.session, &texts(&list));
     for (pattern, why) in broken {
         let place = list.as_list().unwrap_or(&[]).iter().find(|item| item.as_str() == Some(pattern.as_str()));
         let shown = if list.is_tainted_deep() { REDACTED } else { pattern.as_str() };
@@ -758,7 +758,7 @@ impl Base {
             return Err(pending);
         }
         let found = self.source(eval.session, action);
-        let config = config_version(action, &spec, &self.exclusions);
+        let config = config_version(eval.session, action, &spec, &self.exclusions);
         let mut version = combine(config, found.hash.clone(), found.files.clone(), versions);
         // What others see of a Build made from a module is the module's version.
         if let Some(module) = module {
@@ -778,7 +778,7 @@ impl Base {
             dependencies.push((key, version));
         }
         let found = self.source(session, action);
-        let config = config_version(action, &action.spec().written(), &self.exclusions);
+        let config = config_version(session, action, &action.spec().written(), &self.exclusions);
         let mut version = combine(config, found.hash.clone(), found.files.clone(), dependencies);
         // What others see of a Build made from a module is the module's version.
         if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {

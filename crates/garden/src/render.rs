@@ -290,6 +290,17 @@ fn render_use(
     configs
 }
 
+/// What a configuration takes that a template makes, and what an entry of its inputs takes.
+const MADE: (u64, u64) = (200, 2_048);
+const INPUT: (u64, u64) = (4, 128);
+
+/// Charges so many of something that a template makes, before they are made; that there is no room for them is reported.
+fn can_afford(ground: &Ground<'_>, (steps, bytes): (u64, u64), count: usize, span: Option<Span>) -> bool {
+    let count = count as u64;
+    let charged = ground.session.meter.charge(steps.saturating_mul(count), bytes.saturating_mul(count));
+    charged.map_err(|exceeded| ground.session.report_exceeded(exceeded, span)).is_ok()
+}
+
 /// How deep operators may nest in a template's list of configurations.
 const OPERATOR_DEPTH: u32 = 20;
 
@@ -325,7 +336,12 @@ fn expand(
     let (Some(collection), Some(body)) = (view.get("$forEach"), view.get("$return")) else {
         return vec![(node.clone(), rendered.clone())];
     };
-    let collection = force(ground, &env(), &node.other(collection));
+    let place = node.other(collection);
+    let collection = force(ground, &env(), &place);
+    let count = collection.as_list().map_or_else(|| collection.as_map().map_or(0, |map| map.len()), <[Value]>::len);
+    if !can_afford(ground, MADE, count, place.span()) {
+        return Vec::new();
+    }
     let mut made = Vec::new();
     for item in items_of(&collection) {
         let rendered = Arc::new(Rendered { item: Some(item), ..(**rendered).clone() });
@@ -377,6 +393,10 @@ fn combinations(ground: &Ground<'_>, env: &Arc<Env>, document: &Document) -> Vec
             ground.report(&purlin_value::rules::LIMIT_LIST, node.span(), "this matrix has too many combinations");
             return Vec::new();
         }
+        let entries = all.iter().map(|inputs| inputs.len() + 1).sum::<usize>().saturating_mul(values.len());
+        if !can_afford(ground, INPUT, entries, node.span()) {
+            return Vec::new();
+        }
         all = all.iter().flat_map(|base| values.iter().map(|value| with(base, value)).collect::<Vec<_>>()).collect();
     }
     all
@@ -391,6 +411,9 @@ fn render_one(
     is_module: bool,
 ) -> Option<Config> {
     let view = node.get()?;
+    if !can_afford(ground, MADE, 1, node.span()) {
+        return None;
+    }
     let kind = if is_module { ConfigKind::Module } else { config_kind(ground, view)? };
     let env = env_at(ground, scope.clone(), Stage::PreGraph);
     let text = |key: &str| -> Option<(EcoString, Option<Span>)> {

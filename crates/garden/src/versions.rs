@@ -11,9 +11,10 @@ use crate::json::{self, KeyOrder};
 use crate::scan::texts;
 use ecow::EcoString;
 use purlin_value::encoding::hex;
+use purlin_value::pattern::{Refused, Work, compile};
 use purlin_value::world::WorldError;
 use purlin_value::{Data, Session, Value, path};
-use regex::{NoExpand, Regex, RegexBuilder};
+use regex::{Regex, RegexBuilder};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -25,9 +26,6 @@ const OMITTED: &[&str] =
 
 /// What replaces a text that does not count. It is part of what is hashed, so it is Garden's own.
 const EXCLUDED: &str = "!!!GARDEN-EXCLUDED!!!";
-
-/// How much memory a compiled pattern may take.
-const PATTERN_SIZE: usize = 1 << 20;
 
 /// The version of no files at all.
 const NO_SOURCE: &str = "0000000000";
@@ -180,31 +178,63 @@ fn link_hash(session: &Session, path: &str) -> Result<Option<String>, WorldError
 
 /// Patterns of texts that do not count in versions, the first that matches a text being the one that applies.
 #[derive(Clone, Debug, Default)]
-pub struct Exclusions(Vec<Regex>);
+pub struct Exclusions(Vec<(Regex, Work)>);
 
 impl Exclusions {
     /// Compiles patterns; what cannot be compiled is returned with the reason.
-    pub fn compile(patterns: &[String]) -> (Self, Vec<(String, String)>) {
+    pub fn compile(session: &Session, patterns: &[String]) -> (Self, Vec<(String, String)>) {
         let mut broken = Vec::new();
-        let compile = |pattern: &String| match RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build() {
-            Ok(regex) => Some(regex),
-            Err(error) => {
-                broken.push((pattern.clone(), error.to_string()));
-                None
-            }
+        let most = session.limits.regex_bytes;
+        let compile = |pattern: &String| {
+            let build = |most: usize| match RegexBuilder::new(pattern).size_limit(most).build() {
+                Ok(regex) => Ok(Some(regex)),
+                Err(regex::Error::CompiledTooBig(_)) => Ok(None),
+                Err(error) => Err(error.to_string()),
+            };
+            let why = match compile(&session.meter, most, build) {
+                Ok((regex, bytes)) => return Some((regex, Work::of(pattern, bytes))),
+                Err(Refused::Exceeded(exceeded)) => {
+                    session.report_exceeded(exceeded, None);
+                    return None;
+                }
+                Err(Refused::TooLarge) => format!("it needs more than the {most} bytes allowed when compiled"),
+                Err(Refused::Invalid(why)) => why,
+            };
+            broken.push((pattern.clone(), why));
+            None
         };
         let compiled = patterns.iter().filter_map(compile).collect();
         (Exclusions(compiled), broken)
     }
 
-    fn replace(&self, text: &str) -> Option<String> {
-        let regex = self.0.iter().find(|regex| regex.is_match(text))?;
-        Some(regex.replace_all(text, NoExpand(EXCLUDED)).into_owned())
+    fn replace(&self, session: &Session, text: &str) -> Option<String> {
+        let pay = |steps: u64| session.meter.charge(steps, 0);
+        let (regex, work) = self.0.iter().find(|(regex, work)| {
+            pay(work.first(text.len())).map_err(|over| session.report_exceeded(over, None)).is_ok()
+                && regex.is_match(text)
+        })?;
+        let (mut out, mut from) = (String::new(), 0);
+        for found in regex.find_iter(text) {
+            out.push_str(text.get(from..found.start()).unwrap_or_default());
+            out.push_str(EXCLUDED);
+            from = found.end();
+            if let Err(exceeded) = pay(work.another(text.len() - from)) {
+                session.report_exceeded(exceeded, None);
+                return None;
+            }
+        }
+        out.push_str(text.get(from..).unwrap_or_default());
+        Some(out)
     }
 }
 
 /// The configuration of an action as it counts in its version.
-pub(crate) fn config_version(action: &Action, spec: &Value, project_exclusions: &Exclusions) -> EcoString {
+pub(crate) fn config_version(
+    session: &Session,
+    action: &Action,
+    spec: &Value,
+    project_exclusions: &Exclusions,
+) -> EcoString {
     let counted = action.fields.iter().filter(|(key, _)| !OMITTED.contains(&key.as_str()) && *key != "spec");
     let counted = counted.map(|(key, value)| (key.clone(), value.clone()));
     let mut config = Value::map(counted.chain([("spec".into(), spec.clone())]).collect());
@@ -216,10 +246,10 @@ pub(crate) fn config_version(action: &Action, spec: &Value, project_exclusions: 
         config = without_fields(&config, &fields, &mut Vec::new());
     }
     let own = version.and_then(|v| v.get("excludeValues")).map(texts).unwrap_or_default();
-    let (mut exclusions, _) = Exclusions::compile(&own);
+    let (mut exclusions, _) = Exclusions::compile(session, &own);
     exclusions.0.extend(project_exclusions.0.iter().cloned());
     if !exclusions.0.is_empty() {
-        let replaced = Replaced { fields: &fields, exclusions: &exclusions };
+        let replaced = Replaced { session, fields: &fields, exclusions: &exclusions };
         config = replaced.value(&config, &mut Vec::new());
     }
     ecow::eco_format!("v-{}", short(&[&json::write(&config, KeyOrder::Sorted)]))
@@ -257,6 +287,7 @@ fn without_fields(value: &Value, fields: &[Vec<EcoString>], path: &mut Vec<EcoSt
 
 /// Replaces texts that do not count.
 struct Replaced<'a> {
+    session: &'a Session,
     fields: &'a [Vec<EcoString>],
     exclusions: &'a Exclusions,
 }
@@ -266,7 +297,7 @@ impl Replaced<'_> {
     fn value(&self, value: &Value, path: &mut Vec<EcoString>) -> Value {
         match &value.data {
             Data::Str(_) if self.fields.iter().any(|field| field == path) => Value::str(EXCLUDED),
-            Data::Str(text) => self.exclusions.replace(text).map_or_else(|| value.clone(), Value::str),
+            Data::Str(text) => self.exclusions.replace(self.session, text).map_or_else(|| value.clone(), Value::str),
             Data::List(list) => Value::list(list.iter().map(|item| self.value(item, path)).collect()),
             Data::Map(map) => {
                 let entry = |(key, item): (&EcoString, &Value)| {

@@ -67,10 +67,10 @@ impl Machine<'_> {
         frame.node = NodeRef::Expr(first);
         self.not_a_function(frame, first, rest, &last)?;
         match first {
-            Expr::Bool(_, truth) => Ok(Val::bool(*truth)),
+            Expr::Bool(_, truth) => Ok(self.written(Val::bool(*truth))),
             Expr::Dot(_) => Ok(dot.clone()),
-            Expr::Number(number) => self.ideal_constant(frame, number),
-            Expr::Str(quoted) => Ok(constant_text(&quoted.text)),
+            Expr::Number(number) => Ok(self.written(self.ideal_constant(frame, number)?)),
+            Expr::Str(quoted) => Ok(self.written(constant_text(&quoted.text))),
             _ => self.fail(frame, "nil is not a command"),
         }
     }
@@ -197,10 +197,15 @@ impl Machine<'_> {
             }
             Expr::Dot(_) => Ok(dot.clone()),
             Expr::Nil(_) => Ok(Val::NIL),
-            Expr::Bool(_, truth) => Ok(Val::bool(*truth)),
-            Expr::Number(number) => self.ideal_constant(frame, number),
-            Expr::Str(quoted) => Ok(constant_text(&quoted.text)),
+            Expr::Bool(_, truth) => Ok(self.written(Val::bool(*truth))),
+            Expr::Number(number) => Ok(self.written(self.ideal_constant(frame, number)?)),
+            Expr::Str(quoted) => Ok(self.written(constant_text(&quoted.text))),
         }
+    }
+
+    /// A constant: a secret if the text that it is written in is one.
+    fn written(&self, constant: Val) -> Val {
+        constant.taint(self.secret_text)
     }
 
     /// Evaluates an operand for a parameter of this type.
@@ -218,17 +223,17 @@ impl Machine<'_> {
         }
         match (ty, expr) {
             (Ty::Any | Ty::Value, _) => self.eval_any(frame, dot, expr),
-            (Ty::Bool, Expr::Bool(_, truth)) => Ok(Val::bool(*truth)),
+            (Ty::Bool, Expr::Bool(_, truth)) => Ok(self.written(Val::bool(*truth))),
             (Ty::Bool, _) => self.fail(frame, format!("expected bool; found {expr}")),
-            (Ty::Str, Expr::Str(quoted)) => Ok(constant_text(&quoted.text)),
+            (Ty::Str, Expr::Str(quoted)) => Ok(self.written(constant_text(&quoted.text))),
             (Ty::Str, _) => self.fail(frame, format!("expected string; found {expr}")),
             (Ty::Int | Ty::Int64, Expr::Number(number)) if number.int.is_some() => {
                 let int = number.int.unwrap_or_default();
-                Ok(if ty == Ty::Int { Val::int(int) } else { Val::new(Data::Int64(int)) })
+                Ok(self.written(if ty == Ty::Int { Val::int(int) } else { Val::new(Data::Int64(int)) }))
             }
             (Ty::Int | Ty::Int64, _) => self.fail(frame, format!("expected integer; found {expr}")),
             (Ty::Float, Expr::Number(number)) if number.float.is_some() => {
-                Ok(Val::float(number.float.unwrap_or_default()))
+                Ok(self.written(Val::float(number.float.unwrap_or_default())))
             }
             (Ty::Float, _) => self.fail(frame, format!("expected float; found {expr}")),
             _ => self.fail(frame, format!("can't handle {expr} for arg of type {}", ty.name())),

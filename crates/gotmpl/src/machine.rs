@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use purlin_value::meter::{BYTES_PER_STEP, SLOW_BYTES, SLOW_STEPS};
-use purlin_value::pattern::Refused;
+use purlin_value::pattern::{Refused, Work};
 use purlin_value::{Cost, Exceeded, Meter, Origins, Pending};
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
@@ -157,7 +157,7 @@ pub struct Machine<'r> {
     /// Texts of `tpl` already parsed.
     pub(crate) parsed: Table<(Str, u32), Rc<Namespace>>,
     /// Regular expressions already compiled.
-    pub(crate) regexes: Table<Str, Rc<regex::bytes::Regex>>,
+    pub(crate) regexes: Table<Str, (Rc<regex::bytes::Regex>, Work)>,
     /// Bytes of compiled regular expressions that the meter knows of.
     compiled: u64,
     /// How many random values each place has drawn.
@@ -166,6 +166,8 @@ pub struct Machine<'r> {
     pub site: u32,
     /// How many texts of `tpl` are being executed.
     pub tpl_depth: u32,
+    /// Whether one of them is a secret, or made from one: so is all that it says.
+    pub(crate) secret_text: bool,
     /// Templates the host implements itself.
     pub natives: Option<Rc<dyn Natives>>,
     /// What random functions are further seeded with, so that parts of a render can be made in any order.
@@ -224,6 +226,7 @@ impl<'r> Machine<'r> {
             draws: Table::default(),
             site: 0,
             tpl_depth: 0,
+            secret_text: false,
             natives: None,
             salt: Vec::new(),
             unsure: None,
@@ -372,7 +375,7 @@ impl<'r> Machine<'r> {
     }
 
     /// Keeps a compiled regular expression of so many bytes; all others are forgotten when there are many.
-    pub(crate) fn keep_regex(&mut self, pattern: Str, regex: Rc<regex::bytes::Regex>, bytes: u64) {
+    pub(crate) fn keep_regex(&mut self, pattern: Str, regex: (Rc<regex::bytes::Regex>, Work), bytes: u64) {
         self.compiled += bytes;
         if self.compiled > MOST_COMPILED {
             self.regexes.clear();
@@ -489,7 +492,7 @@ impl<'r> Machine<'r> {
         match stmt {
             Stmt::Text(text) => {
                 let bytes = frame.tree.file.text.bytes().get(text.pos as usize..text.end as usize);
-                self.write(frame, bytes.unwrap_or_default(), 0, frame.tree.file.base + text.pos, false)?;
+                self.write(frame, bytes.unwrap_or_default(), 0, frame.tree.file.base + text.pos, self.secret_text)?;
             }
             Stmt::Action(pipe) => {
                 let value = self.eval_pipeline(frame, dot, pipe)?;

@@ -22,10 +22,13 @@ use purlin_value::{MergeKeys, Origin, Session, Value, WorldError, path, value_of
 use std::sync::Arc;
 
 /// Steps of building a base: its file is read again.
-const STEPS_PER_BASE: u64 = 200;
+const STEPS_PER_BASE: u64 = 400;
 
 /// Bytes that a resource takes for each byte when it is written: it is read anew for every way that leads to it.
 const BYTES_PER_WRITTEN: u64 = 8;
+
+/// So many bytes of resources are looked at by a transformer in one step.
+const BYTES_CHANGED: u64 = 64;
 
 /// Steps of a resource of a base: it is copied where something changes.
 const STEPS_PER_RESOURCE: u64 = 50;
@@ -171,6 +174,8 @@ impl Builder<'_> {
             let message = format!("circular kustomizations: {}", way.collect::<Vec<_>>().join(" → "));
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         }
+        // Each way that leads to a folder goes through it again.
+        self.session.meter.charge(STEPS_PER_BASE, 0).map_err(|exceeded| Problem::from(exceeded.diagnostic()))?;
         let kustomization = Kustomization::read(self.session, &folder, self.arguments.reads_anywhere)?;
         self.open.push(folder);
         Ok(kustomization)
@@ -254,8 +259,12 @@ impl Builder<'_> {
     fn transform(&mut self, kustomization: &Kustomization, gathered: &mut Gathered) -> Result<(), Problem> {
         let config = Arc::clone(gathered.known.fields());
         let resources = &mut gathered.resources;
+        self.spend(resources.len() as u64, 0, &kustomization.value)?;
         for step in transform::STEPS {
             for item in step.items(kustomization) {
+                // A step goes through all of every resource.
+                let looked_at: u64 = resources.iter().map(|resource| weight(&resource.value)).sum();
+                self.spend(resources.len() as u64 + looked_at / BYTES_CHANGED, 0, &item)?;
                 step.run(self.session, kustomization, &config, &item, resources)
                     .map_err(|problem| self.at(problem, &item))?;
                 if let Some(note) = self.note(kustomization, step.kind, "") {

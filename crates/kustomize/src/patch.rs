@@ -93,7 +93,7 @@ pub fn entry(
     }
     let target = match item.get("target").filter(|target| !target.is_null()) {
         None => None,
-        Some(target) => match Target::read(target) {
+        Some(target) => match Target::read(session, target) {
             Ok(target) => Some(target),
             Err((rule, message)) => {
                 return Err(Diagnostic { rule, ..wrong(session, target, message) }.into());

@@ -4,8 +4,9 @@ use crate::edit::text;
 use crate::resource::Resource;
 use crate::rules;
 use purlin_syntax::Rule;
-use purlin_value::Value;
+use purlin_value::pattern::{Refused, compile};
 use purlin_value::rules::LIMIT_REGEX;
+use purlin_value::{Session, Value};
 use regex::{Regex, RegexBuilder};
 
 /// A target of a patch: patterns of the whole text, and selectors.
@@ -15,19 +16,19 @@ pub struct Target {
     annotations: String,
 }
 
-/// The largest compiled pattern.
-const PATTERN_BYTES: usize = 1 << 20;
+/// The largest compiled pattern of a name.
+const PATTERN_BYTES: usize = 64 << 10;
 
 const KEYS: &[&str] = &["group", "version", "kind", "name", "namespace"];
 
 impl Target {
     /// Reads a target; an error if one of its patterns is invalid.
-    pub fn read(value: &Value) -> Result<Target, (&'static Rule, String)> {
+    pub fn read(session: &Session, value: &Value) -> Result<Target, (&'static Rule, String)> {
         let mut patterns = Vec::new();
         for key in KEYS.iter().copied() {
             let pattern = text(value, &[key]);
             if !pattern.is_empty() {
-                patterns.push((key, compiled(&format!("^(?:{pattern})$"), pattern)?));
+                patterns.push((key, charged(session, &format!("^(?:{pattern})$"), pattern)?));
             }
         }
         let selector = |key: &str| text(value, &[key]).to_owned();
@@ -54,7 +55,29 @@ impl Target {
     }
 }
 
-/// Compiles a pattern; an error has the rule and the message.
+/// Compiles a pattern of any size; an error has the rule and the message.
+fn charged(session: &Session, pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
+    let build = |most: usize| match RegexBuilder::new(pattern).size_limit(most).build() {
+        Ok(regex) => Ok(Some(regex)),
+        Err(regex::Error::CompiledTooBig(_)) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let most = session.limits.regex_bytes;
+    match compile(&session.meter, most, build) {
+        Ok((regex, bytes)) => {
+            // It is dropped with the patch.
+            session.meter.release(bytes);
+            Ok(regex)
+        }
+        Err(Refused::Exceeded(exceeded)) => Err((exceeded.rule(), exceeded.message())),
+        Err(Refused::TooLarge) => {
+            Err((&LIMIT_REGEX, format!("the pattern `{written}` needs more than {most} bytes when compiled")))
+        }
+        Err(Refused::Invalid(_)) => Err((&rules::KUSTOMIZATION, format!("`{written}` is not a regular expression"))),
+    }
+}
+
+/// Compiles a pattern that stands for a name; an error has the rule and the message.
 pub fn compiled(pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
     RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => {

@@ -6,9 +6,11 @@
 mod answers;
 mod edits;
 mod server;
+mod transport;
 mod uri;
 mod worker;
 
 pub use lsp_server::Connection;
 pub use server::{Opened, serve};
+pub use transport::connect;
 pub use uri::{path_of, uri_of};

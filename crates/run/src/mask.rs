@@ -2,9 +2,15 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use purlin_value::emit::REDACTED;
+use purlin_value::encoding;
 
 /// Texts shorter than this are too common to be replaced: a log without any `1` tells nothing.
 pub const SHORTEST: usize = 3;
+
+/// What is encoded has no spaces around it, so it takes more to tell it from chance.
+const SHORTEST_ENCODED: usize = 8;
+/// Of a longer text, its beginning is looked for.
+const LONGEST_ENCODED: usize = 4_096;
 
 /// The secrets of an action.
 #[derive(Debug, Default)]
@@ -16,7 +22,7 @@ pub struct Mask {
 
 impl Mask {
     /// A mask for some texts. Each line of a text of several lines is hidden too, since programs print them apart, and so
-    /// is what a text is in JSON.
+    /// is what a text is in JSON, in a URL, and in base 64 wherever in a longer text it stands.
     pub fn new<'t>(secrets: impl IntoIterator<Item = &'t str>) -> Self {
         let mut all: Vec<Vec<u8>> = Vec::new();
         for secret in secrets {
@@ -24,6 +30,7 @@ impl Mask {
             let lines = secret.lines().chain(escaped.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')));
             let parts = std::iter::once(secret).chain(lines).map(str::trim).filter(|text| text.len() >= SHORTEST);
             all.extend(parts.map(|text| text.as_bytes().to_vec()));
+            all.extend(encoded(secret.trim().get(..LONGEST_ENCODED).unwrap_or(secret.trim())));
         }
         all.sort();
         all.dedup();
@@ -115,6 +122,28 @@ impl Mask {
     }
 }
 
+/// A text as programs encode it: in a URL, and in base 64 behind so many bytes that they and it share a character.
+fn encoded(text: &str) -> Vec<Vec<u8>> {
+    let mut url = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => url.push(char::from(byte)),
+            _ => url.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    let within = (0..3).flat_map(|before| {
+        let bytes: Vec<u8> = std::iter::repeat_n(0, before).chain(text.bytes()).collect();
+        // Characters that what stands before or behind has a part in tell too little.
+        let (first, last) = ((before * 8).div_ceil(6), bytes.len() * 8 / 6);
+        let whole = encoding::base64(&bytes);
+        let inner = whole.get(first..last).unwrap_or_default().to_owned();
+        let for_urls = inner.replace('+', "-").replace('/', "_");
+        [inner, for_urls]
+    });
+    let is_telling = |text: &String| text.len() >= SHORTEST_ENCODED;
+    std::iter::once(url).chain(within).filter(is_telling).map(String::into_bytes).collect()
+}
+
 /// One stream that is masked.
 #[derive(Debug)]
 pub struct Masked<'m> {
@@ -183,6 +212,20 @@ mod tests {
         let mut out = Vec::new();
         stream.push(b"ready\n", &mut out);
         assert_eq!(out, b"ready\n");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_as_programs_encode_it() {
+        let mask = Mask::new(["hunter2?and more"]);
+        for before in ["", "a", "ab", "user:"] {
+            for behind in ["", "\n", "@host"] {
+                let text = encoding::base64(format!("{before}hunter2?and more{behind}").as_bytes());
+                assert!(mask.text(&text).contains(REDACTED), "{text}");
+                assert!(mask.text(&text.replace('/', "_")).contains(REDACTED), "{text}");
+            }
+        }
+        assert_eq!(mask.text("https://h/?p=hunter2%3Fand%20more&x"), format!("https://h/?p={REDACTED}&x"));
+        assert_eq!(mask.text("hunter"), "hunter");
     }
 
     #[test]

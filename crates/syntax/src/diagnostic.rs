@@ -2,6 +2,7 @@
 //!
 //! A diagnostic is plain data. How it looks is decided by the printers in [`crate::print`].
 
+use crate::credentials::without_credentials;
 use crate::source::Span;
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -186,8 +187,9 @@ struct Found {
 }
 
 impl Found {
-    fn push(&mut self, diagnostic: Diagnostic) {
+    fn push(&mut self, mut diagnostic: Diagnostic) {
         self.pushed += 1;
+        diagnostic.texts_mut().for_each(shorten);
         if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
             self.kept.push(diagnostic);
         }
@@ -195,25 +197,122 @@ impl Found {
 
     /// The diagnostics as they may be shown.
     fn shown(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        for text in diagnostics.iter_mut().flat_map(Diagnostic::texts_mut) {
+            if let Some(hidden) = without_credentials(text, REDACTED) {
+                *text = hidden;
+            }
+        }
         if self.hidden.is_empty() || diagnostics.is_empty() {
             return diagnostics;
         }
-        // Longer ones first, so that nothing is left of a secret that holds another one.
-        let mut secrets: Vec<&String> = self.hidden.iter().collect();
-        secrets.sort_unstable_by_key(|secret| (Reverse(secret.len()), *secret));
+        let secrets = Secrets::of(&self.hidden);
         for text in diagnostics.iter_mut().flat_map(Diagnostic::texts_mut) {
-            for secret in &secrets {
-                let (from, to) = match secret.len() {
-                    0..SHORTEST => (format!("`{secret}`"), format!("`{REDACTED}`")),
-                    _ => ((*secret).clone(), REDACTED.to_owned()),
-                };
-                if text.contains(&from) {
-                    *text = text.replace(&from, &to);
-                }
+            if let Some(hidden) = secrets.hidden_in(text) {
+                *text = hidden;
+            }
+            if text.len() > LONGEST {
+                secrets.hide_cut(text);
             }
         }
         diagnostics
     }
+}
+
+/// Texts to look for, as many as there may be, in a time that does not depend on how many there are.
+struct Secrets<'s> {
+    texts: &'s HashSet<String>,
+    /// What they begin with.
+    heads: HashSet<&'s [u8]>,
+    /// How long they are, the longest first: so nothing is left of a secret that holds another one.
+    lengths: Vec<usize>,
+}
+
+impl<'s> Secrets<'s> {
+    fn of(texts: &'s HashSet<String>) -> Self {
+        let heads = texts.iter().map(|text| head(text.as_bytes())).collect();
+        let mut lengths: Vec<usize> = texts.iter().map(String::len).collect();
+        lengths.sort_unstable_by_key(|length| Reverse(*length));
+        lengths.dedup();
+        Secrets { texts, heads, lengths }
+    }
+
+    /// A text without them; nothing if it has none. One that is too short must be all that is quoted.
+    fn hidden_in(&self, text: &str) -> Option<String> {
+        let mut out = String::new();
+        let (mut kept, mut at) = (0, 0);
+        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+            match self.found_at(text, at) {
+                Some(length) => {
+                    out.push_str(text.get(kept..at).unwrap_or_default());
+                    out.push_str(REDACTED);
+                    at += length;
+                    kept = at;
+                }
+                None => at += rest.chars().next().map_or(1, char::len_utf8),
+            }
+        }
+        if kept == 0 {
+            return None;
+        }
+        out.push_str(text.get(kept..).unwrap_or_default());
+        Some(out)
+    }
+
+    /// Hides what is left of a secret where a text was cut.
+    fn hide_cut(&self, text: &mut String) {
+        let start = |secret: &String| {
+            let end = (SHORTEST..=CUT_HEAD).rev().find(|end| secret.is_char_boundary(*end));
+            end.and_then(|end| secret.get(..end)).and_then(|start| text.rfind(start))
+        };
+        let at = match self.texts.len() {
+            // So many cannot be looked for one by one.
+            CUT_SECRETS.. => Some(0),
+            _ => self.texts.iter().filter_map(start).min(),
+        };
+        if let Some(at) = at {
+            text.truncate(at);
+            text.push_str(REDACTED);
+        }
+    }
+
+    /// The length of the longest secret that begins at a place.
+    fn found_at(&self, text: &str, at: usize) -> Option<usize> {
+        let bytes = text.as_bytes().get(at..).unwrap_or_default();
+        if !(1..=HEAD).any(|length| bytes.get(..length).is_some_and(|head| self.heads.contains(head))) {
+            return None;
+        }
+        let is_quoted = |length: usize| {
+            text.get(..at).is_some_and(|before| before.ends_with('`')) && bytes.get(length) == Some(&b'`')
+        };
+        let is_there = |length: &usize| {
+            text.get(at..at + *length).is_some_and(|part| self.texts.contains(part))
+                && (*length >= SHORTEST || is_quoted(*length))
+        };
+        self.lengths.iter().copied().find(is_there)
+    }
+}
+
+/// What a message says of something very long, nobody reads; many of them would take all memory.
+const LONGEST: usize = 16 << 10;
+
+fn shorten(text: &mut String) {
+    if text.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+        text.shrink_to_fit();
+    }
+}
+
+/// So much of a secret at the end of a text that was cut is that secret, and so many are looked for.
+const CUT_HEAD: usize = 16;
+const CUT_SECRETS: usize = 1_000;
+
+/// How many bytes of a secret are looked at first.
+const HEAD: usize = 3;
+
+fn head(bytes: &[u8]) -> &[u8] {
+    bytes.get(..HEAD).unwrap_or(bytes)
 }
 
 impl Sink {
@@ -326,5 +425,30 @@ mod tests {
         assert_eq!(sink.take(), early);
         sink.push(said("`ab` in a table"));
         assert_eq!(sink.take(), [said("`(secret)` in a table")]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_what_is_left_of_a_secret_is_hidden() {
+        let sink = Sink::new();
+        let long = format!("{}{}", "é".repeat(LONGEST / 2 - 10), "hunter2-hunter3".repeat(3));
+        sink.push(Diagnostic::nowhere(&MISTAKE, long));
+        sink.hide(&"hunter2-hunter3".repeat(3));
+        let shown = sink.take().remove(0).message;
+        assert!(shown.len() <= LONGEST + REDACTED.len() && !shown.contains("hunter"), "{shown}");
+    }
+
+    #[test]
+    fn many_secrets_are_hidden_at_once() {
+        let sink = Sink::new();
+        (0..100_000).for_each(|at| sink.hide(&format!("secret-{at}")));
+        (0..1_000).for_each(|at| sink.push(Diagnostic::nowhere(&MISTAKE, format!("secret-{at} and secret-x"))));
+        assert!(sink.take().iter().all(|found| found.message == "(secret) and secret-x"));
+    }
+
+    #[test]
+    fn passwords_of_addresses_are_hidden() {
+        let sink = Sink::new();
+        sink.push(Diagnostic::nowhere(&MISTAKE, "`https://me:hunter2@host/x` could not be fetched"));
+        assert_eq!(sink.take().remove(0).message, "`https://me:(secret)@host/x` could not be fetched");
     }
 }

@@ -15,42 +15,9 @@ use crate::rules;
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
-use regex::{Regex, RegexBuilder};
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 const MAX_DEPTH: u32 = 200;
-/// The size of a compiled pattern.
-const MAX_PATTERN: usize = 1 << 20;
-
-/// Patterns, compiled once.
-#[derive(Default, Debug)]
-pub struct Patterns {
-    known: HashMap<EcoString, Option<Regex>>,
-}
-
-impl Patterns {
-    /// Whether a pattern matches a whole text.
-    pub fn matches(&mut self, pattern: &str, text: &str) -> Result<bool, String> {
-        self.test(&format!("^(?:{pattern})$"), pattern, text)
-    }
-
-    /// Whether a pattern is found in a text.
-    pub fn found(&mut self, pattern: &str, text: &str) -> Result<bool, String> {
-        self.test(pattern, pattern, text)
-    }
-
-    fn test(&mut self, full: &str, shown: &str, text: &str) -> Result<bool, String> {
-        let compiled = self
-            .known
-            .entry(full.into())
-            .or_insert_with(|| RegexBuilder::new(full).size_limit(MAX_PATTERN).build().ok());
-        compiled
-            .as_ref()
-            .map(|regex| regex.is_match(text))
-            .ok_or_else(|| format!("the pattern `{shown}` cannot be used"))
-    }
-}
 
 /// Checks the clauses that a definition and its type put on a value, at every level of it.
 pub fn check(
@@ -197,7 +164,12 @@ impl Evaluator<'_> {
                 let (Some(pattern), Some(text)) = (argument.as_str(), crate::evaluate::text_of(value)) else {
                     return Err(format!("{} cannot be matched with a pattern", shown(value)));
                 };
-                let verdict = self.patterns.matches(pattern, &text);
+                let verdict = self.is_match(&format!("^(?:{pattern})$"), pattern, &text);
+                if let Err(message) = &verdict
+                    && self.limited(Failure::new(message.clone(), argument.span)).limit.is_some()
+                {
+                    return Ok(());
+                }
                 if verdict.is_err() && argument.is_tainted() {
                     return Err("a secret cannot be used as a pattern".to_owned());
                 }

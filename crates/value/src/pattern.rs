@@ -1,11 +1,17 @@
-//! What compiling a regular expression costs: charged by the size that it is compiled to, before it is compiled.
+//! What a regular expression costs: compiling by the size that it is compiled to, matching by that size and the text,
+//! both charged before.
 //!
 //! The engines of regular expressions differ between dialects, so the caller builds; here are only sizes and charges.
 
 use crate::meter::{Exceeded, Meter};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Hir, HirKind};
 
-/// Most patterns need no more than so many bytes when compiled.
-const USUAL_BYTES: u64 = 32 << 10;
+/// Patterns are tried at these sizes, so that a small one is not charged as a large one.
+const SIZES: [u64; 4] = [1 << 10, 4 << 10, 32 << 10, 256 << 10];
+
+/// Whatever a pattern is compiled to, so many bytes come with it: tables, and what is remembered of a search.
+const BASE_BYTES: u64 = 32 << 10;
 
 /// So many bytes are compiled in one step.
 const BYTES_COMPILED: u64 = 2;
@@ -28,19 +34,81 @@ pub fn compile<R, E>(
     most: u64,
     build: impl Fn(usize) -> Result<Option<R>, E>,
 ) -> Result<(R, u64), Refused<E>> {
-    let sizes = [USUAL_BYTES.min(most), most];
-    for size in sizes.into_iter().skip(usize::from(most <= USUAL_BYTES)) {
-        meter.charge(size / BYTES_COMPILED, size).map_err(Refused::Exceeded)?;
+    meter.charge(BASE_BYTES / BYTES_COMPILED, 0).map_err(Refused::Exceeded)?;
+    for size in SIZES.into_iter().filter(|size| *size < most).chain([most]) {
+        let bytes = size + BASE_BYTES;
+        meter.charge(size / BYTES_COMPILED, bytes).map_err(Refused::Exceeded)?;
         match build(usize::try_from(size).unwrap_or(usize::MAX)) {
-            Ok(Some(compiled)) => return Ok((compiled, size)),
-            Ok(None) => meter.release(size),
+            Ok(Some(compiled)) => return Ok((compiled, bytes)),
+            Ok(None) => meter.release(bytes),
             Err(error) => {
-                meter.release(size);
+                meter.release(bytes);
                 return Err(Refused::Invalid(error));
             }
         }
     }
     Err(Refused::TooLarge)
+}
+
+/// So many bytes of a compiled pattern may be alive at one byte of a text for one step.
+const BYTES_ALIVE: u64 = 512;
+
+/// What it costs to search with a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// The steps of one byte of a text: as many parts of the pattern as fit may be alive at once.
+    rate: u64,
+    /// How far a search may look behind the match that it finds; nothing if that is as far as the text goes.
+    reach: Option<u64>,
+    /// Whether it has no parts but those that are matched in linear time.
+    is_regular: bool,
+}
+
+impl Work {
+    /// Of a pattern for which so many bytes were charged when it was compiled.
+    pub fn of(pattern: &str, charged: u64) -> Self {
+        let compiled = charged.saturating_sub(BASE_BYTES);
+        let parsed = ParserBuilder::new().utf8(false).build().parse(pattern);
+        let is_regular = parsed.is_ok();
+        let is_near = parsed.is_ok_and(|hir| !looks_far(&hir, false));
+        Work { rate: 2 + compiled / BYTES_ALIVE, reach: is_near.then_some(pattern.len() as u64), is_regular }
+    }
+
+    /// Whether the pattern has no parts but those that are matched in linear time; it looks neither ahead nor back.
+    pub fn is_regular(self) -> bool {
+        self.is_regular
+    }
+
+    /// The steps of one search in so many bytes.
+    pub fn first(self, bytes: usize) -> u64 {
+        1 + self.rate.saturating_mul(bytes as u64)
+    }
+
+    /// The steps of another search behind a match, with so many bytes left. What is searched up to the match is what the
+    /// first search was charged for.
+    pub fn another(self, left: usize) -> u64 {
+        let left = left as u64;
+        1 + self.rate.saturating_mul(self.reach.map_or(left, |reach| reach.min(left)))
+    }
+}
+
+/// Whether a search that has found a match may have to go on to the end of the text, since something that goes before
+/// it is still possible: in `[^b]*b|a`, the first part at every `a` of a text. `inside` is whether the match may do
+/// without this part.
+fn looks_far(hir: &Hir, inside: bool) -> bool {
+    let is_long = |hir: &Hir| hir.properties().maximum_len().is_none();
+    let is_needed = |hir: &Hir| hir.properties().minimum_len() != Some(0) || !hir.properties().look_set().is_empty();
+    match hir.kind() {
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => false,
+        HirKind::Capture(group) => looks_far(&group.sub, inside),
+        HirKind::Repetition(part) => looks_far(&part.sub, inside || (part.min, part.max) != (1, Some(1))),
+        HirKind::Alternation(parts) => parts.iter().any(|part| looks_far(part, true)),
+        HirKind::Concat(parts) => {
+            let last = parts.iter().rposition(is_needed).unwrap_or(0);
+            let waits = inside && parts.iter().take(last).any(is_long);
+            waits || parts.iter().any(|part| looks_far(part, inside))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -49,15 +117,26 @@ mod tests {
     use purlin_syntax::Limits;
 
     #[test]
+    fn a_search_that_goes_on_behind_its_match_is_charged_for_all() {
+        for far in ["[^b]*b|a", "a([^b]*b)?", "(a+b)*", "(?:x|.*$)", "((a|b+c)x)?", "(", "(?=a)"] {
+            assert_eq!(Work::of(far, BASE_BYTES + 512).another(1_000), 3_001, "{far}");
+        }
+        for near in ["a", "[a-z]+://\\S+", "\"(?:[^\"\\\\]|\\\\.)*\"", "a*|b", "(^|\n)\\s*#", "a.*b", "[^a-z0-9-]+"] {
+            assert!(Work::of(near, BASE_BYTES + 512).another(1_000) < 200, "{near}");
+        }
+        assert_eq!(Work::of("a", BASE_BYTES + (1 << 20)).first(10), 1 + 10 * 2_050);
+    }
+
+    #[test]
     fn a_pattern_is_charged_by_the_size_it_needs() {
         let meter = Meter::new(&Limits { memory_floor: 1 << 20, ..Limits::default() });
         let needs = |bytes: usize| move |most: usize| Ok::<_, ()>((bytes <= most).then_some(()));
-        assert_eq!(compile(&meter, 1 << 20, needs(1_000)), Ok(((), USUAL_BYTES)));
-        assert_eq!(compile(&meter, 1 << 19, needs(100_000)), Ok(((), 1 << 19)));
+        assert_eq!(compile(&meter, 1 << 20, needs(1_000)), Ok(((), BASE_BYTES + (1 << 10))));
+        assert_eq!(compile(&meter, 1 << 19, needs(300_000)), Ok(((), BASE_BYTES + (1 << 19))));
         assert_eq!(compile(&meter, 1 << 18, needs(1 << 19)), Err(Refused::TooLarge));
         assert_eq!(compile(&meter, 1 << 18, |_| Err::<Option<()>, _>(7)), Err(Refused::Invalid(7)));
-        assert_eq!(meter.bytes_left(), (1 << 19) - USUAL_BYTES);
-        assert_eq!(compile(&meter, 1 << 20, needs(100_000)), Err(Refused::Exceeded(Exceeded::Bytes(1 << 20))));
+        assert_eq!(meter.bytes_left(), (1 << 19) - (1 << 10) - 2 * BASE_BYTES);
+        assert_eq!(compile(&meter, 1 << 20, needs(300_000)), Err(Refused::Exceeded(Exceeded::Bytes(1 << 20))));
     }
 
     #[test]

@@ -207,6 +207,18 @@ pub fn inputs() -> Vec<Input> {
     for (name, call) in loops {
         all.push(chart(&format!("loops/{name}"), &printed(call, 100_000), Ends::Limit));
     }
+    // Patterns that look at all of a text for every match, or at many of their parts for every byte.
+    for (name, call) in [
+        ("far-all", "regexFindAll \"[^b]*b|a\" (repeat 300000 \"a\") -1 | len"),
+        ("far-replace", "regexReplaceAll \"a([^b]*b)?\" (repeat 300000 \"a\") \"\" | len"),
+        ("far-literal", "regexReplaceAllLiteral \"(a+b)*\" (repeat 300000 \"a\") \"\" | len"),
+        ("far-split", "regexSplit \"a.*b|a\" (repeat 300000 \"a\") -1 | len"),
+        ("wide", "regexMatch \"(\\\\pL{1,30}){1,30}x\" (repeat 3000000 \"é\")"),
+        ("optional", "regexMatch (repeat 900 \"a?\") (repeat 3000000 \"a\")"),
+        ("states", "regexMatch \"[ab]*a[ab]{200}c\" (repeat 100000 (randAlphaNum 30))"),
+    ] {
+        all.push(chart(&format!("regex/{name}"), &format!("a: {{{{ {call} }}}}\n"), Ends::Limit));
+    }
     all.push(chart(
         "loops/range",
         "{{ range until 1000000 }}{{ range until 1000000 }}x{{ end }}{{ end }}",

@@ -136,6 +136,19 @@ pub fn inputs() -> Vec<Input> {
         let ends = if name == "upper-many" || name == "split" { Ends::Answered } else { Ends::Limit };
         all.push(project(&format!("text/{name}"), &grown(start, expression, rounds), ends));
     }
+    // Texts that are many and secret, and problems that could show each.
+    let wrong: String = (0..60).map(|at| format!("  w{at}: \"${{nothing{at}}}\"\n")).collect();
+    let secrets = "  s: {$forEach: '${range(1, 100000)}', $return: '${secrets.A}-${item.value}'}\n  j: \"${jsonEncode(var.s)}\"\n";
+    let imports = "importVariables: [{from: file, path: s.env, format: dotenv}]\n";
+    let project_file = PROJECT.replace("variables:\n", &format!("{imports}variables:\n"));
+    all.push(
+        Input::new("garden/secrets/many", "resolve", Ends::Answered)
+            .file("project.garden.yml", format!("{project_file}{secrets}{wrong}"))
+            .file("s.env", "A=hunter2hunter2\n"),
+    );
+    // A pattern that looks at all of a text for every match.
+    let excluded = "kind: Run\ntype: exec\nname: r\nversion: {excludeValues: ['[^b]*b|a']}\nspec: {command: [\"${join(range(1, 99999), 'aaa')}\"]}\n";
+    all.push(project("regex/excluded", "  a: 1\n", Ends::Answered).file("a.garden.yml", excluded));
     let many: String = (0..300).map(|at| format!("  s{at}: \"${{indent('x', 16000000)}}\"\n")).collect();
     all.push(project("text/many-large", &many, Ends::Limit));
     let many: String = (0..300).map(|at| format!("  s{at}: \"${{var.one + '{at}'}}\"\n")).collect();

@@ -37,6 +37,14 @@ pub fn inputs() -> Vec<Input> {
         chain = chain.file(&format!("k{level}/kustomization.yaml"), text);
     }
     chain = chain.file("skaffold.yaml", SKAFFOLD.replace("[k]", "[k59]"));
+    let component = HEAD.replace("v1beta1", "v1alpha1").replace("Kustomization", "Component");
+    let components =
+        (0..25).fold(kustomization("components/fan", "components: [../c0]\n", "{}", Ends::Limit), |input, level| {
+            let text = format!("{component}components: [../c{0}, ../c{0}]\n", level + 1);
+            input.file(&format!("c{level}/kustomization.yaml"), text)
+        });
+    let components = components.file("c25/kustomization.yaml", format!("{component}nameSuffix: x\n"));
+    let wide: String = (100..160).map(|at| format!("- {{target: {{name: '\\pL{{{at}}}'}}, patch: '[]'}}\n")).collect();
     let fan = (0..25).fold(kustomization("bases/fan", "", "{}", Ends::Answered), |input, level| {
         let below = if level == 0 { "k".to_owned() } else { format!("f{}", level - 1) };
         let text = |prefix: &str| format!("{HEAD}namePrefix: {prefix}\nresources: [../{below}]\n");
@@ -59,6 +67,8 @@ pub fn inputs() -> Vec<Input> {
             Ends::Answered,
         ),
         kustomization("regex/pattern", regex, "{}", Ends::Answered),
+        kustomization("regex/many", &format!("patches:\n{wide}"), "{}", Ends::Answered),
+        components,
         chain,
         Input { ends: Ends::Limit, ..fan },
     ]

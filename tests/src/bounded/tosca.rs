@@ -93,6 +93,15 @@ pub fn inputs() -> Vec<Input> {
     all.push(service("lists/union", &outputs(&format!("{{$union: [[{many}], [{many}]]}}"), 500), Ends::Answered));
     let constraint = "tosca_definitions_version: tosca_2_0\nservice_template:\n  inputs:\n    a: {type: string, default: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, validation: {$matches: [$value, '((a{1,100}){1,100}){1,100}']}}\n  node_templates: {}\n";
     all.push(Input::new("tosca/regex/pattern", "check", Ends::Answered).file("service.yaml", constraint));
+    let patterns: String = (100..160)
+        .map(|at| {
+            format!("    a{at}: {{type: string, default: a, validation: {{$matches: [$value, '\\pL{{{at}}}']}}}}\n")
+        })
+        .collect();
+    let patterns = format!(
+        "tosca_definitions_version: tosca_2_0\nservice_template:\n  inputs:\n{patterns}  node_templates: {{}}\n"
+    );
+    all.push(Input::new("tosca/regex/many", "check", Ends::Answered).file("service.yaml", patterns));
     let nodes = "tosca_definitions_version: tosca_2_0\nnode_types:\n  N: {}\nservice_template:\n  node_templates:\n    n: {type: N, count: 1000000000}\n";
     all.push(Input::new("tosca/count/nodes", "resolve", Ends::Answered).file("service.yaml", nodes));
     all

@@ -146,6 +146,19 @@ pub fn inputs() -> Vec<Input> {
     ] {
         all.push(ensemble(&format!("large/{name}"), &format!("p: \"{{{{ {call} }}}}\"\n"), Ends::Answered));
     }
+    // Patterns that look at all of a text for every match, or go back again and again.
+    for (name, call) in [
+        ("far", "('a' * 300000) | regex_findall('[^b]*b|a') | length"),
+        ("far-replace", "('a' * 300000) | regex_replace('a([^b]*b)?', '') | length"),
+        ("ahead", "('a' * 300000) | regex_search('(?=[^b]*b)a')"),
+        ("ahead-all", "('a' * 3000) | regex_findall('a(?![^b]*b)') | length"),
+        ("back", "('a' * 40) | regex_search('(a+)+\\\\1b')"),
+        ("label", "('-' * 1000000) | to_label(max=999999999, replace='y' * 1000000) | length"),
+    ] {
+        all.push(ensemble(&format!("regex/{name}"), &format!("p: \"{{{{ {call} }}}}\"\n"), Ends::Limit));
+    }
+    let loops = "{% for i in range(1000000) %}{% set x = ('ab' * 9) | regex_search('(?=(a|b)*c)a') %}{% endfor %}";
+    all.push(ensemble("regex/ahead-loop", &format!("p: \"{loops}\"\n"), Ends::Limit));
     // A collection that holds itself, twice.
     for (used, expression) in uses {
         let expression = expression.replace("a60", "a").replace("b60", "b");

@@ -6,23 +6,23 @@ use crate::project::{Setup, open_session};
 use crate::settings::{self, Settings};
 use crate::{native, report};
 use purlin_ide::{House, Judge, Keeper};
-use purlin_lsp::{Connection, Opened, serve};
+use purlin_lsp::{Opened, connect, serve};
 use purlin_syntax::FileId;
 use purlin_value::path;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub(super) fn run(cx: &mut Context<'_, '_>) -> Result<Exit, Exit> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = connect(std::io::BufReader::new(std::io::stdin()), std::io::stdout());
     let served = serve(&connection, |folder| open(cx, folder));
     // The writer ends when nobody can send any more.
     drop(connection);
-    let ended = threads.join();
-    if let Err(message) = served {
+    // What could not be read is the reason why there was nothing left to serve.
+    if let Err(message) = threads.join().and(served) {
         let _ = writeln!(cx.invocation.stderr, "error: {message}");
         return Ok(Exit::Io);
     }
-    Ok(if ended.is_ok() { Exit::Ok } else { Exit::Io })
+    Ok(Exit::Ok)
 }
 
 /// The folder that the client names, with what the command line allows and what its settings say.

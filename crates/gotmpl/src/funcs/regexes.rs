@@ -10,6 +10,7 @@ use crate::func::{Func, Run, Ty};
 use crate::machine::Machine;
 use crate::value::{ListType, Str, Val};
 use purlin_value::Cost;
+use purlin_value::pattern::Work;
 
 const S: Ty = Ty::Str;
 
@@ -24,14 +25,14 @@ pub(crate) static FUNCS: &[Func] = &[
         "regexMatch",
         &[S, S],
         "`regexMatch PATTERN TEXT`: whether the pattern is found; a bad pattern is not.",
-        |m, args| match compile(m, args) {
-            Ok(re) => Ok(Val::bool(re.is_match(bytes(args, 1)))),
+        |m, args| match search(m, args) {
+            Ok((re, _)) => Ok(Val::bool(re.is_match(bytes(args, 1)))),
             Err(Fault::Limit(limit)) => Err(Fault::Limit(limit)),
             Err(_) => Ok(Val::bool(false)),
         },
     ),
     row("mustRegexMatch", &[S, S], "`mustRegexMatch PATTERN TEXT`: whether the pattern is found.", |m, args| {
-        Ok(Val::bool(compile(m, args)?.is_match(bytes(args, 1))))
+        Ok(Val::bool(search(m, args)?.0.is_match(bytes(args, 1))))
     }),
     row("regexFind", &[S, S], "`regexFind PATTERN TEXT`: the first match, or nothing.", find),
     row("mustRegexFind", &[S, S], "`mustRegexFind PATTERN TEXT`: the first match, or nothing.", find),
@@ -194,7 +195,19 @@ fn is_repetition(rest: &std::iter::Peekable<std::str::Chars<'_>>) -> bool {
     false
 }
 
-fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
+/// The compiled pattern for a search in the text, which is charged here, and what another search costs.
+fn search(m: &mut Machine<'_>, args: &[Val]) -> Result<(Rc<Regex>, Work), Fault> {
+    let (regex, work) = compile(m, args)?;
+    m.spend(usize::try_from(work.first(bytes(args, 1).len())).unwrap_or(usize::MAX))?;
+    Ok((regex, work))
+}
+
+/// Charges the search for the next match before it is made.
+fn search_on(m: &mut Machine<'_>, work: Work, left: usize) -> Result<(), Fault> {
+    m.spend(usize::try_from(work.another(left)).unwrap_or(usize::MAX))
+}
+
+fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<(Rc<Regex>, Work), Fault> {
     let pattern = Str::from(bytes(args, 0));
     if let Some(known) = m.regexes.get(&pattern) {
         return Ok(known.clone());
@@ -203,7 +216,11 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
     m.spend(source.len() + 1)?;
     check_repeats(&source).map_err(|reason| Fault::new(format!("error parsing regexp: {reason}")))?;
     let translated = translate(&source);
-    let build = |most: usize| match RegexBuilder::new(&translated).size_limit(most).dfa_size_limit(most).build() {
+    let build = |most: usize| match RegexBuilder::new(&translated)
+        .size_limit(most)
+        .dfa_size_limit(most.max(LEAST_REMEMBERED))
+        .build()
+    {
         Ok(regex) => Ok(Some(regex)),
         Err(regex::Error::CompiledTooBig(_)) => Ok(None),
         Err(error) => Err(error.to_string()),
@@ -212,10 +229,13 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
         Fault::new(format!("error parsing regexp: {reason}: `{source}`"))
     })?;
-    let regex = Rc::new(regex);
-    m.keep_regex(pattern, regex.clone(), bytes);
-    Ok(regex)
+    let found = (Rc::new(regex), Work::of(&translated, bytes));
+    m.keep_regex(pattern, found.clone(), bytes);
+    Ok(found)
 }
+
+/// So many bytes of a search may be remembered, however small the pattern is.
+const LEAST_REMEMBERED: usize = 32 << 10;
 
 /// Most repetitions Go allows.
 const MAX_REPEAT: u32 = 1_000;
@@ -331,16 +351,20 @@ fn counted(text: &str) -> Result<Option<(usize, u32)>, String> {
 }
 
 fn find(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let re = compile(m, args)?;
+    let (re, _) = search(m, args)?;
     Ok(Val::str(re.find(bytes(args, 1)).map_or(&b""[..], |found| found.as_bytes())))
 }
 
 fn find_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let re = compile(m, args)?;
+    let (re, work) = search(m, args)?;
     let limit = if int(args, 2) < 0 { usize::MAX } else { int(args, 2) as usize };
-    let found: Vec<Str> =
-        matches(&re, bytes(args, 1)).take(limit.min(m.limits.items + 1)).map(|f| f.as_bytes().into()).collect();
-    m.limited_items(found.len())?;
+    let whole = bytes(args, 1);
+    let mut found: Vec<Str> = Vec::new();
+    for one in matches(&re, whole).take(limit) {
+        found.push(one.as_bytes().into());
+        m.limited_items(found.len())?;
+        search_on(m, work, whole.len() - one.end())?;
+    }
     if found.is_empty() {
         return Ok(m.heap.nil_list(ListType::Strings));
     }
@@ -348,12 +372,16 @@ fn find_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 fn replace_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let re = compile(m, args)?;
+    let (re, work) = search(m, args)?;
     let (whole, template) = (bytes(args, 1), bytes(args, 2));
     let mut out = Vec::new();
     let mut at = 0;
     for captures in re.captures_iter(whole) {
-        let Some(found) = captures.get(0).filter(|found| !inside_char(whole, found)) else { continue };
+        let Some(found) = captures.get(0) else { continue };
+        search_on(m, work, whole.len() - found.end())?;
+        if inside_char(whole, &found) {
+            continue;
+        }
         out.extend_from_slice(whole.get(at..found.start()).unwrap_or_default());
         expand(template, &captures, &mut out);
         at = found.end();
@@ -404,11 +432,12 @@ fn expand(template: &[u8], captures: &regex::bytes::Captures<'_>, out: &mut Vec<
 }
 
 fn replace_literal(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let re = compile(m, args)?;
+    let (re, work) = search(m, args)?;
     let (whole, new) = (bytes(args, 1), bytes(args, 2));
     let mut out = Vec::new();
     let mut at = 0;
     for found in matches(&re, whole) {
+        search_on(m, work, whole.len() - found.end())?;
         out.extend_from_slice(whole.get(at..found.start()).unwrap_or_default());
         out.extend_from_slice(new);
         at = found.end();
@@ -430,7 +459,7 @@ fn inside_char(whole: &[u8], found: &regex::bytes::Match<'_>) -> bool {
 }
 
 fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let re = compile(m, args)?;
+    let (re, work) = search(m, args)?;
     let (whole, limit) = (bytes(args, 1), int(args, 2));
     if limit == 0 {
         return Ok(m.heap.nil_list(ListType::Strings));
@@ -450,6 +479,7 @@ fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         }
         begin = found.end();
         m.limited_items(parts.len())?;
+        search_on(m, work, whole.len() - found.end())?;
     }
     if end != whole.len() {
         parts.push(whole.get(begin..).unwrap_or_default().into());

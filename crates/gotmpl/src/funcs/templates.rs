@@ -13,6 +13,12 @@ use purlin_value::Cost;
 /// Largest text of `tpl`.
 const MAX_TPL_BYTES: usize = 256 << 10;
 
+/// What it takes to parse a text of `tpl`, and what is kept of it.
+const PARSE_STEPS: usize = 100;
+const PARSE_STEPS_PER_BYTE: usize = 2;
+const PARSED_BYTES: u64 = 512;
+const PARSED_BYTES_PER_BYTE: u64 = 4;
+
 /// The rows.
 pub(crate) static FUNCS: &[Func] = &[
     pieces(row("include", &[Ty::Str, Ty::Any], "`include NAME DATA`: the template's output as text.", include))
@@ -96,14 +102,16 @@ fn tpl(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     if text.len() > MAX_TPL_BYTES && text.len() > m.limits.text / 4 {
         return Err(Fault::Limit(Limit::Text));
     }
-    let (origin, _) = m.join_origins(std::slice::from_ref(source));
+    let (origin, is_secret) = m.join_origins(std::slice::from_ref(source));
     let key = (text.clone(), origin);
     let outer = m.namespace.clone();
     let at_bottom = m.tpl_depth == 0;
     let layer = match m.parsed.get(&key) {
         Some(layer) if at_bottom => layer.clone(),
         _ => {
-            m.spend(text.len() / 8)?;
+            m.spend(PARSE_STEPS + text.len() * PARSE_STEPS_PER_BYTE)?;
+            let kept = PARSED_BYTES + text.len() as u64 * PARSED_BYTES_PER_BYTE;
+            m.limits.meter.charge(0, kept).map_err(|_| Fault::Limit(Limit::Heap))?;
             let base = m.new_base(text.len());
             let layer =
                 outer.layer(text.clone(), base).map_err(|error| Fault::TplParse(text.text().into_owned(), error))?;
@@ -123,11 +131,19 @@ fn tpl(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let Some(tree) = layer.main.clone() else { return Ok(Val::str("")) };
     m.namespace = layer;
     m.tpl_depth += 1;
+    let around = m.secret_text;
+    m.secret_text |= is_secret;
     let result = m.execute_tree(&tree, arg(args, 1).clone());
+    m.secret_text = around;
     m.tpl_depth -= 1;
     m.namespace = outer;
     match result {
-        Ok(rope) => finish(m, without_no_value(rope)),
+        Ok(mut rope) => {
+            if is_secret {
+                rope.pieces.iter_mut().for_each(|piece| piece.tainted = true);
+            }
+            Ok(finish(m, without_no_value(rope))?.taint(is_secret))
+        }
         Err(error) => Err(Fault::TplExec(text.text().into_owned(), error)),
     }
 }

@@ -11,9 +11,6 @@ use std::fmt::Write;
 /// Steps of one visit: every keyword is looked up in the schema.
 const VISIT_STEPS: u64 = 32;
 
-/// So many bytes of a text are matched with a pattern in one step.
-const BYTES_MATCHED: usize = 4;
-
 /// The bytes of a problem beside its location and what it quotes.
 const PROBLEM_BYTES: u64 = size_of::<Problem>() as u64;
 
@@ -161,8 +158,9 @@ impl<'v> Checker<'v> {
 
     /// Whether a text matches a pattern; nothing if the pattern cannot be used.
     pub fn matches(&self, pattern: &str, text: &str) -> Result<Option<bool>, Stopped> {
-        self.spend(1 + text.len() / BYTES_MATCHED)?;
-        Ok(self.validator.pattern(pattern, self.meter)?.map(|regex| regex.is_match(text)))
+        let Some(pattern) = self.validator.pattern(pattern, self.meter)? else { return Ok(None) };
+        self.spend(usize::try_from(pattern.work.first(text.len())).unwrap_or(usize::MAX))?;
+        Ok(Some(pattern.regex.is_match(text)))
     }
 
     fn string(&self, looked: &mut Looked<'_>, text: &str) -> Result<(), Stopped> {

@@ -9,12 +9,12 @@ mod formats;
 mod pattern;
 mod references;
 
+use pattern::Pattern;
 use purlin_syntax::limits::VALUE_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Rule};
 use purlin_value::rules::LIMIT_REGEX;
 use purlin_value::{Data, EcoString, Exceeded, Meter, Value};
-use regex::Regex;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -151,7 +151,7 @@ pub enum Fault {
 pub struct Validator {
     root: Value,
     /// Patterns by their text, compiled when one is first needed; nothing in it if it cannot be used.
-    patterns: HashMap<EcoString, OnceLock<Option<Regex>>>,
+    patterns: HashMap<EcoString, OnceLock<Option<Pattern>>>,
     /// What each reference in the schema leads to.
     targets: HashMap<EcoString, Value>,
     /// References that lead out of the schema; what they lead to accepts everything.
@@ -232,13 +232,13 @@ impl Validator {
     }
 
     /// The compiled pattern; nothing if it cannot be used.
-    fn pattern(&self, text: &str, meter: &Meter) -> Result<Option<&Regex>, Stopped> {
+    fn pattern(&self, text: &str, meter: &Meter) -> Result<Option<&Pattern>, Stopped> {
         let Some(cell) = self.patterns.get(text) else { return Ok(None) };
         if let Some(known) = cell.get() {
             return Ok(known.as_ref());
         }
         // A schema is kept to the end of the run, and its patterns with it.
-        let compiled = pattern::compile(text, meter)?.map(|(regex, _)| regex);
+        let compiled = pattern::compile(text, meter)?.map(|(pattern, _)| pattern);
         Ok(cell.get_or_init(|| compiled).as_ref())
     }
 

@@ -2,12 +2,19 @@
 
 use super::Stopped;
 use purlin_value::Meter;
-use purlin_value::pattern::{Refused, compile as charged};
+use purlin_value::pattern::{Refused, Work, compile as charged};
 use regex::{Error, Regex, RegexBuilder};
+
+/// A pattern that can be used, and what that costs.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    pub regex: Regex,
+    pub work: Work,
+}
 
 /// Compiles a pattern; with it come the bytes that were charged for it. `None` if it uses what cannot be matched in
 /// linear time, such as looking ahead.
-pub(super) fn compile(pattern: &str, meter: &Meter) -> Result<Option<(Regex, u64)>, Stopped> {
+pub(super) fn compile(pattern: &str, meter: &Meter) -> Result<Option<(Pattern, u64)>, Stopped> {
     let translated = translated(pattern);
     let build = |most: usize| {
         let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(most).build();
@@ -18,7 +25,7 @@ pub(super) fn compile(pattern: &str, meter: &Meter) -> Result<Option<(Regex, u64
         }
     };
     match charged(meter, meter.limits().regex_bytes, build) {
-        Ok(compiled) => Ok(Some(compiled)),
+        Ok((regex, bytes)) => Ok(Some((Pattern { work: Work::of(regex.as_str(), bytes), regex }, bytes))),
         Err(Refused::Invalid(_)) => Ok(None),
         Err(Refused::TooLarge) => Err(Stopped::LargePattern(meter.limits().regex_bytes)),
         Err(Refused::Exceeded(exceeded)) => Err(Stopped::Exceeded(exceeded)),
@@ -60,7 +67,7 @@ mod tests {
     use purlin_syntax::Limits;
 
     fn compiled(pattern: &str) -> Option<Regex> {
-        compile(pattern, &Meter::new(&Limits::default())).ok().flatten().map(|(regex, _)| regex)
+        compile(pattern, &Meter::new(&Limits::default())).ok().flatten().map(|(pattern, _)| pattern.regex)
     }
 
     #[test]
@@ -75,7 +82,7 @@ mod tests {
 
     #[test]
     fn many_patterns_do_not_fit_into_memory() {
-        let meter = Meter::new(&Limits { memory_floor: 100 << 10, ..Limits::default() });
+        let meter = Meter::new(&Limits { memory_floor: 105 << 10, ..Limits::default() });
         let count = (0..10).take_while(|at| compile(&format!("a{at}"), &meter).is_ok()).count();
         assert_eq!(count, 3);
         let meter = Meter::new(&Limits::default());

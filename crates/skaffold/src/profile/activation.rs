@@ -25,7 +25,7 @@ pub struct Surroundings {
 }
 
 /// Compiled patterns are kept small so that no pattern can take a run's memory.
-const PATTERN_BYTES: usize = 1 << 20;
+const PATTERN_BYTES: usize = 128 << 10;
 
 impl Surroundings {
     /// The surroundings of one run.

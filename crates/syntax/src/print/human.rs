@@ -2,10 +2,12 @@
 
 use super::snippet::{self, Mark};
 use super::{Files, escape, severity_name};
+use crate::credentials::credentials;
 use crate::diagnostic::{Diagnostic, Label, Severity};
 use crate::source::{Source, Span};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Whether to write colours.
@@ -77,16 +79,22 @@ impl Excerpt {
     fn line(&self, number: u32) -> Cow<'_, str> {
         let line = self.source.line(number).unwrap_or("");
         let start = line.as_ptr() as usize - self.source.text().as_ptr() as usize;
-        let is_hidden = |at: usize| {
-            let at = u32::try_from(start + at).unwrap_or(u32::MAX);
-            self.hidden.iter().any(|span| span.start <= at && at < span.end)
-        };
-        if self.hidden.is_empty() || !line.char_indices().any(|(at, _)| is_hidden(at)) {
+        let place = |at: u32| (at as usize).saturating_sub(start).min(line.len());
+        let secrets = self.hidden.iter().map(|span| place(span.start)..place(span.end));
+        let mut hidden: Vec<Range<usize>> =
+            secrets.chain(credentials(line)).filter(|range| !range.is_empty()).collect();
+        if hidden.is_empty() {
             return Cow::Borrowed(line);
         }
+        hidden.sort_unstable_by_key(|range| range.start);
+        let mut hidden = hidden.into_iter().peekable();
+        let mut until = 0;
         let mut out = String::with_capacity(line.len());
         for (at, c) in line.char_indices() {
-            if is_hidden(at) {
+            while let Some(range) = hidden.next_if(|range| range.start <= at) {
+                until = until.max(range.end);
+            }
+            if at < until {
                 out.extend(std::iter::repeat_n('*', c.len_utf8()));
             } else {
                 out.push(c);

@@ -5,10 +5,14 @@
 
 use super::{Evaluator, Failure};
 use crate::val::{Data, Val};
+use ecow::EcoString;
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Limits, Rule, RuleClass};
-use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_MEMORY, LIMIT_STRING};
+use purlin_value::pattern::{Refused, Work, compile};
+use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_MEMORY, LIMIT_REGEX, LIMIT_STRING};
 use purlin_value::{Exceeded, Meter};
+use regex::{Regex, RegexBuilder};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -97,7 +101,41 @@ pub(super) struct Weight<'v> {
     pub opaque: Option<&'v Data>,
 }
 
+/// Patterns, compiled once; nothing for what is none.
+pub(crate) type Patterns = HashMap<EcoString, Option<(Regex, Work)>>;
+
 impl Evaluator<'_> {
+    /// Whether a pattern is found in a text; `shown` is how it is written.
+    pub(crate) fn is_match(&mut self, pattern: &str, shown: &str, text: &str) -> Result<bool, String> {
+        if !self.patterns.contains_key(pattern) {
+            let compiled = self.compiled(pattern)?;
+            self.patterns.insert(pattern.into(), compiled);
+        }
+        let Some(Some((regex, work))) = self.patterns.get(pattern) else {
+            return Err(format!("the pattern `{shown}` cannot be used"));
+        };
+        self.spend(work.first(text.len()))?;
+        Ok(regex.is_match(text))
+    }
+
+    fn compiled(&self, pattern: &str) -> Result<Option<(Regex, Work)>, String> {
+        let build = |most: usize| match RegexBuilder::new(pattern).size_limit(most).build() {
+            Ok(regex) => Ok(Some(regex)),
+            Err(regex::Error::CompiledTooBig(_)) => Ok(None),
+            Err(error) => Err(error),
+        };
+        let most = self.budget.limits.regex_bytes;
+        match compile(&self.budget.meter, most, build) {
+            Ok((regex, bytes)) => Ok(Some((regex, Work::of(pattern, bytes)))),
+            Err(Refused::Invalid(_)) => Ok(None),
+            Err(Refused::TooLarge) => {
+                Err(self
+                    .over(&LIMIT_REGEX, format!("a pattern needs more than the {most} bytes allowed when compiled")))
+            }
+            Err(Refused::Exceeded(exceeded)) => Err(self.over(exceeded.rule(), exceeded.message())),
+        }
+    }
+
     /// Takes steps of evaluation.
     pub(super) fn spend(&self, steps: u64) -> Result<(), String> {
         self.spend_and_hold(steps, 0)
@@ -213,7 +251,7 @@ impl Evaluator<'_> {
     }
 
     /// A failure under the rule of the limit that was exceeded, if it was one.
-    pub(super) fn limited(&self, failure: Failure) -> Failure {
+    pub(crate) fn limited(&self, failure: Failure) -> Failure {
         let Some(rule) = self.overrun.take() else { return failure };
         let failure = Failure { limit: Some(rule), astray: false, ..failure };
         self.budget.first.get_or_init(|| hinted(rule, Diagnostic::at(rule, failure.span, failure.message.clone())));

@@ -168,8 +168,7 @@ impl Evaluator<'_> {
             "matches" => yes(two().and_then(|(a, pattern)| {
                 let subject = text(a).ok_or_else(|| format!("it matches a string, not {}", a.noun()))?;
                 let pattern = pattern.as_str().ok_or_else(|| format!("its pattern is {}", pattern.noun()))?;
-                self.spend(subject.len() as u64 / BYTES_PER_STEP)?;
-                self.patterns.found(pattern, &subject)
+                self.is_match(pattern, pattern, &subject)
             })),
             "has_suffix" => yes(two().and_then(|(a, b)| self.edges(a, b, false))),
             "has_prefix" => yes(two().and_then(|(a, b)| self.edges(a, b, true))),

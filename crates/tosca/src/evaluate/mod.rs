@@ -26,7 +26,6 @@ use crate::resolve::{Edge, Resolution};
 use crate::rules;
 use crate::topology::{Prop, Topology};
 use crate::val::{Data, Val};
-use crate::validate::Patterns;
 use crate::values::Checker;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Span};
@@ -139,7 +138,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    fn new(message: String, span: Span) -> Self {
+    pub(crate) fn new(message: String, span: Span) -> Self {
         Failure { message, span, astray: false, limit: None }
     }
 
@@ -184,7 +183,7 @@ pub struct Evaluator<'a> {
     pub(crate) taken: Taken,
     /// Whether relationships are being made: not all of them are there, and what is free changes.
     resolving: bool,
-    pub(crate) patterns: Patterns,
+    patterns: budget::Patterns,
     problems: Problems,
     /// What evaluation may cost.
     budget: Arc<Budget>,
@@ -222,7 +221,7 @@ impl<'a> Evaluator<'a> {
             unchecked: VecDeque::new(),
             taken: Taken::default(),
             resolving: false,
-            patterns: Patterns::default(),
+            patterns: budget::Patterns::default(),
             problems: Problems::new(),
             budget: model.budget.clone(),
             overrun: Cell::new(None),

@@ -15,4 +15,5 @@ pub mod special;
 pub mod status;
 pub mod trace;
 
+pub(crate) use costs::exceeded;
 pub use engine::{Ctx, Engine, Settings};

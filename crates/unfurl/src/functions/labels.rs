@@ -4,9 +4,16 @@ use super::Call;
 use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::eval::Ctx;
 use crate::val::{Data, MapKey, Val, ValMap};
-use fancy_regex::Regex;
+use fancy_regex::{Regex, RegexBuilder};
 use purlin_value::encoding;
+use purlin_value::meter::Held;
 use sha1::{Digest, Sha1};
+
+/// The largest class of characters, in bytes, and what it takes to compile one.
+const CLASS_BYTES: usize = 64 << 10;
+const CLASS_STEPS: usize = 10_000;
+/// The steps of one byte of a text, each character of which is compared with classes.
+const STEPS_PER_BYTE: usize = 16;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Case {
@@ -67,6 +74,7 @@ fn label(ctx: &Ctx<'_, '_>, call: &Call<'_>, preset: &Preset) -> Result<Val> {
     let value = call.value(ctx)?;
     let options = Options::read(ctx, call, preset)?;
     let tainted = value.tainted_within();
+    let _held = options.afford(ctx, &value)?;
     Ok(match &value.data {
         Data::Str(text) => Val::str(options.text(text)),
         Data::List(items) => Val::str(options.list(ctx, items)?),
@@ -78,6 +86,15 @@ fn label(ctx: &Ctx<'_, '_>, call: &Call<'_>, preset: &Preset) -> Result<Val> {
 }
 
 impl Options {
+    /// Pays for labels: every character may be replaced by a text.
+    fn afford<'e>(&self, ctx: &Ctx<'e, '_>, value: &Val) -> Result<Held<'e>> {
+        let bytes = ctx.engine.weigh(value)?;
+        let longest = 1 + self.replace.len() + self.separator.len();
+        let grown = bytes.saturating_mul(longest).saturating_add(self.start_prepend.len());
+        ctx.engine.spend(bytes.saturating_mul(STEPS_PER_BYTE).saturating_add(grown))?;
+        ctx.engine.hold(grown.saturating_mul(2))
+    }
+
     fn read(ctx: &Ctx<'_, '_>, call: &Call<'_>, preset: &Preset) -> Result<Options> {
         let text = |name: &str, default: &str| -> Result<String> {
             match call.named(ctx, name)? {
@@ -104,9 +121,9 @@ impl Options {
         }
         let end = text("end", preset.end)?;
         Ok(Options {
-            allowed: class(&text("allowed", preset.allowed)?)?,
-            start: class(&text("start", preset.start)?)?,
-            end: if end.is_empty() { None } else { Some(class(&end)?) },
+            allowed: class(ctx, &text("allowed", preset.allowed)?)?,
+            start: class(ctx, &text("start", preset.start)?)?,
+            end: if end.is_empty() { None } else { Some(class(ctx, &end)?) },
             replace: text("replace", preset.replace)?,
             start_prepend: text("start_prepend", "x")?,
             case,
@@ -261,9 +278,13 @@ fn shares(lengths: &[usize], room: usize) -> Vec<usize> {
     shares
 }
 
-fn class(text: &str) -> Result<Regex> {
+fn class(ctx: &Ctx<'_, '_>, text: &str) -> Result<Regex> {
+    ctx.engine.spend(CLASS_STEPS + text.len())?;
     let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    Regex::new(&format!("\\A[{inner}]\\z"))
+    RegexBuilder::new(&format!("\\A[{inner}]\\z"))
+        .delegate_size_limit(CLASS_BYTES)
+        .backtrack_limit(CLASS_STEPS)
+        .build()
         .map_err(|_| Error::new(Kind::Value, format!("`{text}` is not a character class")))
 }
 

@@ -1,12 +1,12 @@
 //! JSON Schema, draft 7, without anything remote: references lead into the schema itself.
 
 use super::Call;
-use crate::error::{Result, limit, type_error, value_error};
+use crate::error::{Kind, Result, limit, type_error, value_error};
 use crate::eval::Ctx;
+use crate::jinja::filters::regexes::{Options, compile};
 use crate::limits::MAX_DEPTH;
 use crate::python::{self, Number};
 use crate::val::{Data, MapKey, Val, ValMap};
-use fancy_regex::Regex;
 
 /// `validate` and `validate_json`
 pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
@@ -14,7 +14,7 @@ pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let Some([data, schema]) = value.as_list() else {
         return type_error(format!("`{}` needs a value and a schema", call.name));
     };
-    if let Some(problem) = malformed(schema, 0) {
+    if let Some(problem) = malformed(ctx, schema, 0)? {
         return value_error(format!("the schema is not valid: {problem}"));
     }
     let checker = Checker { ctx, root: schema };
@@ -26,25 +26,26 @@ pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// What is wrong with a schema itself, if anything is.
-fn malformed(schema: &Val, depth: usize) -> Option<String> {
+fn malformed(ctx: &Ctx<'_, '_>, schema: &Val, depth: usize) -> Result<Option<String>> {
     let rules = match &schema.data {
         Data::Map(rules) if depth <= MAX_DEPTH => rules,
-        Data::Map(_) | Data::Bool(_) => return None,
-        _ => return Some(format!("expected a mapping or a boolean, found {}", schema.kind())),
+        Data::Map(_) | Data::Bool(_) => return Ok(None),
+        _ => return Ok(Some(format!("expected a mapping or a boolean, found {}", schema.kind()))),
     };
-    rules.iter().find_map(|(key, rule)| {
-        let key = key.as_str()?;
-        let inner = |schema: &Val| malformed(schema, depth + 1);
+    ctx.engine.spend(1 + rules.len())?;
+    let inner = |schema: &Val| malformed(ctx, schema, depth + 1);
+    for (key, rule) in rules.iter() {
+        let Some(key) = key.as_str() else { continue };
         let expected = |what: &str| Some(format!("expected {what} for `{key}`, found {}", rule.kind()));
-        match (key, &rule.data) {
+        let problem = match (key, &rule.data) {
             ("type", Data::Str(name)) => unknown_type(name),
             ("type", Data::List(names)) => names.iter().find_map(|name| unknown_type(name.as_str().unwrap_or(""))),
             ("type", _) => expected("a type or a list of types"),
             ("properties" | "patternProperties" | "definitions" | "$defs", Data::Map(parts)) => {
-                parts.values().find_map(inner)
+                first(parts.values(), inner)?
             }
             ("properties" | "patternProperties" | "definitions" | "$defs", _) => expected("a mapping"),
-            ("items", Data::List(parts)) => parts.iter().find_map(inner),
+            ("items", Data::List(parts)) => first(parts.iter(), inner)?,
             (
                 "items"
                 | "additionalProperties"
@@ -56,16 +57,18 @@ fn malformed(schema: &Val, depth: usize) -> Option<String> {
                 | "then"
                 | "else",
                 _,
-            ) => inner(rule),
-            ("anyOf" | "allOf" | "oneOf", Data::List(parts)) if !parts.is_empty() => parts.iter().find_map(inner),
+            ) => inner(rule)?,
+            ("anyOf" | "allOf" | "oneOf", Data::List(parts)) if !parts.is_empty() => first(parts.iter(), inner)?,
             ("anyOf" | "allOf" | "oneOf", _) => expected("a list of schemas"),
             ("required", Data::List(names)) if names.iter().all(|name| name.as_str().is_some()) => None,
             ("required", _) => expected("a list of strings"),
             ("enum", Data::List(_)) => None,
             ("enum", _) => expected("a list"),
-            ("pattern", Data::Str(pattern)) => {
-                Regex::new(pattern).is_err().then(|| format!("`{pattern}` is not a regular expression"))
-            }
+            ("pattern", Data::Str(pattern)) => match compile(ctx.engine, pattern, Options::default(), 0) {
+                Ok(_) => None,
+                Err(error) if error.kind == Kind::Limit => return Err(error),
+                Err(_) => Some(format!("`{pattern}` is not a regular expression")),
+            },
             ("format" | "$ref" | "$schema" | "title" | "description", Data::Str(_)) => None,
             ("pattern" | "format" | "$ref" | "$schema" | "title" | "description", _) => expected("a string"),
             ("minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties", _) => {
@@ -78,8 +81,26 @@ fn malformed(schema: &Val, depth: usize) -> Option<String> {
             ("uniqueItems", Data::Bool(_)) => None,
             ("uniqueItems", _) => expected("a boolean"),
             _ => None,
+        };
+        if problem.is_some() {
+            return Ok(problem);
         }
-    })
+    }
+    Ok(None)
+}
+
+/// The first problem of some schemas.
+fn first<'v>(
+    schemas: impl Iterator<Item = &'v Val>,
+    problem: impl Fn(&Val) -> Result<Option<String>>,
+) -> Result<Option<String>> {
+    for schema in schemas {
+        let found = problem(schema)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 fn unknown_type(name: &str) -> Option<String> {
@@ -162,7 +183,7 @@ impl Checker<'_, '_, '_> {
                 return Ok(false);
             }
             if let Some(pattern) = get(rules, "pattern").and_then(Val::as_str) {
-                return matches(pattern, text);
+                return matches(self.ctx, pattern, text);
             }
         }
         Ok(true)
@@ -247,7 +268,7 @@ impl Checker<'_, '_, '_> {
             }
         }
         for (pattern, schema) in get(rules, "patternProperties").and_then(Val::as_map).into_iter().flatten() {
-            if matches(pattern.as_str().unwrap_or(""), name)? {
+            if matches(self.ctx, pattern.as_str().unwrap_or(""), name)? {
                 known = true;
                 if !self.valid(value, schema, depth + 1)? {
                     return Ok(false);
@@ -309,10 +330,11 @@ fn within(rules: &ValMap, low: &str, high: &str, size: usize) -> bool {
     bound(low).is_none_or(|low| size >= low) && bound(high).is_none_or(|high| size <= high)
 }
 
-fn matches(pattern: &str, text: &str) -> Result<bool> {
-    match Regex::new(pattern).map(|regex| regex.is_match(text)) {
-        Ok(Ok(found)) => Ok(found),
-        Ok(Err(_)) => limit("the pattern takes too many steps"),
+fn matches(ctx: &Ctx<'_, '_>, pattern: &str, text: &str) -> Result<bool> {
+    let compiled = compile(ctx.engine, pattern, Options::default(), text.len());
+    match compiled {
+        Ok(compiled) => compiled.is_match(text),
+        Err(error) if error.kind == Kind::Limit => Err(error),
         Err(_) => type_error(format!("`{pattern}` is not a valid pattern")),
     }
 }

@@ -246,7 +246,7 @@ fn varnames(ctx: &Ctx<'_, '_>, pattern: &str) -> Result<Vec<Val>> {
     let mut layer = ctx.frame.scope.as_ref();
     while let Some(scope) = layer {
         for variable in &scope.variables {
-            if super::filters::regexes_matches(pattern, &variable.name, &Default::default(), false)? {
+            if super::filters::regexes_matches(ctx.engine, pattern, &variable.name, &Default::default(), false)? {
                 out.push(Val::str(variable.name.clone()));
             }
         }

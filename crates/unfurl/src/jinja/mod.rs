@@ -5,7 +5,7 @@
 
 pub(crate) mod arithmetic;
 mod ast;
-mod filters;
+pub(crate) mod filters;
 mod format;
 mod lexer;
 mod literal;

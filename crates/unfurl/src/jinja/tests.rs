@@ -183,7 +183,7 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Va
         "match" | "search" | "regex" => {
             let pattern = operand(render, args)?;
             let subject = render.ctx.text(value)?;
-            regexes_matches(&render.ctx.text(&pattern)?, &subject, args, name == "match")?
+            regexes_matches(render.ctx.engine, &render.ctx.text(&pattern)?, &subject, args, name == "match")?
         }
         "version" | "version_compare" => version(render, value, args)?,
         "uri" => matches!(value.data, Data::Str(_) | Data::Null) && scheme_allowed(text(), args),

@@ -7,7 +7,7 @@ mod lists;
 mod maps;
 mod numbers;
 mod paths;
-mod regexes;
+pub(crate) mod regexes;
 mod rows;
 mod text;
 mod unfurl;
@@ -15,6 +15,7 @@ mod urls;
 
 use super::render::{Renderer, Values};
 use crate::error::{Error, Kind, Result, type_error};
+use crate::eval::Engine;
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_value::Cost;
@@ -123,12 +124,12 @@ fn flag(args: &Values, at: usize, name: &str, default: bool) -> bool {
 }
 
 /// Whether a pattern matches a text, with the options of a test.
-pub fn regexes_matches(pattern: &str, text: &str, args: &Values, anchored: bool) -> Result<bool> {
+pub fn regexes_matches(engine: &Engine<'_>, pattern: &str, text: &str, args: &Values, anchored: bool) -> Result<bool> {
     let options = regexes::Options {
         ignore_case: flag(args, 1, "ignorecase", false),
         multiline: flag(args, 2, "multiline", false),
     };
-    regexes::matches(pattern, text, options, anchored)
+    regexes::matches(engine, pattern, text, options, anchored)
 }
 
 pub use encode::percent_encode;

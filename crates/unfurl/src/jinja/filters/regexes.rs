@@ -2,18 +2,23 @@
 
 use super::{Renderer, Values, flag, text_arg, text_of};
 use crate::error::{Result, limit, limit_of, type_error, value_error};
+use crate::eval::{Engine, exceeded};
 use crate::jinja::arithmetic::too_long;
 use crate::limits::MAX_STRING;
 use crate::val::Val;
 use fancy_regex::{Captures, CompileError, Regex, RegexBuilder};
+use purlin_value::pattern::{Refused, Work, compile as charged};
 use purlin_value::rules::LIMIT_REGEX;
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 
-/// Largest compiled form of a pattern, in bytes.
-const COMPILED: usize = 1 << 20;
-/// Steps back a pattern with look-around may take.
-const STEPS_BACK: usize = 1_000_000;
+/// Steps back a pattern with look-around may take in one search, and a number of them for every byte of the text.
+const STEPS_BACK: usize = 10_000;
+const STEPS_BACK_PER_BYTE: usize = 16;
+/// Between steps back such a pattern may go through all of the text: so many bytes in one search.
+const BYTES_LOOKED_AT: usize = 400_000_000;
+/// So many of these bytes are looked at in one step.
+const LOOKED_AT_PER_STEP: usize = 256;
 
 /// How a pattern is read.
 #[derive(Clone, Copy, Default)]
@@ -24,8 +29,29 @@ pub struct Options {
     pub multiline: bool,
 }
 
-/// Compiles a pattern.
-pub fn compile(pattern: &str, options: Options) -> Result<Regex> {
+/// A compiled pattern. Every search is charged before it is made.
+pub struct Pattern<'e, 'w> {
+    regex: Regex,
+    work: Work,
+    engine: &'e Engine<'w>,
+    /// The steps back of one search, if it takes any.
+    back: usize,
+    bytes: u64,
+}
+
+impl Drop for Pattern<'_, '_> {
+    fn drop(&mut self) {
+        self.engine.session.meter.release(self.bytes);
+    }
+}
+
+/// Compiles a pattern to search in a text of some bytes.
+pub fn compile<'e, 'w>(
+    engine: &'e Engine<'w>,
+    pattern: &str,
+    options: Options,
+    length: usize,
+) -> Result<Pattern<'e, 'w>> {
     let mut flags = String::new();
     if options.ignore_case {
         flags.push('i');
@@ -34,19 +60,68 @@ pub fn compile(pattern: &str, options: Options) -> Result<Regex> {
         flags.push('m');
     }
     let pattern = if flags.is_empty() { pattern.to_owned() } else { format!("(?{flags}){pattern}") };
-    let built = RegexBuilder::new(&pattern)
-        .backtrack_limit(STEPS_BACK)
-        .delegate_size_limit(COMPILED)
-        .delegate_dfa_size_limit(COMPILED)
-        .build();
-    match built {
-        Ok(regex) => Ok(regex),
-        Err(error) if is_too_large(&error) => {
-            limit_of(&LIMIT_REGEX, format!("a pattern needs more than {COMPILED} bytes when compiled"))
+    let back = (STEPS_BACK + length.saturating_mul(STEPS_BACK_PER_BYTE)).min(BYTES_LOOKED_AT / length.max(1));
+    let build = |most: usize| {
+        let mut builder = RegexBuilder::new(&pattern);
+        let builder = builder.backtrack_limit(back).delegate_size_limit(most);
+        match builder.delegate_dfa_size_limit(most.max(LEAST_REMEMBERED)).build() {
+            Ok(regex) => Ok(Some(regex)),
+            Err(error) if is_too_large(&error) => Ok(None),
+            Err(error) => Err(error),
         }
-        Err(error) => value_error(format!("the pattern cannot be read: {error}")),
+    };
+    let most = engine.session.limits.regex_bytes;
+    engine.spend(pattern.len())?;
+    match charged(&engine.session.meter, most, build) {
+        Ok((regex, bytes)) => Ok(Pattern { regex, work: Work::of(&pattern, bytes), engine, back, bytes }),
+        Err(Refused::Exceeded(over)) => exceeded(over),
+        Err(Refused::TooLarge) => {
+            limit_of(&LIMIT_REGEX, format!("a pattern needs more than {most} bytes when compiled"))
+        }
+        Err(Refused::Invalid(error)) => value_error(format!("the pattern cannot be read: {error}")),
     }
 }
+
+impl Pattern<'_, '_> {
+    /// The first match.
+    pub fn first<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>> {
+        self.pay(self.work.first(text.len()), text.len())?;
+        self.regex.captures(text).or_else(|_| self.too_hard())
+    }
+
+    /// Whether there is a match.
+    pub fn is_match(&self, text: &str) -> Result<bool> {
+        self.pay(self.work.first(text.len()), text.len())?;
+        self.regex.is_match(text).or_else(|_| self.too_hard())
+    }
+
+    /// Does something with every match.
+    fn each(&self, text: &str, mut work: impl FnMut(Captures<'_>) -> Result<()>) -> Result<()> {
+        self.pay(self.work.first(text.len()), text.len())?;
+        for found in self.regex.captures_iter(text) {
+            let Ok(found) = found else { return self.too_hard() };
+            let left = text.len() - found.get(0).map_or(0, |whole| whole.end());
+            work(found)?;
+            self.pay(self.work.another(left), left)?;
+        }
+        Ok(())
+    }
+
+    fn pay(&self, steps: u64, length: usize) -> Result<()> {
+        let steps = usize::try_from(steps).unwrap_or(usize::MAX);
+        if self.work.is_regular() {
+            return self.engine.spend(steps);
+        }
+        self.engine.spend(self.back.saturating_add(self.back.saturating_mul(length) / LOOKED_AT_PER_STEP))
+    }
+
+    fn too_hard<T>(&self) -> Result<T> {
+        limit(format!("the pattern takes more than {} steps back", self.back))
+    }
+}
+
+/// So many bytes of a search may be remembered, however small the pattern is.
+const LEAST_REMEMBERED: usize = 32 << 10;
 
 /// Whether a pattern cannot be compiled because of its size.
 fn is_too_large(error: &fancy_regex::Error) -> bool {
@@ -55,16 +130,9 @@ fn is_too_large(error: &fancy_regex::Error) -> bool {
 }
 
 /// Whether a pattern matches, at the start only if `anchored`.
-pub fn matches(pattern: &str, text: &str, options: Options, anchored: bool) -> Result<bool> {
+pub fn matches(engine: &Engine<'_>, pattern: &str, text: &str, options: Options, anchored: bool) -> Result<bool> {
     let pattern = if anchored { format!("\\A(?:{pattern})") } else { pattern.to_owned() };
-    match compile(&pattern, options)?.is_match(text) {
-        Ok(found) => Ok(found),
-        Err(_) => too_hard(),
-    }
-}
-
-fn too_hard<T>() -> Result<T> {
-    limit(format!("the pattern takes more than {STEPS_BACK} steps back"))
+    compile(engine, &pattern, options, text.len())?.is_match(text)
 }
 
 fn options(args: &Values) -> Options {
@@ -78,21 +146,16 @@ pub fn replace(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     let text = text_of(render, &input)?;
     let pattern = text_arg(render, args, 0, "pattern")?.unwrap_or_default();
     let replacement = text_arg(render, args, 1, "replacement")?.unwrap_or_default();
-    let regex = compile(&pattern, options(args))?;
+    let pattern = compile(render.ctx.engine, &pattern, options(args), text.len())?;
     let mut out = String::new();
     let mut from = 0;
-    for found in regex.captures_iter(&text) {
-        let Ok(found) = found else {
-            return too_hard();
-        };
-        let Some(whole) = found.get(0) else { continue };
+    pattern.each(&text, |found| {
+        let Some(whole) = found.get(0) else { return Ok(()) };
         out.push_str(text.get(from..whole.start()).unwrap_or(""));
         expand(&replacement, &found, &mut out);
         from = whole.end();
-        if out.len() > MAX_STRING {
-            return too_long();
-        }
-    }
+        if out.len() > MAX_STRING { too_long() } else { Ok(()) }
+    })?;
     out.push_str(text.get(from..).unwrap_or(""));
     Ok(Val::str(out))
 }
@@ -141,11 +204,8 @@ pub fn search(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Va
     let Some(pattern) = text_arg(render, args, 0, "regex")? else {
         return type_error("`regex_search` needs a pattern");
     };
-    let regex = compile(&pattern, options(args))?;
-    let Ok(found) = regex.captures(&text) else {
-        return too_hard();
-    };
-    let Some(found) = found else {
+    let pattern = compile(render.ctx.engine, &pattern, options(args), text.len())?;
+    let Some(found) = pattern.first(&text)? else {
         return Ok(Val::null());
     };
     let groups = args.positional.get(1..).unwrap_or(&[]);
@@ -173,19 +233,17 @@ pub fn findall(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     };
     let options =
         Options { multiline: flag(args, 1, "multiline", false), ignore_case: flag(args, 2, "ignorecase", false) };
-    let regex = compile(&pattern, options)?;
+    let pattern = compile(render.ctx.engine, &pattern, options, text.len())?;
     let mut out = Vec::new();
-    for found in regex.captures_iter(&text) {
-        let Ok(found) = found else {
-            return too_hard();
-        };
+    pattern.each(&text, |found| {
         let group = |index: usize| Val::str(found.get(index).map_or("", |group| group.as_str()));
         out.push(match found.len() {
             1 => group(0),
             2 => group(1),
             count => Val::list((1..count).map(group).collect()),
         });
-    }
+        render.ctx.engine.charge(found.len(), found.len() * 2 * size_of::<Val>())
+    })?;
     Ok(Val::list(out))
 }
 

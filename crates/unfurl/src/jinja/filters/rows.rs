@@ -185,12 +185,12 @@ pub const FILTERS: &[Filter] = &[
         "Text cut to a length.",
         text::truncate,
     ))),
-    jinja(
+    slow(jinja(
         "unique",
         &[optional("case_sensitive", "boolean"), optional("attribute", "string")],
         "The items, each once.",
         lists::unique,
-    ),
+    )),
     slow(jinja("upper", &[], "All letters large.", text::upper)),
     slow(jinja("urlencode", &[], "Text, or pairs, for a URL.", encode::urlencode)),
     slow(jinja(
@@ -213,7 +213,12 @@ pub const FILTERS: &[Filter] = &[
         text::wordwrap,
     ))),
     slow(jinja("xmlattr", &[optional("autospace", "boolean")], "A mapping as attributes of XML.", text::xmlattr)),
-    ansible("b64decode", &[optional("encoding", "string")], "What text in base 64 stands for.", encode::b64decode),
+    slow(ansible(
+        "b64decode",
+        &[optional("encoding", "string")],
+        "What text in base 64 stands for.",
+        encode::b64decode,
+    )),
     ansible("b64encode", &[optional("encoding", "string")], "Text in base 64.", encode::b64encode),
     text_only(ansible("basename", &[], "The last part of a path.", paths::basename)),
     ansible("bool", &[], "Whether a value means yes.", numbers::bool),
