@@ -6,6 +6,7 @@ use crate::config::{ActionKind, ConfigKind};
 use crate::draft::{Draft, without_gaps};
 use crate::graph::Links;
 use crate::ground::{Ground, fill};
+use crate::include;
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
 use crate::render::{Config, Rendered};
@@ -223,11 +224,12 @@ fn evaluated(
         true => (first, vars),
         false => own.environment(ground, project, phases, this(), Stage::PreGraph),
     };
-    let mut fields = evaluate_fields(ground, &config, &own.fields(ground, project, phases, this(), &vars));
+    let env = own.fields(ground, project, phases, this(), &vars);
+    let mut fields = evaluate_fields(ground, &config, &env);
     if let (Draft::Node(written), None) = (&config.body, &module) {
         check_fields(ground.session, row(ConfigKind::Action(kind)), &fields, written);
     }
-    complete(ground, kind, &config, &mut fields);
+    complete(ground, kind, &config, &mut fields, &env);
     let environments = fields.get("environments").map(crate::scan::texts);
     let here = environments.is_none_or(|names| names.iter().any(|name| *name == project.environment));
     let disabled = fields.get("disabled").and_then(Value::as_bool).unwrap_or(false) || !here;
@@ -315,7 +317,7 @@ fn first_pending(value: &Value) -> Option<EcoString> {
 }
 
 /// Normalises notations and adds defaults.
-fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut Map) {
+fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut Map, env: &Arc<Env>) {
     fields.insert("kind".into(), Value::str(kind.name()));
     fields.insert("type".into(), Value::str(config.type_name.clone()));
     fields.insert("name".into(), Value::str(config.name.clone()));
@@ -331,12 +333,7 @@ fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut
     if let Some(copies) = fields.get("copyFrom").and_then(Value::as_list).map(<[Value]>::to_vec) {
         fields.insert("copyFrom".into(), Value::list(copies.iter().map(copy_from).collect()));
     }
-    let own = fields.contains_key("include") || fields.contains_key("exclude");
-    // What works on a Build's files, or on an image, has no files of its own.
-    let elsewhere = fields.contains_key("build") || config.type_name == "container";
-    if kind != ActionKind::Build && elsewhere && !own {
-        fields.insert("include".into(), Value::list(Vec::new()));
-    }
+    include::imply(ground, kind, config, fields, env);
     for key in ["include", "exclude"] {
         if let Some(list) = fields.get(key).and_then(Value::as_list).map(<[Value]>::to_vec) {
             fields.insert(key.into(), Value::list(sorted_texts(list)));

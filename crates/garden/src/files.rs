@@ -76,6 +76,43 @@ impl FileTree {
     }
 }
 
+/// The files that a pattern means, from a folder; what is ignored may be named all the same.
+///
+/// A pattern that begins anywhere at all (`**/*.yaml`) means only what belongs to the project.
+pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern: &str) -> Vec<String> {
+    let selection = Selection::new(Some(&[pattern.to_owned()]), &[]);
+    let pattern = path::normalize(pattern);
+    let is_plain = |part: &&str| !part.contains(['*', '?', '[', ']', '{', '}', '(', ')', '!']);
+    let plain: Vec<&str> = pattern.split('/').take_while(is_plain).collect();
+    let rest = pattern.split('/').count() - plain.len();
+    let is_deep = pattern.contains("**");
+    let start = path::join(folder, &plain.join("/"));
+    if rest == 0 && session.world.stat(&start).is_ok_and(|stat| stat.kind == FileKind::File) {
+        return vec![start];
+    }
+    if rest == 0 || (is_deep && plain.is_empty()) {
+        let files = tree.under(folder).filter(|file| selection.takes(within(folder, &file.path)));
+        return files.map(|file| file.path.clone()).collect();
+    }
+    let levels = if is_deep { MAX_DEPTH } else { rest };
+    let mut found = Vec::new();
+    let mut open = vec![(start, 1)];
+    while let Some((folder_of_it, level)) = open.pop() {
+        for entry in session.world.list(&folder_of_it).unwrap_or_default() {
+            let full = path::join(&folder_of_it, &entry.name);
+            if entry.kind == FileKind::Folder {
+                if level < levels && entry.name != ".git" {
+                    open.push((full, level + 1));
+                }
+            } else if selection.takes(within(folder, &full)) {
+                found.push(full);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 /// Whether a name is that of a configuration file.
 pub fn is_config_file(name: &str) -> bool {
     matches!(name, "garden.yml" | "garden.yaml") || name.ends_with(".garden.yml") || name.ends_with(".garden.yaml")
@@ -90,7 +127,11 @@ pub struct Selection {
 impl Selection {
     /// No `include` means all files.
     pub fn new(include: Option<&[String]>, exclude: &[String]) -> Self {
-        let globs = |patterns: &[String]| patterns.iter().map(|p| Glob::new(p.trim_end_matches('/'))).collect();
+        let glob = |pattern: &String| match path::normalize(pattern).as_str() {
+            "." => Glob::new("**/*"),
+            pattern => Glob::new(pattern.trim_end_matches('/')),
+        };
+        let globs = |patterns: &[String]| patterns.iter().map(glob).collect();
         Selection { include: include.map(globs), exclude: globs(exclude) }
     }
 

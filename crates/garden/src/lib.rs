@@ -21,6 +21,7 @@ pub mod functions;
 pub mod graph;
 mod ground;
 mod imports;
+mod include;
 mod inner;
 mod inputs;
 pub mod json;

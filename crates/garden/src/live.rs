@@ -20,7 +20,7 @@ use crate::vars::VarScope;
 use crate::varying::Varying;
 use crate::versions::{
     Exclusions, SourceKey, SourceScope, SourceVersion, Sources, Version, combine, config_version, counted_dependencies,
-    source_version,
+    listed_dependencies, source_version,
 };
 use ecow::EcoString;
 use indexmap::IndexMap;
@@ -48,7 +48,7 @@ pub struct LiveAction {
 }
 
 /// What versions and outputs are computed from.
-struct Base {
+pub(crate) struct Base {
     graph: Arc<Graph>,
     files: Arc<FileTree>,
     root: String,
@@ -585,7 +585,12 @@ impl About {
 
     /// What objects that are made for a cluster have to know of the project.
     pub(crate) fn owner(&self) -> &Owner {
-        &self.base.owner
+        self.base.owner()
+    }
+
+    /// What all actions share.
+    pub(crate) fn base(&self) -> &Base {
+        &self.base
     }
 
     /// A folder of the project, from the root of the machine.
@@ -595,12 +600,7 @@ impl About {
 
     /// The configuration of a provider, resolved; none if it is not configured.
     pub(crate) fn provider(&self, name: &str, eval: &mut Eval<'_>) -> Option<Value> {
-        if self.base.varying.has_providers() {
-            eval.vary();
-        }
-        let layer = self.base.providers.upgrade()?.get().cloned()?;
-        let provider = eval.force(layer.get("providers")?.get(name)?);
-        Some(eval.force_deep(provider.get("config")?))
+        self.base.provider(name, eval)
     }
 
     /// Notes where a project inside is.
@@ -623,7 +623,8 @@ impl About {
 
     /// The registry that images are pushed to before they are deployed, if a provider names one.
     pub(crate) fn deployment_registry(&self, eval: &mut Eval<'_>) -> Option<Value> {
-        let registry = self.provider("kubernetes", eval)?.get("deploymentRegistry")?.clone();
+        let provider = ["kubernetes", "openshift"].iter().find_map(|name| self.provider(name, eval))?;
+        let registry = provider.get("deploymentRegistry")?.clone();
         registry.get("hostname").is_some().then_some(registry)
     }
 
@@ -639,6 +640,54 @@ impl About {
 impl Base {
     fn full(&self, folder: &str) -> EcoString {
         if folder == "." { self.full_root.as_str().into() } else { ecow::eco_format!("{}/{folder}", self.full_root) }
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    pub(crate) fn provider(&self, name: &str, eval: &mut Eval<'_>) -> Option<Value> {
+        if self.varying.has_providers() {
+            eval.vary();
+        }
+        let layer = self.providers.upgrade()?.get().cloned()?;
+        let provider = eval.force(layer.get("providers")?.get(name)?);
+        Some(eval.force_deep(provider.get("config")?))
+    }
+
+    /// A spec with what Garden's providers write into it before they hash it.
+    fn counted_spec(&self, eval: &mut Eval<'_>, action: &Action, spec: Value) -> Value {
+        let Some(map) = spec.as_map().filter(|_| action.kind == ActionKind::Deploy) else { return spec };
+        let is_open = |value: Option<&Value>| value.is_none_or(Value::is_null);
+        match action.type_name.as_str() {
+            "terraform" if is_open(map.get("version")) => {
+                let implied = self.provider("terraform", eval).and_then(|config| config.get("version").cloned());
+                let Some(version) = implied.filter(|version| !version.is_null()) else { return spec };
+                let mut map = map.clone();
+                map.insert("version".into(), version);
+                spec.with(map.into())
+            }
+            // Only modules are completed before they are hashed.
+            "container" if action.module.is_some() => {
+                let ingresses = map.get("ingresses").and_then(Value::as_list).unwrap_or(&[]);
+                if !ingresses.iter().any(|ingress| is_open(ingress.get("hostname"))) {
+                    return spec;
+                }
+                let Some(name) = self.cluster(eval).default_hostname() else { return spec };
+                let named = |ingress: &Value| match ingress.as_map() {
+                    Some(map) if is_open(map.get("hostname")) => {
+                        let mut map = map.clone();
+                        map.insert("hostname".into(), name.clone());
+                        Value::map(map)
+                    }
+                    _ => ingress.clone(),
+                };
+                let mut map = map.clone();
+                map.insert("ingresses".into(), Value::list(ingresses.iter().map(named).collect()));
+                spec.with(map.into())
+            }
+            _ => spec,
+        }
     }
 
     /// Builds work on a copy of their source, everything else on its Build's files or on the source itself.
@@ -757,9 +806,11 @@ impl Base {
         if let Some(pending) = crate::expr::pending_in(&spec) {
             return Err(pending);
         }
+        let spec = self.counted_spec(eval, action, spec);
         let found = self.source(eval.session, action);
         let config = config_version(eval.session, action, &spec, &self.exclusions);
-        let mut version = combine(config, found.hash.clone(), found.files.clone(), versions);
+        let mut version =
+            combine(config, found.hash.clone(), found.files.clone(), versions, &listed_dependencies(action));
         // What others see of a Build made from a module is the module's version.
         if let Some(module) = module {
             version.string = module.version.clone();
@@ -779,7 +830,8 @@ impl Base {
         }
         let found = self.source(session, action);
         let config = config_version(session, action, &action.spec().written(), &self.exclusions);
-        let mut version = combine(config, found.hash.clone(), found.files.clone(), dependencies);
+        let mut version =
+            combine(config, found.hash.clone(), found.files.clone(), dependencies, &listed_dependencies(action));
         // What others see of a Build made from a module is the module's version.
         if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {
             version.string = module.version.clone();

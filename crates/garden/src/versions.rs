@@ -313,22 +313,40 @@ impl Replaced<'_> {
     }
 }
 
-/// Puts a version together.
+/// Puts a version together; `listed` are the keys of its dependencies as often as they are listed.
 pub fn combine(
     config: EcoString,
     source: EcoString,
     files: Vec<String>,
     dependencies: Vec<(EcoString, EcoString)>,
+    listed: &[EcoString],
 ) -> Version {
     let mut sorted: Vec<&(EcoString, EcoString)> = dependencies.iter().collect();
     sorted.sort();
+    let mut times: HashMap<&EcoString, usize> = HashMap::with_capacity(listed.len());
+    for key in listed {
+        *times.entry(key).or_default() += 1;
+    }
     let mut parts = vec![config.as_str(), source.as_str()];
     for (key, version) in sorted {
-        parts.extend([key.as_str(), version.as_str()]);
+        // What is listed twice counts twice, as in Garden.
+        for _ in 0..times.get(key).copied().unwrap_or(1) {
+            parts.extend([key.as_str(), version.as_str()]);
+        }
     }
     let hash = hash(&parts);
     let string = ecow::eco_format!("v-{}", hash.get(..10).unwrap_or(""));
     Version { string, full: ecow::eco_format!("v-{hash}"), config, source, dependencies, files }
+}
+
+/// The keys of the dependencies that an action lists, as often as it does.
+pub(crate) fn listed_dependencies(action: &Action) -> Vec<EcoString> {
+    let key = |item: &Value| {
+        let kind = ActionKind::named(item.get("kind")?.as_str()?)?;
+        Some(ecow::eco_format!("{}.{}", kind.lower(), item.get("name")?.as_str()?))
+    };
+    let listed = action.fields.get("dependencies").and_then(Value::as_list).unwrap_or(&[]);
+    listed.iter().filter_map(key).collect()
 }
 
 /// The keys of the dependencies that count in an action's version.

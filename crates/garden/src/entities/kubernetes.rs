@@ -33,8 +33,11 @@ pub(super) const MANIFEST_KEYS: &[Field] = &[
 const MANIFEST_FILES: &[Field] = &[
     field("manifestFiles", FILE_LIST, "Files with resources, without templates.").default(EMPTY_LIST),
     field("manifestTemplates", FILE_LIST, "Files with resources, with templates.").default(EMPTY_LIST),
-    field("files", FILE_LIST, "Files with resources.").deprecated("use `manifestTemplates` or `manifestFiles`"),
 ];
+
+/// The older name of `manifestTemplates`, which only pods still have.
+const OLD_MANIFEST_FILES: &[Field] =
+    &[field("files", FILE_LIST, "Files with resources.").deprecated("use `manifestTemplates` or `manifestFiles`")];
 
 /// Keys of how manifests are applied.
 pub(super) const APPLY_KEYS: &[Field] = &[
@@ -100,14 +103,18 @@ pub(super) const HELM_CHART_ROW: Entity = entity(
 )
 .exactly_one(&["place"]);
 
+/// Keys of what runs once in a pod of its own, but for tests of modules.
+pub(super) const POD_RUN_KEYS: &[Field] = &[
+    field("cacheResult", BOOL, "Whether it is left out when nothing changed.").default(Literal::Bool(true)),
+    NAMESPACE,
+];
+
 /// Keys of everything that runs once in a pod of its own.
 pub(super) const POD_KEYS: &[Field] = &[
-    field("cacheResult", BOOL, "Whether it is left out when nothing changed.").default(Literal::Bool(true)),
     field("command", TEXTS, "What runs instead of the image's own entrypoint."),
     field("args", TEXTS, "Its arguments."),
     field("env", ENVIRONMENT, "Environment variables.").default(EMPTY_MAP),
     field("artifacts", Shape::List(ARTIFACT), "Files that are kept.").default(EMPTY_LIST),
-    NAMESPACE,
 ];
 
 const RESOURCE: Field = field("resource", Shape::One(TARGET), "The resource whose pod is taken.");
@@ -117,6 +124,7 @@ pub(super) const HELM_POD_ROW: Entity = entity(
     "helm-pod spec",
     "Something that runs in a pod of a chart.",
     &[
+        POD_RUN_KEYS,
         POD_KEYS,
         CHART_VALUES,
         &[
@@ -132,9 +140,11 @@ pub(super) const KUBERNETES_POD_ROW: Entity = entity(
     "kubernetes-pod spec",
     "Something that runs in a pod of its own.",
     &[
+        POD_RUN_KEYS,
         POD_KEYS,
         MANIFEST_KEYS,
         MANIFEST_FILES,
+        OLD_MANIFEST_FILES,
         &[RESOURCE.one_of("pod"), field("podSpec", OPEN_MAP, "The pod, written in place.").one_of("pod")],
     ],
 )

@@ -4,7 +4,7 @@ use super::container::{CONTAINER_KEYS, IMAGE_KEYS, SERVICE_KEYS, TASK_KEYS};
 use super::exec::FILES_OF;
 use super::infrastructure::{DEPENDENCIES, JIB_KEYS, PULUMI_KEYS};
 use super::kubernetes::{
-    APPLY_KEYS, CHART_VALUES, MANIFEST_KEYS, NAMESPACE, POD_KEYS, PORT_FORWARDS, TIMEOUT, WORKLOADS,
+    APPLY_KEYS, CHART_VALUES, MANIFEST_KEYS, NAMESPACE, POD_KEYS, POD_RUN_KEYS, PORT_FORWARDS, TIMEOUT, WORKLOADS,
 };
 use super::project::identity;
 use super::words::{
@@ -339,6 +339,7 @@ pub(super) const KUBERNETES_TASK_ROW: Entity = entity(
     &[
         ITEM_KEYS,
         TASK_ITEM_KEYS,
+        POD_RUN_KEYS,
         POD_KEYS,
         &[field("resource", Shape::One(SERVICE_RESOURCE), "The resource whose pod is taken.")],
     ],

@@ -5,11 +5,10 @@ use super::Inner;
 use crate::action::Action;
 use crate::bind::Binder;
 use crate::expr::is_template;
-use crate::files::Selection;
+use crate::files::matching;
 use crate::live::About;
 use crate::place::{NodeRef, Place};
 use crate::rules;
-use crate::scan::texts;
 use crate::templates::syntax_problem;
 use ecow::EcoString;
 use purlin_model::{Ask, Manifest, Request, Resolved};
@@ -53,19 +52,15 @@ impl Objects<'_> {
         let Some(list) = self.spec.get(key) else { return Vec::new() };
         let folder = &self.action.source_folder;
         let mut found: Vec<String> = Vec::new();
-        for pattern in texts(list) {
-            let selection = Selection::new(Some(std::slice::from_ref(&pattern)), &[]);
-            let listed = self.about.files().under(folder);
-            let before = found.len();
-            let matching = listed.filter(|file| selection.takes(path::within(folder, &file.path)));
-            found.extend(matching.map(|file| file.path.clone()));
-            if found.len() == before {
-                let is_this = |item: &&Value| item.as_str() == Some(pattern.as_str());
-                let item = list.as_list().and_then(|items| items.iter().find(is_this));
-                let place = self.about.place(self.action, item.or(Some(list)), session);
+        for item in list.as_list().unwrap_or(&[]) {
+            let Some(pattern) = item.as_str() else { continue };
+            let matching = matching(session, self.about.files(), folder, pattern);
+            if matching.is_empty() {
+                let place = self.about.place(self.action, Some(item), session);
                 let message = format!("no file of `{}` matches `{pattern}` under `{key}`", self.action.key);
                 self.about.report(session, Diagnostic::nowhere(&rules::INNER, message), place);
             }
+            found.extend(matching);
         }
         found.dedup();
         found

@@ -1,12 +1,12 @@
 //! What the provider of a cluster says about everything that goes there: the namespace, host names, certificates and the
 //! secrets that images are pulled with.
 
-use crate::live::About;
+use crate::live::{About, Base};
 use ecow::EcoString;
 use purlin_value::{Eval, Value};
 
 /// The providers that say which cluster is meant.
-const NAMES: &[&str] = &["kubernetes", "local-kubernetes"];
+const NAMES: &[&str] = &["kubernetes", "local-kubernetes", "openshift"];
 
 /// The provider that deploys to a cluster.
 pub struct Provider {
@@ -17,6 +17,13 @@ pub struct Provider {
 
 impl About {
     /// The provider that deploys to a cluster, if there is one.
+    pub(crate) fn cluster(&self, eval: &mut Eval<'_>) -> Provider {
+        self.base().cluster(eval)
+    }
+}
+
+impl Base {
+    /// The same, for what is computed without an action.
     pub(crate) fn cluster(&self, eval: &mut Eval<'_>) -> Provider {
         let config = NAMES.iter().find_map(|name| self.provider(name, eval)).unwrap_or_else(Value::null);
         // The namespace, and whether it is production, are the environment's.
@@ -58,7 +65,7 @@ impl Provider {
     }
 
     /// The host name of ingresses that name none.
-    pub(super) fn default_hostname(&self) -> Option<Value> {
+    pub(crate) fn default_hostname(&self) -> Option<Value> {
         let is_local = self.text("name").and_then(Value::as_str) == Some("local-kubernetes");
         // That of Minikube depends on its address, which only a command tells.
         let is_minikube = self.text("context").and_then(Value::as_str) == Some("minikube");

@@ -1,7 +1,7 @@
 //! Conversion of `container` modules: an image to build, and containers that run.
 
 use super::Module;
-use super::convert::{Names, action, build_action, copied, environment, runtime_fields};
+use super::convert::{Names, Tie, action, build_action, copied, environment, runtime_fields};
 use crate::config::ActionKind;
 use crate::draft::Draft;
 use crate::ground::Ground;
@@ -29,6 +29,9 @@ const CONTAINER_KEYS: &[&str] = &[
     "deploymentStrategy",
     "artifacts",
     "cacheResult",
+    "limits",
+    "sync",
+    "localMode",
 ];
 
 pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
@@ -37,7 +40,12 @@ pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(Acti
     if has_build {
         let mut spec = vec![("buildArgs", module.field("buildArgs").unwrap_or_else(Draft::empty_map))];
         spec.extend(module.field("extraFlags").map(|draft| ("extraFlags", draft)));
-        spec.push(("dockerfile", module.field("dockerfile").unwrap_or_else(|| Draft::text("Dockerfile"))));
+        // The image of a jib-container comes from no Dockerfile; Garden writes this name whatever the module says.
+        let dockerfile = match module.config.type_name.as_str() {
+            "jib-container" => Draft::text("_jib"),
+            _ => module.field("dockerfile").unwrap_or_else(|| Draft::text("Dockerfile")),
+        };
+        spec.push(("dockerfile", dockerfile));
         if let Some(image) = module.field("image") {
             spec.push(("localId", image.clone()));
             spec.push(("publishId", image));
@@ -66,6 +74,12 @@ pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(Acti
                 .iter()
                 .filter_map(|key| Some((*key, item.get(key).filter(|draft| !draft.is_null())?)))
                 .collect();
+            if kind == ActionKind::Deploy {
+                let given = |key: &str| item.get(key).filter(|draft| !draft.is_null());
+                spec.extend(given("timeout").map(|draft| ("timeout", draft)));
+                let is_new = given("sync").is_some();
+                spec.extend(given("devMode").filter(|_| !is_new).map(|draft| ("sync", draft)));
+            }
             let built = || {
                 let name = module.name();
                 Draft::Template(ecow::eco_format!("${{actions.build.{name}.outputs.deploymentImageId}}"))
@@ -73,7 +87,8 @@ pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(Acti
             let image = if has_build { Some(built()) } else { module.field("image") };
             spec.extend(image.map(|draft| ("image", draft)));
             spec.push(("env", environment(module, &item)));
-            let fields = runtime_fields(names, module, &item, has_build, patience);
+            let tie = if has_build { Tie::Dependency } else { Tie::None };
+            let fields = runtime_fields(names, module, &item, tie, patience);
             actions.push(action(module, "container", kind, label, fields, spec));
         }
     }

@@ -317,10 +317,7 @@ impl Names<'_> {
             }
             // A chart is worked on in the folder of a Build, so there always is one.
             "helm" => true,
-            "kubernetes" => {
-                let copies = copied(module).next().is_some() || self.sources.contains(module.name());
-                copies || !module.items("generateFiles").is_empty()
-            }
+            "kubernetes" => copied(module).next().is_some() || self.sources.contains(module.name()),
             _ => true,
         }
     }
@@ -330,21 +327,36 @@ fn is_off(item: &Draft) -> bool {
     item.get("disabled").and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false)
 }
 
+/// How a service, task or test is tied to its module's Build. The notation counts in versions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tie {
+    /// Its module makes no Build.
+    None,
+    /// By `build` alone: what the Build depends on is left to the Build.
+    Key,
+    /// By a dependency after those of the module and its own.
+    Dependency,
+    /// By both.
+    KeyAndDependency,
+}
+
 /// What every service, task and test has: whether it is off, what it needs, how long it may take.
 pub(super) fn runtime_fields(
     names: &Names<'_>,
     module: &Module,
     item: &Draft,
-    has_build: bool,
+    tie: Tie,
     timeout: i64,
 ) -> Vec<(&'static str, Draft)> {
-    let mut dependencies = names.references(item);
     let mut fields = vec![("disabled", value(module.disabled || is_off(item)))];
     fields.extend(item.get("description").filter(|draft| !draft.is_null()).map(|draft| ("description", draft)));
-    if has_build {
+    if matches!(tie, Tie::Key | Tie::KeyAndDependency) {
         fields.push(("build", Draft::text(module.name().clone())));
-    } else {
-        dependencies.extend(build_references(names, module));
+    }
+    let mut dependencies = if tie == Tie::Key { Vec::new() } else { build_references(names, module) };
+    dependencies.extend(names.references(item));
+    if matches!(tie, Tie::Dependency | Tie::KeyAndDependency) {
+        dependencies.push(reference_to(ActionKind::Build, module.name(), Origin::NONE));
     }
     fields.push(("dependencies", Draft::List(dependencies)));
     fields.push(("timeout", item.get("timeout").filter(|d| !d.is_null()).unwrap_or_else(|| value(timeout))));
@@ -375,7 +387,7 @@ fn plain_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
     let patience = if type_name == "exec" { 600 } else { 300 };
     for service in module.items("services") {
         let Some(label) = names.label(module, &service, ActionKind::Deploy) else { continue };
-        let fields = runtime_fields(names, module, &service, true, patience);
+        let fields = runtime_fields(names, module, &service, Tie::Key, patience);
         actions.push(action(module, type_name, ActionKind::Deploy, label, fields, service_spec(module, &service)));
     }
     for (key, kind) in [("tasks", ActionKind::Run), ("tests", ActionKind::Test)] {
@@ -385,7 +397,14 @@ fn plain_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
             spec.extend(item.get("statusCommand").map(|draft| ("statusCommand", draft)));
             spec.push(("artifacts", list_of(item.get("artifacts"))));
             spec.push(("env", environment(module, &item)));
-            actions.push(action(module, type_name, kind, label, runtime_fields(names, module, &item, true, 600), spec));
+            actions.push(action(
+                module,
+                type_name,
+                kind,
+                label,
+                runtime_fields(names, module, &item, Tie::Key, 600),
+                spec,
+            ));
         }
     }
     actions
@@ -404,7 +423,8 @@ fn stack_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
     let stays = |key: &str| key == "dependencies" || (key != "variables" && COMMON_KEYS.contains(&key));
     let spec = entries.filter(|(key, draft)| !stays(key.as_str()) && !draft.is_null());
     let spec = spec.filter(|(key, _)| type_name == "terraform" || key != "variables").collect();
-    let fields = runtime_fields(names, module, &module.fields, has_build, 600);
+    let tie = if has_build { Tie::KeyAndDependency } else { Tie::None };
+    let fields = runtime_fields(names, module, &module.fields, tie, 600);
     let (kind, mut config) =
         action(module, type_name, ActionKind::Deploy, Label::of_module(module), fields, Vec::new());
     if let Draft::Map(body) = &mut config.body {

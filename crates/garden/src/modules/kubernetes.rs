@@ -2,10 +2,12 @@
 //! resource to take it from. Neither builds anything itself; a Build only holds the files that are copied.
 
 use super::Module;
-use super::convert::{Label, Names, action, build_action, build_reference, runtime_fields};
+use super::convert::{Label, Names, Tie, action, build_action, build_reference, copied, runtime_fields};
 use crate::config::ActionKind;
 use crate::draft::Draft;
+use crate::ground::Ground;
 use crate::render::Config;
+use crate::scan::texts;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_value::{Value, merge_patch, path};
@@ -75,6 +77,10 @@ pub(super) fn helm_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKin
     actions
 }
 
+fn tie(has_build: bool) -> Tie {
+    if has_build { Tie::KeyAndDependency } else { Tie::None }
+}
+
 fn list_of(draft: Option<Draft>) -> Draft {
     draft.unwrap_or_else(|| Draft::List(Vec::new()))
 }
@@ -85,7 +91,19 @@ fn is_true(draft: Option<Draft>) -> bool {
 
 /// A Build that only copies, where there is something to copy.
 fn copying_build(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
-    if names.makes_build(module) { vec![build_action(names, module, "exec", Vec::new())] } else { Vec::new() }
+    if !names.makes_build(module) {
+        return Vec::new();
+    }
+    let mut build = build_action(names, module, "exec", Vec::new());
+    // A Build that copies nothing is only there for its folder, and waits for nothing.
+    if copied(module).next().is_none()
+        && let Draft::Map(body) = &mut build.1.body
+    {
+        for (_, draft) in body.iter_mut().filter(|(key, _)| key == "dependencies") {
+            *draft = Draft::List(Vec::new());
+        }
+    }
+    vec![build]
 }
 
 fn taken(module: &Module, keys: &[&'static str]) -> Fields {
@@ -94,11 +112,12 @@ fn taken(module: &Module, keys: &[&'static str]) -> Fields {
 
 /// What the Deploy of a module has; it also waits for the Builds of what it is built from, and of its image.
 fn deploy_fields(names: &Names<'_>, module: &Module, has_build: bool, resource: Option<&Draft>) -> Fields {
-    let mut fields = runtime_fields(names, module, &module.fields, has_build, 300);
+    let mut fields = runtime_fields(names, module, &module.fields, tie(has_build), 300);
     let image = resource.and_then(|resource| resource.get("containerModule"));
     let image = image.and_then(|draft| draft.as_value().and_then(Value::as_str).map(EcoString::from));
     let mut builds = super::convert::build_references(names, module);
-    builds.extend(image.and_then(|name| build_reference(names, &name)));
+    let is_listed = |name: &EcoString| module.dependencies.iter().any(|dependency| dependency.name == *name);
+    builds.extend(image.filter(|name| !is_listed(name)).and_then(|name| build_reference(names, &name)));
     for (key, draft) in &mut fields {
         if *key == "dependencies"
             && let Draft::List(list) = draft
@@ -109,13 +128,16 @@ fn deploy_fields(names: &Names<'_>, module: &Module, has_build: bool, resource: 
     fields
 }
 
-/// The files of a chart that lies in the module; none of one that is fetched.
-pub(super) fn chart_files(module: &Module) -> Vec<String> {
-    if module.field("chart").is_some() && module.field("chartPath").is_none() {
-        return Vec::new();
-    }
+/// The files of a chart that lies in the module, or what may hold values for one that does not.
+pub(super) fn chart_files(ground: &Ground<'_>, module: &Module) -> Vec<String> {
     let folder = module.text("chartPath").unwrap_or_else(|| ".".into());
-    ["*", "charts/**/*", "templates/**/*"].iter().map(|files| path::join(&folder, files)).collect()
+    let described = path::join(&path::join(&module.config.folder, &folder), "Chart.yaml");
+    let files: &[&str] = match ground.session.world.exists(&described) {
+        true => &["*", "charts/**/*", "templates/**/*"],
+        false => &["*.yaml", "*.yml"],
+    };
+    let values = module.field("valueFiles").map(|files| texts(&files.written())).unwrap_or_default();
+    files.iter().copied().chain(values.iter().map(String::as_str)).map(|file| path::join(&folder, file)).collect()
 }
 
 /// Where the chart is: in the module, in another folder of it, in a repository, in the module it is based on.
@@ -172,7 +194,10 @@ fn target_and_sync(names: &Names<'_>, module: &Module, resource: Option<&Draft>)
     let Some(target) = resource.map(|resource| target(module, resource)) else { return Vec::new() };
     let mut fields = vec![("defaultTarget", target.clone())];
     let Some(sync) = module.field("sync").or_else(|| module.field("devMode")) else { return fields };
-    let folder = names.full_folder(module);
+    // Files come from the module that builds the image, where one is named.
+    let source = resource.and_then(|resource| resource.get("containerModule"));
+    let source = source.and_then(|draft| names.modules.get(draft.as_value()?.as_str()?).cloned());
+    let folder = names.full_folder(source.as_deref().unwrap_or(module));
     let items = sync.get("paths").or_else(|| sync.get("sync")).map(|paths| paths.items()).unwrap_or_default();
     let path = |item: &Draft| {
         let source = item.get("source").and_then(|draft| draft.as_value().and_then(Value::as_str).map(str::to_owned));
@@ -216,7 +241,7 @@ fn pod_actions(
             let mut spec: Fields = POD_KEYS.iter().filter_map(given).collect();
             spec.push(("resource", target(module, &resource)));
             spec.extend(shared.iter().cloned());
-            let fields = runtime_fields(names, module, &item, has_build, 600);
+            let fields = runtime_fields(names, module, &item, tie(has_build), 600);
             actions.push(action(module, type_name, kind, label, fields, spec));
         }
     }

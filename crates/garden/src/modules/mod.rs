@@ -233,11 +233,16 @@ impl Pending {
         if let Some(list) = written.map(|draft| draft.settle(ground.session, &env)) {
             needs.extend(list.items().iter().filter_map(|item| dependency(ground, item)).map(|d| (d.name, d.span)));
         }
-        let services = config.body.get("services").map(|draft| draft.settle(ground.session, &env));
-        for service in services.iter().flat_map(Draft::items) {
-            if let Some(source) = service.get("sourceModuleName").and_then(|d| d.as_value().cloned()) {
+        for source in service_sources(&config.type_name, &config.body) {
+            if let Some(source) = source.settle(ground.session, &env).as_value().cloned() {
                 needs.extend(source.as_str().map(|name| (EcoString::from(name), ground.span_of(&source))));
             }
+        }
+        if config.type_name == "helm" {
+            let settled =
+                |key: &str| config.body.get(key).map(|draft| (key.into(), draft.settle(ground.session, &env)));
+            let pods = Draft::Map(["tasks", "tests"].into_iter().filter_map(settled).collect());
+            needs.extend(pod_sources(ground, &pods).into_iter().map(|d| (d.name, d.span)));
         }
         let base = config
             .body
@@ -464,7 +469,7 @@ fn implied_files(ground: &Ground<'_>, module: &Module) -> Option<Vec<String>> {
     match module.config.type_name.as_str() {
         "container" => container::dockerfile_includes(ground, module),
         "kubernetes" => Some(module.field("files").map(|files| texts(&files.written())).unwrap_or_default()),
-        "helm" => Some(kubernetes::chart_files(module)),
+        "helm" => Some(kubernetes::chart_files(ground, module)),
         _ => None,
     }
 }
@@ -476,10 +481,37 @@ fn base_dependency(ground: &Ground<'_>, base: &Draft) -> Option<BuildDependency>
     Some(BuildDependency { name: name.into(), copy, span: base.span(ground.session), listed: true })
 }
 
+/// The modules that the images of a chart's tasks and tests come from.
+fn pod_sources(ground: &Ground<'_>, fields: &Draft) -> Vec<BuildDependency> {
+    let items = ["tasks", "tests"].iter().filter_map(|key| fields.get(key)).flat_map(|list| list.items());
+    let sources = items.filter_map(|item| item.get("resource")?.get("containerModule"));
+    let dependency = |source: Draft| {
+        let name = source.as_value()?.as_str()?.into();
+        Some(BuildDependency { name, copy: Vec::new(), span: source.span(ground.session), listed: true })
+    };
+    sources.filter_map(dependency).collect()
+}
+
+/// The modules that the images of a module's services come from.
+fn service_sources(type_name: &str, fields: &Draft) -> Vec<Draft> {
+    if matches!(type_name, "helm" | "kubernetes") {
+        return fields
+            .get("serviceResource")
+            .and_then(|resource| resource.get("containerModule"))
+            .into_iter()
+            .collect();
+    }
+    let services = fields.get("services").map(|list| list.items()).unwrap_or_default();
+    services.iter().filter_map(|service| service.get("sourceModuleName")).collect()
+}
+
 /// What counts in a module's version: what it lists and mentions, but not the sources of its services.
 fn counted_needs(pending: &Pending, dependencies: &[BuildDependency]) -> Vec<EcoString> {
     let from_services: Vec<&EcoString> = dependencies.iter().filter(|d| !d.listed).map(|d| &d.name).collect();
-    let needs = pending.needs.iter().map(|(name, _)| name).filter(|name| !from_services.contains(name));
+    // What templates mention as well counts all the same.
+    let mentions = |name: &EcoString| pending.needs.iter().filter(|(other, _)| other == name).count();
+    let counts = |name: &&EcoString| !from_services.contains(name) || mentions(name) > 1;
+    let needs = pending.needs.iter().map(|(name, _)| name).filter(counts);
     let mut counted: Vec<EcoString> = needs.cloned().collect();
     counted.sort();
     counted.dedup();
@@ -503,13 +535,16 @@ fn resolve_one(
     let mut dependencies: Vec<BuildDependency> = items.iter().filter_map(|item| dependency(ground, item)).collect();
     let base = fields.get("base").filter(|_| config.type_name == "helm");
     dependencies.extend(base.and_then(|draft| base_dependency(ground, &draft)));
-    for service in fields.get("services").iter().flat_map(Draft::items) {
-        let source = service.get("sourceModuleName").and_then(|draft| draft.as_value().cloned());
-        if let Some(name) = source.as_ref().and_then(Value::as_str)
-            && !dependencies.iter().any(|known| known.name == name)
-        {
+    if config.type_name == "helm" {
+        dependencies.extend(pod_sources(ground, &fields));
+    }
+    for source in service_sources(&config.type_name, &fields) {
+        let source = source.as_value().cloned();
+        if let Some(name) = source.as_ref().and_then(Value::as_str) {
             let span = source.as_ref().and_then(|value| ground.span_of(value));
-            dependencies.push(BuildDependency { name: name.into(), copy: Vec::new(), span, listed: false });
+            // One that is listed too is there twice, as in Garden; one that is not does not count in versions.
+            let listed = dependencies.iter().any(|known| known.name == name);
+            dependencies.push(BuildDependency { name: name.into(), copy: Vec::new(), span, listed });
         }
     }
     let value_texts =

@@ -1,6 +1,6 @@
 //! Versions of modules: what is built, from which files, and from which other modules.
 
-use super::{COMMON_KEYS, Module};
+use super::{BuildDependency, COMMON_KEYS, Module};
 use crate::draft::Draft;
 use crate::files::FileTree;
 use crate::ground::Ground;
@@ -66,6 +66,28 @@ fn counted_config(module: &Module) -> Value {
             }
             entries
         }
+        "jib-container" => {
+            let mut entries =
+                vec![("buildArgs", map_or_empty(module.field("buildArgs"))), ("dockerfile", Value::str("_jib"))];
+            entries.extend(module.field("extraFlags").map(|draft| ("extraFlags", draft.written())));
+            let build = module.field("build").unwrap_or_else(Draft::empty_map);
+            let told = |key: &str, implied: Value| build.get(key).map_or(implied, |draft| draft.written());
+            entries.push(("projectType", told("projectType", Value::str("auto"))));
+            entries.push(("jdkVersion", told("jdkVersion", Value::from(11))));
+            entries
+        }
+        "helm" => {
+            return own_config(
+                module,
+                &HELM_UNCOUNTED,
+                vec![
+                    ("timeout", Value::from(300)),
+                    ("values", Value::map(Map::new())),
+                    ("valueFiles", Value::list(Vec::new())),
+                    ("chartPath", Value::str(".")),
+                ],
+            );
+        }
         _ => vec![
             ("apiVersion", Value::str("garden.io/v0")),
             ("name", Value::str(module.name().clone())),
@@ -76,6 +98,38 @@ fn counted_config(module: &Module) -> Value {
     Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
+/// Keys of a chart's module that its build does not depend on.
+const HELM_UNCOUNTED: [&str; 5] = ["atomicInstall", "serviceResource", "skipDeploy", "tasks", "tests"];
+
+/// What a module of a cluster says, without some keys and over defaults.
+fn own_config(module: &Module, uncounted: &[&str], defaults: Vec<(&'static str, Value)>) -> Value {
+    let build = module.field("build").unwrap_or_else(Draft::empty_map);
+    let mut map: Map = defaults.into_iter().map(|(key, value)| (key.into(), value)).collect();
+    map.insert("build".into(), listed_build(module, &build));
+    map.insert("dependencies".into(), list_or_empty(module.field("dependencies")));
+    for (key, draft) in module.fields.entries() {
+        let is_own = !COMMON_KEYS.contains(&key.as_str()) && !["inputs", "template"].contains(&key.as_str());
+        if is_own && !uncounted.contains(&key.as_str()) && !draft.is_null() {
+            map.insert(key, draft.written());
+        }
+    }
+    Value::map(map)
+}
+
+/// What is listed under `build`, and how long it may take. What a type adds by itself does not count here.
+fn listed_build(module: &Module, build: &Draft) -> Value {
+    let name = |item: &Draft| super::item_name(item).or_else(|| item.as_value()?.as_str().map(EcoString::from));
+    let items = build.get("dependencies").map(|list| list.items()).unwrap_or_default();
+    let names: Vec<EcoString> = items.iter().filter_map(name).collect();
+    // A type adds its own behind those that are listed.
+    let listed = module.dependencies.iter().take(names.len());
+    let timeout = build.get("timeout").map_or(Value::from(600), |draft| draft.written());
+    Value::map(Map::from_iter([
+        ("dependencies".into(), Value::list(listed.map(dependency_config).collect())),
+        ("timeout".into(), timeout),
+    ]))
+}
+
 fn map_or_empty(draft: Option<Draft>) -> Value {
     draft.map_or_else(|| Value::map(Map::new()), |draft| draft.written())
 }
@@ -84,19 +138,21 @@ fn list_or_empty(draft: Option<Draft>) -> Value {
     draft.map_or_else(|| Value::list(Vec::new()), |draft| draft.written())
 }
 
+fn dependency_config(dependency: &BuildDependency) -> Value {
+    let copy = dependency.copy.iter().map(|(source, target)| {
+        let pair = [("source".into(), Value::str(source.clone())), ("target".into(), Value::str(target.clone()))];
+        Value::map(Map::from_iter(pair))
+    });
+    Value::map(Map::from_iter([
+        ("name".into(), Value::str(dependency.name.clone())),
+        ("copy".into(), Value::list(copy.collect())),
+    ]))
+}
+
 fn build_config(module: &Module) -> Value {
     let build = module.field("build").unwrap_or_else(Draft::empty_map);
     let listed = module.dependencies.iter().filter(|dependency| dependency.listed);
-    let dependencies = listed.map(|dependency| {
-        let copy = dependency.copy.iter().map(|(source, target)| {
-            let pair = [("source".into(), Value::str(source.clone())), ("target".into(), Value::str(target.clone()))];
-            Value::map(Map::from_iter(pair))
-        });
-        Value::map(Map::from_iter([
-            ("name".into(), Value::str(dependency.name.clone())),
-            ("copy".into(), Value::list(copy.collect())),
-        ]))
-    });
+    let dependencies = listed.map(dependency_config);
     let timeout = build.get("timeout").map_or(Value::from(600), |draft| draft.written());
     Value::map(Map::from_iter([
         ("command".into(), list_or_empty(build.get("command"))),
