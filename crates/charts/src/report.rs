@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Limit};
 use purlin_model::validate::{Fault, Problem};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Rule, RuleClass, Source, Span, suggest};
+use purlin_syntax::{Diagnostic, Flavor, Node, Rule, RuleClass, Source, Span, suggest};
 use purlin_value::{EcoString, Origin, Session, Value, path};
 
 use crate::chart::Chart;
@@ -79,10 +79,7 @@ impl ChartYaml<'_> {
 
 /// The file as it was registered before, or registered now: a file counts once, however often it is looked at.
 pub(crate) fn source_of(session: &Session, path: &str, text: String) -> Arc<Source> {
-    let count = u32::try_from(session.sources.len()).unwrap_or(u32::MAX);
-    let known = (0..count).filter_map(|id| session.sources.get(FileId(id)));
-    let known = known.into_iter().find(|source| source.path() == path && source.text() == text);
-    known.unwrap_or_else(|| session.sources.insert(path, text))
+    session.sources.known(path, &text).unwrap_or_else(|| session.sources.insert(path, text))
 }
 
 /// The value under a path, or the first key of the deepest mapping on the way.

@@ -36,6 +36,9 @@ pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, all: Option<
     for id in ids.into_iter().filter(|id| seen.insert(*id)) {
         let Some(source) = sources.get(id) else { continue };
         let mut comments = comments(&source);
+        if comments.is_empty() {
+            continue;
+        }
         // What a string holds is data, whatever it looks like.
         sources.with_tree(id, |tree| comments.retain(|comment| !tree.is_sound() || is_written(tree, comment.span)));
         if !comments.is_empty() {

@@ -119,6 +119,7 @@ impl Run<'_> {
     /// Runs some actions and whatever they need.
     pub fn run(&self, requested: &[usize], reporter: &mut dyn Reporter) -> Summary {
         let nodes = self.project.nodes();
+        self.store.sweep();
         let shared = Shared {
             nodes,
             requested: requested.iter().copied().collect(),

@@ -17,7 +17,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How often results are made to outlive the machine while a run goes on: one sync serves all since the last.
-const SYNC_EVERY: Duration = Duration::from_millis(200);
+const SYNC_EVERY: Duration = Duration::from_millis(500);
 
 /// How often a process that is starting is asked whether it is ready.
 const ASK_EVERY: Duration = Duration::from_millis(200);
@@ -390,7 +390,7 @@ impl<'r> Performer<'r> {
         if synced.elapsed() >= SYNC_EVERY {
             *synced = Instant::now();
             drop(synced);
-            self.store.sync().map_err(|error| self.io(action, "write its result to disk", &error))?;
+            self.store.sync_soon().map_err(|error| self.io(action, "write its result to disk", &error))?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::rules;
 use crate::source::{FileId, Source, Span, clamp};
 use crate::tree::Tree;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 #[derive(Default, Debug)]
@@ -15,9 +15,19 @@ struct Inner {
     sources: Vec<Option<Arc<Source>>>,
     /// Sorted by base, since bases only grow.
     trees: Vec<Arc<Tree>>,
+    /// The last tree of each file.
+    by_file: HashMap<FileId, Arc<Tree>>,
+    by_path: ByPath,
     next: u32,
     /// Parts of files that are secrets.
     hidden: Vec<Span>,
+}
+
+/// Which files have a path, of those registered so far that were looked at.
+#[derive(Default, Debug)]
+struct ByPath {
+    ids: HashMap<String, Vec<FileId>>,
+    seen: usize,
 }
 
 /// What a source goes by in messages; nothing if that is its path.
@@ -61,6 +71,19 @@ impl Sources {
         source
     }
 
+    /// A text that was registered under a path before. The paths are put in order when they are first asked for.
+    pub fn known(&self, path: &str, text: &str) -> Option<Arc<Source>> {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let Inner { sources, by_path, .. } = &mut *inner;
+        for source in sources.get(by_path.seen..).unwrap_or_default().iter().flatten() {
+            by_path.ids.entry(source.path().to_owned()).or_default().push(source.id());
+        }
+        by_path.seen = sources.len();
+        let ids = by_path.ids.get(path)?;
+        let all = ids.iter().filter_map(|id| sources.get(id.0 as usize)?.as_ref());
+        all.into_iter().find(|source| source.text() == text).cloned()
+    }
+
     /// All texts, in the order in which they were registered.
     pub fn all(&self) -> Vec<Arc<Source>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
@@ -90,6 +113,7 @@ impl Sources {
         inner.next = inner.next.saturating_add(clamp(tree.len()));
         let tree = Arc::new(tree);
         inner.trees.push(tree.clone());
+        inner.by_file.insert(tree.file(), tree.clone());
         tree
     }
 
@@ -103,6 +127,7 @@ impl Sources {
             }
         }
         inner.trees.retain(|tree| !ids.contains(&tree.file()));
+        inner.by_file.retain(|file, _| !ids.contains(file));
         inner.hidden.retain(|span| !ids.contains(&span.file));
     }
 
@@ -140,7 +165,7 @@ impl Sources {
     /// What a reader makes of the tree of a file, if it was parsed.
     pub fn with_tree<T>(&self, file: FileId, read: impl FnOnce(&Tree) -> T) -> Option<T> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        let tree = inner.trees.iter().rev().find(|tree| tree.source().id() == file).cloned();
+        let tree = inner.by_file.get(&file).cloned();
         drop(inner);
         tree.map(|tree| read(&tree))
     }

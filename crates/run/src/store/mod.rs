@@ -20,7 +20,7 @@ use journal::Journal;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +37,35 @@ pub struct Store {
     root: PathBuf,
     journal: Mutex<Journal>,
     dirty: AtomicBool,
+    syncing: Arc<Syncing>,
+    spare: Arc<Spare>,
+}
+
+/// A sync that goes on while actions run.
+#[derive(Debug, Default)]
+struct Syncing {
+    is_busy: AtomicBool,
+    /// Why one failed; the next may well succeed.
+    error: Mutex<Option<io::Error>>,
+}
+
+/// Folders of actions that left nothing in them, to be used again under another name: on a disk that costs less than half
+/// of making and removing one. They go with the last of those who may use them.
+#[derive(Debug, Default)]
+struct Spare(Mutex<Vec<PathBuf>>);
+
+impl Spare {
+    fn list(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Spare {
+    fn drop(&mut self) {
+        for folder in self.list().drain(..) {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
 }
 
 /// Held while an action runs; other processes wait. The kernel lets go of it with the process.
@@ -49,7 +78,7 @@ impl Store {
         let root = project.join(FOLDER);
         let journal = Journal::read(&root.join("journal"))?;
         let (journal, dirty) = (Mutex::new(journal), AtomicBool::new(false));
-        Ok(Store { root, journal, dirty })
+        Ok(Store { root, journal, dirty, syncing: Arc::default(), spare: Arc::default() })
     }
 
     /// Makes the folders, so that something can be kept. What it holds is private and no part of the repository.
@@ -70,7 +99,7 @@ impl Store {
     }
 
     /// Removes what runs that were killed left behind.
-    fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         let Ok(entries) = std::fs::read_dir(self.root.join("tmp")) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -150,11 +179,43 @@ impl Store {
 
     /// Makes everything kept so far outlive the machine; one call serves all results since the last.
     pub fn sync(&self) -> io::Result<()> {
-        if !self.dirty.swap(false, Ordering::AcqRel) {
-            return Ok(());
+        let earlier = self.syncing.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if !self.dirty.swap(false, Ordering::AcqRel) && !self.syncing.is_busy.load(Ordering::Acquire) {
+            return earlier.map_or(Ok(()), Err);
         }
         let file = self.journal().file()?;
-        file.map_or(Ok(()), |file| file.sync_data())
+        file.map_or(Ok(()), |file| file.sync_data())?;
+        earlier.map_or(Ok(()), Err)
+    }
+
+    /// Begins the same without waiting for it. What fails is told by the next [`Store::sync`].
+    pub fn sync_soon(&self) -> io::Result<()> {
+        if self.syncing.is_busy.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let is_dirty = self.dirty.swap(false, Ordering::AcqRel);
+        let file = self.journal().file();
+        let Ok(Some(file)) = file else {
+            self.syncing.is_busy.store(false, Ordering::Release);
+            return file.map(|_| ());
+        };
+        if !is_dirty {
+            self.syncing.is_busy.store(false, Ordering::Release);
+            return Ok(());
+        }
+        let syncing = self.syncing.clone();
+        let work = move || {
+            if let Err(error) = file.sync_data() {
+                *syncing.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
+            syncing.is_busy.store(false, Ordering::Release);
+        };
+        let started = std::thread::Builder::new().name("sync".into()).spawn(work);
+        if started.is_err() {
+            self.syncing.is_busy.store(false, Ordering::Release);
+            self.dirty.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 
     /// Waits until no other process runs an action, and keeps others waiting.
@@ -198,8 +259,12 @@ impl Store {
     pub fn scratch(&self) -> io::Result<Scratch> {
         let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
         let folder = self.root.join("tmp").join(format!("{}-{number}", std::process::id()));
-        std::fs::create_dir(&folder)?;
-        Ok(Scratch(folder))
+        let spare = self.spare.list().pop();
+        // Under a new name: what an earlier action has left running does not know it.
+        if spare.is_none_or(|spare| std::fs::rename(spare, &folder).is_err()) {
+            std::fs::create_dir(&folder)?;
+        }
+        Ok(Scratch { folder, spare: self.spare.clone() })
     }
 
     /// Forgets an action: its results and its output.
@@ -222,22 +287,34 @@ static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 /// A folder that is removed with its content.
 #[derive(Debug)]
-pub struct Scratch(PathBuf);
+pub struct Scratch {
+    folder: PathBuf,
+    spare: Arc<Spare>,
+}
 
 impl Scratch {
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.folder
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Mostly empty, which is quicker to remove.
-        if std::fs::remove_dir(&self.0).is_err() {
-            let _ = std::fs::remove_dir_all(&self.0);
+        match is_untouched(&self.folder) {
+            true => self.spare.list().push(std::mem::take(&mut self.folder)),
+            false => {
+                let _ = std::fs::remove_dir_all(&self.folder);
+            }
         }
     }
+}
+
+/// Whether a folder is as it was made: a folder, ours to write to, and empty.
+fn is_untouched(folder: &Path) -> bool {
+    let is_ours = |found: &std::fs::Metadata| found.is_dir() && found.permissions().mode() & 0o700 == 0o700;
+    let is_empty = || std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+    std::fs::symlink_metadata(folder).is_ok_and(|found| is_ours(&found)) && is_empty()
 }
 
 /// A file name for an id: readable, and different for different ids.
