@@ -163,11 +163,12 @@ fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
     let names: Vec<&str> = open.map(|map| map.keys().map(|key| key.as_str()).collect()).unwrap_or_default();
     // What is called `properties` in one dialect is `attributes` in another: the rest of the path may be elsewhere.
     let elsewhere = || {
-        let (first, rest) = field.split_once('.')?;
-        if value.at(first).is_some() { None } else { further_in(value, rest) }
+        let (_, rest) = field.split_once('.')?;
+        further_in(value, rest).map(|path| format!("did you mean `{path}`?"))
     };
-    let inside = further_in(value, field).or_else(elsewhere).map(|path| format!("did you mean `{path}`?"));
-    let hint = inside.or_else(|| suggest::did_you_mean(rest, names.iter().copied())).or_else(|| {
+    let inside = further_in(value, field).map(|path| format!("did you mean `{path}`?"));
+    let similar = inside.or_else(|| suggest::did_you_mean(rest, names.iter().copied())).or_else(elsewhere);
+    let hint = similar.or_else(|| {
         let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
         (!shown.is_empty()).then(|| format!("there are {}", shown.join(", ")))
     });
