@@ -32,10 +32,13 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
         let (version, kind) = (text(node.resolved.get("apiVersion")), text(node.resolved.get("kind")));
         let name = named("name");
         if version.is_empty() || kind.is_empty() {
-            let message = match kind.is_empty() {
-                true => "this manifest has no `kind`".to_owned(),
-                false => format!("`{}` has no `apiVersion`", node.id),
+            let what = match (kind.as_str(), name.as_str()) {
+                ("", "") => "this manifest".to_owned(),
+                ("", name) => format!("the manifest of `{name}`"),
+                (kind, "") => format!("this `{kind}`"),
+                (kind, name) => format!("`{kind}/{name}`"),
             };
+            let message = format!("{what} has no `{}`", if kind.is_empty() { "kind" } else { "apiVersion" });
             report(
                 session,
                 &rules::MANIFEST,
@@ -45,7 +48,10 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
             );
             continue;
         }
-        let key = (version.clone(), kind.clone(), named("namespace"), name.clone());
+        // What a hook leaves behind is removed before the next one: only what is there at one time is there twice.
+        let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
+        let hook = text(annotations.and_then(|annotations| annotations.get("helm.sh/hook")));
+        let key = (version.clone(), kind.clone(), named("namespace"), format!("{name} {hook}"));
         if let Some(first) = seen.get(&key) {
             let message = format!("`{kind}/{name}` is rendered twice");
             let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);

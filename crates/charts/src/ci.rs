@@ -9,7 +9,7 @@ use purlin_value::{Session, path};
 use crate::chart::Chart;
 use crate::manifest;
 use crate::metachart::kinds;
-use crate::report::{report, report_failed, report_values};
+use crate::report::{ChartYaml, report, report_elsewhere, report_failed, report_values};
 use crate::rules;
 use crate::template::{self, Options};
 
@@ -70,7 +70,15 @@ fn errors(
             true => drop(crate::resolve_chart(&own, folder, &options)),
             false => check_one(&own, chart.clone(), &options),
         }
-        for mut diagnostic in own.sink.take() {
+        let mut problems = own.sink.take();
+        // Where a document comes from is only known of a run that keeps track of it, which costs more.
+        if problems.iter().any(|problem| problem.rule.name == rules::MANIFEST.name && problem.span.is_none()) {
+            let again = session.sibling();
+            options.track = true;
+            drop(crate::resolve_chart(&again, folder, &options));
+            problems = again.sink.take();
+        }
+        for mut diagnostic in problems {
             let identity = identity(&own, &diagnostic);
             if diagnostic.severity == Severity::Error && !found.iter().any(|(other, _)| *other == identity) {
                 diagnostic.message.push_str(&format!(" (with `{file}`)"));
@@ -95,7 +103,9 @@ fn check_one(session: &Session, chart: Chart, options: &Options) {
         Ok(prepared) => prepared,
         Err(error) => return report(session, &folder, None, &error),
     };
-    report_values(session, &prepared.problems, &HashSet::new());
+    let place = ChartYaml { session, folder: &folder };
+    report_values(session, &place, prepared.chart.name(), &prepared.problems, &HashSet::new());
+    report_elsewhere(session, &place, &prepared.chart, &prepared.elsewhere);
     if !prepared.problems.is_empty() || !prepared.missing.is_empty() || prepared.chart.is_library() {
         return;
     }

@@ -199,6 +199,11 @@ impl Job<'_> {
         let place = ChartYaml { session, folder };
         for warning in &prepared.warnings {
             let plain = warning.trim_start_matches("warning: ").trim_start_matches("Warning: ");
+            // What a missing chart does not export follows from that.
+            let import = plain.strip_prefix("ImportValues missing table from chart ");
+            if import.is_some_and(|_| !prepared.missing.is_empty()) {
+                continue;
+            }
             let said = words::warning(plain);
             session
                 .sink
@@ -215,7 +220,7 @@ impl Job<'_> {
         if schema_file::check(session, folder, chart) {
             return resolved;
         }
-        report_values(session, &prepared.problems, &reported);
+        report_values(session, &place, chart.name(), &prepared.problems, &reported);
         report_elsewhere(session, &place, chart, &prepared.elsewhere);
         if !prepared.problems.is_empty() {
             report_missing(session, &place, &prepared.missing, 0);

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Limit};
-use purlin_model::validate::{Fault, Problem};
+use purlin_model::validate::{Fault, Problem, is_address};
 use purlin_syntax::{Diagnostic, Flavor, Node, Rule, RuleClass, Source, Span, suggest};
 use purlin_value::{EcoString, Origin, Session, Value, path};
 
@@ -62,6 +62,21 @@ impl ChartYaml<'_> {
     fn start(&self) -> Option<Span> {
         let source = self.source("Chart.yaml")?;
         Some(source.span(0, source.text().chars().next().map_or(0, char::len_utf8)))
+    }
+
+    /// A `Chart.yaml` that is not YAML, where it stops to be.
+    fn unreadable(&self, rule: &'static Rule, error: &TemplateError) -> Diagnostic {
+        let tree = self.source("Chart.yaml").map(|source| {
+            let tree = purlin_syntax::yaml::parse(source, Flavor::Go, &self.session.limits);
+            tree.diagnostics().first().cloned()
+        });
+        match tree.flatten() {
+            Some(problem) => {
+                let message = format!("`Chart.yaml` is not valid YAML: {}", problem.message);
+                Diagnostic { span: problem.span, hints: problem.hints, ..Diagnostic::nowhere(rule, message) }
+            }
+            None => self.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
+        }
     }
 
     fn source(&self, file: &str) -> Option<Arc<Source>> {
@@ -130,6 +145,14 @@ pub fn report_failed(session: &Session, chart: &Chart, values: &Value, failed: &
 
 /// Reports a rendered document that is not a manifest, at the line of the template that printed it.
 pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<Woven>>, broken: &Broken) {
+    if let Some(said) = words::unfit_manifest(&broken.message) {
+        let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, said.message).hint(said.hint);
+        diagnostic.span = text.and_then(|text| tracer.span_of_text(text, broken.start + broken.at));
+        if diagnostic.span.is_none() {
+            diagnostic.message = format!("{}: {}", broken.path, diagnostic.message);
+        }
+        return session.sink.push(diagnostic);
+    }
     let plain = broken.message.trim_start_matches("error converting YAML to JSON: yaml: ");
     let known = purlin_syntax::yaml::in_words(plain);
     let (plain, hint) =
@@ -144,7 +167,14 @@ pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<W
 }
 
 /// Reports values that do not fit the schema of their chart, but those that something was said about already.
-pub fn report_values(session: &Session, problems: &[(String, Problem)], reported: &HashSet<Origin>) {
+pub fn report_values(
+    session: &Session,
+    place: &ChartYaml<'_>,
+    chart: &str,
+    problems: &[(String, Problem)],
+    reported: &HashSet<Origin>,
+) {
+    let location = Location { place, chart };
     for (name, problem) in problems {
         let field = problem.at.trim_start_matches('/').replace('/', ".");
         if let Fault::Additional { keys, known } = &problem.fault {
@@ -175,6 +205,9 @@ pub fn report_values(session: &Session, problems: &[(String, Problem)], reported
         // What is missing at the top of all values is shown at the first of them.
         let first = || problem.value.as_map()?.iter().find_map(|(key, value)| key_span(session, key, span(value)?));
         diagnostic.span = span(at).or_else(first);
+        if diagnostic.span.is_none() {
+            diagnostic = location.of_values(diagnostic, name, problem);
+        }
         for cause in &problem.causes {
             diagnostic.message.push_str(&format!("; {}", schema::message_for_people(cause)));
         }
@@ -183,17 +216,66 @@ pub fn report_values(session: &Session, problems: &[(String, Problem)], reported
     }
 }
 
+/// Where values are that have no location of their own, because they are merged from several files or missing.
+struct Location<'p> {
+    place: &'p ChartYaml<'p>,
+    /// The name of the chart that the place is.
+    chart: &'p str,
+}
+
+impl Location<'_> {
+    /// Points at the key in the chart's `values.yaml`, or at the first key of the mapping that it is missing from.
+    fn of_values(&self, diagnostic: Diagnostic, name: &str, problem: &Problem) -> Diagnostic {
+        let missing = match &problem.fault {
+            Fault::Missing(keys) => keys.first().map(EcoString::as_str),
+            _ => None,
+        };
+        // The values of a chart inside are below its name.
+        let above = (name != self.chart).then_some(name);
+        let keys = above.into_iter().chain(problem.at.split('/').filter(|key| !key.is_empty())).chain(missing);
+        let keys: Vec<&str> = keys.collect();
+        let span = self.place.with_root_of("values.yaml", |root| key_of(root, &keys)).flatten();
+        match span {
+            Some(span) => Diagnostic { span: Some(span), ..diagnostic },
+            None => self.place.locate(diagnostic, &["name"]),
+        }
+    }
+}
+
+/// The last key of a path, or the first key of the deepest mapping on the way.
+fn key_of(root: Node<'_>, path: &[&str]) -> Option<Span> {
+    let (last, outer) = path.split_last()?;
+    let mut node = root;
+    for key in outer {
+        match node.get(key).filter(|value| value.entries().next().is_some()) {
+            Some(value) => node = value,
+            None => break,
+        }
+    }
+    let mut entries = node.entries();
+    let first = entries.next()?;
+    let named = std::iter::once(first).chain(entries).find(|entry| entry.name() == *last);
+    Some(named.unwrap_or(first).key.span())
+}
+
 /// Reports references of schemas that lead out of them, once for each, where the chart's own schema has them.
 pub fn report_elsewhere(session: &Session, place: &ChartYaml<'_>, chart: &Chart, elsewhere: &[(String, EcoString)]) {
     let path = path::join(place.folder, "values.schema.json");
     let text = chart.schema.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
     let source = text.filter(|_| !elsewhere.is_empty()).map(|text| source_of(session, &path, text));
+    let mut seen = HashSet::new();
     for (name, reference) in elsewhere {
+        // One schema that is split into files is one mistake.
+        if !is_address(reference) && !seen.insert(name) {
+            continue;
+        }
         let message = format!(
             "the schema of `{name}` refers to `{reference}`, which is not read: values are not checked against it"
         );
         let hint = "copy the definition into the schema";
-        let diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message).hint(hint).warning();
+        let diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message).hint(hint);
+        // What is on the network works for whoever may fetch it; files beside a schema are not there for Helm either.
+        let diagnostic = if is_address(reference) { diagnostic.warning() } else { diagnostic };
         let own = source.as_ref().filter(|_| name == chart.name());
         let start = own.and_then(|source| Some((source, source.text().find(reference.as_str())?)));
         session.sink.push(match start {
@@ -217,7 +299,10 @@ pub fn key_span(session: &Session, key: &str, value: Span) -> Option<Span> {
 
 /// Reports why a chart cannot be rendered.
 pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &TemplateError) {
-    report_values(session, &error.problems, &HashSet::new());
+    let place = ChartYaml { session, folder };
+    let top = chart.map(|chart| chart.name().to_owned());
+    let top = top.or_else(|| place.with_root(|root| Some(root.get("name")?.text().to_owned())).flatten());
+    report_values(session, &place, top.as_deref().unwrap_or_default(), &error.problems, &HashSet::new());
     if !error.problems.is_empty() {
         return;
     }
@@ -227,7 +312,6 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
             report_unreadable(session, chart, problem);
         }
         _ => {
-            let place = ChartYaml { session, folder };
             session.sink.push(located(&place, error));
         }
     }
@@ -338,6 +422,13 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
                 plain.replace(" data: ", ": ").replace("key \"", "`").replace("\" has no value", "` has no value");
             Diagnostic::nowhere(rule, plain).hint("write `NAME=VALUE`, with dots between nested names")
         }
+        About::Chart if error.message.ends_with("does not exist") && place.start().is_some() => {
+            let hint = "it is a link to a missing file; correct or remove it";
+            place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]).hint(hint)
+        }
+        About::Chart if error.message.contains("Chart.yaml: error converting YAML to JSON") => {
+            place.unreadable(rule, error)
+        }
         About::Chart if error.message.ends_with("does not exist") => {
             let hint = "correct the path; it is relative to the working directory";
             Diagnostic::nowhere(rule, error.message.clone()).hint(hint)
@@ -437,7 +528,12 @@ fn unset_value(last: &ExecError, chart: &Chart, values: Option<&Value>) -> Optio
     let missing = parts.get(..at)?.join(".");
     let message = format!("`{missing}` is not set, so `{node}` cannot be read");
     let file = purlin_value::path::normalize(&format!("{}/values.yaml", chart.folder));
-    let keys = missing.split_once("Values.")?.1;
+    let Some((_, keys)) = missing.split_once("Values.") else {
+        let hint = words::built_in(&missing)?;
+        let name = missing.rsplit('.').next().unwrap_or_default();
+        let name = missing.len() - name.len()..missing.len();
+        return Some(Unset { message: format!("`{missing}` does not exist, so `{node}` cannot be read"), hint, name });
+    };
     let (outer, name) = keys.rsplit_once('.').unwrap_or(("", keys));
     let around = values.and_then(|values| if outer.is_empty() { Some(values) } else { lookup(values, outer) });
     let known = around.and_then(Value::as_map).map(|map| map.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>());

@@ -80,6 +80,17 @@ pub fn failed<'n>(
         let hint = "loop over a list, a mapping or an integer";
         return words(format!("`range` expects a list or a mapping, found `{what}`"), hint, None);
     }
+    if let Some(what) = text.strip_prefix("can't give argument to non-function ") {
+        let between = ["and", "or", "eq", "ne", "lt", "le", "gt", "ge", "not"];
+        let operator = node.split_whitespace().skip(1).find(|word| between.contains(word));
+        let hint = match operator {
+            Some(name) => format!("functions come before their arguments: write `{name} A B` instead of `A {name} B`"),
+            None => {
+                "a function comes first: `function argument …`; each argument is in parentheses of its own".to_owned()
+            }
+        };
+        return words(format!("`{what}` is not a function, so it takes no arguments"), hint, operator);
+    }
     if let Some(said) = unset_argument(text, node, function) {
         return Some(said);
     }
@@ -131,6 +142,49 @@ pub fn warning(text: &str) -> Words {
     })();
     let hint = "give the value the form that it has in the chart's `values.yaml`";
     said.unwrap_or_else(|| Words { message: text.to_owned(), hint: hint.to_owned(), part: None })
+}
+
+/// What a template reads of an object that Helm hands in and that is not there; `None` for anything else.
+pub fn built_in(path: &str) -> Option<String> {
+    let mut names = path.trim_start_matches('$').trim_start_matches('.').split('.');
+    Some(match names.next()? {
+        "Release" => {
+            "`.Release` has `Name`, `Namespace`, `Service`, `Revision`, `IsInstall` and `IsUpgrade`".to_owned()
+        }
+        "Capabilities" => "`.Capabilities` has `KubeVersion`, `APIVersions` and `HelmVersion`".to_owned(),
+        "Template" => "`.Template` has `Name` and `BasePath`".to_owned(),
+        _ => return None,
+    })
+}
+
+/// A document whose head is not that of a manifest, from Go's message about it.
+pub fn unfit_manifest(message: &str) -> Option<Words> {
+    let rest = message.split_once("json: cannot unmarshal ")?.1;
+    let (found, into) = rest.split_once(" into Go ")?;
+    let found = match found {
+        "array" => "a list",
+        "object" => "a mapping",
+        "bool" => "a boolean",
+        "string" => "a string",
+        found if found.starts_with("number") => "a number",
+        found => found,
+    };
+    if into.starts_with("value of type ") {
+        let message = format!("this renders to {found}, expected a manifest");
+        let hint = "a manifest is a mapping with `apiVersion` and `kind`; files that only define templates have names that start with `_`";
+        return words(message, hint, None);
+    }
+    let field = into.strip_prefix("struct field ")?.split(" of type ").next()?;
+    let field = field.trim_start_matches("SimpleHead.").trim_start_matches('.');
+    let (wanted, hint) = match field {
+        "metadata" => ("a mapping", "write `name:` and the other keys below `metadata:`"),
+        "metadata.annotations" if found == "a list" || (found == "a string" && into.contains("map[")) => {
+            ("a mapping of strings", "write `name: \"value\"` lines below `annotations:`")
+        }
+        "metadata.annotations" => ("strings", "put the value in quotes, for example with `quote`"),
+        _ => ("a string", "put it in quotes, for example with `quote`"),
+    };
+    words(format!("`{field}` of a manifest: expected {wanted}, found {found}"), hint, None)
 }
 
 /// Values of a subchart that are not a mapping.

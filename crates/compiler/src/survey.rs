@@ -167,7 +167,8 @@ pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -
 type Check = fn(&Session, &Request, &Claim) -> (Checked, Vec<String>);
 
 fn survey_with(session: &Session, request: &Request, paths: &[String], check: Check) -> Vec<Checked> {
-    let found = search(session, request, paths);
+    let mut found = search(session, request, paths);
+    found.claims.extend(beside(session, paths, &found));
     let (libraries, projects): (Vec<&Claim>, Vec<&Claim>) = found.claims.iter().partition(|claim| claim.is_library());
     let mut survey = Survey { session, request, check, checked: Vec::new(), taken: HashSet::new() };
     survey.one_by_one(&projects);
@@ -178,6 +179,18 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     found.report_outside(session, &|file| session.has_read(file));
     checked.sort_by(|a, b| (&a.path, a.noun).cmp(&(&b.path, b.noun)));
     checked
+}
+
+/// Kustomizations beside projects of other dialects. They come last: what composes them has taken them in by then.
+fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
+    let is_folder = |path: &&String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
+    let known: HashSet<&str> = found.claims.iter().map(|claim| claim.file.as_str()).collect();
+    let below =
+        paths.iter().filter(is_folder).flat_map(|path| find(session, path, &[&purlin_kustomize::DIALECT]).claims);
+    let mut claims: Vec<Claim> = below.filter(|claim| !known.contains(claim.file.as_str())).collect();
+    claims.sort_by(|a, b| a.file.cmp(&b.file));
+    claims.dedup_by(|a, b| a.file == b.file);
+    claims
 }
 
 /// A survey under way.
@@ -295,9 +308,15 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
 /// what is sound so far.
 fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<String>) {
     let own = session.sibling();
+    let mark = session.sources.mark();
     let resolved = claim.resolve(&own, request);
     let checked = checked(session, claim, resolved.as_ref(), &own);
-    session.sink.extend(own.sink.take());
+    let problems = own.sink.take();
+    // A chart registers the texts of everything inside it, which other charts have copies of.
+    if claim.judged.dialect.name == "charts" {
+        own.release_since(&mark, &problems);
+    }
+    session.sink.extend(problems);
     (checked, resolved.map(|resolved| resolved.inner).unwrap_or_default())
 }
 

@@ -35,6 +35,11 @@ impl SpareKeys {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         made.entry(bits).or_insert_with(|| Key::rsa(random, bits)).clone()
     }
+
+    /// Whether a key of this many bits has been made.
+    pub fn has(&self, bits: usize) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&bits)
+    }
 }
 
 impl Key {

@@ -2,6 +2,7 @@
 
 use crate::{rules, shape};
 use purlin_syntax::{Diagnostic, Flavor, Node, Span};
+use purlin_value::world::WorldError;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
 /// Names of the file, in the order they are looked for.
@@ -56,6 +57,9 @@ impl Kustomization {
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         }
         let Some(file) = file else {
+            if let Err(error @ WorldError::Denied(_)) = session.world.stat(folder) {
+                return Err(error.diagnostic(folder).into());
+            }
             let message = format!("`{folder}` has no `kustomization.yaml`");
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         };

@@ -31,5 +31,5 @@ pub use limits::{Limit, Limits};
 pub use merge::{MergeKeys, Merged};
 pub use scalar::{Flavor, Scalar};
 pub use source::{FileId, Position, Source, Span};
-pub use sources::Sources;
+pub use sources::{Mark, Sources};
 pub use tree::{Kind, Node, Style, Tree};

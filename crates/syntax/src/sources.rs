@@ -30,6 +30,13 @@ struct ByPath {
     seen: usize,
 }
 
+/// A moment in the life of a registry.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    sources: usize,
+    trees: usize,
+}
+
 /// What a source goes by in messages; nothing if that is its path.
 type Shown = dyn Fn(&str) -> Option<String> + Send + Sync;
 
@@ -129,6 +136,30 @@ impl Sources {
         inner.trees.retain(|tree| !ids.contains(&tree.file()));
         inner.by_file.retain(|file, _| !ids.contains(file));
         inner.hidden.retain(|span| !ids.contains(&span.file));
+    }
+
+    /// How much there is now, for [`Sources::release_since`].
+    pub fn mark(&self) -> Mark {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        Mark { sources: inner.sources.len(), trees: inner.trees.len() }
+    }
+
+    /// The texts that came after a mark.
+    pub fn since(&self, mark: &Mark) -> Vec<Arc<Source>> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.sources.iter().skip(mark.sources).flatten().cloned().collect()
+    }
+
+    /// Does as [`Sources::release`] does with files that came after a mark, at the cost of what came since.
+    pub fn release_since(&self, mark: &Mark, gone: &HashSet<FileId>) {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        for place in inner.sources.iter_mut().skip(mark.sources) {
+            place.take_if(|source| gone.contains(&source.id()));
+        }
+        gone.iter().for_each(|id| drop(inner.by_file.remove(id)));
+        let first = mark.trees.min(inner.trees.len());
+        let late = inner.trees.split_off(first);
+        inner.trees.extend(late.into_iter().filter(|tree| !gone.contains(&tree.file())));
     }
 
     /// How many nodes were numbered so far.

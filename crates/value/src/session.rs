@@ -7,9 +7,9 @@ use crate::meter::{Exceeded, Meter};
 use crate::origin::Origins;
 use crate::recorded::Recorded;
 use crate::world::{World, WorldError};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Sink, Source, Sources, Span, Tree, sources, yaml};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Mark, Sink, Source, Sources, Span, Tree, sources, yaml};
 use std::any::Any;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -140,6 +140,23 @@ impl Session {
     /// Whether the text of a file was read, in this run or in one that shares its files.
     pub fn has_read(&self, path: &str) -> bool {
         self.files.text(&self.files.key(path)).is_some()
+    }
+
+    /// Lets go of texts that came after a mark: those of no file that can be asked for again, such as templates of charts
+    /// in archives, which no problem points at.
+    pub fn release_since(&self, mark: &Mark, problems: &[Diagnostic]) {
+        let spans = |problem: &Diagnostic| {
+            let labels = problem.labels.iter().chain(&problem.trace).map(|label| label.span.file);
+            problem.span.map(|span| span.file).into_iter().chain(labels).collect::<Vec<_>>()
+        };
+        let shown: HashSet<FileId> = problems.iter().flat_map(spans).collect();
+        let is_kept = |source: &Source| {
+            let known = || self.files.text(&self.files.key(source.path()));
+            shown.contains(&source.id()) || known().is_some_and(|text| text.source.id() == source.id())
+        };
+        let late = self.sources.since(mark);
+        let gone = late.iter().filter(|source| !is_kept(source)).map(|source| source.id()).collect();
+        self.sources.release_since(mark, &gone);
     }
 
     /// The files whose text was read so far.

@@ -60,21 +60,27 @@ pub(crate) static FUNCS: &[Func] = &[
 /// Steps that making a key on a curve counts for.
 const CURVE_STEPS: usize = 50_000;
 
-/// Steps that making an RSA key for a certificate counts for: about a tenth of a second.
-const RSA_STEPS: usize = 5_000_000;
+/// Steps that making an RSA key for a certificate counts for. Charts make one for each service that speaks TLS, so
+/// these are fewer than a tenth of a second is worth: a run may make some dozens.
+const RSA_STEPS: usize = 1_250_000;
 
-/// Steps that making an RSA key of 4,096 bits counts for: about a second, as long as so many plain steps take.
-const LONG_RSA_STEPS: usize = 24_000_000;
+/// Steps that making an RSA key of 4,096 bits counts for, likewise: a chart that prints such a key, and again in the
+/// checksums of its pods, makes three or four, and has charts inside that do the same.
+const LONG_RSA_STEPS: usize = 6_000_000;
+
+/// Steps that using a key again counts for.
+const SPARE_STEPS: usize = 1_000;
 
 /// Steps that a signature counts for.
 const SIGNATURE_STEPS: usize = 500_000;
 
 fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
-    m.spend(RSA_STEPS)?;
-    rsa_of(m, 2048)
+    rsa_of(m, 2048, RSA_STEPS)
 }
 
-fn rsa_of(m: &mut Machine<'_>, bits: usize) -> Result<Key, Fault> {
+fn rsa_of(m: &mut Machine<'_>, bits: usize, steps: usize) -> Result<Key, Fault> {
+    let is_spare = m.outside.spare_keys.as_ref().is_some_and(|spare| spare.has(bits));
+    m.spend(if is_spare { SPARE_STEPS } else { steps })?;
     let mut random = m.random();
     let key = match &m.outside.spare_keys {
         Some(spare) => spare.rsa(&mut random, bits),
@@ -86,10 +92,7 @@ fn rsa_of(m: &mut Machine<'_>, bits: usize) -> Result<Key, Fault> {
 fn private_key(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let kind = text(args, 0);
     let key = match kind.as_ref() {
-        "" | "rsa" => {
-            m.spend(LONG_RSA_STEPS)?;
-            rsa_of(m, 4096)?
-        }
+        "" | "rsa" => rsa_of(m, 4096, LONG_RSA_STEPS)?,
         "ecdsa" => {
             m.spend(CURVE_STEPS)?;
             Key::ecdsa(&mut m.random())

@@ -169,8 +169,7 @@ impl Validator {
         }
     }
 
-    /// Takes a schema of which parts may be on the network: these accept everything, and [`Validator::elsewhere`] names
-    /// them.
+    /// Takes a schema of which parts may be elsewhere: these accept everything, and [`Validator::elsewhere`] names them.
     pub fn with_gaps(root: Value) -> Result<Self, String> {
         let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let old_draft = ["draft-04", "draft-06", "draft-07"].iter().any(|name| draft.contains(name));
@@ -178,11 +177,7 @@ impl Validator {
         let (patterns, targets, elsewhere) = (HashMap::new(), HashMap::new(), Vec::new());
         let mut validator = Validator { patterns, targets, elsewhere, old_draft, root };
         validator.prepare(&names);
-        // A file beside the schema is a part of the project that nobody names.
-        match validator.elsewhere.iter().find(|reference| !is_address(reference)) {
-            None => Ok(validator),
-            Some(reference) => Err(outside(reference)),
-        }
+        Ok(validator)
     }
 
     /// The references that lead out of the schema, each once.
@@ -262,7 +257,8 @@ impl Validator {
     }
 }
 
-fn is_address(reference: &str) -> bool {
+/// Whether a reference leads to the network.
+pub fn is_address(reference: &str) -> bool {
     reference.starts_with("https://") || reference.starts_with("http://")
 }
 
