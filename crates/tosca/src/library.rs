@@ -31,8 +31,10 @@ pub fn collect(model: &Model, problems: &mut Problems) {
     }
     let used = used(model);
     let aside = problems.set_aside(|problem| {
+        // Whatever uses them: types that derive from each other cannot be meant.
+        let is_loop = problem.diagnostic.rule.name == rules::TYPE_LOOP.name && model.edition().is_extended();
         let holder = problem.diagnostic.span.and_then(|span| declared.holder(span));
-        holder.is_some_and(|id| !used.contains(&id))
+        !is_loop && holder.is_some_and(|id| !used.contains(&id))
     });
     let mut by_file: Vec<(FileId, Vec<Problem>)> = Vec::new();
     for problem in aside {

@@ -1,6 +1,7 @@
 //! Interfaces, operations and artifacts in the Clout.
 
 use super::{Form, Out, Writer, description};
+use crate::edition;
 use crate::evaluate::Scope;
 use crate::topology::{Artifact, Given, Interface, Node, Operation, Prop, Props};
 use crate::val::Val;
@@ -30,7 +31,7 @@ impl Writer<'_> {
         }
         let path = eco_format!("{path}[\"{name}\"]");
         let inputs = self.props(&interface.inputs, scope, &eco_format!("{path}.inputs"));
-        let operations = self.operations(&interface.operations, scope, &eco_format!("{path}.operations"));
+        let operations = self.operations(&interface.operations, scope, &path);
         let notifications = self.notifications(&interface.notifications);
         let model = &self.compiled.model;
         let of_type =
@@ -59,10 +60,16 @@ impl Writer<'_> {
         Out::Shared(shared)
     }
 
-    pub(super) fn operations(&mut self, operations: &IndexMap<EcoString, Operation>, scope: &Scope, path: &str) -> Out {
+    /// Operations of the interface at a path. Before TOSCA 1.3 they are keys of the interface itself.
+    fn operations(&mut self, operations: &IndexMap<EcoString, Operation>, scope: &Scope, path: &str) -> Out {
         let mut out = Vec::with_capacity(operations.len());
+        let direct = self.compiled.model.edition() < edition::V1_3;
         for (name, operation) in operations {
-            let inputs = self.props(&operation.inputs, scope, &eco_format!("{path}[\"{name}\"].inputs"));
+            let path = match direct {
+                true => eco_format!("{path}.{name}.inputs"),
+                false => eco_format!("{path}.operations[\"{name}\"].inputs"),
+            };
+            let inputs = self.props(&operation.inputs, scope, &path);
             let mut out_operation = operation_out(operation, Some(inputs));
             self.name_ends(&mut out_operation, scope);
             out.push((name.clone(), out_operation));

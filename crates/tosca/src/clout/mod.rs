@@ -328,10 +328,7 @@ impl<'a> Writer<'a> {
         let mut out = Vec::with_capacity(props.len());
         for (name, prop) in props {
             let value = match self.options.form {
-                Form::Raw => match self.default_path(prop) {
-                    Some(path) => self.raw(prop, &path),
-                    None => self.raw(prop, &eco_format!("{path}[\"{name}\"]")),
-                },
+                Form::Raw => self.raw(prop, &eco_format!("{path}[\"{name}\"]")),
                 Form::Coerced => Out::from(&self.evaluator.settle(prop, scope)),
             };
             out.push((name.clone(), value));
@@ -339,13 +336,9 @@ impl<'a> Writer<'a> {
         Out::Map(out)
     }
 
-    /// A call that a definition without a type gives keeps the place of the definition; with a type it gets that of
-    /// what is given it.
+    /// The path of the definition that gives a call, for those who give nothing themselves.
     fn default_path(&mut self, prop: &Prop) -> Option<EcoString> {
-        let definition = prop.definition.as_ref()?;
-        if prop.given != Given::Default || prop.data_type.is_some() || !prop.value.has_call() {
-            return None;
-        }
+        let definition = prop.definition.as_ref().filter(|_| prop.given == Given::Default && prop.value.has_call())?;
         let files = &self.compiled.model.files;
         let known = self.default_paths.entry(Arc::as_ptr(definition) as usize);
         Some(known.or_insert_with(|| locate::path_of(files, prop.at).unwrap_or_default().into()).clone())

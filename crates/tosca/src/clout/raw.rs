@@ -39,7 +39,9 @@ impl Writer<'_> {
     }
 
     fn raw_alone(&mut self, prop: &Prop, path: &str) -> Out {
-        let mut out = self.value(&prop.value, prop.data_type, prop.definition.as_deref(), path, prop.at, 0);
+        let default = self.default_path(prop);
+        let value_path = default.as_deref().unwrap_or(path);
+        let mut out = self.value(&prop.value, prop.data_type, prop.definition.as_deref(), value_path, prop.at, 0);
         if let Some(id) = prop.data_type {
             let meta = self.shared_meta(id, prop.definition.as_ref(), path, prop.at);
             if let Out::Fields(entries) = &mut out {
@@ -112,6 +114,11 @@ impl Writer<'_> {
         let primitive = id.and_then(|id| model.primitive(id));
         match &value.data {
             Data::Call(call) => Out::map([("$functionCall", self.call(call, path, at, depth))]),
+            // What has no type is a primitive value whatever it is, but for the entries of a map.
+            Data::List(_) if id.is_none() && !value.has_call() => Out::map([("$primitive", Out::from(value))]),
+            Data::Map(_) if id.is_none() && depth > 0 && !value.has_call() => {
+                Out::map([("$primitive", Out::from(value))])
+            }
             Data::List(items) if primitive != Some(Primitive::Range) => {
                 let entry = self.schema(id, definition, "entry_schema");
                 let items = items.iter().enumerate().map(|(index, item)| {

@@ -158,7 +158,8 @@ impl Renderer<'_> {
         }
         let fallback = definition.value("value").or(definition.value("default"));
         if let Some(default) = fallback {
-            let at = if definition.slot("default").is_some() { definition.place("default") } else { definition.at };
+            let key = if definition.value("value").is_some() { "value" } else { "default" };
+            let at = definition.place(key);
             let value = self.checker().holding(sort.stance()).value(default, definition, at);
             return Some(prop(value, at, Given::Default));
         }

@@ -140,7 +140,25 @@ fn place(session: &Session, error: &Error) -> Option<Span> {
     let (Some(at), Some(text)) = (error.at, &error.text) else {
         return Some(whole);
     };
-    Some(within(session, whole, text, at.start, at.end).unwrap_or(whole))
+    let (start, end) = undefined_name(error, text, at.start, at.end).unwrap_or((at.start, at.end));
+    Some(within(session, whole, text, start, end).unwrap_or(whole))
+}
+
+/// Where the name stands that is not defined. The error itself is at what needs its value: a filter, a call, an operator.
+fn undefined_name(error: &Error, text: &str, start: u32, end: u32) -> Option<(u32, u32)> {
+    let quoted = error.message.strip_prefix("missing variable: \"").filter(|_| error.kind == Kind::Undefined)?;
+    let name = quoted.split('"').next().filter(|name| !name.is_empty())?;
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    let stands_alone = |at: &usize| {
+        let before = text.get(..*at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|after| after.chars().next());
+        !is_part(before) && !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    };
+    let found: Vec<usize> =
+        text.match_indices(name).map(|(at, _)| at).filter(stands_alone).filter(|at| *at < end as usize).collect();
+    let inside = found.iter().find(|at| **at >= start as usize);
+    let at = u32::try_from(*inside.or(found.last())?).ok()?;
+    Some((at, at + u32::try_from(name.len()).ok()?))
 }
 
 /// The place of a part of a text that is written within a span.

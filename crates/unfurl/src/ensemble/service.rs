@@ -6,6 +6,7 @@ use super::places::{Places, Reading};
 use super::read;
 use super::requirements;
 use super::types;
+use super::validate;
 use crate::eval::engine::is_static;
 use crate::eval::form::EVAL_KEYS;
 use crate::functions;
@@ -147,6 +148,7 @@ fn compile_at(
     }
     types::check(&model, &mut problems);
     purlin_tosca::library::collect(&model, &mut problems);
+    validate::written(&model, &topology, &mut problems);
     let places = places(session, manifest, &model);
     let open = open_names(&model, &topology);
     let broken = report(session, &problems, &open, &places) || model.files.edition.is_none();

@@ -7,12 +7,19 @@ use crate::eval::frame::{Frame, Variable};
 use crate::python;
 use crate::tree::{Check, NodeId, Schema};
 use crate::val::{Data, MapKey, Val};
+use crate::vault;
+use purlin_tosca::entity::Entity;
 use purlin_tosca::evaluate::{Evaluator, Scope};
+use purlin_tosca::model::{Model, Primitive};
+use purlin_tosca::names::DeclId;
 use purlin_tosca::problem::Problems;
-use purlin_tosca::topology::Prop;
+use purlin_tosca::topology::{Prop, Topology};
+use purlin_tosca::val as tosca;
 use purlin_tosca::validate;
 use purlin_tosca::values::{Checker, Stance};
+use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// What checks values of a property, an attribute or an input, from its definition.
 pub fn check(service: &Rc<Service>, prop: &Prop, stance: Stance) -> Option<Check> {
@@ -84,4 +91,43 @@ pub(crate) fn mark_parts(value: Val, parts: &[ecow::EcoString]) -> Val {
         }
     }
     value.clone().with(Data::Map(Rc::new(entries)))
+}
+
+/// Checks the constraints of what is written plainly in the service. What expressions give is checked when it is known.
+pub fn written(model: &Model, topology: &Topology, problems: &mut Problems) {
+    if problems.any() {
+        return; // a value of the wrong type breaks its constraints, too
+    }
+    let mut evaluator = Evaluator::new(model, topology);
+    let mut seen = HashSet::new();
+    let nodes = topology.nodes.values();
+    let of_nodes = nodes.flat_map(|node| {
+        let capabilities = node.capabilities.values().map(|capability| &capability.properties);
+        let relationships = node.requirements.iter().filter_map(|requirement| requirement.relationship.as_ref());
+        let relationships = relationships.map(|relationship| &relationship.properties);
+        [&node.properties].into_iter().chain(capabilities).chain(relationships)
+    });
+    for prop in of_nodes.chain([&topology.inputs]).flat_map(|props| props.values()) {
+        let (Some(definition), Some(data_type)) = (&prop.definition, prop.data_type) else { continue };
+        // Nodes of a type share its defaults.
+        let known = (prop.value.span, Arc::as_ptr(definition));
+        if is_plain(&prop.value) && is_constrained(model, data_type, definition) && seen.insert(known) {
+            validate::check(&mut evaluator, &prop.value, data_type, definition, prop.at, &Scope::default(), 0);
+        }
+    }
+    problems.absorb(evaluator.problems());
+}
+
+/// Whether a value is what it will be: no expression, not null, no vault data.
+fn is_plain(value: &tosca::Val) -> bool {
+    let is_vault = value.as_str().is_some_and(|text| vault::is_vault(text.as_bytes()));
+    !matches!(value.data, tosca::Data::Null) && !value.is_opaque() && !value.has_call() && !is_vault
+}
+
+/// Whether a type or definition may have something to say of a value. That of parts is only known by looking.
+fn is_constrained(model: &Model, data_type: DeclId, definition: &Entity) -> bool {
+    let simple =
+        model.primitive(data_type).is_some_and(|primitive| !matches!(primitive, Primitive::List | Primitive::Map));
+    let of_type = model.complete(data_type).is_some_and(|complete| !complete.clauses("validation").is_empty());
+    !simple || of_type || !definition.clauses("validation").is_empty()
 }

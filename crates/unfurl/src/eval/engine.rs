@@ -202,8 +202,11 @@ impl<'w> Engine<'w> {
                         self.set_cell(lazy, index, Memo::Done(value.clone()));
                         value
                     }
-                    Err(error) => {
+                    Err(mut error) => {
                         self.set_cell(lazy, index, Memo::Empty);
+                        if !error.origin.is_known() {
+                            error.origin = raw.origin;
+                        }
                         return Err(error);
                     }
                 }
