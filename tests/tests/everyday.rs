@@ -146,6 +146,11 @@ const FORBIDDEN: &[&str] = &[
     "in the end",
     "in a ring",
     "in a circle",
+    "there is no input",
+    "there is no function",
+    "may not be used here",
+    "less than nothing",
+    " lies ",
     "/tmp/",
     "panicked",
 ];
@@ -166,6 +171,50 @@ fn messages_use_the_words_that_people_use() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Every message that the suite records, beginners' or not.
+#[test]
+fn no_message_of_the_suite_must_be_read_twice() {
+    let mut wrong = Vec::new();
+    let mut folders = vec![top().join("tests/suite"), top().join("docs/rules")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let said = text.lines().filter(|line| {
+                let line = line.trim_start();
+                line.starts_with("error[") || line.starts_with("warning[") || line.starts_with("= hint: ")
+            });
+            for line in said {
+                let found = TWICE.iter().filter(|word| line.contains(**word));
+                wrong.extend(found.map(|word| format!("{}: `{word}`: {line}", path.display())));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Words that must be read twice; those of [`FORBIDDEN`] that nothing quotes.
+const TWICE: &[&str] = &[
+    "whole number",
+    "is no key",
+    "is no name",
+    " stands ",
+    " stands\n",
+    "in the end",
+    "in a ring",
+    "in a circle",
+    "may not be used here",
+    "less than nothing",
+    " lies outside",
+    "there is no input",
+    "there is no function",
+    "there is no filter",
+    "there is no instance",
+];
 
 #[test]
 fn the_page_of_mistakes_is_made_from_the_suite() {

@@ -172,7 +172,7 @@ impl Place<'_> {
             match seen.iter().find(|(other, ..)| *other == group) {
                 None => seen.push((group, key, span)),
                 Some((_, first, first_span)) => {
-                    let message = format!("{} takes `{first}` or `{key}`, not both", self.subject_of(instance));
+                    let message = format!("`{first}` and `{key}` of {} exclude each other", self.subject_of(instance));
                     let at = span.unwrap_or_else(|| instance.span());
                     let mut diagnostic = Diagnostic::at(&rules::EXCLUSIVE_KEYS, at, message);
                     if let Some(span) = first_span {

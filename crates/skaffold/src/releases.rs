@@ -47,7 +47,7 @@ pub fn check(helm: View<'_, '_>, sink: &Sink, fallback: Span) -> bool {
     if let Some(at) = ring(&edges)
         && let Some(release) = releases.items().nth(at)
     {
-        let message = format!("release `{}` depends on itself in the end", release.text_of("name"));
+        let message = format!("circular `dependsOn` of release `{}`", release.text_of("name"));
         report(release.get("dependsOn").and_then(View::span), message);
     }
     sink.len() == before

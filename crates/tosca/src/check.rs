@@ -331,7 +331,7 @@ impl Inspector<'_> {
         let (least, most) = function.arity();
         if count < least || most.is_some_and(|most| count > most) {
             let wanted = signatures::arguments(least, most);
-            self.problems.at(&rules::FUNCTION, value.span, format!("`${}` takes {wanted}, not {count}", call.name));
+            self.problems.at(&rules::FUNCTION, value.span, format!("`${}` expects {wanted}, found {count}", call.name));
         }
     }
 }

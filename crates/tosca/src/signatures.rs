@@ -22,7 +22,7 @@ pub fn check(model: &Model, definition: &Entity, call: &Call) -> Option<String> 
     if fitting.is_empty() {
         let mut counts: Vec<String> = signatures.iter().map(|signature| counts(signature)).collect();
         counts.dedup();
-        return Some(format!("`${}` takes {}, not {}", call.name, counts.join(" or "), call.args.len()));
+        return Some(format!("`${}` expects {}, found {}", call.name, counts.join(" or "), call.args.len()));
     }
     let mut refusals = fitting.iter().map(|signature| refusal(model, signature, call));
     if refusals.clone().any(|refusal| refusal.is_none()) {

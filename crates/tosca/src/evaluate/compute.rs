@@ -96,7 +96,9 @@ impl Evaluator<'_> {
     }
 
     pub(super) fn token(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
-        let [whole, separators, index] = args else { return Err(format!("it takes 3 arguments, not {}", args.len())) };
+        let [whole, separators, index] = args else {
+            return Err(format!("expected 3 arguments, found {}", args.len()));
+        };
         let whole = text(whole).ok_or_else(|| format!("its text is {}", whole.noun()))?;
         let separators = text(separators).ok_or("its separators must be a text")?;
         let Data::Int(index) = index.data else { return Err("its index must be an integer".to_owned()) };
@@ -150,7 +152,7 @@ impl Evaluator<'_> {
         let yes = |answer: Result<bool, String>| Some(answer.map(Data::Bool));
         let two = || match args {
             [a, b] => Ok((a, b)),
-            _ => Err(format!("it takes 2 arguments, not {}", args.len())),
+            _ => Err(format!("expected 2 arguments, found {}", args.len())),
         };
         let of = declared.as_ref();
         match name {
@@ -316,7 +318,7 @@ impl Evaluator<'_> {
             _ if sort(value) == Sort::List || sort(value) == Sort::Map => length(value),
             _ => None,
         };
-        count.map(Data::Int).ok_or_else(|| format!("it takes a string, a list or a map, not {}", value.noun()))
+        count.map(Data::Int).ok_or_else(|| format!("expected a string, a list or a map, found {}", value.noun()))
     }
 
     fn edges(&self, a: &Val, b: &Val, front: bool) -> Result<bool, String> {
@@ -434,7 +436,7 @@ fn listed<'v>(value: &'v Val, what: &str) -> Result<&'v [Val], String> {
 }
 
 fn texts(a: &Val, b: &Val) -> Result<(EcoString, EcoString), String> {
-    let both = || format!("it takes two strings or two lists, not {} and {}", a.noun(), b.noun());
+    let both = || format!("expected two strings or two lists, found {} and {}", a.noun(), b.noun());
     Ok((text(a).ok_or_else(both)?, text(b).ok_or_else(both)?))
 }
 
