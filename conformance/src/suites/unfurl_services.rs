@@ -233,7 +233,7 @@ fn fatal(session: &Session, problem: &Diagnostic) -> bool {
     let own = ["unfurl-unknown", "unfurl-wrong-type", "unfurl-invalid-property"].contains(&problem.rule.name);
     let of_template = problem.message.contains("property") && !problem.message.contains("must be of type");
     let plain = problem.rule.name == "unfurl-invalid-property" && is_plain(session, problem);
-    let input = problem.message.starts_with("there is no input");
+    let input = problem.message.starts_with("unknown input");
     problem.is_error() && (!own || of_template || plain || input)
 }
 
