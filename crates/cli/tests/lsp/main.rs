@@ -176,7 +176,7 @@ fn skaffold_and_tosca() {
 fn found_with(name: &str, files: &[(&str, &str)]) -> (Client, BTreeSet<(String, u64, u64, String)>) {
     let root = folder(name);
     let project = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments:\n  - name: dev\n  - name: prod\n    \
-                   variables: {only: 1}\nproviders:\n  - name: exec\n";
+                   variables: {only: one}\nproviders:\n  - name: exec\n";
     let action = "kind: Run\ntype: exec\nname: x\nspec:\n  command: [echo, \"${var.only}\"]\n";
     let own = [(".git/HEAD", "ref: refs/heads/main\n"), ("project.garden.yml", project), ("x.garden.yml", action)];
     for (file, text) in own.iter().chain(files) {
@@ -223,7 +223,7 @@ fn charts_inside_other_projects_are_judged_there() {
         ),
     ];
     let project = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{name: dev}]\nproviders:\n  - name: exec\n  - \
-                   name: local-kubernetes\nvariables: {only: 1}\n";
+                   name: local-kubernetes\nvariables: {only: one}\n";
     let action = "kind: Deploy\ntype: helm\nname: web\nspec:\n  chart: {path: ./web}\n  values: {name: shop}\n";
     let mut files = vec![("project.garden.yml", project), ("deploy.garden.yml", action)];
     files.extend(chart);
