@@ -27,6 +27,10 @@ const STEPS_PER_BASE: u64 = 400;
 /// Bytes that a resource takes for each byte when it is written: it is read anew for every way that leads to it.
 const BYTES_PER_WRITTEN: u64 = 8;
 
+/// What it takes to keep an earlier name of a resource, besides the name and the copies of it.
+const NAME_BYTES: u64 = 128;
+const COPIES_OF_NAME: u64 = 4;
+
 /// So many bytes of resources are looked at by a transformer in one step.
 const BYTES_CHANGED: u64 = 64;
 
@@ -174,8 +178,6 @@ impl Builder<'_> {
             let message = format!("circular kustomizations: {}", way.collect::<Vec<_>>().join(" → "));
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         }
-        // Each way that leads to a folder goes through it again.
-        self.session.meter.charge(STEPS_PER_BASE, 0).map_err(|exceeded| Problem::from(exceeded.diagnostic()))?;
         let kustomization = Kustomization::read(self.session, &folder, self.arguments.reads_anywhere)?;
         self.open.push(folder);
         Ok(kustomization)
@@ -193,6 +195,8 @@ impl Builder<'_> {
         self.generate(kustomization, &mut gathered.resources)?;
         for item in kustomization.list("components") {
             let place = self.local(kustomization, &item)?;
+            // Each way that leads to a component goes through it again.
+            self.spend(STEPS_PER_BASE, 0, &item)?;
             let component = self.enter(&place).map_err(|problem| self.at(problem, &item))?;
             if !component.is_component() {
                 return Err(self.wrong(&item, format!("`{}` is not a component", text(&item, &[]))).into());
@@ -264,7 +268,10 @@ impl Builder<'_> {
             for item in step.items(kustomization) {
                 // A step goes through all of every resource.
                 let looked_at: u64 = resources.iter().map(|resource| weight(&resource.value)).sum();
-                self.spend(resources.len() as u64 + looked_at / BYTES_CHANGED, 0, &item)?;
+                // A resource that is renamed keeps all names that it had.
+                let names = resources.iter().map(|resource| resource.name().len() as u64 * COPIES_OF_NAME + NAME_BYTES);
+                let kept = if step.renames { names.sum() } else { 0 };
+                self.spend(resources.len() as u64 + looked_at / BYTES_CHANGED, kept, &item)?;
                 step.run(self.session, kustomization, &config, &item, resources)
                     .map_err(|problem| self.at(problem, &item))?;
                 if let Some(note) = self.note(kustomization, step.kind, "") {

@@ -15,22 +15,24 @@ pub struct Step {
     pub kind: &'static str,
     keys: &'static [&'static str],
     each: bool,
+    /// Whether resources have another name or namespace behind it.
+    pub renames: bool,
 }
 
 /// The steps in their order.
 #[rustfmt::skip]
 pub const STEPS: &[Step] = &[
-    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true },
-    Step { kind: "PatchTransformer", keys: &["patches"], each: true },
-    Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false },
-    Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false },
-    Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false },
-    Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false },
-    Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false },
-    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true },
-    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true },
-    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true },
-    Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true },
+    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true, renames: false },
+    Step { kind: "PatchTransformer", keys: &["patches"], each: true, renames: false },
+    Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false, renames: true },
+    Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false, renames: true },
+    Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false, renames: true },
+    Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false, renames: false },
+    Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false, renames: false },
+    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true, renames: false },
+    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true, renames: false },
+    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true, renames: false },
+    Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true, renames: false },
 ];
 
 impl Step {
