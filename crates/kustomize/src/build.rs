@@ -30,6 +30,8 @@ const BYTES_PER_WRITTEN: u64 = 8;
 /// What it takes to keep an earlier name of a resource, besides the name and the copies of it.
 const NAME_BYTES: u64 = 128;
 const COPIES_OF_NAME: u64 = 4;
+/// What it takes to look at one of them.
+const STEPS_PER_NAME: u64 = 16;
 
 /// So many bytes of resources are looked at by a transformer in one step.
 const BYTES_CHANGED: u64 = 64;
@@ -271,7 +273,9 @@ impl Builder<'_> {
                 // A resource that is renamed keeps all names that it had.
                 let names = resources.iter().map(|resource| resource.name().len() as u64 * COPIES_OF_NAME + NAME_BYTES);
                 let kept = if step.renames { names.sum() } else { 0 };
-                self.spend(resources.len() as u64 + looked_at / BYTES_CHANGED, kept, &item)?;
+                let earlier: u64 = resources.iter().map(|resource| resource.before.len() as u64).sum();
+                let steps = resources.len() as u64 + looked_at / BYTES_CHANGED + earlier * STEPS_PER_NAME;
+                self.spend(steps, kept, &item)?;
                 step.run(self.session, kustomization, &config, &item, resources)
                     .map_err(|problem| self.at(problem, &item))?;
                 if let Some(note) = self.note(kustomization, step.kind, "") {

@@ -16,7 +16,7 @@ type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 const STEPS_BACK: usize = 10_000;
 const STEPS_BACK_PER_BYTE: usize = 16;
 /// Between steps back such a pattern may go through all of the text: so many bytes in one search.
-const BYTES_LOOKED_AT: usize = 400_000_000;
+const BYTES_LOOKED_AT: usize = 200_000_000;
 /// So many of these bytes are looked at in one step.
 const LOOKED_AT_PER_STEP: usize = 256;
 
