@@ -24,7 +24,18 @@ pub fn tags(
             Some(text) => {
                 let mut names = env.clone();
                 names.insert("IMAGE_NAME".to_owned(), artifact.image.clone());
-                template::expand(&text.text(), &names)?
+                let tag = template::expand(&text.text(), &names)?;
+                // Skaffold falls back to `latest` where the template gives no tag.
+                match why_unusable(&artifact.image, &tag) {
+                    None => tag,
+                    Some(reason) => {
+                        let span = text.span().unwrap_or(config.span);
+                        let message = format!("the tag of `{}` {reason}: `latest` is used", artifact.image);
+                        let hint = "set the variables of the template, or name tags with `--images`";
+                        session.sink.push(Diagnostic::at(&rules::NOT_RENDERED, span, message).hint(hint));
+                        "latest".to_owned()
+                    }
+                }
             }
             None => {
                 if policy.is_some_and(|policy| policy.get("sha256").is_none()) && session.world.exists(".git") {
@@ -40,7 +51,16 @@ pub fn tags(
         };
         let name =
             registry.map_or_else(|| artifact.image.clone(), |registry| image::in_registry(&artifact.image, registry));
-        found.push((artifact.image, format!("{name}:{tag}")));
+        let full = if tag.is_empty() { name } else { format!("{name}:{tag}") };
+        found.push((artifact.image, full));
     }
     Ok(found)
+}
+
+/// Why an image cannot have a tag that a template has made.
+fn why_unusable(image: &str, tag: &str) -> Option<&'static str> {
+    if tag.contains("<no value>") {
+        return Some("has a variable that is not set");
+    }
+    (!tag.is_empty() && image::parse(&format!("{image}:{tag}")).is_err()).then_some("is no tag of an image")
 }
