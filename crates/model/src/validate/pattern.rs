@@ -18,7 +18,12 @@ pub(super) fn compile(pattern: &str, meter: &Meter) -> Result<Option<(Pattern, u
     let translated = translated(pattern);
     let build = |most: usize| {
         let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(most).build();
-        match build(&translated).or_else(|_| build(pattern)) {
+        let built = match build(&translated) {
+            // What is too large here may fit into more; it is another matter if it cannot be read.
+            Err(Error::Syntax(_)) => build(pattern),
+            built => built,
+        };
+        match built {
             Ok(regex) => Ok(Some(regex)),
             Err(Error::CompiledTooBig(_)) => Ok(None),
             Err(error) => Err(error),
