@@ -229,7 +229,7 @@ fn evaluated(
     if let (Draft::Node(written), None) = (&config.body, &module) {
         check_fields(ground.session, row(ConfigKind::Action(kind)), &fields, written);
     }
-    complete(ground, kind, &config, &mut fields, &env);
+    complete(ground, project, kind, &config, &mut fields, &env);
     let environments = fields.get("environments").map(crate::scan::texts);
     let here = environments.is_none_or(|names| names.iter().any(|name| *name == project.environment));
     let disabled = fields.get("disabled").and_then(Value::as_bool).unwrap_or(false) || !here;
@@ -317,7 +317,14 @@ fn first_pending(value: &Value) -> Option<EcoString> {
 }
 
 /// Normalises notations and adds defaults.
-fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut Map, env: &Arc<Env>) {
+fn complete(
+    ground: &Ground<'_>,
+    project: &Project,
+    kind: ActionKind,
+    config: &Config,
+    fields: &mut Map,
+    env: &Arc<Env>,
+) {
     fields.insert("kind".into(), Value::str(kind.name()));
     fields.insert("type".into(), Value::str(config.type_name.clone()));
     fields.insert("name".into(), Value::str(config.name.clone()));
@@ -333,7 +340,7 @@ fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut
     if let Some(copies) = fields.get("copyFrom").and_then(Value::as_list).map(<[Value]>::to_vec) {
         fields.insert("copyFrom".into(), Value::list(copies.iter().map(copy_from).collect()));
     }
-    include::imply(ground, kind, config, fields, env);
+    include::imply(ground, project, kind, config, fields, env);
     for key in ["include", "exclude"] {
         if let Some(list) = fields.get(key).and_then(Value::as_list).map(<[Value]>::to_vec) {
             fields.insert(key.into(), Value::list(sorted_texts(list)));

@@ -5,6 +5,8 @@
 use crate::bind::{Binder, Env};
 use crate::config::ActionKind;
 use crate::ground::Ground;
+use crate::project::Project;
+use crate::providers::uses_any;
 use crate::render::Config;
 use crate::scan::texts;
 use purlin_value::{Eval, Map, Value, path};
@@ -14,7 +16,20 @@ use std::sync::Arc;
 const CHART_FILES: [&str; 3] = ["*", "charts/**/*", "templates/**/*"];
 
 /// Adds the `include` that an action's type implies.
-pub(crate) fn imply(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut Map, env: &Arc<Env>) {
+pub(crate) fn imply(
+    ground: &Ground<'_>,
+    project: &Project,
+    kind: ActionKind,
+    config: &Config,
+    fields: &mut Map,
+    env: &Arc<Env>,
+) {
+    // What is switched off may lack its provider, and then nobody chooses files for it.
+    let may_lack = fields.get("disabled").and_then(Value::as_bool) == Some(true) || fields.contains_key("environments");
+    let is_of_cluster = matches!(config.type_name.as_str(), "kubernetes" | "helm");
+    if may_lack && is_of_cluster && !uses_any(ground, project, &["kubernetes", "local-kubernetes"]) {
+        return;
+    }
     let is_chosen = fields.contains_key("include") || fields.contains_key("exclude");
     let implied = match (kind, config.type_name.as_str()) {
         (ActionKind::Deploy, "kubernetes") => manifests(ground, config, fields, env),

@@ -211,6 +211,15 @@ fn enabled_nodes(ground: &Ground<'_>, project: &Project) -> Vec<NodeRef> {
     view.items().filter(enabled).map(|item| list.other(item)).collect()
 }
 
+/// Whether the environment uses one of some providers.
+pub(crate) fn uses_any(ground: &Ground<'_>, project: &Project, wanted: &[&str]) -> bool {
+    let is_wanted = |node: &NodeRef| {
+        let name = node.get().and_then(|item| item.get("name"));
+        name.and_then(|name| name.as_str().map(|name| wanted.contains(&&*name))).unwrap_or(false)
+    };
+    enabled_nodes(ground, project).iter().any(is_wanted)
+}
+
 fn resolved(name: &EcoString, config: Value) -> Value {
     let outputs = provider_outputs(name, &config);
     Value::map(Map::from_iter([("config".into(), config), ("outputs".into(), outputs)]))
