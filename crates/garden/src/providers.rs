@@ -215,7 +215,7 @@ fn enabled_nodes(ground: &Ground<'_>, project: &Project) -> Vec<NodeRef> {
 pub(crate) fn uses_any(ground: &Ground<'_>, project: &Project, wanted: &[&str]) -> bool {
     let is_wanted = |node: &NodeRef| {
         let name = node.get().and_then(|item| item.get("name"));
-        name.and_then(|name| name.as_str().map(|name| wanted.contains(&&*name))).unwrap_or(false)
+        name.and_then(|name| name.as_str().map(|name| wanted.contains(&name))).unwrap_or(false)
     };
     enabled_nodes(ground, project).iter().any(is_wanted)
 }
