@@ -181,8 +181,15 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     checked
 }
 
-/// Kustomizations beside projects of other dialects. They come last: what composes them has taken them in by then.
+/// Dialects whose projects compose kustomizations.
+const COMPOSING: &[&str] = &["garden", "skaffold"];
+
+/// Kustomizations beside projects that do not compose them: charts, services, ensembles.
 fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
+    // Garden projects and Skaffold configurations compose kustomizations.
+    if found.claims.iter().any(|claim| COMPOSING.contains(&claim.judged.dialect.name)) {
+        return Vec::new();
+    }
     let is_folder = |path: &&String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     let known: HashSet<&str> = found.claims.iter().map(|claim| claim.file.as_str()).collect();
     let below =
