@@ -164,7 +164,7 @@ mod tests {
             Diagnostic::at(&rules::UNKNOWN_NODE, source.span(start, start + 1), line)
         };
         let mut found = vec![at("a: 1"), at("b: 2"), at("c: 3")];
-        apply(&mut found, &sources, true);
+        apply(&mut found, &sources, Some(&[source.id()]));
         let left: Vec<&str> = found.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
         assert_eq!(left, ["c: 3", "this `ignore` matches no problem"]);
     }
