@@ -34,11 +34,12 @@ fn world() -> MemoryWorld {
 fn lines(threads: usize, limits: Limits) -> Result<Vec<String>, Vec<String>> {
     let session = Session::with_limits(Arc::new(world()), limits, threads);
     let options = Options { track: true, ..Options::default() };
-    let resolved = resolve_chart(&session, "shop", &options).expect("a chart");
+    let resolved = resolve_chart(&session, "shop", &options);
     let problems: Vec<String> = session.sink.take().iter().map(|problem| problem.rule.name.to_owned()).collect();
     if !problems.is_empty() {
         return Err(problems);
     }
+    let resolved = resolved.expect("a chart");
     let mut lines = Vec::new();
     for node in &resolved.nodes {
         for path in ["metadata.name", "metadata.annotations.checksum-secrets", "data.a", "data.b"] {

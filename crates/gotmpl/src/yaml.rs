@@ -120,7 +120,7 @@ const GO_WORDS: &[(&str, &str, Stage)] = &[
 
 /// A problem with its line, as Go's reader writes it.
 pub fn go_message(tree: &Tree, problem: &Diagnostic) -> String {
-    if let Some(name) = problem.message.strip_prefix("no anchor `&").and_then(|rest| rest.split('`').next()) {
+    if let Some(name) = problem.message.strip_prefix("undefined anchor `&").and_then(|rest| rest.split('`').next()) {
         return format!("unknown anchor '{name}' referenced");
     }
     let place = problem.span.map(|span| tree.source().position(span.start));

@@ -321,6 +321,8 @@ impl Workspace {
         let path_of = |id: FileId| self.sources.get(id).map(|source| source.path().to_owned());
         let files = session.ids().into_iter().filter_map(path_of).collect();
         let found = session.sink.take();
+        // A chart's files may be known from a run before.
+        ids.extend(found.iter().flat_map(Diagnostic::files));
         let reads = session.reads().into_iter().collect();
         Outcome { claim: claim.clone(), session, resolved, found, files, reads, ids, last: None }
     }

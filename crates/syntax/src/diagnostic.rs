@@ -3,7 +3,7 @@
 //! A diagnostic is plain data. How it looks is decided by the printers in [`crate::print`].
 
 use crate::credentials::without_credentials;
-use crate::source::Span;
+use crate::source::{FileId, Span};
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -106,6 +106,12 @@ impl Diagnostic {
         let mut diagnostic = Self::nowhere(rule, message);
         diagnostic.span = Some(span);
         diagnostic
+    }
+
+    /// The files that it points at.
+    pub fn files(&self) -> impl Iterator<Item = FileId> {
+        let further = self.labels.iter().chain(&self.trace).map(|label| label.span.file);
+        self.span.map(|span| span.file).into_iter().chain(further)
     }
 
     /// A diagnostic that belongs to no file.

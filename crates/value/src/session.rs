@@ -145,11 +145,7 @@ impl Session {
     /// Lets go of texts that came after a mark: those of no file that can be asked for again, such as templates of charts
     /// in archives, which no problem points at.
     pub fn release_since(&self, mark: &Mark, problems: &[Diagnostic]) {
-        let spans = |problem: &Diagnostic| {
-            let labels = problem.labels.iter().chain(&problem.trace).map(|label| label.span.file);
-            problem.span.map(|span| span.file).into_iter().chain(labels).collect::<Vec<_>>()
-        };
-        let shown: HashSet<FileId> = problems.iter().flat_map(spans).collect();
+        let shown: HashSet<FileId> = problems.iter().flat_map(Diagnostic::files).collect();
         let is_kept = |source: &Source| {
             let known = || self.files.text(&self.files.key(source.path()));
             shown.contains(&source.id()) || known().is_some_and(|text| text.source.id() == source.id())

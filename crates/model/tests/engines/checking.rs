@@ -96,7 +96,7 @@ fn exclusive_keys_exclude_each_other_and_one_is_needed() {
         FIRST,
         "version: 1\ntool_types: {t: {limits: [{most: 1, least: 0}, {}, {least: 2}]}}\n",
         &[
-            "2:37 exclusive-keys: a limit takes `most` or `least`, not both (keep one of them) [2:28 `most` is here]",
+            "2:37 exclusive-keys: `most` and `least` of a limit exclude each other (keep one of them) [2:28 `most` is here]",
             "2:48 missing-key: a limit needs one of `most` or `least`",
         ],
     );

@@ -128,7 +128,7 @@ fn the_reference_page_has_every_row() {
          | `count` | a lower and an upper bound such as [0, UNBOUNDED] | How many there may be. Inherited; may only be narrowed. |\n"
     );
     assert!(page.contains("Editions, the oldest first: `1`, `2`."));
-    assert!(page.contains("One of `most` or `least` must be there."));
+    assert!(page.contains("One of `most` or `least` is required."));
     assert!(page.contains("A list stands for its `path`. From 2 on."));
     assert!(page.contains("| any other key | a mapping with a [part](#part) per name |"));
 }
