@@ -4,12 +4,9 @@
 //! because it hides the next one.
 
 use purlin_compiler::rules;
-use purlin_syntax::{Diagnostic, FileId, RuleClass, Source, Sources, Span, Tree, suggest};
+use purlin_syntax::{Diagnostic, FileId, IGNORE_MARK, RuleClass, Source, Sources, Span, Tree, suggest};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-
-/// What the comments start with.
-const MARK: &str = "purlin: ignore";
 
 /// One comment.
 struct Comment {
@@ -75,13 +72,13 @@ fn is_written(tree: &Tree, mark: Span) -> bool {
 fn comments(source: &Arc<Source>) -> Vec<Comment> {
     let text = source.text();
     let mut out = Vec::new();
-    for (at, _) in text.match_indices(MARK) {
+    for (at, _) in text.match_indices(IGNORE_MARK) {
         let start = source.line_start(u32::try_from(at).unwrap_or(0)) as usize;
         let before = text.get(start..at).unwrap_or("");
         let Some(mark) = before.rfind('#').or_else(|| before.rfind("/*")) else { continue };
-        let rest = text.get(at + MARK.len()..).unwrap_or("").lines().next().unwrap_or("");
+        let rest = text.get(at + IGNORE_MARK.len()..).unwrap_or("").lines().next().unwrap_or("");
         let list = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(list, _)| list);
-        let length = MARK.len() + list.map_or(0, |list| list.len() + 2);
+        let length = IGNORE_MARK.len() + list.map_or(0, |list| list.len() + 2);
         let rules = list.into_iter().flat_map(|list| list.split(',')).map(|rule| rule.trim().to_owned());
         out.push(Comment {
             line: source.position(u32::try_from(at).unwrap_or(0)).line,

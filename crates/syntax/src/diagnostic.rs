@@ -81,6 +81,9 @@ pub struct Label {
     pub message: String,
 }
 
+/// What comments start with that keep a problem of their line quiet.
+pub const IGNORE_MARK: &str = "purlin: ignore";
+
 /// One problem, or one note.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {

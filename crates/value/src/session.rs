@@ -7,7 +7,9 @@ use crate::meter::{Exceeded, Meter};
 use crate::origin::Origins;
 use crate::recorded::Recorded;
 use crate::world::{World, WorldError};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Mark, Sink, Source, Sources, Span, Tree, sources, yaml};
+use purlin_syntax::{
+    Diagnostic, FileId, Flavor, IGNORE_MARK, Limits, Mark, Sink, Source, Sources, Span, Tree, sources, yaml,
+};
 use std::any::Any;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hasher};
@@ -143,12 +145,13 @@ impl Session {
     }
 
     /// Lets go of texts that came after a mark: those of no file that can be asked for again, such as templates of charts
-    /// in archives, which no problem points at.
+    /// in archives, which no problem points at and which keep none quiet.
     pub fn release_since(&self, mark: &Mark, problems: &[Diagnostic]) {
         let shown: HashSet<FileId> = problems.iter().flat_map(Diagnostic::files).collect();
         let is_kept = |source: &Source| {
             let known = || self.files.text(&self.files.key(source.path()));
-            shown.contains(&source.id()) || known().is_some_and(|text| text.source.id() == source.id())
+            let keeps_quiet = || source.text().contains(IGNORE_MARK);
+            shown.contains(&source.id()) || keeps_quiet() || known().is_some_and(|text| text.source.id() == source.id())
         };
         let late = self.sources.since(mark);
         let gone = late.iter().filter(|source| !is_kept(source)).map(|source| source.id()).collect();

@@ -42,7 +42,7 @@ fn secrets_of_the_provider_are_copied() {
     bench.write("web.garden.yml", WEB);
     let failed = bench.purlin(&["deploy"]);
     assert_eq!(failed.code, 6);
-    let said = "there is no Secret `pull` in namespace `default` to copy";
+    let said = "the Secret `pull` to copy does not exist in namespace `default`";
     assert!(failed.stderr.contains(said), "{}", failed.stderr);
     bench.fake.put("v1", "Secret", "default", "pull", json!({ "type": "x", "data": { "key": "c2VjcmV0" } }));
     bench.good(&["deploy"]);
