@@ -221,10 +221,11 @@ impl Work<'_> {
         if !config.profiles.is_empty() {
             let document = config.file.documents.get(config.index);
             let defined = document.and_then(|document| document.item.view().get("profiles"));
+            let written = defined.into_iter().flat_map(View::items).filter_map(|profile| profile.get("name"));
+            let by_name: HashMap<_, View<'_, '_>> = written.map(|own| (own.text(), own)).collect();
             let named = |name: &EcoString| {
-                let mut all = defined.into_iter().flat_map(View::items).filter_map(|profile| profile.get("name"));
-                let own = all.find(|own| own.text() == name.as_str());
-                own.map_or_else(|| Value::str(name.clone()), |own| ValueOut::of(self.session, own))
+                let own = by_name.get(name.as_str());
+                own.map_or_else(|| Value::str(name.clone()), |own| ValueOut::of(self.session, *own))
             };
             let names = config.profiles.iter().map(named).collect();
             node.outputs = Value::map([(EcoString::from("profiles"), Value::list(names))].into_iter().collect());

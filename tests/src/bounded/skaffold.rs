@@ -41,7 +41,15 @@ pub fn inputs() -> Vec<Input> {
     let artifacts: String = (0..50_000).map(|at| format!("  - {{image: a{at}}}\n")).collect();
     let chain: String =
         (0..20_000).map(|at| format!("  - {{image: a{at}, requires: [{{image: a{}}}]}}\n", at + 1)).collect();
+    let patched: String = (0..3_000)
+        .map(|at| {
+            format!(
+                "- name: p{at}\n  activation: [{{env: 'A=!b'}}]\n  patches: [{{op: add, path: /build/artifacts/-, value: {{image: i{at}}}}}]\n"
+            )
+        })
+        .collect();
     vec![
+        config("profiles/patched", &format!("build: {{artifacts: [{{image: a}}]}}\nprofiles:\n{patched}"), Ends::Limit),
         config(
             "profiles/many",
             &format!("build: {{artifacts: [{{image: a}}]}}\nprofiles:\n{profiles}"),

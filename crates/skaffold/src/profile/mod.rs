@@ -122,12 +122,22 @@ pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], how: &mut Applicat
     true
 }
 
+/// Steps for each value of a configuration that is brought into shape and checked around the patches of one profile.
+const STEPS_PER_VALUE: u64 = 40;
+
 fn apply_patches<'f>(
     config: &mut Item<'f>,
     patches: View<'_, 'f>,
     profile: &EcoString,
     how: &mut Application<'_, 'f>,
 ) -> bool {
+    let values = patch::expanded(config.view()) as u64;
+    if let Err(exceeded) = how.meter.charge(STEPS_PER_VALUE * values, 0) {
+        let message = format!("profile `{profile}`: {}", exceeded.message());
+        let span = patches.span().unwrap_or(how.fallback);
+        how.sink.push(Diagnostic::at(exceeded.rule(), span, message).hint(exceeded.hint()));
+        return false;
+    }
     *config = crate::emit::normalised(config.view(), &SKAFFOLD_CONFIG);
     for patch in patches.items() {
         let span = patch.span().unwrap_or(how.fallback);

@@ -236,7 +236,7 @@ impl Way<'_> {
 }
 
 /// How many values it is when written out. A copy of what a file holds only refers to it, but is printed in full.
-fn expanded(view: View<'_, '_>) -> usize {
+pub(super) fn expanded(view: View<'_, '_>) -> usize {
     match view.form() {
         Form::List => view.items().map(expanded).sum::<usize>() + 1,
         Form::Map => view.entries().map(|pair| expanded(pair.value)).sum::<usize>() + 1,
