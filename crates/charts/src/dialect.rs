@@ -500,7 +500,7 @@ fn whole_numbers(value: Value) -> Value {
 
 /// The template that an object comes from; what is unknown is reported.
 fn template_of(session: &Session, folder: &str, options: &Options, question: &Question, on: &str) -> Option<String> {
-    // Apart: what is wrong with templates that are not asked about is not said.
+    // In a session of its own: problems of templates that were not asked for are not reported.
     let sibling = session.twin();
     let Some(resolved) = resolve_chart(&sibling, folder, options) else {
         session.sink.extend(sibling.sink.take());

@@ -1,4 +1,4 @@
-//! What is wrong with the text of a chart's `values.schema.json` itself.
+//! Checks the text of a chart's `values.schema.json` itself.
 //!
 //! Checking values against it is the business of `schema`.
 
@@ -17,7 +17,7 @@ const NAMED: &[&str] = &["properties", "patternProperties", "definitions", "$def
 /// Keys whose value is data, whatever it looks like.
 const DATA: &[&str] = &["default", "enum", "const", "examples"];
 
-/// Reports what is wrong with the schema of a chart; true if it cannot be used.
+/// Reports problems of the schema of a chart; true if it cannot be used.
 pub(crate) fn check(session: &Session, folder: &str, chart: &Chart) -> bool {
     let Some(bytes) = chart.schema.as_deref() else { return false };
     let text = String::from_utf8_lossy(bytes);

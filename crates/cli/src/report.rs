@@ -108,7 +108,7 @@ pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) 
     }
 }
 
-/// Problems are compared with each other and looked for in their files up to this number; nobody reads more of them.
+/// The most problems that are compared with each other and narrowed in their files; nobody reads more.
 const MOST_COMPARED: usize = 500;
 
 /// Rules about something that is not there.

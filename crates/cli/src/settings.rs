@@ -93,7 +93,7 @@ pub(crate) fn read(file: &Path, shown: &str, text: &str, sources: &Sources) -> (
     (reader.settings, reader.found)
 }
 
-/// Settings ask for permissions, and nobody has said that the project is trusted.
+/// Settings ask for permissions, and the project is not trusted.
 pub(crate) fn refused(shown: &str) -> Diagnostic {
     let message = format!("`{shown}` asks for permissions, which are not granted");
     Diagnostic::nowhere(&rules::SETTINGS, message).warning().hint("add `--trust` if you trust this project")

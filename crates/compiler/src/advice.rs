@@ -54,7 +54,7 @@ fn collect(root: Node<'_>, place: Span, found: &mut Vec<(String, Span)>) {
 pub fn advise(diagnostic: &mut Diagnostic) {
     if diagnostic.is_error() && diagnostic.hints.is_empty() {
         let (rule, message) = (diagnostic.rule.name, diagnostic.message.as_str());
-        // What is wrong with an expression is not always what was expected next.
+        // The mistake in an expression is not always the token that was expected next.
         let hint = match rule.ends_with("-syntax") {
             true => after(message, "missing `").map(|name| format!("add `{name}`")).or_else(|| by_rule(rule, message)),
             false => by_words(message).or_else(|| by_rule(rule, message)),

@@ -120,7 +120,7 @@ fn near_miss(session: &Session, folder: &str) -> Option<Diagnostic> {
     Some(Diagnostic::nowhere(&rules::NOTHING_FOUND, message).hint(hint))
 }
 
-/// What is wrong with `apiVersion` and `kind` of a file that nothing recognised.
+/// Problems of `apiVersion` and `kind` in a file that no dialect recognised.
 fn wrong_beginning(session: &Session, folder: &str, name: &str) -> Option<Diagnostic> {
     let (_, version, kind) = USUAL.iter().find(|(usual, ..)| *usual == name)?;
     let file = path::join(folder, name);

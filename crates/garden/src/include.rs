@@ -24,7 +24,7 @@ pub(crate) fn imply(
     fields: &mut Map,
     env: &Arc<Env>,
 ) {
-    // What is switched off may lack its provider, and then nobody chooses files for it.
+    // A disabled action may lack its provider, and without one no files are chosen.
     let may_lack = fields.get("disabled").and_then(Value::as_bool) == Some(true) || fields.contains_key("environments");
     let is_of_cluster = matches!(config.type_name.as_str(), "kubernetes" | "helm");
     if may_lack && is_of_cluster && !uses_any(ground, project, &["kubernetes", "local-kubernetes"]) {
@@ -62,7 +62,7 @@ fn manifests(ground: &Ground<'_>, config: &Config, fields: &Map, env: &Arc<Env>)
     Some(files)
 }
 
-/// The files of a chart that lies in the project.
+/// The files of a chart inside the project.
 fn chart(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Option<Vec<Value>> {
     let folder = listed(ground, config, env, &["spec", "chart", "path"]).pop()?;
     let values = listed(ground, config, env, &["spec", "valueFiles"]);

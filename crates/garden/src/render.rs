@@ -294,7 +294,7 @@ fn render_use(
 const MADE: (u64, u64) = (200, 2_048);
 const INPUT: (u64, u64) = (4, 128);
 
-/// Charges so many of something that a template makes, before they are made; that there is no room for them is reported.
+/// Charges the meter for `count` items before a template makes them, and reports an exceeded limit.
 fn can_afford(ground: &Ground<'_>, (steps, bytes): (u64, u64), count: usize, span: Option<Span>) -> bool {
     let count = count as u64;
     let charged = ground.session.meter.charge(steps.saturating_mul(count), bytes.saturating_mul(count));

@@ -27,7 +27,7 @@ pub struct House {
     pub environment: Option<String>,
     /// Folders to search for TOSCA profiles.
     pub profile_paths: Vec<String>,
-    /// What is wrong with the settings.
+    /// Problems of the settings.
     pub found: Vec<Diagnostic>,
     /// What they make of diagnostics.
     pub judge: Option<Judge>,

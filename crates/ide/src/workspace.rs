@@ -39,7 +39,7 @@ pub struct Outcome {
     pub session: Session,
     /// The project, as far as it could be resolved.
     pub resolved: Option<Resolved>,
-    /// What is wrong with it, before settings and comments have a say.
+    /// Its problems, before settings and comments are applied.
     found: Vec<Diagnostic>,
     /// The files whose text it has read.
     pub files: HashSet<String>,
@@ -378,7 +378,7 @@ impl Workspace {
         }
     }
 
-    /// Projects that others have taken in: what is wrong with them is reported there, with the values they get.
+    /// Projects inside other projects: their problems are reported there, with the values they get.
     fn inner(&self) -> HashSet<&str> {
         let resolved = self.outcomes.iter().filter_map(|outcome| outcome.resolved.as_ref());
         resolved.flat_map(|resolved| resolved.inner.iter().map(String::as_str)).collect()

@@ -77,7 +77,7 @@ fn charged(session: &Session, pattern: &str, written: &str) -> Result<Regex, (&'
     }
 }
 
-/// Compiles a pattern that stands for a name; an error has the rule and the message.
+/// Compiles a pattern for names; an error has the rule and the message.
 pub fn compiled(pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
     RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => {

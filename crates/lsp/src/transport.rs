@@ -1,6 +1,6 @@
 //! Messages over a pair of streams: a header with a length, an empty line, JSON.
 //!
-//! What a client sends is read as it comes: a length that nobody keeps takes no memory. Nothing here knows what messages
+//! What a client sends is read as it comes: an announced length takes no memory by itself. Nothing here knows what messages
 //! mean, but that `exit` is the last.
 
 use crossbeam_channel::bounded;

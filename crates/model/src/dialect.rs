@@ -56,7 +56,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// Reports that there is no node of the name it is asked on.
+    /// Reports an unknown node in the question.
     pub fn unknown_node<'n>(&self, session: &Session, names: impl IntoIterator<Item = &'n str>) {
         let on = self.on.as_deref().unwrap_or_default();
         let diagnostic = Diagnostic::nowhere(&crate::rules::UNKNOWN_NODE, format!("unknown node `{on}`"));

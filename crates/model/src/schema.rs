@@ -192,11 +192,11 @@ impl Literal {
 /// What a writer does with a key whose value says nothing: empty text, zero, `false`, nothing in a list or a section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Empty {
-    /// It is left out, as if nobody had written it.
+    /// It is left out, as if it were absent.
     Omitted,
     /// It means something else than an absent key, and is kept where it is written.
     Kept,
-    /// It is written even where nobody has written it.
+    /// It is written even if the key is absent.
     Written,
 }
 
@@ -361,7 +361,7 @@ impl Field {
         self
     }
 
-    /// An empty value is written even where nobody has written it.
+    /// An empty value is written even if the key is absent.
     pub const fn written(mut self) -> Self {
         self.empty = Empty::Written;
         self

@@ -104,7 +104,7 @@ impl Executor for Local {
         })
     }
 
-    /// Until the process is noted it is guarded: a run that is killed in between leaves none that nobody knows.
+    /// The process is guarded until it is noted: a run that is killed in between leaves no unknown process.
     fn start(&self, command: &Command, place: persistent::Place<'_>) -> Result<(Started, Child), NoStart> {
         self.guarded(|mark| persistent::start(command, &self.around, mark, place))
     }

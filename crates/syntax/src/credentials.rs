@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-/// Where in a text passwords and tokens of addresses stand. The user of `ssh` alone is none, and neither is an
+/// The ranges of passwords and tokens of addresses in a text. The user of `ssh` alone is none, and neither is an
 /// expression that stands for one.
 pub(crate) fn credentials(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.match_indices("://").filter_map(|(at, mark)| {

@@ -301,7 +301,7 @@ impl<'s> Secrets<'s> {
     }
 }
 
-/// What a message says of something very long, nobody reads; many of them would take all memory.
+/// Longer messages are cut: nobody reads them, and many of them would take all memory.
 const LONGEST: usize = 16 << 10;
 
 fn shorten(text: &mut String) {

@@ -304,7 +304,7 @@ impl Origins {
         None
     }
 
-    /// Where the key of a value stands, if the value is a plain node right behind it.
+    /// The location of the key of a value, if the value is a plain node right behind it.
     pub fn key_span(&self, value: Origin, key: &str, sources: &Sources) -> Option<Span> {
         if !value.is_known() || value.is_derived() {
             return None;

@@ -144,8 +144,8 @@ impl Session {
         self.files.text(&self.files.key(path)).is_some()
     }
 
-    /// Lets go of texts that came after a mark: those of no file that can be asked for again, such as templates of charts
-    /// in archives, which no problem points at and which keep none quiet.
+    /// Frees texts that came after a mark: those that belong to no loaded file, such as templates of charts in archives,
+    /// unless a problem points at them or a comment in them keeps one quiet.
     pub fn release_since(&self, mark: &Mark, problems: &[Diagnostic]) {
         let shown: HashSet<FileId> = problems.iter().flat_map(Diagnostic::files).collect();
         let is_kept = |source: &Source| {

@@ -99,7 +99,7 @@ struct Group<'d> {
     places: Vec<&'d Difference>,
 }
 
-/// What stands for the cause of differences that no line of a file, no option and no variable makes.
+/// The cause of differences that come from no line of a file, no option and no variable.
 const NO_CAUSE: &str = "(computed)";
 
 /// The differences by what causes them, in order of appearance.

@@ -182,7 +182,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     work(invocation, &flags, format, &answer)
 }
 
-/// What Garden says where there is no project.
+/// Garden's message outside of a project.
 fn no_project(invocation: &mut Invocation<'_>) -> Exit {
     let _ = writeln!(invocation.stderr, "error: not a project folder (no project configuration found)");
     Exit::Invalid

@@ -172,7 +172,7 @@ fn skaffold_and_tosca() {
     assert!(client.stop());
 }
 
-/// What is wrong with an action of a small Garden project, with further files.
+/// Messages about an action of a small Garden project, with further files.
 fn found_with(name: &str, files: &[(&str, &str)]) -> (Client, BTreeSet<(String, u64, u64, String)>) {
     let root = folder(name);
     let project = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments:\n  - name: dev\n  - name: prod\n    \

@@ -128,7 +128,7 @@ fn deploy_fields(names: &Names<'_>, module: &Module, has_build: bool, resource: 
     fields
 }
 
-/// The files of a chart that lies in the module, or what may hold values for one that does not.
+/// The files of a chart inside the module, or possible values files for a chart elsewhere.
 pub(super) fn chart_files(ground: &Ground<'_>, module: &Module) -> Vec<String> {
     let folder = module.text("chartPath").unwrap_or_else(|| ".".into());
     let described = path::join(&path::join(&module.config.folder, &folder), "Chart.yaml");

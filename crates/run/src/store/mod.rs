@@ -188,7 +188,7 @@ impl Store {
         earlier.map_or(Ok(()), Err)
     }
 
-    /// Begins the same without waiting for it. What fails is told by the next [`Store::sync`].
+    /// Begins the same without waiting for it. A failure is returned by the next [`Store::sync`].
     pub fn sync_soon(&self) -> io::Result<()> {
         if self.syncing.is_busy.swap(true, Ordering::AcqRel) {
             return Ok(());

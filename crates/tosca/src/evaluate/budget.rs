@@ -101,7 +101,7 @@ pub(super) struct Weight<'v> {
     pub opaque: Option<&'v Data>,
 }
 
-/// Patterns, compiled once; nothing for what is none.
+/// Patterns, compiled once; `None` for an invalid one.
 pub(crate) type Patterns = HashMap<EcoString, Option<(Regex, Work)>>;
 
 impl Evaluator<'_> {

@@ -144,7 +144,7 @@ fn place(session: &Session, error: &Error) -> Option<Span> {
     Some(within(session, whole, text, start, end).unwrap_or(whole))
 }
 
-/// Where the name stands that is not defined. The error itself is at what needs its value: a filter, a call, an operator.
+/// The location of the undefined name. The error itself points at what uses its value: a filter, a call, an operator.
 fn undefined_name(error: &Error, text: &str, start: u32, end: u32) -> Option<(u32, u32)> {
     let quoted = error.message.strip_prefix("missing variable: \"").filter(|_| error.kind == Kind::Undefined)?;
     let name = quoted.split('"').next().filter(|name| !name.is_empty())?;

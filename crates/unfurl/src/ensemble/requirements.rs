@@ -218,7 +218,7 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
             problems.push(open(node, requirement, &why).hint("add the directive `default` there to make it one"));
         }
         (Some(diagnostic), _) if requirement.node_template.is_some() => problems.push(diagnostic.clone()),
-        // An unknown name was reported, and nobody knows what would meet it.
+        // The unknown name was reported; whether something would meet it is not known.
         _ if names_nothing(model, requirement) => {}
         _ if !is_optional(requirement) => {
             let why = if filters::of(requirement).is_some() { "no node passes its filter" } else { "no node meets it" };

@@ -120,7 +120,7 @@ impl Shape<'_> {
         self.problem_at(self.session.origins.span(at.origin, &self.session.sources), message, hint);
     }
 
-    /// A problem of a key, which is shown if the value stands behind it in a file.
+    /// A problem of a key: points at the key if it is written right before the value, otherwise at the value.
     fn key_problem(&self, key: &str, value: &Val, message: String, hint: Option<String>) {
         match self.session.origins.key_span(value.origin, key, &self.session.sources) {
             Some(span) => self.problem_at(Some(span), message, hint),

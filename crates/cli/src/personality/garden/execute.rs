@@ -122,7 +122,7 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
     done.unwrap_or_else(|exit| if_any(invocation, exit))
 }
 
-/// Nothing was resolved and nothing is wrong: there is no project.
+/// Nothing was resolved and no problem was reported: no project was found.
 fn if_any(invocation: &mut Invocation<'_>, exit: Exit) -> Exit {
     if matches!(exit, Exit::Ok) { super::no_project(invocation) } else { exit }
 }
