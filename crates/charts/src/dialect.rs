@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Val};
 use purlin_model::{
-    Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
+    Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual, Variant, Variants,
 };
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree};
 use purlin_value::{Data, EcoString, Map, Origin, Pending, Session, Value, path, value_of};
@@ -36,6 +36,7 @@ pub const DIALECT: Dialect = Dialect {
     unit: "object",
     recognise,
     is_usual: |name| name == CHART_FILE,
+    usual: &[Usual { name: CHART_FILE, version: Some("v2"), kind: None }],
     inside: &[],
     reaches_below: true,
     renders: true,

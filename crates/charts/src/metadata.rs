@@ -1,6 +1,7 @@
 //! Reads `Chart.yaml` and `requirements.yaml`.
 
 use purlin_gotmpl::semver::Version;
+use purlin_model::check::describe_node;
 use purlin_model::schema::{Edition, Kind, Shape};
 use purlin_syntax::{Diagnostic, Node, Tree, suggest};
 use purlin_value::{Origin, Value};
@@ -113,17 +114,9 @@ fn check(node: Node<'_>, kind: Kind, what: &str, found: &mut Vec<Diagnostic>) {
             _ => (value.is_scalar(), "a string", "write one value"),
         };
         if !fits && !value.is_null() && !value.is_alias() {
-            let message = format!("`{}` of {what}: expected {wanted}, found {}", entry.name(), shape(value));
+            let message = format!("`{}` of {what}: expected {wanted}, found {}", entry.name(), describe_node(value));
             found.push(Diagnostic::at(&rules::METADATA, value.span(), message).hint(hint));
         }
-    }
-}
-
-fn shape(node: Node<'_>) -> &'static str {
-    match () {
-        () if node.is_list() => "a list",
-        () if node.is_map() => "a mapping",
-        () => "a single value",
     }
 }
 

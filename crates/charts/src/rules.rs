@@ -3,28 +3,38 @@
 use purlin_syntax::Rule;
 
 /// A chart that cannot be loaded.
-pub const LOAD: Rule = Rule::error("chart-load", "A chart cannot be loaded.");
+pub const LOAD: Rule = Rule::error("chart-load", "A chart cannot be loaded.")
+    .advice_for(&[("archive", "create the archive again with `helm package`")])
+    .advice("create `Chart.yaml` with `apiVersion`, `name` and `version`");
 /// Metadata that is not valid.
 pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` is not valid.");
 /// A dependency that is declared and not there.
 pub const DEPENDENCY: Rule =
     Rule::error("chart-dependency", "A chart that is declared as a dependency cannot be used.");
 /// Values that cannot be read.
-pub const VALUES: Rule = Rule::error("chart-values", "A values file or `--set` flag cannot be read.");
+pub const VALUES: Rule = Rule::error("chart-values", "A values file or `--set` flag cannot be read.")
+    .advice("write the values as `key: value` lines");
 /// Values the chart's schema does not allow.
-pub const SCHEMA: Rule = Rule::error("chart-schema", "The values do not match the chart's schema.");
+pub const SCHEMA: Rule = Rule::error("chart-schema", "The values do not match the chart's schema.")
+    .advice("give a value that the schema allows");
 /// A template that cannot be parsed.
-pub const SYNTAX: Rule = Rule::error("chart-template-syntax", "A template cannot be parsed.");
+pub const SYNTAX: Rule = Rule::error("chart-template-syntax", "A template cannot be parsed.")
+    .advice("correct the action between `{{` and `}}`");
 /// A template that fails.
-pub const TEMPLATE: Rule = Rule::error("chart-template", "A template fails while it is rendered.");
+pub const TEMPLATE: Rule = Rule::error("chart-template", "A template fails while it is rendered.")
+    .advice_for(&[("divide by zero", "check that the divisor is not 0")])
+    .advice("check the values that this part of the template uses");
 /// A template that stops on purpose.
-pub const FAILED: Rule = Rule::error("chart-failed", "A chart stops with `fail` or `required`.");
+pub const FAILED: Rule = Rule::error("chart-failed", "A chart stops with `fail` or `required`.")
+    .advice("change the values as the message says");
 /// A rendered document that is no manifest.
-pub const MANIFEST: Rule = Rule::error("chart-manifest", "A rendered document is not a Kubernetes manifest.");
+pub const MANIFEST: Rule = Rule::error("chart-manifest", "A rendered document is not a Kubernetes manifest.")
+    .advice("change the template so that it prints one Kubernetes object per document");
 /// Two documents for one object.
 pub const DUPLICATE: Rule = Rule::error("chart-duplicate-object", "Two documents describe the same object.");
 /// A manifest Kubernetes would refuse.
-pub const KUBERNETES: Rule = Rule::error("chart-kubernetes-schema", "A manifest does not match the Kubernetes schema.");
+pub const KUBERNETES: Rule = Rule::error("chart-kubernetes-schema", "A manifest does not match the Kubernetes schema.")
+    .advice("change the value, or the template that makes it");
 /// A key of the values that means nothing.
 pub const UNKNOWN_KEY: Rule = Rule::error("chart-unknown-key", "The values have a key that the chart does not define.");
 /// Something Helm warns of.

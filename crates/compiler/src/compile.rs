@@ -4,7 +4,7 @@ use crate::dialects::DIALECTS;
 use crate::inner::ENGINES;
 use crate::rules;
 use crate::survey::find;
-use purlin_model::{Answer, Detection, Dialect, Question, Request, Resolved};
+use purlin_model::{Answer, Detection, Dialect, Question, Request, Resolved, Usual};
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::Session;
 use purlin_value::path;
@@ -92,27 +92,21 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
     Diagnostic::nowhere(&rules::NOTHING_FOUND, message).hint(hint)
 }
 
-/// Files that Purlin looks for by name: what each begins with.
-const USUAL: &[(&str, &str, &str)] = &[
-    ("ensemble.yaml", "unfurl/v1.0.0", "Ensemble"),
-    ("unfurl.yaml", "unfurl/v1.0.0", "Project"),
-    ("skaffold.yaml", "skaffold/v4beta11", "Config"),
-    ("Chart.yaml", "v2", ""),
-];
-
-/// Names that need no other one.
-const ALSO_USUAL: &[&str] = &["garden.yml", "garden.yaml", "skaffold.yml"];
+/// The files that Purlin looks for by name.
+fn usual() -> impl Iterator<Item = &'static Usual> {
+    DIALECTS.iter().flat_map(|dialect| dialect.usual)
+}
 
 /// A file of a folder that was meant to be a configuration: its name is nearly right, or what it begins with is wrong.
 fn near_miss(session: &Session, folder: &str) -> Option<Diagnostic> {
     let names: Vec<String> = session.world.list(folder).ok()?.into_iter().map(|entry| entry.name).collect();
-    let known = |name: &&String| USUAL.iter().any(|(usual, ..)| usual == name);
-    if let Some(name) = names.iter().find(known) {
-        return wrong_beginning(session, folder, name);
+    let begun = |name: &String| usual().find(|usual| usual.name == name && usual.version.is_some());
+    if let Some(usual) = names.iter().find_map(begun) {
+        return wrong_beginning(session, folder, usual);
     }
+    let is_right = |name: &str| DIALECTS.iter().any(|dialect| (dialect.is_usual)(name));
     let near = |name: &String| {
-        let usual = USUAL.iter().map(|(usual, ..)| *usual).chain(["garden.yml", "project.garden.yml"]);
-        let usual = suggest::nearest(name, usual).filter(|_| !ALSO_USUAL.contains(&name.as_str()))?;
+        let usual = suggest::nearest(name, usual().map(|usual| usual.name)).filter(|_| !is_right(name))?;
         Some(format!("rename `{name}` to `{usual}`, if that is what it is"))
     };
     let hint = names.iter().find_map(near)?;
@@ -121,8 +115,8 @@ fn near_miss(session: &Session, folder: &str) -> Option<Diagnostic> {
 }
 
 /// Problems of `apiVersion` and `kind` in a file that no dialect recognised.
-fn wrong_beginning(session: &Session, folder: &str, name: &str) -> Option<Diagnostic> {
-    let (_, version, kind) = USUAL.iter().find(|(usual, ..)| *usual == name)?;
+fn wrong_beginning(session: &Session, folder: &str, usual: &Usual) -> Option<Diagnostic> {
+    let (name, version) = (usual.name, usual.version?);
     let file = path::join(folder, name);
     let source = session.load_text(&file, &file).ok()?.source;
     let value_of = |key: &str| {
@@ -137,14 +131,19 @@ fn wrong_beginning(session: &Session, folder: &str, name: &str) -> Option<Diagno
         None
     };
     let first = source.text().lines().next().map_or(0, str::len);
-    let (span, message, hint) = match (value_of("kind:"), value_of("apiVersion:")) {
-        (Some((written, span)), Some(_)) if written != *kind && !kind.is_empty() => {
-            (span, format!("unknown kind `{written}` in `{name}`"), format!("write `kind: {kind}`"))
-        }
-        (_, Some((written, span))) => {
-            (span, format!("unknown `apiVersion` `{written}` in `{name}`"), format!("write `apiVersion: {version}`"))
-        }
-        (_, None) => {
+    let wrong_kind =
+        || usual.kind.and_then(|kind| value_of("kind:").filter(|(written, _)| written != kind).zip(Some(kind)));
+    let (span, message, hint) = match value_of("apiVersion:") {
+        Some((written, span)) => match wrong_kind() {
+            Some(((written, span), kind)) => {
+                (span, format!("unknown kind `{written}` in `{name}`"), format!("write `kind: {kind}`"))
+            }
+            None => {
+                let message = format!("unknown `apiVersion` `{written}` in `{name}`");
+                (span, message, format!("write `apiVersion: {version}`"))
+            }
+        },
+        None => {
             (source.span(0, first), format!("`{name}` has no `apiVersion`"), format!("add `apiVersion: {version}`"))
         }
     };

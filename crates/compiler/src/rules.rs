@@ -9,9 +9,11 @@ pub const NOTHING_FOUND: Rule = Rule::error("nothing-found", "No configuration w
 pub const UNKNOWN_FIELD: Rule = Rule::error("unknown-field", "The node has no field of that name.");
 /// A place that is not in the project.
 pub const UNKNOWN_LOCATION: Rule =
-    Rule::error("unknown-location", "The project was not read from that file, or the file has no such line.");
+    Rule::error("unknown-location", "The project was not read from that file, or the file has no such line.")
+        .advice("name a file that the project reads; `purlin check -v` lists them");
 /// An action that was run failed.
-pub const ACTION_FAILED: Rule = Rule::error("action-failed", "An action that was run failed.");
+pub const ACTION_FAILED: Rule =
+    Rule::error("action-failed", "An action that was run failed.").advice("`purlin logs` shows its output");
 /// Settings that cannot be used.
 pub const SETTINGS: Rule = Rule::error("settings", "`purlin.toml` cannot be read or has an unknown setting.");
 /// A comment that ignores a rule and matches nothing.

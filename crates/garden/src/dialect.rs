@@ -18,7 +18,8 @@ use crate::variants::resolve_all;
 use crate::workflows::evaluate_all;
 use ecow::EcoString;
 use purlin_model::{
-    Answer, Dependency, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
+    Answer, Dependency, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual, Variant,
+    Variants,
 };
 use purlin_syntax::diagnostic::RuleClass;
 use purlin_syntax::{Diagnostic, DocumentHead};
@@ -36,6 +37,10 @@ pub const DIALECT: Dialect = Dialect {
     unit: "node",
     recognise,
     is_usual: is_config_file,
+    usual: &[
+        Usual { name: "garden.yml", version: None, kind: None },
+        Usual { name: "project.garden.yml", version: None, kind: None },
+    ],
     inside: &[],
     reaches_below: true,
     renders: false,

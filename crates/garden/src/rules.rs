@@ -1,85 +1,126 @@
 //! The rules of the Garden dialect: what can be wrong with a project.
 
-use purlin_syntax::Rule;
+use purlin_syntax::{About, Rule};
 
 /// A template string that cannot be read.
-pub const TEMPLATE_SYNTAX: Rule = Rule::error("garden-template-syntax", "A template string cannot be read.");
+pub const TEMPLATE_SYNTAX: Rule = Rule::error("garden-template-syntax", "A template string cannot be read.")
+    .advice_for(&[
+        ("found `=`", "compare with `==`"),
+        ("`,` or `)`", "close the call with `)`"),
+        ("not closed", "add the closing quote"),
+        ("`${endif}`", "remove it, or add `${if …}` before it"),
+    ])
+    .advice("correct the expression; write `$${` for a literal `${`");
 /// A key that does not exist.
-pub const UNKNOWN_KEY: Rule = Rule::error("garden-unknown-key", "A template refers to a key that does not exist.");
+pub const UNKNOWN_KEY: Rule = Rule::error("garden-unknown-key", "A template refers to a key that does not exist.")
+    .advice("define the key, or give a fallback with `||`")
+    .about(About::Name);
 /// A key that is known only in a later phase.
 pub const KEY_TOO_EARLY: Rule =
-    Rule::error("garden-key-too-early", "A template refers to a key that becomes available only in a later phase.");
+    Rule::error("garden-key-too-early", "A template refers to a key that becomes available only in a later phase.")
+        .advice("move the expression to a place where the key is available");
 /// Operands or operators that do not fit.
-pub const TEMPLATE_TYPE: Rule = Rule::error("garden-template-type", "A template uses a value of the wrong type.");
+pub const TEMPLATE_TYPE: Rule = Rule::error("garden-template-type", "A template uses a value of the wrong type.")
+    .advice_for(&[("cannot read key", "remove the key, or make the value a mapping")])
+    .advice("convert one side, for example with `string(…)`");
 /// A helper function that does not exist or was called wrongly.
 pub const HELPER_FUNCTION: Rule =
-    Rule::error("garden-helper-function", "A helper function is unknown, or its arguments are wrong.");
+    Rule::error("garden-helper-function", "A helper function is unknown, or its arguments are wrong.")
+        .advice_for(&[("unknown function", "see the reference of functions for all names")])
+        .advice("change the argument; hover over the function, or see the reference of functions");
 /// `$merge`, `$concat`, `$forEach` or `$if` used wrongly.
 pub const STRUCTURAL_OPERATOR: Rule =
-    Rule::error("garden-structural-operator", "`$merge`, `$concat`, `$forEach` or `$if` is used incorrectly.");
+    Rule::error("garden-structural-operator", "`$merge`, `$concat`, `$forEach` or `$if` is used incorrectly.")
+        .advice("see `purlin explain garden-structural-operator` for the keys of each operator");
 
 /// A configuration that is no map, or that uses keys it must not.
-pub const CONFIG_SHAPE: Rule = Rule::error("garden-config-shape", "A configuration has the wrong shape.");
+pub const CONFIG_SHAPE: Rule = Rule::error("garden-config-shape", "A configuration has the wrong shape.")
+    .advice_for(&[("cannot be templated", "write a plain value; use a `ConfigTemplate` for computed names")])
+    .advice("write a mapping with `kind:` and `name:`");
 /// A configuration without a known `kind`.
-pub const CONFIG_KIND: Rule = Rule::error("garden-config-kind", "A configuration has no `kind`, or an unknown one.");
+pub const CONFIG_KIND: Rule = Rule::error("garden-config-kind", "A configuration has no `kind`, or an unknown one.")
+    .advice("use one of `Build`, `Deploy`, `Run`, `Test`, `Workflow`, `ConfigTemplate` and `RenderTemplate`");
 /// A file with variables that is missing or cannot be used.
-pub const VARFILE: Rule = Rule::error("garden-varfile", "A varfile is missing or not valid.");
+pub const VARFILE: Rule = Rule::error("garden-varfile", "A varfile is missing or not valid.")
+    .advice("write `NAME=VALUE` lines, or a YAML mapping");
 /// A path that leads out of the project.
-pub const OUTSIDE_PROJECT: Rule = Rule::error("garden-outside-project", "A path leads out of the project.");
+pub const OUTSIDE_PROJECT: Rule = Rule::error("garden-outside-project", "A path leads out of the project.")
+    .advice("use a path inside the project, or allow the folder with `--allow-path DIR`");
 /// Values from outside that cannot be read.
 pub const IMPORT: Rule = Rule::warning("garden-import-variables", "Variables from outside cannot be imported.");
 /// Something about the project itself.
 pub const PROJECT: Rule = Rule::error("garden-project", "A folder has no project that can be read.");
 /// An environment that does not exist or is incomplete.
-pub const ENVIRONMENT: Rule = Rule::error("garden-environment", "An environment does not exist or is incomplete.");
+pub const ENVIRONMENT: Rule = Rule::error("garden-environment", "An environment does not exist or is incomplete.")
+    .advice("name a declared environment with `--env`");
 /// Two configurations with the same name.
-pub const DUPLICATE: Rule = Rule::error("garden-duplicate", "Two configurations of the same kind share a name.");
+pub const DUPLICATE: Rule =
+    Rule::error("garden-duplicate", "Two configurations of the same kind share a name.").advice("rename one of them");
 /// A template that does not exist or cannot be rendered.
-pub const TEMPLATE: Rule = Rule::error("garden-template", "A template does not exist, or cannot be rendered.");
+pub const TEMPLATE: Rule = Rule::error("garden-template", "A template does not exist, or cannot be rendered.")
+    .advice_for(&[("must be known", "use variables or inputs instead of outputs of actions")])
+    .advice("declare a `ConfigTemplate` with this name");
 /// Inputs that do not fit a template.
 pub const TEMPLATE_INPUTS: Rule =
-    Rule::error("garden-template-inputs", "The inputs of a template do not match its schema.");
+    Rule::error("garden-template-inputs", "The inputs of a template do not match its schema.")
+        .advice("change the input, or the schema of the template");
 /// A field that waits for something that runs later.
 pub const TOO_LATE: Rule =
-    Rule::error("garden-known-too-late", "A field that is needed early depends on something that runs later.");
+    Rule::error("garden-known-too-late", "A field that is needed early depends on something that runs later.")
+        .advice_for(&[("must be known", "use variables or inputs instead of outputs of actions")]);
 /// A name that is shown would come from a secret.
 pub const SECRET_NAME: Rule = Rule::error("garden-secret-name", "A name that the graph shows is made from a secret.");
 /// A dependency that names no action.
-pub const DEPENDENCY: Rule = Rule::error("garden-dependency", "A dependency does not name an action.");
+pub const DEPENDENCY: Rule = Rule::error("garden-dependency", "A dependency does not name an action.")
+    .advice("write `KIND.NAME`, for example `build.api`");
 /// A template that does not say which action it means.
 pub const ACTION_REFERENCE: Rule =
-    Rule::error("garden-action-reference", "A template refers to an action in an incomplete way.");
+    Rule::error("garden-action-reference", "A template refers to an action in an incomplete way.")
+        .advice("write it as `actions.KIND.NAME`, for example `actions.build.api`");
 /// An action that does not exist.
-pub const MISSING_ACTION: Rule = Rule::error("garden-missing-action", "An action that does not exist is referred to.");
+pub const MISSING_ACTION: Rule = Rule::error("garden-missing-action", "An action that does not exist is referred to.")
+    .advice("correct the name, or declare the action")
+    .about(About::Name);
 /// Something that refers to itself.
-pub const SELF_REFERENCE: Rule = Rule::error("garden-self-reference", "An action or module refers to itself.");
+pub const SELF_REFERENCE: Rule = Rule::error("garden-self-reference", "An action or module refers to itself.")
+    .advice("use `this.name` and the like, or remove the reference");
 /// Actions that need each other.
 pub const ACTION_CYCLE: Rule = Rule::error("garden-action-cycle", "Actions depend on each other in a cycle.");
 /// A service or task that does not exist.
 pub const MISSING_SERVICE: Rule =
-    Rule::error("garden-missing-service", "A service, task or test depends on something that does not exist.");
+    Rule::error("garden-missing-service", "A service, task or test depends on something that does not exist.")
+        .advice("correct the name, or remove the dependency");
 /// A module that does not exist.
-pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "A module that does not exist is referred to.");
+pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "A module that does not exist is referred to.")
+    .advice("correct the name, or remove the dependency");
 /// Modules that need each other.
 pub const MODULE_CYCLE: Rule = Rule::error("garden-module-cycle", "Modules depend on each other in a cycle.");
 /// Modules that share files.
 pub const MODULE_OVERLAP: Rule = Rule::error("garden-module-overlap", "Modules share files without saying so.");
 /// An action type that is not known.
 pub const UNKNOWN_TYPE: Rule =
-    Rule::error("garden-unknown-type", "An action or module has a type that does not exist.");
+    Rule::error("garden-unknown-type", "An action or module has a type that does not exist.")
+        .advice("use one of `container`, `exec`, `helm`, `kubernetes`, `terraform` or another type of Garden");
 /// A name that Garden does not take.
-pub const INVALID_NAME: Rule = Rule::error("garden-invalid-name", "A name is not valid in Garden.");
+pub const INVALID_NAME: Rule = Rule::error("garden-invalid-name", "A name is not valid in Garden.")
+    .advice("use lower-case letters, digits and single dashes, beginning with a letter");
 /// A value that its key does not take.
 pub const INVALID_VALUE: Rule = Rule::error("garden-invalid-value", "A value is not valid for its key.");
 /// A provider that does not exist, is missing, or depends on itself.
 pub const PROVIDER: Rule =
-    Rule::error("garden-provider", "A provider does not exist, is missing, or depends on itself.");
+    Rule::error("garden-provider", "A provider does not exist, is missing, or depends on itself.")
+        .advice("add the provider under `providers` of the project");
 /// A variable that Garden would find elsewhere.
 pub const VARIABLE_SCOPE: Rule =
     Rule::warning("garden-variable-scope", "A variable means something else here than it does in Garden.");
 
 /// The project inside an action.
-pub const INNER: Rule = Rule::error("garden-inner-project", "The project that an action refers to does not exist.");
+pub const INNER: Rule = Rule::error("garden-inner-project", "The project that an action refers to does not exist.")
+    .advice_for(&[
+        ("refers to the port", "use the name of a port under `ports`, or declare it there"),
+        ("has no `hostname`", "add `hostname:`, or set `defaultHostname` of the provider"),
+    ])
+    .advice("correct the path; it starts at the action's folder");
 /// Manifests that are not rendered.
 pub const NOT_RENDERED: Rule = Rule::warning("garden-not-rendered", "Manifests of an action are not rendered here.");
 /// Patches for nothing.

@@ -16,6 +16,7 @@ pub const DIALECT: Dialect = Dialect {
     unit: "object",
     recognise,
     is_usual: |name| FILES.contains(&name),
+    usual: &[],
     inside: &[],
     reaches_below: false,
     renders: true,

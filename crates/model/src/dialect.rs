@@ -137,6 +137,17 @@ pub struct Resuming {
     pub again: fn(&Session, &Request, Kept, &[String]) -> Option<Resumable>,
 }
 
+/// A file that a dialect looks for by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Usual {
+    /// Its name.
+    pub name: &'static str,
+    /// The `apiVersion` it begins with, if it must.
+    pub version: Option<&'static str>,
+    /// The `kind` next to it, if there must be one.
+    pub kind: Option<&'static str>,
+}
+
 /// A dialect.
 #[derive(Clone, Copy)]
 pub struct Dialect {
@@ -154,6 +165,8 @@ pub struct Dialect {
     pub recognise: fn(&Glance<'_>) -> Option<Sign>,
     /// Whether a file's name tells that a project may be here.
     pub is_usual: fn(&str) -> bool,
+    /// What its files are usually called, for users whose file has nearly that name or begins wrongly.
+    pub usual: &'static [Usual],
     /// Files below a folder that make the folder a project.
     pub inside: &'static [&'static str],
     /// Whether its projects reach into the folders below them.

@@ -23,7 +23,7 @@ pub mod validate;
 
 pub use detect::{Detection, Judged};
 pub use dialect::{
-    Answer, CheckTogether, Dialect, Kept, Question, Resumable, Resuming, Role, Sign, Together, Variant, Variants,
+    Answer, CheckTogether, Dialect, Kept, Question, Resumable, Resuming, Role, Sign, Together, Usual, Variant, Variants,
 };
 pub use glance::Glance;
 pub use guard::guard;

@@ -1,17 +1,20 @@
 //! The rules of this crate: what can be wrong with entities, whatever the dialect.
 
-use purlin_syntax::Rule;
+use purlin_syntax::{About, Rule};
 
 /// A key that has no row.
-pub const UNKNOWN_KEY: Rule = Rule::error("unknown-key", "A key is unknown.");
+pub const UNKNOWN_KEY: Rule =
+    Rule::error("unknown-key", "A key is unknown.").advice("remove it, or move it to the section that it belongs to");
 /// A key that must be there.
-pub const MISSING_KEY: Rule = Rule::error("missing-key", "A required key is missing.");
+pub const MISSING_KEY: Rule = Rule::error("missing-key", "A required key is missing.").about(About::Missing);
 /// Something of another shape than its row says.
-pub const WRONG_SHAPE: Rule = Rule::error("wrong-shape", "A value has the wrong shape for its key.");
+pub const WRONG_SHAPE: Rule = Rule::error("wrong-shape", "A value has the wrong shape for its key.")
+    .advice("write the value in the shape that the message names");
 /// A word that is not on the list.
 pub const UNKNOWN_CHOICE: Rule = Rule::error("unknown-choice", "A value is not one of the allowed ones.");
 /// Keys that exclude each other.
-pub const EXCLUSIVE_KEYS: Rule = Rule::error("exclusive-keys", "Mutually exclusive keys are used together.");
+pub const EXCLUSIVE_KEYS: Rule =
+    Rule::error("exclusive-keys", "Mutually exclusive keys are used together.").advice("keep one of them");
 /// A key that should no longer be used.
 pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A deprecated key is used.");
 /// A name that stands twice where it may only stand once.

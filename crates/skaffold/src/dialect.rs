@@ -22,8 +22,8 @@ use crate::walk::{Bases, Config, Walk, Wanted};
 use crate::{keys, unrendered};
 use ecow::EcoString;
 use purlin_model::{
-    Answer, Dependency, Dialect, Engines, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant,
-    Variants,
+    Answer, Dependency, Dialect, Engines, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual,
+    Variant, Variants,
 };
 use purlin_syntax::{DocumentHead, Flavor};
 use purlin_value::{Session, Value, path};
@@ -38,6 +38,7 @@ pub const DIALECT: Dialect = Dialect {
     unit: "node",
     recognise,
     is_usual: |name| NAMES.contains(&name),
+    usual: &[Usual { name: "skaffold.yaml", version: Some("skaffold/v4beta11"), kind: Some("Config") }],
     inside: &[],
     reaches_below: false,
     renders: true,

@@ -43,32 +43,71 @@ pub struct Rule {
     pub class: RuleClass,
     /// One sentence.
     pub summary: &'static str,
+    /// What to do, for messages that bring no hint of their own.
+    pub advice: Option<&'static str>,
+    /// The same for messages with certain words.
+    pub advice_for: &'static [(&'static str, &'static str)],
+    /// What its messages are about.
+    pub about: About,
+}
+
+/// What the messages of a rule are about, as far as it decides whether one mistake shows twice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum About {
+    /// Anything else.
+    Anything,
+    /// Something that is not there. It may be misspelt, or in a part of a file that could not be read.
+    Missing,
+    /// A name that nothing has. It may be declared in a part of a file that could not be read.
+    Name,
 }
 
 impl Rule {
+    const fn new(name: &'static str, severity: Severity, class: RuleClass, summary: &'static str) -> Self {
+        Rule { name, severity, class, summary, advice: None, advice_for: &[], about: About::Anything }
+    }
+
     /// A rule about invalid configuration.
     pub const fn error(name: &'static str, summary: &'static str) -> Self {
-        Rule { name, severity: Severity::Error, class: RuleClass::Invalid, summary }
+        Self::new(name, Severity::Error, RuleClass::Invalid, summary)
     }
 
     /// A rule about suspicious configuration.
     pub const fn warning(name: &'static str, summary: &'static str) -> Self {
-        Rule { name, severity: Severity::Warning, class: RuleClass::Invalid, summary }
+        Self::new(name, Severity::Warning, RuleClass::Invalid, summary)
     }
 
     /// A rule about a limit.
     pub const fn limit(name: &'static str, summary: &'static str) -> Self {
-        Rule { name, severity: Severity::Error, class: RuleClass::Limit, summary }
+        Self::new(name, Severity::Error, RuleClass::Limit, summary)
     }
 
     /// A rule about a missing permission.
     pub const fn denied(name: &'static str, summary: &'static str) -> Self {
-        Rule { name, severity: Severity::Error, class: RuleClass::Denied, summary }
+        Self::new(name, Severity::Error, RuleClass::Denied, summary)
     }
 
     /// A rule about input and output.
     pub const fn io(name: &'static str, summary: &'static str) -> Self {
-        Rule { name, severity: Severity::Error, class: RuleClass::Io, summary }
+        Self::new(name, Severity::Error, RuleClass::Io, summary)
+    }
+
+    /// What to do when a message has no hint of its own.
+    pub const fn advice(mut self, advice: &'static str) -> Self {
+        self.advice = Some(advice);
+        self
+    }
+
+    /// What to do when a message has certain words and no hint of its own.
+    pub const fn advice_for(mut self, advice: &'static [(&'static str, &'static str)]) -> Self {
+        self.advice_for = advice;
+        self
+    }
+
+    /// What the messages are about.
+    pub const fn about(mut self, about: About) -> Self {
+        self.about = about;
+        self
     }
 }
 

@@ -17,7 +17,7 @@ use crate::tree::{NodeId, NodeKind};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_model::Glance;
-use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign, Variant, Variants};
+use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign, Usual, Variant, Variants};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor, Span};
 use purlin_value::{Map, Session, Value, path};
@@ -31,6 +31,10 @@ pub const DIALECT: Dialect = Dialect {
     unit: "node",
     recognise,
     is_usual: |name| name == PROJECT_FILE || manifest::ENSEMBLE_FILES.contains(&name),
+    usual: &[
+        Usual { name: "ensemble.yaml", version: Some("unfurl/v1.0.0"), kind: Some("Ensemble") },
+        Usual { name: PROJECT_FILE, version: Some("unfurl/v1.0.0"), kind: Some("Project") },
+    ],
     inside: &["ensemble/ensemble.yaml", ".unfurl/unfurl.yaml"],
     reaches_below: false,
     renders: false,

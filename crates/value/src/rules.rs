@@ -3,32 +3,44 @@
 use purlin_syntax::Rule;
 
 /// Values that refer to each other in a circle.
-pub(crate) const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a cycle.");
+pub(crate) const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a cycle.")
+    .advice("give one of them a value that does not use the others");
 /// Evaluation that costs too much.
-pub const LIMIT_FUEL: Rule = Rule::limit("limit-fuel", "Evaluation needs more steps than allowed.");
+pub const LIMIT_FUEL: Rule = Rule::limit("limit-fuel", "Evaluation needs more steps than allowed.")
+    .advice("look for a loop that is larger than intended, or raise it with `--limit fuel=STEPS`");
 /// Evaluation that holds too much.
-pub const LIMIT_MEMORY: Rule = Rule::limit("limit-memory", "Evaluation holds more than allowed.");
+pub const LIMIT_MEMORY: Rule =
+    Rule::limit("limit-memory", "Evaluation holds more than allowed.").advice("raise it with `--limit memory=BYTES`");
 /// A value or document that is too large when it is written out.
-pub const LIMIT_OUTPUT: Rule = Rule::limit("limit-output-size", "Something is larger than allowed when written out.");
+pub const LIMIT_OUTPUT: Rule = Rule::limit("limit-output-size", "Something is larger than allowed when written out.")
+    .advice("raise it with `--limit output-size=BYTES`");
 /// Templates or calls that are nested too deep.
-pub const LIMIT_INCLUDES: Rule = Rule::limit("limit-include-depth", "Templates call each other deeper than allowed.");
+pub const LIMIT_INCLUDES: Rule = Rule::limit("limit-include-depth", "Templates call each other deeper than allowed.")
+    .advice("look for a template that calls itself, or raise it with `--limit include-depth=N`");
 /// A regular expression that is too large.
-pub const LIMIT_REGEX: Rule = Rule::limit("limit-regex-size", "A regular expression is larger than allowed.");
+pub const LIMIT_REGEX: Rule = Rule::limit("limit-regex-size", "A regular expression is larger than allowed.")
+    .advice("use a smaller pattern, or raise it with `--limit regex-size=BYTES`");
 /// A text that grows too large.
-pub const LIMIT_STRING: Rule = Rule::limit("limit-string-size", "A string grows larger than allowed.");
+pub const LIMIT_STRING: Rule = Rule::limit("limit-string-size", "A string grows larger than allowed.")
+    .advice("raise it with `--limit string-size=BYTES`");
 /// A list that grows too long.
-pub const LIMIT_LIST: Rule = Rule::limit("limit-list-items", "A list grows longer than allowed.");
+pub const LIMIT_LIST: Rule =
+    Rule::limit("limit-list-items", "A list grows longer than allowed.").advice("raise it with `--limit list-items=N`");
 /// An archive that unpacks beyond reason.
-pub const LIMIT_ARCHIVE: Rule = Rule::limit("limit-archive", "An archive is larger than allowed when unpacked.");
+pub const LIMIT_ARCHIVE: Rule = Rule::limit("limit-archive", "An archive is larger than allowed when unpacked.")
+    .advice("raise the `archive-…` limits; `purlin limits` lists them");
 /// Something outside the project, a command or a connection that was not allowed.
 pub(crate) const NOT_ALLOWED: Rule =
     Rule::denied("not-allowed", "Something was not allowed: a path outside the project, a command, a connection.");
 /// A file that cannot be read.
-pub(crate) const UNREADABLE: Rule = Rule::io("unreadable", "A file or folder cannot be read.");
+pub(crate) const UNREADABLE: Rule =
+    Rule::io("unreadable", "A file or folder cannot be read.").advice("check the path and its permissions");
 /// A file that does not exist.
-pub(crate) const FILE_NOT_FOUND: Rule = Rule::error("file-not-found", "A referenced file does not exist.");
+pub(crate) const FILE_NOT_FOUND: Rule =
+    Rule::error("file-not-found", "A referenced file does not exist.").advice("correct the path, or create the file");
 /// Something remote that could not be fetched.
-pub const FETCH_FAILED: Rule = Rule::io("fetch-failed", "Something remote could not be fetched.");
+pub const FETCH_FAILED: Rule = Rule::io("fetch-failed", "Something remote could not be fetched.")
+    .advice("check the address, the revision and `--allow-net`");
 /// Something remote that is not what the lock file says.
 pub(crate) const LOCK_MISMATCH: Rule =
     Rule::error("lock-mismatch", "Something remote is not what `purlin.lock` recorded.");

@@ -33,6 +33,7 @@ pub const DIALECT: Dialect = Dialect {
     unit: "node",
     recognise,
     is_usual: |name| NAMES.contains(&name),
+    usual: &[],
     inside: &[],
     reaches_below: false,
     renders: false,

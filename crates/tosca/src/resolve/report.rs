@@ -28,6 +28,9 @@ impl Resolver<'_> {
         if self.model.edition().is_2() && self.may_stay_open(requirement) {
             return self.warn_of_lack(user, node, requirement, refusals, problems);
         }
+        if requirement.node_template.as_ref().is_some_and(|named| self.has_no_type(&named.text)) {
+            return; // said of that template
+        }
         let name = &node.template.name;
         let message = match &requirement.node_template {
             Some(named) => format!("`{}` does not meet the requirement `{}` of `{name}`", named.text, requirement.name),
@@ -46,6 +49,13 @@ impl Resolver<'_> {
             diagnostic = diagnostic.maybe_hint(needed);
         }
         problems.add(Problem { diagnostic, beyond: beyond(requirement) });
+    }
+
+    /// Whether a template did not become a node because its type is missing or unknown.
+    fn has_no_type(&self, template: &str) -> bool {
+        let is_written =
+            self.model.service().is_some_and(|service| service.named("node_templates", template).is_some());
+        is_written && !self.topology.multiplied.contains_key(template) && !self.topology.nodes.contains_key(template)
     }
 
     /// What stays open although somebody would meet it, if only there were more left, is hardly meant to.
