@@ -19,7 +19,7 @@ pub const SCHEMA: Rule = Rule::error("chart-schema", "The values do not match th
     .advice("give a value that the schema allows");
 /// A template that cannot be parsed.
 pub const SYNTAX: Rule = Rule::error("chart-template-syntax", "A template cannot be parsed.")
-    .advice("correct the action between `{{` and `}}`");
+    .advice("look at the quotes, parentheses and names between `{{` and `}}`");
 /// A template that fails.
 pub const TEMPLATE: Rule = Rule::error("chart-template", "A template fails while it is rendered.")
     .advice_for(&[("divide by zero", "check that the divisor is not 0")])

@@ -10,7 +10,7 @@ pub const TEMPLATE_SYNTAX: Rule = Rule::error("garden-template-syntax", "A templ
         ("not closed", "add the closing quote"),
         ("`${endif}`", "remove it, or add `${if …}` before it"),
     ])
-    .advice("correct the expression; write `$${` for a literal `${`");
+    .advice("look at the quotes, brackets and operators; write `$${` for a literal `${`");
 /// A key that does not exist.
 pub const UNKNOWN_KEY: Rule = Rule::error("garden-unknown-key", "A template refers to a key that does not exist.")
     .advice("define the key, or give a fallback with `||`")

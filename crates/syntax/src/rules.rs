@@ -3,8 +3,8 @@
 use crate::diagnostic::Rule;
 
 /// YAML that cannot be read.
-pub const YAML_SYNTAX: Rule =
-    Rule::error("yaml-syntax", "The YAML cannot be read.").advice("correct the YAML at this location");
+pub const YAML_SYNTAX: Rule = Rule::error("yaml-syntax", "The YAML cannot be read.")
+    .advice("look at the indentation, the quotes and the brackets of this line and the one above");
 /// A key that stands twice in one mapping.
 pub const DUPLICATE_KEY: Rule = Rule::error("duplicate-key", "A mapping has the same key twice.");
 /// An alias without an anchor before it, or inside the node it names.
@@ -13,7 +13,8 @@ pub const YAML_ALIAS: Rule = Rule::error("yaml-alias", "An alias refers to an un
 /// Text that is not UTF-8, or holds a NUL.
 pub const ENCODING: Rule = Rule::error("text-encoding", "A file is not plain UTF-8 text.");
 /// JSON that cannot be read.
-pub const JSON_SYNTAX: Rule = Rule::error("json-syntax", "The JSON cannot be read.").advice("correct the JSON");
+pub const JSON_SYNTAX: Rule = Rule::error("json-syntax", "The JSON cannot be read.")
+    .advice("look at the commas, the quotes and the brackets here and just before");
 /// Collections nested too deep.
 pub const LIMIT_DEPTH: Rule =
     Rule::limit("limit-depth", "Collections or expressions are nested too deep.").advice("nest less deeply");

@@ -5,7 +5,7 @@ use purlin_syntax::{About, Rule};
 /// An expression or template that cannot be read.
 pub const SYNTAX: Rule = Rule::error("unfurl-syntax", "An expression or template does not follow the grammar.")
     .advice_for(&[("ends before `endif`", "add `{% endif %}`"), ("ends before `endfor`", "add `{% endfor %}`")])
-    .advice("correct the expression");
+    .advice("look at the quotes, brackets and operators of the expression");
 /// Something an expression names that is not there.
 pub const UNKNOWN: Rule =
     Rule::error("unfurl-unknown", "An expression refers to an unknown instance, key or function.")
@@ -45,8 +45,11 @@ pub const VAULT: Rule = Rule::error("unfurl-vault", "Vault data cannot be opened
     .advice("encrypt the value again");
 /// A manifest without what it must have.
 pub const MANIFEST: Rule = Rule::error("unfurl-manifest", "An ensemble's manifest is incomplete or not valid.")
-    .advice_for(&[("environment is named", "declare it under `environments` of `unfurl.yaml`, or correct the name")])
-    .advice("correct it as the message says")
+    .advice_for(&[
+        ("environment is named", "declare it under `environments` of `unfurl.yaml`, or correct the name"),
+        ("unknown key", "remove it, or move it to the section that it belongs to"),
+        ("has no `file`", "add `file:` with the path of the ensemble"),
+    ])
     .about(About::Missing);
 /// A topology within another.
 pub const SUBSTITUTION: Rule =
