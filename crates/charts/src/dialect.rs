@@ -25,7 +25,7 @@ use crate::report::{ChartYaml, report, report_broken, report_elsewhere, report_f
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
-use crate::{schema_file, unset, words};
+use crate::{schema_file, unread, unset, words};
 
 /// The dialect of charts.
 pub const DIALECT: Dialect = Dialect {
@@ -100,6 +100,15 @@ pub(crate) fn options(session: &Session, request: &Request) -> Options {
 fn pending_flag(text: &str) -> (String, String) {
     let (path, what) = text.split_once('=').unwrap_or((text, text));
     (path.to_owned(), what.to_owned())
+}
+
+/// Mistakes in `Chart.yaml` of charts inside. Their authors are often others, so only what stops Helm or is misspelt is
+/// said.
+fn report_odd(session: &Session, chart: &Chart) {
+    let is_misspelt = |found: &Diagnostic| found.hints.iter().any(|hint| hint.starts_with("did you mean"));
+    let worst = chart.metadata.odd.iter().filter(|found| found.is_error() || is_misspelt(found));
+    session.sink.extend(worst.cloned());
+    chart.dependencies.iter().for_each(|inner| report_odd(session, inner));
 }
 
 /// A document on its way to a node.
@@ -180,6 +189,8 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     }
     if job.kinds.is_none() && options.lenient {
         unset::check(session, &prepared.chart, &prepared.values);
+        unset::check_conditions(session, &prepared.chart, &prepared.values);
+        unread::check(session, &prepared.chart, &prepared.values);
     }
     Some(resolved)
 }
@@ -212,6 +223,7 @@ impl Job<'_> {
         }
         let chart = &prepared.chart;
         session.sink.extend(chart.metadata.odd.iter().cloned());
+        chart.dependencies.iter().for_each(|inner| report_odd(session, inner));
         let mut resolved = Resolved::new(chart.name());
         resolved.variables = whole_numbers(prepared.values.clone());
         let reported = match &self.kinds {

@@ -29,6 +29,7 @@ mod schema_file;
 pub mod strvals;
 pub mod template;
 mod trace;
+mod unread;
 mod unset;
 mod values;
 mod words;

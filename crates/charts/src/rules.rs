@@ -1,6 +1,6 @@
 //! The rules of this dialect.
 
-use purlin_syntax::Rule;
+use purlin_syntax::{About, Rule};
 
 /// A chart that cannot be loaded.
 pub const LOAD: Rule = Rule::error("chart-load", "A chart cannot be loaded.")
@@ -41,7 +41,11 @@ pub const UNKNOWN_KEY: Rule = Rule::error("chart-unknown-key", "The values have 
 pub const WARNING: Rule = Rule::warning("chart-warning", "Values or dependencies have no effect as written.");
 
 /// A value that is read and not set, beside a similar one that is set and not read.
-pub const UNSET: Rule = Rule::warning("chart-unset-value", "A template reads a value that no values file sets.");
+pub const UNSET: Rule =
+    Rule::warning("chart-unset-value", "A template reads a value that no values file sets.").about(About::Name);
+/// A value that is given and not known, beside a similar one that is.
+pub const UNREAD: Rule =
+    Rule::warning("chart-unread-value", "A value is given that the chart does not know, and a similar one is known.");
 /// Files that `metachart gen` would write differently now.
 pub const OUTDATED: Rule =
     Rule::warning("chart-outdated", "A generated file of a Metachart chart does not match its configuration.");
@@ -63,4 +67,5 @@ pub const RULES: &[&Rule] = &[
     &WARNING,
     &OUTDATED,
     &UNSET,
+    &UNREAD,
 ];

@@ -13,7 +13,7 @@ use crate::rules;
 use crate::trace::template_path;
 
 /// Shorter names are too easily similar by chance.
-const SHORTEST: usize = 4;
+pub(crate) const SHORTEST: usize = 4;
 
 /// A path of values that a template reads: where it starts in the text, and its names.
 struct Read<'t> {
@@ -49,6 +49,19 @@ pub fn check(session: &Session, chart: &Chart, values: &Value) {
                 session.sink.push(found);
             }
         }
+    }
+}
+
+/// Warns of conditions that name no value, so that the chart inside is always on.
+pub fn check_conditions(session: &Session, chart: &Chart, values: &Value) {
+    let written = chart.metadata.origins.iter().find(|(key, _)| key == "dependencies").map(|(_, origin)| *origin);
+    for condition in chart.metadata.dependencies.iter().flat_map(|one| one.condition.split(',')).map(str::trim) {
+        let names: Vec<&str> = condition.split('.').collect();
+        let Some((_, near)) = misspelt(&names, values) else { continue };
+        let message = format!("no values file sets `{condition}`, so this condition has no effect");
+        let mut found = Diagnostic::nowhere(&rules::UNSET, message).hint(format!("did you mean `{near}`?"));
+        found.span = written.and_then(|origin| session.origins.span(origin, &session.sources));
+        session.sink.push(found);
     }
 }
 
@@ -123,7 +136,7 @@ fn names_at(text: &str) -> Vec<&str> {
 }
 
 /// Whether a text has a name as a whole word.
-fn mentions(text: &str, name: &str) -> bool {
+pub(crate) fn mentions(text: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(name).any(|(at, _)| {
         let before = text.get(..at).and_then(|text| text.chars().next_back());

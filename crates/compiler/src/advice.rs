@@ -4,6 +4,7 @@
 //!
 //! A hint of the place that found the problem says more and is never replaced.
 
+use crate::entry::entry_at;
 use purlin_syntax::{About, Diagnostic, Node, Rule, Sources, Span};
 
 /// So many problems are narrowed; nobody reads more.
@@ -11,7 +12,10 @@ const MOST_NARROWED: usize = 500;
 
 /// Points at the names that messages are about, where they are written once inside the place that is shown.
 pub fn narrow(found: &mut [Diagnostic], sources: &Sources) {
-    found.iter_mut().take(MOST_NARROWED).for_each(|diagnostic| narrow_one(diagnostic, sources));
+    for diagnostic in found.iter_mut().take(MOST_NARROWED) {
+        narrow_one(diagnostic, sources);
+        point_at_key(diagnostic, sources);
+    }
 }
 
 fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
@@ -29,6 +33,15 @@ fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
     });
     if let Some(found) = found.flatten() {
         diagnostic.span = Some(found);
+    }
+}
+
+/// A key that is not declared is wrong itself, not its value.
+fn point_at_key(diagnostic: &mut Diagnostic, sources: &Sources) {
+    let named = diagnostic.message.split_once(" declares no ").and_then(|(_, rest)| rest.split('`').nth(1));
+    let Some((span, name)) = diagnostic.span.zip(named) else { return };
+    if let Some(entry) = entry_at(span, sources).filter(|entry| entry.name == name) {
+        diagnostic.span = Some(entry.key);
     }
 }
 

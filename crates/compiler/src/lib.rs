@@ -7,6 +7,7 @@ mod affects;
 mod compile;
 mod dialects;
 mod diff;
+mod entry;
 mod everywhere;
 mod graph;
 mod inner;

@@ -1,40 +1,46 @@
 //! One mistake gives one message: takes away what only follows from another problem. It works on what rules say they are
 //! about and on the texts of the files; it knows no dialect.
+//!
+//! A problem is never taken away for the sake of a milder one, so an error stays an error.
 
-use purlin_syntax::rules::YAML_SYNTAX;
-use purlin_syntax::{About, Diagnostic, Node, Sources, Span};
+use crate::entry::{Around, Entry, entry_at, is_inside};
+use purlin_syntax::{About, Diagnostic, Loses, Node, Severity, Sources, Span, suggest};
 use std::collections::HashSet;
 
-/// The most problems that are compared with each other; nobody reads more.
-const MOST_COMPARED: usize = 500;
+/// So many problems are looked at for what follows from them; nobody reads more.
+const MOST_CAUSES: usize = 50;
+/// So much of a text that was not read is searched for names, and so many of them are kept.
+const MOST_TEXT: usize = 64 << 10;
+const MOST_NAMES: usize = 10_000;
 
-/// The texts behind the places where reading stopped, each with the line it stopped in.
-fn unread(found: &[Diagnostic], sources: &Sources) -> Vec<String> {
-    let stops = found.iter().filter(|problem| problem.rule.name == YAML_SYNTAX.name);
-    let rest = |problem: &Diagnostic| {
-        let span = problem.span?;
-        let source = sources.get(span.file)?;
-        let text = source.text();
-        // The mistake may be a line before the place where it shows.
-        let start = source.line_start(span.start) as usize;
-        let start = text.get(..start.saturating_sub(1))?.rfind('\n').unwrap_or(0);
-        text.get(start..).map(str::to_owned)
-    };
-    stops.filter_map(rest).collect()
-}
-
-/// Whether what a message is about is written in a part that was not read.
-fn names_unread(message: &str, unread: &[String]) -> bool {
-    let about = ["unknown ", " named "].iter().find_map(|mark| message.split_once(mark));
-    let Some(name) = about.map_or(message, |(_, rest)| rest).split('`').nth(1) else { return false };
-    let name = name.rsplit('.').next().unwrap_or(name);
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    !name.is_empty() && unread.iter().any(|text| text.split(|c: char| !is_part(c)).any(|word| word == name))
-}
-
-/// One mistake gives one message: a file that several readers took in is reported once, and what is missing from a file
-/// that could not be read completely may well be in the part that was not read.
+/// Leaves one problem for each mistake.
 pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
+    drop_repeated(found, sources);
+    let gaps = first(found.iter().filter_map(|problem| Gap::of(problem, sources)));
+    let misspelt = first(found.iter().filter_map(|problem| Misspelt::of(problem, sources)));
+    let wrong: HashSet<Place> =
+        found.iter().filter(|problem| problem.rule.about != About::Value).filter_map(place).collect();
+    found.retain(|problem| {
+        let is_wrong = problem.rule.about == About::Value && place(problem).is_some_and(|place| wrong.contains(&place));
+        !is_wrong
+            && !gaps.iter().any(|gap| gap.explains(problem))
+            && !misspelt.iter().any(|name| name.explains(problem))
+    });
+}
+
+/// A place and how bad the problem there is.
+type Place = (Span, Severity);
+
+fn place(problem: &Diagnostic) -> Option<Place> {
+    problem.span.map(|span| (span, problem.severity))
+}
+
+fn first<T>(causes: impl Iterator<Item = T>) -> Vec<T> {
+    causes.take(MOST_CAUSES).collect()
+}
+
+/// A file that several readers took in is reported once.
+fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) {
     let place = |diagnostic: &Diagnostic| {
         let span = diagnostic.span?;
         Some((sources.get(span.file)?.path().to_owned(), span.start, span.end))
@@ -44,60 +50,174 @@ pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
         let place = place(problem);
         place.is_none() || seen.insert((problem.rule.name, place, problem.message.clone()))
     });
-    let are_few = found.len() <= MOST_COMPARED;
-    if are_few {
-        misspelt(found, sources);
-    }
-    let broken: HashSet<String> = found
-        .iter()
-        .filter(|problem| problem.rule.name == YAML_SYNTAX.name)
-        .filter_map(|problem| place(problem).map(|(path, ..)| path))
-        .collect();
-    if !broken.is_empty() {
-        let unread = if are_few { unread(found, sources) } else { Vec::new() };
-        let follows = |problem: &Diagnostic| {
-            let is_here = || place(problem).is_some_and(|(path, ..)| broken.contains(&path));
-            (problem.rule.about == About::Missing && is_here())
-                || (problem.rule.about == About::Name && names_unread(&problem.message, &unread))
+}
+
+/// A part of a file that was not read because of a problem. What is missing may be there.
+struct Gap {
+    /// The place of the problem itself.
+    cause: Span,
+    severity: Severity,
+    loses: Loses,
+    /// What was not read.
+    unread: Span,
+    /// The value that was not looked into at all.
+    value: Option<Span>,
+    /// The names in it.
+    names: HashSet<String>,
+    /// The key that has it, and the mapping of that key.
+    key: Option<(String, Around)>,
+}
+
+impl Gap {
+    fn of(problem: &Diagnostic, sources: &Sources) -> Option<Self> {
+        let span = problem.span?;
+        let entry = || entry_at(span, sources);
+        let (unread, value, key) = match problem.rule.loses {
+            Loses::Nothing => return None,
+            Loses::Rest => (rest(span, sources)?, None, None),
+            Loses::Entity => (entry().map_or(span, |entry| entry.around.mapping), None, None),
+            Loses::Entry => {
+                let Entry { name: key, key: at, value, around } = entry()?;
+                let is_heading = HEADINGS.contains(&suggestion(problem).unwrap_or(&key));
+                let unread = if is_heading { around.mapping } else { value };
+                (unread, Some(value).filter(|_| at == span), Some((key, around)))
+            }
         };
-        found.retain(|problem| !follows(problem));
+        let names = match problem.rule.loses {
+            Loses::Rest => words_in(unread, sources),
+            _ => declared_in(unread, sources),
+        };
+        Some(Gap { cause: span, severity: problem.severity, loses: problem.rule.loses, unread, value, names, key })
+    }
+
+    fn explains(&self, problem: &Diagnostic) -> bool {
+        if problem.severity > self.severity || problem.span == Some(self.cause) {
+            return false;
+        }
+        if self.value.zip(problem.span).is_some_and(|(value, span)| is_inside(span, value)) {
+            return true;
+        }
+        let is_of_file = problem.span.is_some_and(|span| span.file == self.unread.file);
+        let is_unread = || is_about(&problem.message, |name| self.names.contains(name));
+        let is_key = || {
+            let is_under = |key: &str| problem.hints.iter().any(|hint| hint.ends_with(&format!(" under `{key}`")));
+            let is_it = |key: &str| is_about(&problem.message, |name| name == key) || is_under(key);
+            self.key.as_ref().is_some_and(|(key, _)| is_it(key))
+        };
+        let is_near = || self.key.as_ref().zip(problem.span).is_some_and(|((_, around), span)| around.is_near(span));
+        match problem.rule.about {
+            About::Anything => false,
+            About::Missing => (self.loses == Loses::Rest && is_of_file) || (is_key() && is_near()),
+            About::Value => is_unread() || (is_key() && (is_near() || problem.message.contains(UNDECLARED))),
+            About::Name => is_unread() || is_key(),
+        }
     }
 }
 
-/// A required key that is misspelt is unknown, not missing as well.
-fn misspelt(found: &mut Vec<Diagnostic>, sources: &Sources) {
-    let meant = |problem: &Diagnostic| {
-        let span = problem.span.filter(|_| problem.message.starts_with("unknown key `"))?;
-        let key = problem.hints.iter().find_map(|hint| hint.strip_prefix("did you mean `")?.strip_suffix("`?"))?;
-        let around = sources.with_tree(span.file, |tree| tree.roots().find_map(|root| mapping_of(root, span)));
-        around.flatten().map(|(above, mapping)| (format!("`{key}`"), above, mapping))
-    };
-    let unknown: Vec<(String, Option<Span>, Span)> = found.iter().filter_map(meant).collect();
-    if !unknown.is_empty() {
-        let follows = |problem: &Diagnostic| {
-            let Some(span) = problem.span.filter(|_| problem.rule.about == About::Missing) else { return false };
-            unknown.iter().any(|(key, above, mapping)| {
-                let is_inside = span.file == mapping.file && mapping.start <= span.start && span.end <= mapping.end;
-                problem.message.contains(key.as_str()) && (Some(span) == *above || is_inside)
-            })
-        };
-        found.retain(|problem| !follows(problem));
+/// Keys without which the whole mapping means nothing.
+const HEADINGS: &[&str] = &["name", "kind", "type", "template"];
+
+/// What follows the place where reading stopped, from the line before on: the mistake may be there.
+fn rest(stop: Span, sources: &Sources) -> Option<Span> {
+    let source = sources.get(stop.file)?;
+    let text = source.text();
+    let line = source.line_start(stop.start) as usize;
+    let start = text.get(..line.saturating_sub(1))?.rfind('\n').unwrap_or(0);
+    Some(Span { file: stop.file, start: u32::try_from(start).ok()?, end: u32::try_from(text.len()).ok()? })
+}
+
+/// A key that is not known, but nearly is. What it was meant to be is missing for that reason.
+struct Misspelt {
+    cause: Span,
+    severity: Severity,
+    written: String,
+    meant: String,
+    around: Around,
+}
+
+impl Misspelt {
+    fn of(problem: &Diagnostic, sources: &Sources) -> Option<Self> {
+        let (span, meant) = (problem.span?, suggestion(problem)?.to_owned());
+        let entry = entry_at(span, sources)?;
+        Some(Misspelt { cause: span, severity: problem.severity, written: entry.name, meant, around: entry.around })
+    }
+
+    fn explains(&self, problem: &Diagnostic) -> bool {
+        let Some(span) = problem.span.filter(|span| *span != self.cause) else { return false };
+        let is_meant = || is_about(&problem.message, |name| name == self.meant);
+        match problem.rule.about {
+            _ if problem.severity > self.severity => false,
+            About::Missing | About::Value => self.around.is_near(span) && is_meant(),
+            // The same mistake, seen from the other side.
+            About::Name => suggestion(problem) == Some(&self.written) && is_meant(),
+            _ => false,
+        }
     }
 }
 
-/// The mapping that has a key, and the key above it.
-fn mapping_of(root: Node<'_>, key: Span) -> Option<(Option<Span>, Span)> {
-    let (mut node, mut above) = (root, None);
-    loop {
-        let covers = |node: &Node<'_>| node.span().start <= key.start && key.end <= node.span().end;
-        if let Some(item) = node.items().find(covers) {
-            node = item;
-            continue;
+/// The name that a hint proposes.
+fn suggestion(problem: &Diagnostic) -> Option<&str> {
+    problem.hints.iter().find_map(|hint| hint.strip_prefix("did you mean `")?.strip_suffix("`?"))
+}
+
+/// Words before several names, and before one that is written but not declared.
+const MANY: &str = " need a value: ";
+const UNDECLARED: &str = " declares no ";
+
+/// Words after which a message names what it is about; otherwise it is the first name.
+const MARKS: &[&str] =
+    &[MANY, "could not find key ", UNDECLARED, " has no value for ", " needs the key ", "unknown ", " named "];
+
+/// Whether all that a message is about is so.
+fn is_about(message: &str, is_so: impl Fn(&str) -> bool) -> bool {
+    let marked = MARKS.iter().find_map(|mark| message.split_once(mark).map(|(_, rest)| (*mark, rest)));
+    let (mark, rest) = marked.unwrap_or(("", message));
+    let many = if mark == MANY { usize::MAX } else { 1 };
+    let mut names = rest.split('`').skip(1).step_by(2).take(many).peekable();
+    // What must be otherwise is there.
+    let is_there = message.contains(" must be ");
+    !is_there && names.peek().is_some_and(|name| !name.is_empty()) && names.all(|name| is_so(last_part(name)))
+}
+
+/// All words of a text that could not be read.
+fn words_in(place: Span, sources: &Sources) -> HashSet<String> {
+    let Some(source) = sources.get(place.file) else { return HashSet::new() };
+    let (start, end) = (place.start as usize, (place.end as usize).min(place.start as usize + MOST_TEXT));
+    let text = String::from_utf8_lossy(source.text().as_bytes().get(start..end).unwrap_or_default());
+    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// The names that a part of a file declares: its keys, and what is called `name` there or nearly so.
+fn declared_in(place: Span, sources: &Sources) -> HashSet<String> {
+    let mut names = HashSet::new();
+    sources.with_tree(place.file, |tree| {
+        let mut todo: Vec<Node<'_>> = tree.roots().collect();
+        while let Some(node) = todo.pop().filter(|_| names.len() < MOST_NAMES) {
+            let span = node.span();
+            if node.is_alias() || span.end <= place.start || place.end <= span.start {
+                continue;
+            }
+            todo.extend(node.items());
+            for entry in node.entries() {
+                todo.push(entry.value);
+                if !is_inside(entry.key.span(), place) {
+                    continue;
+                }
+                names.insert(last_part(entry.name()).to_owned());
+                if entry.value.is_scalar() && is_name(entry.name()) {
+                    names.insert(last_part(entry.value.text()).to_owned());
+                }
+            }
         }
-        if node.entries().any(|entry| entry.key.span() == key) {
-            return Some((above, node.span()));
-        }
-        let entry = node.entries().find(|entry| !entry.value.is_alias() && covers(&entry.value))?;
-        (node, above) = (entry.value, Some(entry.key.span()));
-    }
+    });
+    names
+}
+
+fn is_name(key: &str) -> bool {
+    key == "name" || suggest::nearest(key, ["name"]).is_some()
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
 }

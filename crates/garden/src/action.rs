@@ -376,7 +376,8 @@ fn dependency_list(ground: &Ground<'_>, list: &Value) -> Value {
 }
 
 fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
-    if item.is_poison() {
+    let is_reported = |span| ground.session.sink.has_at(&purlin_model::rules::WRONG_SHAPE, span);
+    if item.is_poison() || (item.as_list().is_some() && ground.span_of(item).is_some_and(is_reported)) {
         return None;
     }
     let parts = match item.as_str() {

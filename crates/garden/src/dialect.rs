@@ -2,6 +2,7 @@
 
 use crate::action::Action;
 use crate::bind::Binder;
+use crate::config::KIND_NAMES;
 use crate::draft::Draft;
 use crate::entities::spec_type;
 use crate::expr;
@@ -22,7 +23,7 @@ use purlin_model::{
     Variants,
 };
 use purlin_syntax::diagnostic::RuleClass;
-use purlin_syntax::{Diagnostic, DocumentHead};
+use purlin_syntax::{Diagnostic, DocumentHead, suggest};
 use purlin_value::{Eval, Map, Session, Value};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -65,10 +66,23 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
     }
     let is_own = |page: &&DocumentHead| page.get("apiVersion").is_none_or(|version| version.starts_with(API));
     let head = file.whole();
-    if head.documents().iter().filter(is_own).any(|page| page.get("kind") == Some("Project")) {
+    if head.documents().iter().filter(is_own).any(|page| is_project(file, page)) {
         return Some(Sign::new(Role::Project, STRENGTH));
     }
     (head.is_empty() || head.documents().iter().any(|page| is_own(&page))).then_some(Sign::new(Role::Member, 10))
+}
+
+/// Whether a document is a project, or was meant to be one: then it says so itself, instead of leaving all files around
+/// it without a project.
+fn is_project(file: &Glance<'_>, page: &DocumentHead) -> bool {
+    match page.get("kind") {
+        Some("Project") => true,
+        Some(kind) => {
+            let names = || KIND_NAMES.iter().map(|(name, _)| *name);
+            names().all(|name| name != kind) && suggest::nearest(kind, names()) == Some("Project")
+        }
+        None => file.name().starts_with("project.garden.") && page.get("environments").is_some(),
+    }
 }
 
 /// Every environment that the project declares.

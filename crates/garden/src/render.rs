@@ -258,9 +258,10 @@ fn render_use(
         ground.report_secret_name("template", place.span());
         return Vec::new();
     }
-    let name = wanted.as_str().unwrap_or("");
+    // Without a name to derive others from, nothing is made; that it is missing was said with the other shapes.
+    let (Some(name), Some(parent)) = (wanted.as_str(), document.plain("name")) else { return Vec::new() };
     let Some(template) = templates.iter().find(|template| template.name == name) else {
-        if !wanted.is_poison() && !ground.misses_source() {
+        if !ground.misses_source() {
             let hint = suggest::did_you_mean(name, templates.iter().map(|template| template.name.as_str()));
             let message = format!("unknown template `{name}`");
             ground.push(Diagnostic::nowhere(&rules::TEMPLATE, message).maybe_hint(hint), place.span());
@@ -270,7 +271,7 @@ fn render_use(
     let mut configs = Vec::new();
     for inputs in combinations(ground, &env, document) {
         let rendered = Arc::new(Rendered {
-            parent: document.plain("name").unwrap_or_default().into(),
+            parent: parent.as_str().into(),
             template: template.name.clone(),
             template_folder: template.folder.clone(),
             inputs,
@@ -425,7 +426,8 @@ fn render_one(
         }
         match value.data {
             Data::Str(text) => Some((text, field.span())),
-            Data::Poison => None,
+            // What is written as a collection was reported with the other shapes.
+            Data::Poison | Data::List(_) | Data::Map(_) => None,
             Data::Pending(pending) => {
                 let message = format!("`{key}` must be known before anything runs, and waits for `{}`", pending.what);
                 ground.report(&rules::TEMPLATE, field.span(), message);
@@ -434,6 +436,12 @@ fn render_one(
             _ => Some((crate::expr::text_of(&value), field.span())),
         }
     };
+    match kind {
+        // The same node is reported once however often it is rendered.
+        ConfigKind::Action(kind) => check_in_template(&ground.session.sink, node, kind),
+        _ if view.get("name").is_none() => report_nameless(ground, node),
+        _ => {}
+    }
     let (name, span) = text("name")?;
     // The name of an action is checked with its other fields.
     if !matches!(kind, ConfigKind::Action(_)) {
@@ -443,10 +451,6 @@ fn render_one(
         Some(_) => path::join(document.folder(), &text("path")?.0).into(),
         None => document.folder().into(),
     };
-    if let ConfigKind::Action(kind) = kind {
-        // The same node is reported once however often it is rendered.
-        check_in_template(&ground.session.sink, node, kind);
-    }
     Some(Config {
         kind,
         type_name: view.get("type").map(|node| node.eco_text()).unwrap_or_default(),
@@ -458,6 +462,12 @@ fn render_one(
         rendered: Some(rendered.clone()),
         varies: false,
     })
+}
+
+/// Without a name nothing is made, which must not go unnoticed.
+fn report_nameless(ground: &Ground<'_>, node: &NodeRef) {
+    let message = "missing key `name` in a configuration of a template";
+    ground.report(&purlin_model::rules::MISSING_KEY, node.span(), message);
 }
 
 /// Checks a name that a template made; one that is written was checked with the rest.
@@ -475,11 +485,19 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
     let written = view.get("kind");
     let name = written.map_or("", |node| node.text());
     let found = KIND_NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-    let allowed = found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow));
-    if allowed.is_none() {
-        let place = written.map_or(view.span(), |node| node.span());
-        let message = format!("a template makes actions and workflows, not `{name}`");
-        ground.report(&rules::CONFIG_KIND, Some(place), message);
+    let is_allowed = |kind: &ConfigKind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow);
+    if let Some(kind) = found.filter(is_allowed) {
+        return Some(kind);
     }
-    allowed
+    let first = view.entries().next().map_or(view.span(), |entry| entry.key.span());
+    let place = written.map_or(first, |node| node.span());
+    let message = match (written, found) {
+        (None, _) => "missing `kind` in a configuration of a template".to_owned(),
+        (_, None) => format!("unknown kind `{name}` in a configuration of a template"),
+        (_, Some(_)) => format!("a template makes actions and workflows, not `{name}`"),
+    };
+    let names = KIND_NAMES.iter().filter(|(_, kind)| is_allowed(kind)).map(|(name, _)| *name);
+    let hint = suggest::did_you_mean(name, names);
+    ground.push(Diagnostic::at(&rules::CONFIG_KIND, place, message).maybe_hint(hint), None);
+    None
 }

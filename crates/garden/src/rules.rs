@@ -1,6 +1,6 @@
 //! The rules of the Garden dialect: what can be wrong with a project.
 
-use purlin_syntax::{About, Rule};
+use purlin_syntax::{About, Loses, Rule};
 
 /// A template string that cannot be read.
 pub const TEMPLATE_SYNTAX: Rule = Rule::error("garden-template-syntax", "A template string cannot be read.")
@@ -39,7 +39,8 @@ pub const CONFIG_SHAPE: Rule = Rule::error("garden-config-shape", "A configurati
     .advice("write a mapping with `kind:` and `name:`");
 /// A configuration without a known `kind`.
 pub const CONFIG_KIND: Rule = Rule::error("garden-config-kind", "A configuration has no `kind`, or an unknown one.")
-    .advice("use one of `Build`, `Deploy`, `Run`, `Test`, `Workflow`, `ConfigTemplate` and `RenderTemplate`");
+    .advice("use one of `Build`, `Deploy`, `Run`, `Test`, `Workflow`, `ConfigTemplate` and `RenderTemplate`")
+    .loses(Loses::Entity);
 /// A file with variables that is missing or cannot be used.
 pub const VARFILE: Rule = Rule::error("garden-varfile", "A varfile is missing or not valid.")
     .advice("write `NAME=VALUE` lines, or a YAML mapping");
@@ -59,11 +60,14 @@ pub const DUPLICATE: Rule =
 /// A template that does not exist or cannot be rendered.
 pub const TEMPLATE: Rule = Rule::error("garden-template", "A template does not exist, or cannot be rendered.")
     .advice_for(&[("must be known", "use variables or inputs instead of outputs of actions")])
-    .advice("declare a `ConfigTemplate` with this name");
+    .advice("declare a `ConfigTemplate` with this name")
+    .about(About::Name)
+    .loses(Loses::Entity);
 /// Inputs that do not fit a template.
 pub const TEMPLATE_INPUTS: Rule =
     Rule::error("garden-template-inputs", "The inputs of a template do not match its schema.")
-        .advice("change the input, or the schema of the template");
+        .advice("change the input, or the schema of the template")
+        .about(About::Value);
 /// A field that waits for something that runs later.
 pub const TOO_LATE: Rule =
     Rule::error("garden-known-too-late", "A field that is needed early depends on something that runs later.")
@@ -89,10 +93,12 @@ pub const ACTION_CYCLE: Rule = Rule::error("garden-action-cycle", "Actions depen
 /// A service or task that does not exist.
 pub const MISSING_SERVICE: Rule =
     Rule::error("garden-missing-service", "A service, task or test depends on something that does not exist.")
-        .advice("correct the name, or remove the dependency");
+        .advice("correct the name, or remove the dependency")
+        .about(About::Name);
 /// A module that does not exist.
 pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "A module that does not exist is referred to.")
-    .advice("correct the name, or remove the dependency");
+    .advice("correct the name, or remove the dependency")
+    .about(About::Name);
 /// Modules that need each other.
 pub const MODULE_CYCLE: Rule = Rule::error("garden-module-cycle", "Modules depend on each other in a cycle.");
 /// Modules that share files.

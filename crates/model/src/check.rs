@@ -15,7 +15,9 @@ pub const UNBOUNDED: &str = "UNBOUNDED";
 
 /// A word with its article: `a node type`, `an artifact`.
 pub fn with_article(label: &str) -> String {
-    let vowel = label.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']);
+    // "a use", because of how it sounds.
+    let sounds_otherwise = label.starts_with("use");
+    let vowel = label.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']) && !sounds_otherwise;
     format!("{} {label}", if vowel { "an" } else { "a" })
 }
 

@@ -1,6 +1,6 @@
 //! The rules of this dialect.
 
-use purlin_syntax::{About, Rule};
+use purlin_syntax::{About, Loses, Rule};
 
 /// A file that is asked for and not there.
 pub const FILE: Rule = Rule::error("skaffold-file", "A configuration file cannot be found or read.");
@@ -11,7 +11,8 @@ pub const VERSION: Rule = Rule::error("skaffold-version", "The `apiVersion` is m
 /// A key the edition does not have.
 pub const UNKNOWN_KEY: Rule =
     Rule::error("skaffold-unknown-key", "A section has a key that its version does not define.")
-        .advice("remove it, or move it to the section that it belongs to");
+        .advice("remove it, or move it to the section that it belongs to")
+        .loses(Loses::Entry);
 /// A value of the wrong kind.
 pub const WRONG_TYPE: Rule = Rule::error("skaffold-type", "A value has the wrong type.");
 /// A document that cannot be brought up to date.

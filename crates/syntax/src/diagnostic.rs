@@ -49,6 +49,8 @@ pub struct Rule {
     pub advice_for: &'static [(&'static str, &'static str)],
     /// What its messages are about.
     pub about: About,
+    /// What is not read because of it.
+    pub loses: Loses,
 }
 
 /// What the messages of a rule are about, as far as it decides whether one mistake shows twice.
@@ -56,15 +58,39 @@ pub struct Rule {
 pub enum About {
     /// Anything else.
     Anything,
-    /// Something that is not there. It may be misspelt, or in a part of a file that could not be read.
+    /// A key that is not there. It may be misspelt, or in a part of a file that could not be read.
     Missing,
+    /// A value that is not given, of something that users name.
+    Value,
     /// A name that nothing has. It may be declared in a part of a file that could not be read.
     Name,
 }
 
+/// What is not read because of a problem, so that names in it are not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loses {
+    /// Nothing.
+    Nothing,
+    /// The key at its place, and the value of that key.
+    Entry,
+    /// The mapping around its place.
+    Entity,
+    /// Everything behind its place.
+    Rest,
+}
+
 impl Rule {
     const fn new(name: &'static str, severity: Severity, class: RuleClass, summary: &'static str) -> Self {
-        Rule { name, severity, class, summary, advice: None, advice_for: &[], about: About::Anything }
+        Rule {
+            name,
+            severity,
+            class,
+            summary,
+            advice: None,
+            advice_for: &[],
+            about: About::Anything,
+            loses: Loses::Nothing,
+        }
     }
 
     /// A rule about invalid configuration.
@@ -101,6 +127,12 @@ impl Rule {
     /// What to do when a message has certain words and no hint of its own.
     pub const fn advice_for(mut self, advice: &'static [(&'static str, &'static str)]) -> Self {
         self.advice_for = advice;
+        self
+    }
+
+    /// What is not read because of it.
+    pub const fn loses(mut self, loses: Loses) -> Self {
+        self.loses = loses;
         self
     }
 

@@ -1,10 +1,11 @@
 //! The rules of this crate: what can be wrong with a file before anyone asks what it means.
 
-use crate::diagnostic::Rule;
+use crate::diagnostic::{Loses, Rule};
 
 /// YAML that cannot be read.
 pub const YAML_SYNTAX: Rule = Rule::error("yaml-syntax", "The YAML cannot be read.")
-    .advice("look at the indentation, the quotes and the brackets of this line and the one above");
+    .advice("look at the indentation, the quotes and the brackets of this line and the one above")
+    .loses(Loses::Rest);
 /// A key that stands twice in one mapping.
 pub const DUPLICATE_KEY: Rule = Rule::error("duplicate-key", "A mapping has the same key twice.");
 /// An alias without an anchor before it, or inside the node it names.

@@ -1,6 +1,6 @@
 //! The rules of this dialect, each with a page under `docs/rules`.
 
-use purlin_syntax::{About, Rule};
+use purlin_syntax::{About, Loses, Rule};
 
 /// The edition of TOSCA is missing or unknown.
 pub const VERSION: Rule = Rule::error("tosca-version", "The edition of TOSCA is missing or unknown.")
@@ -11,11 +11,13 @@ pub const UNSUPPORTED: Rule =
         .advice("use the tool that the file was written for");
 /// A key is unknown in this edition of TOSCA.
 pub const UNKNOWN_KEY: Rule = Rule::error("tosca-unknown-key", "A key is unknown in this edition of TOSCA.")
-    .advice("remove it, or move it to the section that it belongs to");
+    .advice("remove it, or move it to the section that it belongs to")
+    .loses(Loses::Entry);
 /// A required key is missing.
 pub const MISSING_KEY: Rule = Rule::error("tosca-missing-key", "A required key is missing.").about(About::Missing);
 /// Something is written as the wrong kind of YAML.
-pub const WRONG_SHAPE: Rule = Rule::error("tosca-wrong-shape", "Something is written as the wrong kind of YAML.");
+pub const WRONG_SHAPE: Rule =
+    Rule::error("tosca-wrong-shape", "Something is written as the wrong kind of YAML.").loses(Loses::Entry);
 /// A value, clause or mapping has the wrong form.
 pub const MALFORMED: Rule = Rule::error("tosca-malformed", "A value, clause or mapping has the wrong form.")
     .advice("write it in the form that the message shows");
@@ -62,10 +64,11 @@ pub const CONTRACT: Rule = Rule::error("tosca-broken-contract", "A derived type 
 pub const COPY_LOOP: Rule = Rule::error("tosca-copy-loop", "Templates copy each other in a cycle.");
 /// Something is assigned that the type does not declare.
 pub const UNDECLARED: Rule = Rule::error("tosca-undeclared", "Something is assigned that the type does not declare.")
-    .advice("correct the name, or declare it in the type");
+    .advice("correct the name, or declare it in the type")
+    .about(About::Name);
 /// A value that is required is not assigned.
 pub const UNASSIGNED: Rule =
-    Rule::error("tosca-unassigned", "A value that is required is not assigned.").about(About::Missing);
+    Rule::error("tosca-unassigned", "A value that is required is not assigned.").about(About::Value);
 /// A value does not have the declared type.
 pub const WRONG_TYPE: Rule = Rule::error("tosca-wrong-type", "A value does not have the declared type.")
     .advice_for(&[("number with a unit", "write a number, a space and one of these units")])
@@ -82,7 +85,8 @@ pub const INCOMPATIBLE: Rule = Rule::error("tosca-incompatible", "Something is u
     .advice("use something of a compatible type");
 /// An input is missing, undeclared or wrong.
 pub const INPUT: Rule = Rule::error("tosca-input", "An input is missing, undeclared or wrong.")
-    .advice("declare it under `inputs`, or correct its name");
+    .advice("declare it under `inputs`, or correct its name")
+    .about(About::Value);
 /// A function call is malformed or cannot be evaluated.
 pub const FUNCTION: Rule = Rule::error("tosca-function", "A function call is malformed or cannot be evaluated.")
     .advice("correct the arguments of the function")

@@ -20,7 +20,7 @@ pub const VALUE: Rule = Rule::error("unfurl-value", "The value of an expression 
 /// A property that does not conform to its type.
 pub const INVALID: Rule = Rule::error("unfurl-invalid-property", "A property's value does not conform to its type.")
     .advice("change the value, or the type of the property")
-    .about(About::Missing);
+    .about(About::Value);
 /// Values that refer to each other.
 pub const CYCLE: Rule = Rule::warning("unfurl-cycle", "Attributes refer to each other, so their value is null.");
 /// A query that is accepted and probably not meant.

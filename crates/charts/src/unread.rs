@@ -1,0 +1,83 @@
+//! Values that are given to a chart and that it does not know, where its own values have a similar name that its templates
+//! read: most likely the given one is misspelt, and Helm would say nothing. Mappings whose keys are free are left alone:
+//! no template reads their keys by name.
+
+use std::cell::OnceCell;
+
+use purlin_syntax::Diagnostic;
+use purlin_syntax::suggest::nearest;
+use purlin_value::{Session, Value};
+
+use crate::chart::Chart;
+use crate::rules;
+use crate::unset::{SHORTEST, mentions};
+
+/// Warns of given values that nobody reads, in a chart and those inside it. `values` are all that the chart has.
+pub fn check(session: &Session, chart: &Chart, values: &Value) {
+    let own = Walk { session, chart, texts: OnceCell::new() };
+    own.compare(values, &chart.values, &mut String::new());
+    for inner in &chart.dependencies {
+        if let Some(values) = values.get(inner.name()) {
+            check(session, inner, values);
+        }
+    }
+}
+
+struct Walk<'a> {
+    session: &'a Session,
+    chart: &'a Chart,
+    /// The texts of all templates, which are needed only where a name is doubtful.
+    texts: OnceCell<Vec<String>>,
+}
+
+impl Walk<'_> {
+    fn compare(&self, given: &Value, known: &Value, path: &mut String) {
+        let (Some(given), Some(known)) = (given.as_map(), known.as_map()) else { return };
+        let start = path.len();
+        for (name, value) in given.iter() {
+            if path.is_empty() && self.is_elsewhere(name) {
+                continue;
+            }
+            path.push_str(name);
+            match known.get(name.as_str()) {
+                Some(known) => {
+                    path.push('.');
+                    self.compare(value, known, path);
+                }
+                None => self.warn(value, name, nearest(name, known.keys().map(|key| key.as_str())), path),
+            }
+            path.truncate(start);
+        }
+    }
+
+    /// Values for charts inside, and for all of them.
+    fn is_elsewhere(&self, name: &str) -> bool {
+        let declared = &self.chart.metadata.dependencies;
+        matches!(name, "global" | "tags")
+            || self.chart.dependencies.iter().any(|inner| inner.name() == name)
+            || declared.iter().any(|one| one.name == name || one.alias == name)
+    }
+
+    fn warn(&self, value: &Value, name: &str, near: Option<&str>, path: &str) {
+        let Some(near) = near.filter(|near| name.len() >= SHORTEST && self.is_read(near) && !self.is_read(name)) else {
+            return;
+        };
+        let message = format!("the chart `{}` declares no value `{name}`", self.chart.name());
+        let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(format!("did you mean `{near}`?"));
+        found.span = self.session.origins.span(value.origin, &self.session.sources);
+        if found.span.is_none() {
+            found.message = format!("the chart `{}` declares no value `{path}`", self.chart.name());
+        }
+        self.session.sink.push(found);
+    }
+
+    fn is_read(&self, name: &str) -> bool {
+        self.texts.get_or_init(|| texts(self.chart)).iter().any(|text| mentions(text, name))
+    }
+}
+
+/// The templates of a chart and of those inside it: a library reads the values of whoever uses it.
+fn texts(chart: &Chart) -> Vec<String> {
+    let own = chart.templates.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    own.chain(chart.dependencies.iter().flat_map(texts)).collect()
+}
