@@ -60,13 +60,12 @@ pub(crate) static FUNCS: &[Func] = &[
 /// Steps that making a key on a curve counts for.
 const CURVE_STEPS: usize = 50_000;
 
-/// Steps that making an RSA key for a certificate counts for: about half of the time that it takes, since charts make
-/// one for each service that speaks TLS.
-const RSA_STEPS: usize = 2_500_000;
+/// Steps that making an RSA key for a certificate counts for: the time that it takes, as far as that is not luck.
+const RSA_STEPS: usize = 1_500_000;
 
-/// Steps that making an RSA key of 4,096 bits counts for, likewise: a chart that prints such a key, and again in the
-/// checksums of its pods, makes three, and no run may make more than four.
-const LONG_RSA_STEPS: usize = 12_000_000;
+/// Steps that making an RSA key of 4,096 bits counts for, likewise. A chart that prints such a key, and again in the
+/// checksums of its pods, makes three, and no run may make more.
+const LONG_RSA_STEPS: usize = 15_000_000;
 
 /// Steps that using a key again counts for.
 const SPARE_STEPS: usize = 1_000;
