@@ -860,4 +860,9 @@ impl Machine<'_> {
         }
         self.spend(count / 4)
     }
+
+    /// Whether so many more bytes may be held, asked before they are taken.
+    pub(crate) fn has_room(&self, bytes: usize) -> Result<(), Fault> {
+        self.limits.meter.hold(bytes as u64).map(drop).map_err(|_| Fault::Limit(Limit::Heap))
+    }
 }

@@ -77,6 +77,11 @@ impl Str {
         Ok(())
     }
 
+    /// The bytes that it takes outside of its body, unless the meter counts them already.
+    fn outside(&self) -> usize {
+        if self.0.bytes.spilled() && self.0.meter.is_none() { self.0.bytes.len() } else { 0 }
+    }
+
     /// Where the parts came from, if that is known by part.
     pub fn pieces(&self) -> Option<&[Piece]> {
         self.0.pieces.as_deref()
@@ -441,12 +446,21 @@ pub(crate) type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 const TEXT_BYTES: usize = size_of::<Body>() + 16;
 
 /// What an entry of a map takes: a value, and a key with a body of its own.
-const ENTRY_BYTES: usize = 2 * size_of::<Val>() + TEXT_BYTES;
+pub(crate) const ENTRY_BYTES: usize = 2 * size_of::<Val>() + TEXT_BYTES;
 
 /// What an element takes: a text that nobody else holds has a body of its own.
 fn element_bytes(value: &Val) -> usize {
-    let is_own = matches!(&value.data, Data::Str(text) if Arc::strong_count(&text.0) == 1);
-    size_of::<Val>() + if is_own { TEXT_BYTES } else { 0 }
+    let own = match &value.data {
+        Data::Str(text) if Arc::strong_count(&text.0) == 1 => TEXT_BYTES + text.outside(),
+        _ => 0,
+    };
+    size_of::<Val>() + own
+}
+
+/// What the texts of an entry take outside of their bodies.
+fn entry_outside((key, value): (&Str, &Val)) -> usize {
+    let own = |text: &Str| if Arc::strong_count(&text.0) == 1 { text.outside() } else { 0 };
+    own(key) + if let Data::Str(text) = &value.data { own(text) } else { 0 }
 }
 
 /// What a part of a value takes when it is written, beside its text.
@@ -493,7 +507,8 @@ impl Heap {
     }
     /// A new map.
     pub fn map(&mut self, kind: MapType, entries: BTreeMap<Str, Val>) -> Val {
-        self.held += entries.len() * ENTRY_BYTES + size_of::<Map>();
+        let outside: usize = entries.iter().map(entry_outside).sum();
+        self.held += entries.len() * ENTRY_BYTES + outside + size_of::<Map>();
         let index = self.maps.len() as u32;
         self.maps.push(Map { entries });
         Val::new(Data::Map(MapRef { index, kind }))

@@ -143,6 +143,9 @@ fn finish(emitted: Result<(), EmitError>, written: Result<String, WriteError>) -
     })
 }
 
+/// Bytes of YAML that are written in a step: every scalar is looked at for what it would be read as.
+const YAML_BYTES_PER_STEP: usize = 4;
+
 fn to_yaml(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let mut writer = GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text);
     if !m.outside.track {
@@ -151,10 +154,12 @@ fn to_yaml(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
         if text.ends_with('\n') {
             text.pop();
         }
-        m.spend(text.len() / 64)?;
+        m.spend(text.len() / YAML_BYTES_PER_STEP)?;
         return Ok(Val::str(text));
     }
-    yaml::write_tracked(m, value)
+    let written = yaml::write_tracked(m, value)?;
+    m.spend(written.as_str().map_or(0, Str::len) / YAML_BYTES_PER_STEP)?;
+    Ok(written)
 }
 
 fn to_json(m: &mut Machine<'_>, args: &[Val], layout: JsonLayout, flavor: JsonFlavor) -> Result<Val, Fault> {

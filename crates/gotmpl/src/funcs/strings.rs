@@ -110,7 +110,8 @@ pub(crate) static FUNCS: &[Func] = &[
         if size > m.limits.text.saturating_add(bytes(args, 0).len()) {
             return Err(Fault::Limit(Limit::Text));
         }
-        m.spend(size)?;
+        // Each element is a text of its own until they are joined.
+        m.spend(size.saturating_add(items.len().saturating_mul(4)))?;
         let items: Vec<&[u8]> = items.iter().map(Str::bytes).collect();
         m.limited(items.join(bytes(args, 0)))
     })
@@ -120,7 +121,7 @@ pub(crate) static FUNCS: &[Func] = &[
         &[Ty::Str, Ty::Str],
         "`split SEPARATOR TEXT`: a dictionary of the parts, `_0`, `_1` and so on.",
         |m, args| {
-            let parts = split_all(bytes(args, 1), bytes(args, 0), None);
+            let parts = split_all(m, bytes(args, 1), bytes(args, 0), usize::MAX)?;
             numbered(m, parts)
         },
     ),
@@ -129,18 +130,14 @@ pub(crate) static FUNCS: &[Func] = &[
         &[Ty::Str, Ty::Int, Ty::Str],
         "`splitn SEPARATOR N TEXT`: like `split`, into at most N parts.",
         |m, args| {
-            let limit = int(args, 1);
-            let parts = match limit {
-                0 => Vec::new(),
-                n if n < 0 => split_all(bytes(args, 2), bytes(args, 0), None),
-                n => split_all(bytes(args, 2), bytes(args, 0), Some(n as usize)),
-            };
+            // Less than none means all.
+            let most = usize::try_from(int(args, 1)).unwrap_or(usize::MAX);
+            let parts = split_all(m, bytes(args, 2), bytes(args, 0), most)?;
             numbered(m, parts)
         },
     ),
     row("splitList", &[Ty::Str, Ty::Str], "`splitList SEPARATOR TEXT`: a list of the parts.", |m, args| {
-        let parts = split_all(bytes(args, 1), bytes(args, 0), None);
-        m.limited_items(parts.len())?;
+        let parts = split_all(m, bytes(args, 1), bytes(args, 0), usize::MAX)?;
         Ok(m.heap.strings(parts))
     }),
     row("sortAlpha", &[Ty::Any], "`sortAlpha LIST`: the elements as texts, sorted.", |m, args| {
@@ -366,37 +363,37 @@ pub(crate) fn string_items(m: &Machine<'_>, value: &Val) -> Vec<Str> {
     }
 }
 
-/// The parts of a text between separators; an empty separator splits into characters.
-pub(crate) fn split_all(whole: &[u8], separator: &[u8], limit: Option<usize>) -> Vec<Str> {
-    let mut parts = Vec::new();
-    let max = limit.unwrap_or(usize::MAX);
-    let mut at = 0;
-    if separator.is_empty() {
-        while let Some((_, width)) = crate::lex::decode(whole.get(at..).unwrap_or_default()) {
-            if parts.len() + 1 == max {
-                break;
-            }
-            parts.push(Str::from(whole.get(at..at + width).unwrap_or_default()));
-            at += width;
+/// The parts of a text between separators, refused before they take room if there are too many.
+fn split_all(m: &mut Machine<'_>, whole: &[u8], separator: &[u8], most: usize) -> Result<Vec<Str>, Fault> {
+    let count = parts(whole, separator, most).take(m.limits.items.saturating_add(1)).count();
+    m.limited_items(count)?;
+    m.has_room(count.saturating_mul(crate::value::ENTRY_BYTES).saturating_add(whole.len()))?;
+    Ok(parts(whole, separator, most).map(Str::from).collect())
+}
+
+/// The parts of a text between separators, at most so many; an empty separator splits into characters.
+fn parts<'t>(whole: &'t [u8], separator: &'t [u8], most: usize) -> impl Iterator<Item = &'t [u8]> {
+    let mut found = memchr::memmem::find_iter(whole, separator);
+    let (mut rest, mut left) = ((!whole.is_empty() || !separator.is_empty()).then_some(0..whole.len()), most);
+    std::iter::from_fn(move || {
+        let all = rest.take().filter(|_| left > 0)?;
+        left -= 1;
+        let start = all.start;
+        let cut = match separator {
+            _ if left == 0 => None,
+            [] => crate::lex::decode(whole.get(start..)?).map(|(_, width)| start + width).map(|end| (end, end)),
+            _ => found.next().map(|at| (at, at + separator.len())),
+        };
+        let Some((end, next)) = cut else { return whole.get(all) };
+        // Characters end where the text does; behind a last separator there is one more part, an empty one.
+        if !(separator.is_empty() && next >= all.end) {
+            rest = Some(next..all.end);
         }
-        if at < whole.len() {
-            parts.push(Str::from(whole.get(at..).unwrap_or_default()));
-        }
-        return parts;
-    }
-    for found in memchr::memmem::find_iter(whole, separator) {
-        if parts.len() + 1 >= max {
-            break;
-        }
-        parts.push(Str::from(whole.get(at..found).unwrap_or_default()));
-        at = found + separator.len();
-    }
-    parts.push(Str::from(whole.get(at..).unwrap_or_default()));
-    parts
+        whole.get(start..end)
+    })
 }
 
 fn numbered(m: &mut Machine<'_>, parts: Vec<Str>) -> Result<Val, Fault> {
-    m.limited_items(parts.len())?;
     let entries = parts.into_iter().enumerate();
     let entries = entries.map(|(index, text)| (Str::from(format!("_{index}")), Val::new(Data::Str(text)))).collect();
     Ok(m.heap.map(crate::value::MapType::Strings, entries))

@@ -501,15 +501,17 @@ fn arrangements(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, order
     for _ in 0..size.min(all.len() + 1) {
         let mut longer = Vec::new();
         for row in &rows {
-            render.ctx.engine.afford_rows(1, row.len())?;
             let from = if ordered { row.last().map_or(0, |last| last + 1) } else { 0 };
+            // The rows that are made of this one; without order all but those that are in it.
+            let more = (all.len() - from.min(all.len())).saturating_sub(if ordered { 0 } else { row.len() });
+            if longer.len().saturating_add(more) > MAX_ITEMS {
+                return too_many();
+            }
+            render.ctx.engine.afford_rows(more, row.len())?;
             for at in (from..all.len()).filter(|at| !row.contains(at)) {
                 let mut row = row.clone();
                 row.push(at);
                 longer.push(row);
-            }
-            if longer.len() > MAX_ITEMS {
-                return too_many();
             }
         }
         rows = longer;

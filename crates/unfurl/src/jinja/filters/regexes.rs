@@ -9,6 +9,8 @@ use crate::val::Val;
 use fancy_regex::{Captures, CompileError, Regex, RegexBuilder};
 use purlin_value::pattern::{Refused, Work, compile as charged};
 use purlin_value::rules::LIMIT_REGEX;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 
@@ -19,6 +21,13 @@ const STEPS_BACK_PER_BYTE: usize = 16;
 const BYTES_LOOKED_AT: usize = 200_000_000;
 /// So many of these bytes are looked at in one step.
 const LOOKED_AT_PER_STEP: usize = 256;
+
+/// A search that may take steps back is tried with so few of them first, then with more and more: one that takes few
+/// is charged for few.
+const FIRST_STEPS_BACK: usize = 64;
+const MORE_STEPS_BACK: usize = 8;
+/// A pattern that repeats nothing without end looks at so many bytes for each of its own, at most.
+const BYTES_PER_PART: usize = 8;
 
 /// How a pattern is read.
 #[derive(Clone, Copy, Default)]
@@ -34,14 +43,19 @@ pub struct Pattern<'e, 'w> {
     regex: Regex,
     work: Work,
     engine: &'e Engine<'w>,
+    text: String,
     /// The steps back of one search, if it takes any.
     back: usize,
-    bytes: u64,
+    /// The bytes that may be looked at between two steps back, if that is not the whole text.
+    near: Option<usize>,
+    /// The same pattern with fewer steps back, for patterns that take some.
+    tries: RefCell<Vec<(usize, Rc<Regex>)>>,
+    bytes: Cell<u64>,
 }
 
 impl Drop for Pattern<'_, '_> {
     fn drop(&mut self) {
-        self.engine.session.meter.release(self.bytes);
+        self.engine.session.meter.release(self.bytes.get());
     }
 }
 
@@ -60,9 +74,19 @@ pub fn compile<'e, 'w>(
         flags.push('m');
     }
     let pattern = if flags.is_empty() { pattern.to_owned() } else { format!("(?{flags}){pattern}") };
-    let back = (STEPS_BACK + length.saturating_mul(STEPS_BACK_PER_BYTE)).min(BYTES_LOOKED_AT / length.max(1));
+    let near = (!pattern.contains(['*', '+', '{'])).then_some(pattern.len() * BYTES_PER_PART);
+    let far = near.unwrap_or(length).clamp(1, length.max(1));
+    let back = (STEPS_BACK + length.saturating_mul(STEPS_BACK_PER_BYTE)).min(BYTES_LOOKED_AT / far);
+    engine.spend(pattern.len())?;
+    let (regex, bytes) = build(engine, &pattern, back)?;
+    let (work, bytes) = (Work::of(&pattern, bytes), Cell::new(bytes));
+    Ok(Pattern { regex, work, engine, text: pattern, back, near, tries: RefCell::default(), bytes })
+}
+
+/// Compiles a pattern that may take so many steps back, with the bytes that were charged for it.
+fn build(engine: &Engine<'_>, pattern: &str, back: usize) -> Result<(Regex, u64)> {
     let build = |most: usize| {
-        let mut builder = RegexBuilder::new(&pattern);
+        let mut builder = RegexBuilder::new(pattern);
         let builder = builder.backtrack_limit(back).delegate_size_limit(most);
         match builder.delegate_dfa_size_limit(most.max(LEAST_REMEMBERED)).build() {
             Ok(regex) => Ok(Some(regex)),
@@ -71,9 +95,8 @@ pub fn compile<'e, 'w>(
         }
     };
     let most = engine.session.limits.regex_bytes;
-    engine.spend(pattern.len())?;
     match charged(&engine.session.meter, most, build) {
-        Ok((regex, bytes)) => Ok(Pattern { regex, work: Work::of(&pattern, bytes), engine, back, bytes }),
+        Ok(built) => Ok(built),
         Err(Refused::Exceeded(over)) => exceeded(over),
         Err(Refused::TooLarge) => {
             limit_of(&LIMIT_REGEX, format!("a pattern needs more than {most} bytes when compiled"))
@@ -85,34 +108,87 @@ pub fn compile<'e, 'w>(
 impl Pattern<'_, '_> {
     /// The first match.
     pub fn first<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>> {
-        self.pay(self.work.first(text.len()), text.len())?;
+        if !self.work.is_regular() {
+            return self.from(text, 0);
+        }
+        self.pay(self.work.first(text.len()))?;
         self.regex.captures(text).or_else(|_| self.too_hard())
     }
 
     /// Whether there is a match.
     pub fn is_match(&self, text: &str) -> Result<bool> {
-        self.pay(self.work.first(text.len()), text.len())?;
+        if !self.work.is_regular() {
+            return self.from(text, 0).map(|found| found.is_some());
+        }
+        self.pay(self.work.first(text.len()))?;
         self.regex.is_match(text).or_else(|_| self.too_hard())
     }
 
     /// Does something with every match.
     fn each(&self, text: &str, mut work: impl FnMut(Captures<'_>) -> Result<()>) -> Result<()> {
-        self.pay(self.work.first(text.len()), text.len())?;
+        if !self.work.is_regular() {
+            return self.each_with_steps_back(text, work);
+        }
+        self.pay(self.work.first(text.len()))?;
         for found in self.regex.captures_iter(text) {
             let Ok(found) = found else { return self.too_hard() };
             let left = text.len() - found.get(0).map_or(0, |whole| whole.end());
             work(found)?;
-            self.pay(self.work.another(left), left)?;
+            self.pay(self.work.another(left))?;
         }
         Ok(())
     }
 
-    fn pay(&self, steps: u64, length: usize) -> Result<()> {
-        let steps = usize::try_from(steps).unwrap_or(usize::MAX);
-        if self.work.is_regular() {
-            return self.engine.spend(steps);
+    fn each_with_steps_back(&self, text: &str, mut work: impl FnMut(Captures<'_>) -> Result<()>) -> Result<()> {
+        let (mut at, mut last) = (0, None);
+        while let Some(found) = self.from(text, at)? {
+            let Some((start, end)) = found.get(0).map(|whole| (whole.start(), whole.end())) else { break };
+            // An empty match right behind another is none.
+            let is_new = start < end || last != Some(end);
+            let rest = text.get(end..).unwrap_or_default();
+            at = end + if start < end { 0 } else { rest.chars().next().map_or(1, char::len_utf8) };
+            last = Some(end);
+            if is_new {
+                work(found)?;
+            }
+            if at > text.len() {
+                break;
+            }
         }
-        self.engine.spend(self.back.saturating_add(self.back.saturating_mul(length) / LOOKED_AT_PER_STEP))
+        Ok(())
+    }
+
+    /// The first match from a place on, for a pattern that may take steps back.
+    fn from<'t>(&self, text: &'t str, at: usize) -> Result<Option<Captures<'t>>> {
+        let left = text.len().saturating_sub(at);
+        let far = self.near.map_or(left, |near| near.min(left));
+        let pay = |back: usize| self.pay((back.saturating_add(back.saturating_mul(far) / LOOKED_AT_PER_STEP)) as u64);
+        let mut back = FIRST_STEPS_BACK;
+        while back < self.back {
+            pay(back)?;
+            if let Ok(found) = self.with_steps_back(back)?.captures_from_pos(text, at) {
+                return Ok(found);
+            }
+            back = back.saturating_mul(MORE_STEPS_BACK);
+        }
+        pay(self.back)?;
+        self.regex.captures_from_pos(text, at).or_else(|_| self.too_hard())
+    }
+
+    /// The pattern with fewer steps back, compiled when it is first asked for.
+    fn with_steps_back(&self, back: usize) -> Result<Rc<Regex>> {
+        if let Some((_, regex)) = self.tries.borrow().iter().find(|(steps, _)| *steps == back) {
+            return Ok(regex.clone());
+        }
+        let (regex, bytes) = build(self.engine, &self.text, back)?;
+        self.bytes.set(self.bytes.get() + bytes);
+        let regex = Rc::new(regex);
+        self.tries.borrow_mut().push((back, regex.clone()));
+        Ok(regex)
+    }
+
+    fn pay(&self, steps: u64) -> Result<()> {
+        self.engine.spend(usize::try_from(steps).unwrap_or(usize::MAX))
     }
 
     fn too_hard<T>(&self) -> Result<T> {
