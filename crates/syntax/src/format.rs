@@ -123,62 +123,76 @@ enum Sort {
     /// It goes on with a value that started on a line above: it moves as that line does.
     Inside,
     Comment,
-    Blank,
+}
+
+/// A line that is not empty. A file may have millions, so it is small.
+struct Line {
+    start: u32,
+    /// Empty lines before it.
+    blank: u32,
+    sort: Sort,
 }
 
 struct Lines<'t> {
-    lines: Vec<(&'t str, Sort)>,
+    text: &'t str,
+    lines: Vec<Line>,
+    /// Empty lines at the end.
+    blank: u32,
 }
 
 impl<'t> Lines<'t> {
     fn of(tree: &Tree, text: &'t str) -> Result<Self, Untouched> {
         let inside = inside_lines(tree);
-        let mut lines = Vec::new();
-        for (at, line) in text.lines().enumerate() {
+        let (mut lines, mut blank, mut start) = (Vec::new(), 0, 0);
+        for (at, (line, whole)) in text.lines().zip(text.split_inclusive('\n')).enumerate() {
+            let place = start;
+            start += whole.len() as u32;
             let trimmed = line.trim_start_matches(' ');
             let sort = match trimmed {
                 _ if inside.get(at).copied().unwrap_or(false) => Sort::Inside,
-                _ if trimmed.trim().is_empty() => Sort::Blank,
+                _ if trimmed.trim().is_empty() => {
+                    blank += 1;
+                    continue;
+                }
                 _ if trimmed.starts_with('#') => Sort::Comment,
                 _ if trimmed.starts_with("? ") || trimmed == "?" => return Err(Untouched::Unusual("explicit keys")),
                 _ if trimmed.starts_with('\t') => return Err(Untouched::Unusual("tabs at the beginning of lines")),
                 _ => Sort::Structure,
             };
-            lines.push((line, sort));
+            lines.push(Line { start: place, blank: std::mem::take(&mut blank), sort });
         }
-        Ok(Lines { lines })
+        Ok(Lines { text, lines, blank })
+    }
+
+    fn line(&self, line: &Line) -> &'t str {
+        self.text.get(line.start as usize..).and_then(|rest| rest.lines().next()).unwrap_or_default()
     }
 
     /// The text again, ending with a line break or as it ends now.
     fn write(&self, ends: bool) -> String {
         let indents = self.indents();
         let mut out = String::new();
-        let mut blank = 0;
         let mut after_inside = false;
-        for ((line, sort), (old, new)) in self.lines.iter().zip(&indents) {
-            if *sort == Sort::Blank {
-                blank += 1;
-                continue;
-            }
+        for (place, (old, new)) in self.lines.iter().zip(&indents) {
+            let (line, old, new) = (self.line(place), *old as usize, *new as usize);
             // One empty line at most, and none at the top; what ends a value may be part of it.
-            let kept = if after_inside { blank } else { blank.min(1) };
+            let kept = if after_inside { place.blank } else { place.blank.min(1) };
             if !out.is_empty() {
-                out.extend(std::iter::repeat_n('\n', kept));
+                out.extend(std::iter::repeat_n('\n', kept as usize));
             }
-            blank = 0;
-            after_inside = *sort == Sort::Inside;
-            match sort {
-                Sort::Inside => out.push_str(&moved(line, *old, *new)),
+            after_inside = place.sort == Sort::Inside;
+            match place.sort {
+                Sort::Inside => out.push_str(&moved(line, old, new)),
                 Sort::Comment => {
-                    out.extend(std::iter::repeat_n(' ', *new));
+                    out.extend(std::iter::repeat_n(' ', new));
                     out.push_str(line.trim());
                 }
-                _ => out.push_str(&structure(line, *new)),
+                Sort::Structure => out.push_str(&structure(line, new)),
             }
             out.push('\n');
         }
         if after_inside {
-            out.extend(std::iter::repeat_n('\n', blank));
+            out.extend(std::iter::repeat_n('\n', self.blank as usize));
         }
         if !ends {
             out.truncate(out.trim_end_matches('\n').len());
@@ -187,37 +201,40 @@ impl<'t> Lines<'t> {
     }
 
     /// For each line the indentation that it has, and the one that it gets.
-    fn indents(&self) -> Vec<(usize, usize)> {
+    fn indents(&self) -> Vec<(u32, u32)> {
         let mut levels: Vec<(usize, usize)> = Vec::new();
-        let mut out: Vec<(usize, usize)> = Vec::with_capacity(self.lines.len());
+        let mut out: Vec<(u32, u32)> = Vec::with_capacity(self.lines.len());
+        let small = |(old, new): (usize, usize)| (old as u32, new as u32);
         let mut last = (0, 0);
-        for (line, sort) in &self.lines {
+        for place in &self.lines {
+            let line = self.line(place);
             let indent = line.len() - line.trim_start_matches(' ').len();
-            match sort {
+            match place.sort {
                 Sort::Structure if is_boundary(line) => {
                     levels.clear();
                     last = (0, 0);
                 }
                 Sort::Structure => last = level(&mut levels, line, indent),
-                Sort::Inside | Sort::Comment | Sort::Blank => {}
+                Sort::Inside | Sort::Comment => {}
             }
-            out.push(last);
+            out.push(small(last));
         }
         // A comment belongs to what follows it, if that is indented as it is; else to what is before.
         let mut next: Option<(usize, usize)> = None;
-        for (at, (line, sort)) in self.lines.iter().enumerate().rev() {
-            let Some(place) = out.get(at).copied() else { continue };
-            match sort {
+        for (at, whole) in self.lines.iter().enumerate().rev() {
+            let Some((old, new)) = out.get(at).copied() else { continue };
+            let (line, place) = (self.line(whole), (old as usize, new as usize));
+            match whole.sort {
                 Sort::Structure => next = Some(place),
                 Sort::Comment => {
                     let indent = line.len() - line.trim_start_matches(' ').len();
                     let base = next.filter(|(old, _)| *old <= indent).unwrap_or(place);
                     let new = if base.0 == indent { base.1 } else { (indent + base.1).saturating_sub(base.0) };
                     if let Some(slot) = out.get_mut(at) {
-                        *slot = (indent, new);
+                        *slot = small((indent, new));
                     }
                 }
-                Sort::Inside | Sort::Blank => {}
+                Sort::Inside => {}
             }
         }
         out

@@ -2,11 +2,26 @@
 //!
 //! Used for the hint at the end of a message. Knows names only.
 
+use std::cell::Cell;
+
 /// Longer names are not compared; nobody mistypes them, and the cost grows with the square of the length.
 const LONGEST: usize = 64;
 
 /// More candidates than this are not looked at, so that a hint never costs more than the check it belongs to.
 const MOST_CANDIDATES: usize = 10_000;
+
+/// Comparisons of one run on one thread. A file may hold as many unknown names as known ones; whoever has got some
+/// hundred hints needs no more.
+const MOST_COMPARISONS: usize = 500_000;
+
+thread_local! {
+    static LEFT: Cell<usize> = const { Cell::new(MOST_COMPARISONS) };
+}
+
+/// From now on as many names are compared as at first: a new run starts on this thread.
+pub fn start() {
+    LEFT.set(MOST_COMPARISONS);
+}
 
 /// The candidate that is nearest to a name, if one is near enough to be what was meant.
 ///
@@ -17,7 +32,10 @@ where
 {
     let wanted = Name::of(name)?;
     let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates.into_iter().take(MOST_CANDIDATES) {
+    let left = LEFT.get();
+    let mut compared = 0;
+    for candidate in candidates.into_iter().take(MOST_CANDIDATES.min(left)) {
+        compared += 1;
         let bound = best.map_or(wanted.tolerance(), |(score, _)| score.saturating_sub(1));
         let score = if candidate == name { None } else { wanted.score(candidate, bound) };
         if let Some(score) = score {
@@ -27,6 +45,7 @@ where
             break;
         }
     }
+    LEFT.set(left - compared);
     best.map(|(_, candidate)| candidate)
 }
 
@@ -170,6 +189,17 @@ mod tests {
     fn long_names_are_not_compared() {
         let long = "a".repeat(100_000);
         assert_eq!(nearest(&long, [long.as_str(), "a"]), None);
+    }
+
+    #[test]
+    fn a_run_compares_so_many_and_no_more() {
+        let names: Vec<String> = (0..MOST_CANDIDATES).map(|at| format!("name-{at}")).collect();
+        let near = || nearest("nmae-5", names.iter().map(String::as_str)).is_some();
+        start();
+        assert!((0..MOST_COMPARISONS / MOST_CANDIDATES).all(|_| near()));
+        assert!(!near());
+        start();
+        assert!(near());
     }
 
     #[test]

@@ -51,6 +51,7 @@ impl Session {
     }
 
     fn over(world: Arc<dyn World>, files: Arc<Files>, sources: Arc<Sources>, limits: Limits, threads: usize) -> Self {
+        purlin_syntax::suggest::start();
         Session {
             world,
             sources,

@@ -207,6 +207,17 @@ pub fn inputs() -> Vec<Input> {
     for (name, call) in loops {
         all.push(chart(&format!("loops/{name}"), &printed(call, 100_000), Ends::Limit));
     }
+    // Many parts of one text, in one call.
+    for (name, call) in [
+        ("characters", "splitList \"\" (repeat 16000000 \"a\") | len"),
+        ("parts", "splitList \"a\" (repeat 16000000 \"a\") | len"),
+        ("named", "split \"\" (repeat 16000000 \"a\") | len"),
+        ("named-some", "splitn \"a\" 16000000 (repeat 16000000 \"a\") | len"),
+        ("long-parts", "splitList \"b\" (repeat 4000000 \"a\") | len"),
+    ] {
+        let ends = if name == "long-parts" { Ends::Answered } else { Ends::Limit };
+        all.push(chart(&format!("split/{name}"), &format!("a: {{{{ {call} }}}}\n"), ends));
+    }
     // Patterns that look at all of a text for every match, or at many of their parts for every byte.
     for (name, call) in [
         ("far-all", "regexFindAll \"[^b]*b|a\" (repeat 300000 \"a\") -1 | len"),

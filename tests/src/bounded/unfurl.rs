@@ -221,6 +221,16 @@ pub fn inputs() -> Vec<Input> {
         ),
         ("sorted", "{% for i in range(1000000) %}{% set x = range(100000) | sort %}{% endfor %}"),
         ("regex", "{{ 'a' | regex_search('((a{1,100}){1,100}){1,100}') }}"),
+        ("permutations-long", "{{ ('x' * 1000000) | permutations(2) | length }}"),
+        ("multiplied", "{% for i in range(1000000) %}{% set x = (range(10) | list) * 99999 %}{% endfor %}"),
+        (
+            "look-behind",
+            "{% for i in range(1000000) %}{% set x = ('x' * 100000) | regex_replace('(?<=y)x', 'z') %}{% endfor %}",
+        ),
+        (
+            "look-far",
+            "{% for i in range(1000000) %}{% set x = ('x' * 5000) | regex_replace('x(?=.*y)', 'z') %}{% endfor %}",
+        ),
         ("permutations", "{{ range(100) | permutations | length }}"),
         ("product", "{{ range(1000) | product(range(1000), range(1000)) | length }}"),
         ("combinations", "{{ range(100) | combinations(50) | length }}"),

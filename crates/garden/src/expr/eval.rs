@@ -36,6 +36,8 @@ pub struct Missing {
     pub(super) under: EcoString,
     pub(super) at: At,
     pub(super) available: Vec<EcoString>,
+    /// The collections that do not have it; their keys are looked at when a message is made.
+    pub(super) without: Vec<Value>,
     pub(super) phase: Option<&'static str>,
     /// The name of the variable that asked for itself.
     pub(super) itself: Option<String>,
@@ -80,7 +82,8 @@ impl Evaluator<'_, '_> {
             Stop::Poison => None,
             Stop::Failed(diagnostic) => Some(*diagnostic),
             Stop::Missing(missing) => {
-                let mut diagnostic = missing.diagnostic();
+                let has_hint = self.eval.session.sink.pushed() < super::find::HINTS;
+                let mut diagnostic = missing.diagnostic(has_hint);
                 diagnostic.span = self.place.part(missing.at);
                 Some(diagnostic)
             }

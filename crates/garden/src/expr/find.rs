@@ -114,7 +114,9 @@ impl Evaluator<'_, '_> {
     fn look_up(&mut self, steps: &[Step]) -> Result<Value, Stop> {
         let Some((head, rest)) = steps.split_first() else { return Err(Stop::Poison) };
         if self.asks_scope_for_itself(steps) {
-            let Stop::Missing(mut missing) = self.missing(steps, 0, Vec::new()) else { return Err(Stop::Poison) };
+            let Stop::Missing(mut missing) = self.missing(steps, 0, Vec::new(), Vec::new()) else {
+                return Err(Stop::Poison);
+            };
             missing.itself = self.own.map(Own::name);
             return Err(Stop::Missing(missing));
         }
@@ -140,7 +142,7 @@ impl Evaluator<'_, '_> {
                 return Ok(value);
             }
             Lookup::Pending(pending) => return Ok(Value::new(Data::Pending(pending))),
-            Lookup::NotHere { available } => return Err(self.missing(steps, 0, available)),
+            Lookup::NotHere { available } => return Err(self.missing(steps, 0, available, Vec::new())),
             Lookup::Later { phase } => return Err(self.too_early(&head.name, head.at, phase)),
         };
         let found = self.walk(found, steps, 1)?;
@@ -274,17 +276,14 @@ impl Evaluator<'_, '_> {
         match found {
             Some(next) => Ok(Some(next.part_of(&value))),
             None if value.get(REST).is_some() => Ok(None),
-            None => {
-                let available = available_keys(&value);
-                Err(self.missing(steps, index, available))
-            }
+            None => Err(self.missing(steps, index, Vec::new(), vec![value])),
         }
     }
 
     /// One step into partial collections: every one that has the key contributes, down to the first plain value.
     fn step_parts(&mut self, parts: Vec<Value>, steps: &[Step], index: usize, step: &Step) -> Result<Found, Stop> {
         let mut next: Vec<Value> = Vec::new();
-        let mut available: Vec<EcoString> = Vec::new();
+        let mut without: Vec<Value> = Vec::new();
         for (place, part) in parts.iter().enumerate() {
             let part = self.eval.force(part);
             let found = match &part.data {
@@ -297,7 +296,7 @@ impl Evaluator<'_, '_> {
                 _ => None,
             };
             let Some(value) = found else {
-                available.extend(available_keys(&part));
+                without.push(part);
                 continue;
             };
             self.go_into(&part);
@@ -314,9 +313,7 @@ impl Evaluator<'_, '_> {
             next.push(value);
         }
         if next.is_empty() {
-            let mut seen = std::collections::HashSet::new();
-            available.retain(|key| seen.insert(key.clone()));
-            return Err(self.missing(steps, index, available));
+            return Err(self.missing(steps, index, Vec::new(), without));
         }
         Ok(Found::Parts(next))
     }
@@ -356,10 +353,10 @@ impl Evaluator<'_, '_> {
         value.clone().with(Data::Pending(pending.into()))
     }
 
-    fn missing(&self, steps: &[Step], index: usize, available: Vec<EcoString>) -> Stop {
+    fn missing(&self, steps: &[Step], index: usize, available: Vec<EcoString>, without: Vec<Value>) -> Stop {
         let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.shown(), s.at));
         let under = path_text(steps.get(..index).unwrap_or(&[]));
-        Stop::Missing(Box::new(Missing { key, under, at, available, phase: None, itself: None }))
+        Stop::Missing(Box::new(Missing { key, under, at, available, without, phase: None, itself: None }))
     }
 
     fn too_early(&self, key: &EcoString, at: At, phase: &'static str) -> Stop {
@@ -368,6 +365,7 @@ impl Evaluator<'_, '_> {
             under: EcoString::new(),
             at,
             available: Vec::new(),
+            without: Vec::new(),
             phase: Some(phase),
             itself: None,
         };
@@ -386,12 +384,18 @@ impl Evaluator<'_, '_> {
     }
 }
 
+/// Keys that a message looks at: a collection may have as many as a file has lines.
+const KEYS_LOOKED_AT: usize = 10_000;
+
+/// Keys that were not found for which others are named. Nobody reads more, and each time all keys are looked at.
+pub(super) const HINTS: usize = 200;
+
 /// The keys of a value that a message may list.
 fn available_keys(value: &Value) -> Vec<EcoString> {
     match &value.data {
         // The keys of a secret are secret.
         _ if value.is_tainted() => Vec::new(),
-        Data::Map(map) => map.keys().filter(|key| !key.starts_with('_')).cloned().collect(),
+        Data::Map(map) => map.keys().filter(|key| !key.starts_with('_')).take(KEYS_LOOKED_AT).cloned().collect(),
         Data::List(list) => (0..list.len().min(10)).map(|index| ecow::eco_format!("{index}")).collect(),
         _ => Vec::new(),
     }
@@ -415,8 +419,15 @@ fn path_text(steps: &[Step]) -> EcoString {
 }
 
 impl Missing {
-    /// The diagnostic for a key that was not found.
-    pub(super) fn diagnostic(&self) -> Diagnostic {
+    /// The keys that are there instead, each once.
+    fn keys(&self) -> Vec<EcoString> {
+        let mut seen = std::collections::HashSet::new();
+        let within = self.without.iter().flat_map(available_keys);
+        self.available.iter().cloned().chain(within).filter(|key| seen.insert(key.clone())).collect()
+    }
+
+    /// The diagnostic for a key that was not found; with the keys that are there if that helps.
+    pub(super) fn diagnostic(&self, has_hint: bool) -> Diagnostic {
         if let Some(phase) = self.phase {
             let message = format!("`{}` is not available here: it exists {phase}", self.key);
             return Diagnostic::nowhere(&rules::KEY_TOO_EARLY, message);
@@ -435,10 +446,14 @@ impl Missing {
             let hint = "set this environment variable, add a fallback with `||`, or allow it to be unset with";
             return diagnostic.hint(format!("{hint} `--pending {allow}`"));
         }
-        match purlin_syntax::suggest::nearest(&self.key, self.available.iter().map(EcoString::as_str)) {
+        if !has_hint {
+            return diagnostic;
+        }
+        let keys = self.keys();
+        match purlin_syntax::suggest::nearest(&self.key, keys.iter().map(EcoString::as_str)) {
             Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
-            None if self.available.is_empty() => diagnostic.hint("no keys are defined here"),
-            None => diagnostic.hint(format!("available keys: {}", key_list(&self.available))),
+            None if keys.is_empty() => diagnostic.hint("no keys are defined here"),
+            None => diagnostic.hint(format!("available keys: {}", key_list(&keys))),
         }
     }
 }

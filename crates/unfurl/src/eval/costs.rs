@@ -77,11 +77,23 @@ impl Engine<'_> {
 
     /// Pays for a list that is about to be made; refuses one that is longer than allowed.
     pub fn afford_list(&self, items: usize) -> Result<()> {
+        self.allow_items(items)?;
+        self.charge(items, items.saturating_mul(size_of::<Val>()))
+    }
+
+    /// Room for a list or a text that is about to be made, until it is paid for; refuses a list that is longer than
+    /// allowed.
+    pub fn room(&self, items: usize, bytes: usize) -> Result<Held<'_>> {
+        self.allow_items(items)?;
+        self.hold(items.saturating_mul(size_of::<Val>()).saturating_add(bytes))
+    }
+
+    fn allow_items(&self, items: usize) -> Result<()> {
         let most = self.session.limits.list_items;
         if items as u64 > most {
             return limit_of(&LIMIT_LIST, format!("a list has more than {most} items"));
         }
-        self.charge(items, items.saturating_mul(size_of::<Val>()))
+        Ok(())
     }
 
     /// Pays for rows that are about to be made, each a list of its own.

@@ -18,6 +18,22 @@ pub fn apply(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
     compute(operator, left, right).map(|value| value.taint_if(tainted))
 }
 
+/// How many items, or bytes of text, an operator is going to make; nothing if it makes neither.
+pub fn foreseen(operator: Operator, left: &Val, right: &Val) -> (usize, usize) {
+    let times = count(left).or_else(|| count(right)).unwrap_or(0);
+    match (operator, &left.data, &right.data) {
+        (Operator::Add, Data::Str(a), Data::Str(b)) => (0, a.len() + b.len()),
+        (Operator::Add, Data::List(a), Data::List(b)) => (a.len() + b.len(), 0),
+        (Operator::Mul, Data::Str(text), _) | (Operator::Mul, _, Data::Str(text)) => {
+            (0, text.len().saturating_mul(times))
+        }
+        (Operator::Mul, Data::List(items), _) | (Operator::Mul, _, Data::List(items)) => {
+            (items.len().saturating_mul(times), 0)
+        }
+        _ => (0, 0),
+    }
+}
+
 fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
     if let (Some(a), Some(b)) = (number(left), number(right)) {
         return numbers(operator, a, b);

@@ -129,6 +129,9 @@ pub fn changes(base: &Val, name: &str) -> bool {
     }
 }
 
+/// Steps of a call that changes a collection: the call is made, and its values are bound, for every change.
+const CHANGE_STEPS: usize = 64;
+
 /// Changes a list or map, and gives what the method returns. In place where nobody else holds the collection.
 pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: Values) -> Result<Val> {
     let args = &placed(name, args)?;
@@ -138,7 +141,8 @@ pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: V
             "insert" | "remove" | "reverse" | "sort" => false,
             _ => true,
         };
-        render.ctx.engine.spend(if shared || !is_local { len.max(1) } else { 1 })
+        let moved = if shared || !is_local { len } else { 0 };
+        render.ctx.engine.spend(moved.saturating_add(CHANGE_STEPS))
     };
     let result = match &mut base.data {
         Data::List(items) => {

@@ -8,6 +8,7 @@ use crate::eval::show::REDACTED;
 use crate::functions;
 use crate::jinja::object::{Loop, Object};
 use crate::jinja::{arithmetic, ast, methods, moment, tests};
+use crate::limits::MAX_STRING;
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
 use ast::{Comparison, Expr, Place};
@@ -121,7 +122,10 @@ impl Renderer<'_, '_, '_> {
             Expr::Binary(operator, left, right, at) => {
                 let left = self.operand(left)?;
                 let right = self.operand(right)?;
+                let (items, bytes) = arithmetic::foreseen(*operator, &left, &right);
+                let room = self.ctx.engine.room(items, bytes.min(MAX_STRING)).map_err(|error| error.at(at.0, at.1))?;
                 let result = arithmetic::apply(*operator, &left, &right).map_err(|error| error.at(at.0, at.1))?;
+                drop(room);
                 self.ctx.engine.made(&result)?;
                 Ok(result)
             }
