@@ -38,6 +38,24 @@ const ROUND_BYTES: u64 = 512;
 /// What a node of the template takes in each round: a value, and an expression with its scope.
 const NODE_BYTES: u64 = 96;
 
+/// More nodes than this are not counted; no run can afford as many twice.
+const MOST_NODES: u64 = 10_000_000;
+
+/// The nodes of a template, where an alias counts for all that it refers to: each round makes values of all of them.
+fn written_out(template: Node<'_>) -> u64 {
+    let mut nodes = 0;
+    let mut todo = vec![template];
+    while let Some(node) = todo.pop() {
+        nodes += 1;
+        if nodes >= MOST_NODES {
+            break;
+        }
+        todo.extend(node.items());
+        todo.extend(node.entries().map(|entry| entry.value));
+    }
+    nodes
+}
+
 /// Whether a mapping is an operator.
 pub(crate) fn is_operator(node: Node<'_>) -> bool {
     node.entries().any(|entry| matches!(entry.name(), FOR_EACH | IF | MERGE))
@@ -298,7 +316,10 @@ impl Operator {
                 return self.report(input, message, eval);
             }
         };
-        let nodes = u64::from(template.size());
+        let nodes = written_out(template);
+        if !eval.charge(nodes, 0) {
+            return Value::poison();
+        }
         let mut items = Vec::with_capacity(pairs.len());
         let mut filtered_by: Vec<Origin> = Vec::new();
         let mut tainted = collection.is_tainted();

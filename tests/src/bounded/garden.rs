@@ -115,6 +115,24 @@ pub fn inputs() -> Vec<Input> {
     all.push(project("loops/for-each", &format!("  a: {nested}\n"), Ends::Limit));
     let flat = "{$forEach: \"${range(1, 1000)}\", $return: {$concat: {$forEach: \"${range(1, 1000)}\", $return: {$concat: \"${range(1, 1000)}\"}}}}";
     all.push(project("loops/for-each-concat", &format!("  a: {flat}\n"), Ends::Limit));
+    // Aliases in what is made in each round.
+    let body =
+        "{a: &a [x, x], b: &b [*a, *a, *a, *a], c: &c [*b, *b, *b, *b], d: &d [*c, *c, *c, *c], e: [*d, *d, *d, *d]}";
+    let each = format!("  a: {{$forEach: \"${{range(1, 900000)}}\", $return: {body}}}\n");
+    all.push(project("loops/for-each-aliases", &each, Ends::Limit));
+    // As many unknown names as known ones, each with one that is near.
+    let names: String = (0..100_000).map(|at| format!("  name{at}: ${{var.name{at}x}}\n")).collect();
+    all.push(project("names/unknown", &names, Ends::Answered));
+    let blank = format!("{PROJECT}  a: 1\n{}", "\n".repeat(15_000_000));
+    all.push(
+        Input::new("garden/fmt/blank", "fmt --check project.garden.yml", Ends::Answered)
+            .file("project.garden.yml", blank),
+    );
+    let lines = format!("{PROJECT}  a: x\n{}", "   x\n".repeat(3_000_000));
+    all.push(
+        Input::new("garden/fmt/lines", "fmt --check project.garden.yml", Ends::Answered)
+            .file("project.garden.yml", lines),
+    );
     let texts = [
         ("join-indent", "${join(range(1,1000000), indent('x', 16000000))}", "x", 1),
         ("replace", "${replace(IT, 'x', IT)}", &"x".repeat(5_000), 8),
