@@ -337,7 +337,7 @@ fn render_metachart<'s>(
     kinds: &[Kind],
     reported: &Reported,
 ) -> Result<Documents<'s>, TemplateError> {
-    let compiled = engine::compile(&prepared.chart).map_err(TemplateError::from)?;
+    let compiled = engine::compile_for(session, &prepared.chart).map_err(TemplateError::from)?;
     let (outside, limits) = (prepared.outside(session, true), template::engine_limits(session));
     let computed = Arc::new(checksums::computed(session, &prepared.values, kinds));
     let job = pipeline::Job { compiled: &compiled, kinds, computed: &computed };

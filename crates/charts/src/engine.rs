@@ -8,7 +8,7 @@ use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::value::{MapType, Str};
 use purlin_gotmpl::{ExecError, Limits, Machine, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
 use purlin_value::stack::with_stack;
-use purlin_value::{Pending, Value};
+use purlin_value::{Pending, Session, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
@@ -120,6 +120,25 @@ fn collect<'c>(chart: &'c Chart, path: &str, out: &mut Vec<Found<'c>>) {
         collect(child, &format!("{path}/charts/{}", child.name()), out);
     }
 }
+
+/// The same for a chart that the variants of a project render with values of their own: templates are parsed once.
+pub fn compile_for(session: &Session, chart: &Chart) -> Result<Arc<Compiled>, RenderError> {
+    if !session.has_variants() {
+        return compile(chart).map(Arc::new);
+    }
+    let mut found = Vec::new();
+    collect(chart, chart.name(), &mut found);
+    // Copies of a chart share the bytes of its files, which live as long as the variants do.
+    let about: String = found.iter().map(|file| format!("{} {:?}\n", file.name, file.bytes.as_ptr())).collect();
+    let kept = session.in_common(&about, || Kept(compile(chart).ok().map(Arc::new)));
+    match &kept.0 {
+        Some(compiled) => Ok(compiled.clone()),
+        None => compile(chart).map(Arc::new),
+    }
+}
+
+/// The templates of a chart; nothing if one of them cannot be parsed.
+struct Kept(Option<Arc<Compiled>>);
 
 /// Parses all templates of a chart, the deepest and last ones first, so that shallow and early ones win.
 pub fn compile(chart: &Chart) -> Result<Compiled, RenderError> {

@@ -52,8 +52,18 @@ impl LoadError {
     }
 }
 
-/// Loads the chart at a path of the world.
+/// Loads the chart at a path of the world, once for all variants of a project.
 pub fn load(session: &Session, path: &str) -> Result<Chart, LoadError> {
+    match session.has_variants() {
+        true => session.in_common(path, || Loaded(load_anew(session, path))).0.clone(),
+        false => load_anew(session, path),
+    }
+}
+
+/// What came of loading a chart.
+struct Loaded(Result<Chart, LoadError>);
+
+fn load_anew(session: &Session, path: &str) -> Result<Chart, LoadError> {
     let world = &session.world;
     let stat = world.stat(path).map_err(|error| LoadError::from(error.diagnostic(path)))?;
     let files = if stat.kind == FileKind::Folder {

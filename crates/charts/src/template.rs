@@ -421,8 +421,8 @@ impl Prepared {
     /// Renders all templates.
     pub fn render(&self, session: &Session) -> Result<Rendered, TemplateError> {
         let (outside, limits) = (self.outside(session, self.track), engine_limits(session));
-        let rendered =
-            engine::compile(&self.chart).and_then(|compiled| engine::render(&compiled, self.inputs(&outside, &limits)));
+        let rendered = engine::compile_for(session, &self.chart)
+            .and_then(|compiled| engine::render(&compiled, self.inputs(&outside, &limits)));
         rendered.map_err(TemplateError::from)
     }
 }

@@ -48,6 +48,9 @@ struct Cursor {
     source: u32,
 }
 
+/// A template that is registered.
+struct Registered(Arc<Source>);
+
 /// A render's sources, registered so that places in them have spans.
 pub struct Tracer<'s> {
     session: &'s Session,
@@ -74,7 +77,13 @@ impl<'s> Tracer<'s> {
             // Texts of `tpl` stand in values, which are registered already.
             let known = (source.origin == 0 && source.file.name != "gotpl").then(|| {
                 let path = template_path(chart, &source.file.name);
-                session.sources.insert(&path, source.file.text.text().into_owned())
+                let insert = || session.sources.insert(&path, source.file.text.text().into_owned());
+                if !session.has_variants() {
+                    return insert();
+                }
+                // Variants of a project share the parsed templates, and so the places in them.
+                let about = format!("{path} {:?}", source.file.text.bytes().as_ptr());
+                session.in_common(&about, || Registered(insert())).0.clone()
             });
             (source, known)
         };

@@ -81,15 +81,58 @@ fn hide_copies(found: &mut [Difference]) {
     let decoded = texts.iter().filter_map(|text| String::from_utf8(from_base64(text.as_bytes()).ok()?).ok());
     let known: HashSet<String> = decoded.chain(texts.iter().cloned()).filter(|text| !text.is_empty()).collect();
     for difference in found.iter_mut() {
-        let sides = [&mut difference.before, &mut difference.after];
-        // Where one side is a secret, the other is in its place.
-        if sides.iter().any(|side| side.as_ref().is_some_and(Value::is_tainted)) {
-            sides.into_iter().flatten().for_each(|side| *side = std::mem::take(side).tainted_if(true));
+        if let (Some(before), Some(after)) = (&mut difference.before, &mut difference.after) {
+            let (was, is) = hidden_alike(before, after);
+            (*before, *after) = (was, is);
         }
     }
     for side in found.iter_mut().flat_map(|difference| [&mut difference.before, &mut difference.after]).flatten() {
         if side.as_str().is_some_and(|text| known.contains(text)) {
             *side = std::mem::take(side).tainted_if(true);
+        }
+    }
+}
+
+/// Both sides with everything hidden that is a secret on one of them: what the other has in its place is another one.
+/// Items of lists are matched as they are compared.
+pub fn hidden_alike(before: &Value, after: &Value) -> (Value, Value) {
+    alike(before, after, 0)
+}
+
+/// Deeper values are hidden as a whole if there is a secret in them.
+const MOST_LEVELS: usize = 500;
+
+fn alike(before: &Value, after: &Value, level: usize) -> (Value, Value) {
+    let secrets = (before.is_tainted_deep(), after.is_tainted_deep());
+    if secrets == (false, false) {
+        return (before.clone(), after.clone());
+    }
+    let is_open = level < MOST_LEVELS && !before.is_tainted() && !after.is_tainted();
+    match (&before.data, &after.data) {
+        (Data::Map(low), Data::Map(high)) if is_open => {
+            let mut sides = ((**low).clone(), (**high).clone());
+            for (key, value) in low.iter() {
+                if let Some(other) = high.get(key) {
+                    let (was, is) = alike(value, other, level + 1);
+                    sides.0.insert(key.clone(), was);
+                    sides.1.insert(key.clone(), is);
+                }
+            }
+            (before.clone().with(Data::Map(Arc::new(sides.0))), after.clone().with(Data::Map(Arc::new(sides.1))))
+        }
+        (Data::List(low), Data::List(high)) if is_open => {
+            let mut sides = (low.to_vec(), high.to_vec());
+            for (old, new) in items(low, high).into_iter().filter_map(|(old, new)| old.zip(new)) {
+                if let (Some(was), Some(is)) = (sides.0.get_mut(old), sides.1.get_mut(new)) {
+                    (*was, *is) = alike(was, is, level + 1);
+                }
+            }
+            (before.clone().with(Value::list(sides.0).data), after.clone().with(Value::list(sides.1).data))
+        }
+        // A collection with a secret in it still shows the rest; what stands in its place is hidden.
+        _ => {
+            let whole = !is_open || secrets == (true, true);
+            (before.clone().tainted_if(whole || !secrets.0), after.clone().tainted_if(whole || !secrets.1))
         }
     }
 }

@@ -30,7 +30,7 @@ pub use advice::{advise, narrow};
 pub use affects::{Affected, affects, wholes};
 pub use compile::{Compiled, compile, detect, eval};
 pub use dialects::{DIALECTS, all_rules};
-pub use diff::{Difference, compared, diff};
+pub use diff::{Difference, compared, diff, hidden_alike};
 pub use graph::{GraphFormat, Theme, draw};
 pub use inner::ENGINES;
 pub use inputs::{inputs, inputs_at};

@@ -93,8 +93,9 @@ impl Claim {
     /// Resolves the project in several variants, over the files and in the table of origins of a session. Each comes with
     /// its problems.
     pub fn resolve_all(&self, session: &Session, requests: &[&Request]) -> Vec<(Option<Resolved>, Vec<Diagnostic>)> {
+        let twins = session.twins(requests.len()).into_iter();
         let runs: Vec<(Session, Request)> =
-            requests.iter().map(|request| (session.twin(), self.asked(request))).collect();
+            twins.zip(requests).map(|(twin, request)| (twin, self.asked(request))).collect();
         let dialect = self.judged.dialect;
         let all = match dialect.variants.resolve {
             Some(resolve) => resolve(&runs),

@@ -66,14 +66,17 @@ pub struct Compiled {
     /// The rendered service.
     pub topology: Topology,
     /// Which capability meets which requirement.
-    pub resolution: Resolution,
+    pub resolution: Arc<Resolution>,
     /// Nodes that other services stand for.
     pub substituted: Vec<Substituted>,
     /// All values, evaluated; none if something is wrong before that.
-    pub values: Values,
+    pub values: Arc<Values>,
     /// What is wrong.
     pub problems: Problems,
 }
+
+/// What is wrong with types and definitions, whatever the inputs are.
+struct Checked(Problems);
 
 /// Goes through all phases.
 pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
@@ -84,9 +87,19 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     model.asked = settings.asked;
     model.plain_inputs = settings.plain_inputs;
     let model = Arc::new(model);
-    if model.files.edition.is_some() {
+    let checked = |mut problems: Problems| {
         check::check(&model, &mut problems);
         library::collect(&model, &mut problems);
+        problems
+    };
+    if model.files.edition.is_some() {
+        problems = match session.has_variants() {
+            true => {
+                let about = settings.options.identity(path);
+                session.in_common(&about, || Checked(checked(problems))).0.clone()
+            }
+            false => checked(problems),
+        };
     }
     let root = model.files.root().map_or_else(|| path.to_owned(), |file| file.path.to_string());
     service(session, model, settings, &[], &mut Nesting::new(&root), problems)
@@ -102,9 +115,9 @@ pub(crate) fn service(
     mut problems: Problems,
 ) -> Compiled {
     let mut topology = Topology::default();
-    let mut resolution = Resolution::default();
+    let mut resolution = Arc::<Resolution>::default();
     let mut substituted = Vec::new();
-    let mut values = Values::default();
+    let mut values = Arc::<Values>::default();
     let missing =
         settings.missing.unwrap_or(if model.edition().is_2() { MissingInputs::Accept } else { MissingInputs::Refuse });
     if model.files.edition.is_some() && settings.stop.is_none_or(|phase| phase >= 5) {
@@ -118,7 +131,7 @@ pub(crate) fn service(
             topology = multiply::multiply(&model, topology, &mut problems);
         }
         if !settings.unresolved {
-            resolution = resolve::resolve(&model, &topology, &mut problems);
+            resolution = resolved(&model, &topology, &mut problems);
         }
         if !is_invalid(&problems) {
             if settings.substitution == Substitution::CarryOut {
@@ -128,9 +141,18 @@ pub(crate) fn service(
             if !settings.unevaluated {
                 let mut evaluator = Evaluator::with_resolution(&model, &topology, &resolution);
                 evaluator.origins = settings.track.then_some(&session.origins);
+                let frame = model.frame().filter(|frame| frame.holds(&topology, &resolution));
+                if let Some(frame) = frame {
+                    evaluator = evaluator.among_variants(frame.values.get().cloned());
+                }
                 finish::check_all(&mut evaluator, &topology);
                 problems.absorb(evaluator.problems());
-                values = evaluator.into_values();
+                let is_steady = evaluator.is_steady();
+                values = Arc::new(evaluator.into_values());
+                if let Some(frame) = frame.filter(|_| is_steady) {
+                    // The first variant's stay.
+                    frame.values.get_or_init(|| values.clone());
+                }
             }
         }
     }
@@ -145,6 +167,21 @@ pub(crate) fn service(
         problems.push(diagnostic.clone());
     }
     Compiled { model, topology, resolution, substituted, values, problems }
+}
+
+/// Which capability meets which requirement. Where no input decides, that is the same in all variants of a project.
+fn resolved(model: &Model, topology: &Topology, problems: &mut Problems) -> Arc<Resolution> {
+    let frame = model.frame().filter(|frame| frame.has_nodes_of(topology));
+    if let Some(known) = frame.and_then(|frame| frame.resolution.get()) {
+        return known.clone();
+    }
+    let before = problems.len();
+    let (resolution, varies) = resolve::resolve_watched(model, topology, problems);
+    let resolution = Arc::new(resolution);
+    if let Some(frame) = frame.filter(|_| !varies && problems.len() == before) {
+        frame.resolution.get_or_init(|| resolution.clone());
+    }
+    resolution
 }
 
 /// Takes problems of values about which nothing was said yet.
@@ -177,7 +214,7 @@ fn is_whole(model: &Model, topology: &Topology) -> bool {
                 && !entity.text("capability").is_some_and(|text| is_unread(text, entities::CAPABILITY_TYPE))
         })
     };
-    let whole = |node: &Node| !node.partial && node.requirements.iter().all(is_known);
+    let whole = |node: &Arc<Node>| !node.partial && node.requirements.iter().all(is_known);
     topology.nodes.len() == templates && topology.nodes.values().all(whole)
 }
 

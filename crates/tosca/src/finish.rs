@@ -74,7 +74,7 @@ fn owned(evaluator: &mut Evaluator<'_>, owner: Owner, properties: &Props, attrib
         for (name, prop) in all {
             if prop.value.has_call() {
                 evaluator.force(Key { owner, attribute, name: name.clone() });
-            } else {
+            } else if !evaluator.knows_literals() {
                 evaluator.inspect(prop, &scope); // cheaper to look at than to keep
             }
         }
@@ -82,7 +82,8 @@ fn owned(evaluator: &mut Evaluator<'_>, owner: Owner, properties: &Props, attrib
 }
 
 fn props(evaluator: &mut Evaluator<'_>, all: &Props, scope: &Scope) {
-    for (name, prop) in all {
+    let literals_too = !evaluator.knows_literals();
+    for (name, prop) in all.iter().filter(|(_, prop)| literals_too || prop.value.has_call()) {
         evaluator.settle_once(name, prop, scope);
     }
 }

@@ -15,13 +15,14 @@ use crate::names::{self, DeclId, Names};
 use crate::problem::Problems;
 use crate::quirks::Quirks;
 use crate::read::Role;
+use crate::render::Frame;
 use crate::special::units::{self, Family};
 use crate::val::{Data, Text};
 use ecow::EcoString;
 use purlin_model::Kind;
-use purlin_syntax::{FileId, Source, Span};
+use purlin_syntax::{Diagnostic, FileId, Source, Span};
 use purlin_value::Session;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What a data type that is not made of properties is in the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,17 +93,17 @@ impl Primitive {
 /// How much of what is written a message repeats.
 const MAX_EXCERPT: usize = 80;
 
-/// Everything known once types are complete.
-#[derive(Debug, Default)]
+/// Everything known once types are complete. What files say is shared by its copies.
+#[derive(Clone, Debug, Default)]
 pub struct Model {
     /// All files.
-    pub files: Files,
+    pub files: Arc<Files>,
     /// All names.
-    pub names: Names,
+    pub names: Arc<Names>,
     /// All hierarchies.
-    pub hierarchy: Hierarchy,
+    pub hierarchy: Arc<Hierarchy>,
     /// All complete types.
-    pub types: Types,
+    pub types: Arc<Types>,
     /// Departures from the strict reading.
     pub quirks: Quirks,
     /// What a host adds.
@@ -115,13 +116,39 @@ pub struct Model {
     pub plain_inputs: bool,
     /// What evaluation may cost.
     pub budget: Arc<Budget>,
-    primitives: Vec<Option<Primitive>>,
+    /// Where the rendered service is kept for the other variants of a project, if there are any.
+    pub(crate) frame: Option<Arc<OnceLock<Option<Frame>>>>,
+    primitives: Arc<[Option<Primitive>]>,
 }
 
-/// Phases 1 to 4.
+/// Phases 1 to 4. Variants of a project have the same model, which the first one builds.
 pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Problems) -> Model {
-    let files = load::load(session, path, options, problems);
-    complete(session, files, options, problems)
+    let building = |problems: &mut Problems| {
+        let files = load::load(session, path, options, problems);
+        complete(session, files, options, problems)
+    };
+    if !session.has_variants() {
+        return building(problems);
+    }
+    let built = session.in_common(&options.identity(path), || {
+        let before = session.sink.take();
+        let mut problems = Problems::new();
+        let model = Model { frame: Some(Arc::default()), ..building(&mut problems) };
+        let said = session.sink.take();
+        session.sink.extend(before);
+        Built { model, problems, said }
+    });
+    session.sink.extend(built.said.iter().cloned());
+    problems.absorb(&built.problems);
+    Model { budget: Arc::new(Budget::new(&session.limits, session.meter.clone())), ..built.model.clone() }
+}
+
+/// What came of phases 1 to 4.
+struct Built {
+    model: Model,
+    problems: Problems,
+    /// What was said of files that are not text.
+    said: Vec<Diagnostic>,
 }
 
 /// Phases 1 to 4 for several libraries of one edition, which may import each other: each file is looked at once.
@@ -140,17 +167,18 @@ fn complete(session: &Session, files: Files, options: &Options, problems: &mut P
     let (quirks, host) = (options.quirks.clone(), options.host);
     let budget = Arc::new(Budget::new(&session.limits, session.meter.clone()));
     Model {
-        files,
-        names,
-        hierarchy,
-        types,
+        files: Arc::new(files),
+        names: Arc::new(names),
+        hierarchy: Arc::new(hierarchy),
+        types: Arc::new(types),
         quirks,
         host,
         given: Vec::new(),
         asked: None,
         plain_inputs: false,
         budget,
-        primitives,
+        frame: None,
+        primitives: primitives.into(),
     }
 }
 
@@ -171,6 +199,16 @@ fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option
 }
 
 impl Model {
+    /// What is known of the service whatever the inputs are, in a project with several variants.
+    pub(crate) fn frame(&self) -> Option<&Frame> {
+        self.frame.as_deref()?.get()?.as_ref()
+    }
+
+    /// Has the service rendered anew, since it is not the one of the files.
+    pub fn set_apart(&mut self) {
+        self.frame = None;
+    }
+
     /// The edition of the root file.
     pub fn edition(&self) -> Edition {
         self.files.edition.unwrap_or(edition::V2_0)

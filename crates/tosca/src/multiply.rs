@@ -12,6 +12,7 @@ use crate::val::{Data, Val};
 use ecow::eco_format;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Span};
+use std::sync::Arc;
 
 /// A service may have so many nodes, and a node so many relationships, on account of counts.
 pub const MAX_COUNTED: u64 = 100_000;
@@ -64,12 +65,12 @@ pub fn multiply(model: &Model, topology: Topology, problems: &mut Problems) -> T
     }
     for (node, requirements) in topology.nodes.values_mut().zip(requirements) {
         if let Some(requirements) = requirements {
-            node.requirements = requirements;
+            Arc::make_mut(node).requirements = requirements;
         }
     }
     for (place, at) in optional(model, &topology, problems) {
         let node = topology.nodes.get_index_mut(place).map(|(_, node)| node);
-        if let Some(requirement) = node.and_then(|node| node.requirements.get_mut(at)) {
+        if let Some(requirement) = node.and_then(|node| Arc::make_mut(node).requirements.get_mut(at)) {
             requirement.optional = true;
         }
     }
@@ -150,7 +151,7 @@ fn copied(topology: Topology, counts: &[Option<u64>], relationships: &mut Total,
     if !fits {
         return topology;
     }
-    let mut nodes: IndexMap<_, Node> = IndexMap::with_capacity(usize::try_from(total).unwrap_or(0));
+    let mut nodes: IndexMap<_, Arc<Node>> = IndexMap::with_capacity(usize::try_from(total).unwrap_or(0));
     let mut multiplied = IndexMap::new();
     for ((name, node), count) in topology.nodes.into_iter().zip(counts) {
         match count {
@@ -160,7 +161,7 @@ fn copied(topology: Topology, counts: &[Option<u64>], relationships: &mut Total,
             Some(count) => {
                 let first = nodes.len();
                 for index in 0..usize::try_from(*count).unwrap_or(0) {
-                    nodes.insert(eco_format!("{name}[{index}]"), Node { index, ..node.clone() });
+                    nodes.insert(eco_format!("{name}[{index}]"), Arc::new(Node { index, ..(*node).clone() }));
                 }
                 multiplied.insert(name, first..nodes.len());
             }

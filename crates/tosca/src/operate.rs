@@ -222,7 +222,7 @@ impl Service {
                 other => self.compiled.topology.nodes.get_index_of(other),
             };
             let node = place.and_then(|place| self.compiled.topology.nodes.get_index_mut(place)).map(|(_, node)| node);
-            let Some(prop) = node.and_then(|node| node.attributes.get_mut(attribute)) else { continue };
+            let Some(prop) = node.and_then(|node| Arc::make_mut(node).attributes.get_mut(attribute)) else { continue };
             prop.value = crate::inner::input(session, value, step.span, 0);
             prop.given = Given::Assigned;
             is_changed = true;
@@ -256,7 +256,7 @@ impl Service {
         evaluator.origins = Some(&session.origins);
         finish::check_all(&mut evaluator, &compiled.topology);
         let values = evaluator.into_values();
-        compiled.values = values;
+        compiled.values = Arc::new(values);
     }
 
     /// The service as it is known now.

@@ -43,15 +43,15 @@ pub struct Prop {
 /// Values by name.
 pub type Props = IndexMap<EcoString, Prop, foldhash::fast::RandomState>;
 
-/// A rendered service.
-#[derive(Debug, Default)]
+/// A rendered service. A copy shares its nodes until they are changed.
+#[derive(Clone, Debug, Default)]
 pub struct Topology {
     /// What the service is given.
     pub inputs: Props,
     /// What the service gives.
     pub outputs: Props,
     /// The nodes, in source order.
-    pub nodes: IndexMap<EcoString, Node>,
+    pub nodes: IndexMap<EcoString, Arc<Node>>,
     /// Templates that were asked for several nodes, and the places of these.
     pub multiplied: IndexMap<EcoString, Range<usize>>,
     /// The groups, in source order.

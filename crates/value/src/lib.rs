@@ -3,6 +3,7 @@
 //! The core that all dialects share. It knows text and trees, and no dialect.
 
 pub mod archive;
+mod common;
 pub mod emit;
 pub mod encoding;
 mod files;

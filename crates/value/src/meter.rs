@@ -165,6 +165,19 @@ impl Meter {
         let _ = self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
+    /// What was taken so far.
+    pub(crate) fn spent(&self) -> Spent {
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Spent { steps: load(&self.steps), bytes: load(&self.bytes), read: load(&self.read) }
+    }
+
+    /// Takes what another run has taken for something that this one is handed.
+    pub(crate) fn take_over(&self, spent: Spent) {
+        add(&self.steps, spent.steps);
+        add(&self.bytes, spent.bytes);
+        self.was_read(spent.read);
+    }
+
     /// Remembers that so many bytes of files were read: what is large may be resolved to something large.
     pub(crate) fn was_read(&self, bytes: u64) {
         add(&self.read, bytes);
@@ -204,6 +217,25 @@ impl Meter {
 
     fn most_bytes(&self) -> u64 {
         self.limits.memory(self.read.load(Ordering::Relaxed))
+    }
+}
+
+/// What something has cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    steps: u64,
+    bytes: u64,
+    read: u64,
+}
+
+impl Spent {
+    /// What was taken since an earlier moment.
+    pub(crate) fn since(self, before: Spent) -> Spent {
+        Spent {
+            steps: self.steps.saturating_sub(before.steps),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            read: self.read.saturating_sub(before.read),
+        }
     }
 }
 

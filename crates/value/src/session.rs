@@ -2,6 +2,7 @@
 //!
 //! Every phase of every dialect is handed a session by reference. There are no globals.
 
+use crate::common::Common;
 use crate::files::{Files, Read, Shelf, Text};
 use crate::meter::{Exceeded, Meter};
 use crate::origin::Origins;
@@ -33,6 +34,8 @@ pub struct Session {
     /// How many threads may work; 1 means none but the caller's.
     pub threads: usize,
     files: Arc<Files>,
+    /// What runs of the same project in several variants have in common, if this is one of them.
+    common: Option<Arc<Common>>,
     archive_bytes: AtomicU64,
     archive_files: AtomicU64,
 }
@@ -61,6 +64,7 @@ impl Session {
             limits,
             threads: threads.max(1),
             files,
+            common: None,
             archive_bytes: AtomicU64::new(0),
             archive_files: AtomicU64::new(0),
         }
@@ -82,7 +86,29 @@ impl Session {
 
     /// A sibling that notes origins in the same table, so that one can be asked about values of the other.
     pub fn twin(&self) -> Self {
-        Session { origins: self.origins.clone(), ..self.sibling() }
+        Session { origins: self.origins.clone(), common: self.common.clone(), ..self.sibling() }
+    }
+
+    /// Twins for the variants of a project. What does not depend on the variant is found out by the first that asks
+    /// ([`Session::in_common`]), and let go of with the last.
+    pub fn twins(&self, count: usize) -> Vec<Self> {
+        let common = (count > 1).then(Arc::<Common>::default);
+        (0..count).map(|_| Session { common: common.clone(), ..self.twin() }).collect()
+    }
+
+    /// Whether other variants of the project will ask for the same things.
+    pub fn has_variants(&self) -> bool {
+        self.common.is_some()
+    }
+
+    /// What is the same in all variants of a project: found out by the first that asks, and charged to each. `find` must
+    /// report nothing, and may depend on nothing but files, limits and what `about` says; each kind of finding has a type
+    /// of its own.
+    pub fn in_common<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
+        match &self.common {
+            Some(common) => common.finding(about, &self.meter, find),
+            None => Arc::new(find()),
+        }
     }
 
     /// A run that goes on where this one ended, after the content of some files has changed: it has read what this one

@@ -6,7 +6,7 @@ use super::resolve::compile_rendered;
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
-use purlin_compiler::{Difference, compared, diff, differences_value, origin_text, wholes};
+use purlin_compiler::{Difference, compared, diff, differences_value, hidden_alike, origin_text, wholes};
 use purlin_model::Resolved;
 use purlin_run::mask::Mask;
 use purlin_syntax::write::JsonLayout;
@@ -177,15 +177,24 @@ fn unified(before: &Resolved, after: &Resolved, found: &[Difference]) -> String 
             continue;
         }
         done.push((old, new));
-        let text = |side: &Resolved, id: &str| {
+        let whole = |side: &Resolved, id: &str| {
             let value = side.node(id).map(compared);
-            let value = value.or_else(|| wholes(side).find(|(known, _)| *known == id).map(|(_, value)| value));
+            value.or_else(|| wholes(side).find(|(known, _)| *known == id).map(|(_, value)| value))
+        };
+        let sides = match (whole(before, old), whole(after, new)) {
+            (Some(before), Some(after)) => {
+                let (before, after) = hidden_alike(&before, &after);
+                (Some(before), Some(after))
+            }
+            sides => sides,
+        };
+        let text = |value: Option<Value>| {
             value
                 .and_then(|value| to_yaml(&value, Secrets::Hide).ok())
                 .map(|text| hidden.text(&text))
                 .unwrap_or_default()
         };
-        out.push_str(&difference_of(new, &text(before, old), &text(after, new)));
+        out.push_str(&difference_of(new, &text(sides.0), &text(sides.1)));
     }
     out
 }

@@ -344,12 +344,7 @@ impl About {
         let mut outputs = Map::new();
         match engine {
             "tosca" | "ensemble" => {
-                let known = |node: &Node| match has_run {
-                    true => node.resolved.clone(),
-                    false => self.waiting(node, engine),
-                };
-                let nodes = resolved.nodes.iter().map(|node| (node.id.clone(), known(node)));
-                outputs.insert(NODES.into(), Value::map(nodes.collect()));
+                outputs.insert(NODES.into(), self.inner_nodes(inner.clone(), engine, has_run));
             }
             "chart" => {
                 let spec = eval.force(&self.whole);
@@ -369,9 +364,51 @@ impl About {
         Some(Ok(outputs))
     }
 
+    /// The nodes of a service, made when somebody asks for one of them. What a run has left is put over them at once.
+    fn inner_nodes(&self, inner: Arc<Inner>, engine: &'static str, has_run: bool) -> Value {
+        let (key, span) = (self.key.clone(), self.action().and_then(Action::span));
+        let nodes = InnerNodes { inner, key, span, engine, has_run };
+        if has_run { nodes.made() } else { Lazy::value(nodes) }
+    }
+}
+
+/// The nodes of the service inside an action.
+struct InnerNodes {
+    inner: Arc<Inner>,
+    key: EcoString,
+    span: Option<Span>,
+    engine: &'static str,
+    /// Whether the operations of the service have run.
+    has_run: bool,
+}
+
+impl Thunk for InnerNodes {
+    fn evaluate(&self, _: &mut Eval<'_>) -> Value {
+        self.made()
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.span
+    }
+
+    fn name(&self) -> String {
+        format!("actions.{}.outputs.{NODES}", self.key)
+    }
+}
+
+impl InnerNodes {
+    fn made(&self) -> Value {
+        let Some(resolved) = self.inner.known() else { return Value::poison() };
+        let known = |node: &Node| match self.has_run {
+            true => node.resolved.clone(),
+            false => self.waiting(node),
+        };
+        Value::map(resolved.nodes.iter().map(|node| (node.id.clone(), known(node))).collect())
+    }
+
     /// A node whose operations have not run yet: attributes that nothing has set wait for them. Those of an ensemble
     /// need not be declared.
-    fn waiting(&self, node: &Node, engine: &str) -> Value {
+    fn waiting(&self, node: &Node) -> Value {
         let Some(fields) = node.resolved.as_map() else { return node.resolved.clone() };
         let above = ecow::eco_format!("actions.{}.outputs.{NODES}.{}.attributes", self.key, node.id);
         let unset = |name: &str| Value::pending(self.key.clone(), ecow::eco_format!("{above}.{name}"));
@@ -380,14 +417,16 @@ impl About {
             (name.clone(), if value.is_null() { unset(name) } else { value.clone() })
         };
         let mut attributes: Map = declared.map(known).collect();
-        if engine == "ensemble" {
+        if self.engine == "ensemble" {
             attributes.insert(REST.into(), Value::pending(self.key.clone(), above.clone()));
         }
         let mut fields = fields.clone();
         fields.insert("attributes".into(), Value::map(attributes));
         node.resolved.clone().with(purlin_value::Data::Map(fields.into()))
     }
+}
 
+impl About {
     /// Evaluates an expression in the project inside.
     pub(crate) fn eval_inner(&self, action: &Action, question: &Question, eval: &mut Eval<'_>) -> Option<Answer> {
         let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside.is_some());

@@ -23,6 +23,25 @@ pub(crate) struct Printer<'a> {
     prefix: EcoString,
 }
 
+/// The parts of a node as they are shown.
+#[derive(Debug)]
+pub(crate) struct Printed {
+    properties: Part,
+    attributes: Part,
+    capabilities: Part,
+    requirements: Part,
+    interfaces: Part,
+    /// What the requirements lead to.
+    dependencies: Vec<Dependency>,
+}
+
+/// A part of a node, and whether inputs were read for it.
+#[derive(Clone, Debug)]
+struct Part {
+    value: Value,
+    varies: bool,
+}
+
 /// Requirements of a service that are met outside of it: by its node and requirement, the node that meets it.
 type Outside = Vec<(usize, Option<usize>, EcoString)>;
 
@@ -39,8 +58,18 @@ impl<'a> Printer<'a> {
     pub fn service(&mut self, out: &mut Resolved, outside: &Outside) {
         out.trees.extend(self.compiled.model.files.list.iter().map(|file| file.tree.clone()));
         let compiled = self.compiled;
+        // What the first variant of a project has printed holds for the others where no input was read.
+        let is_whole = self.prefix.is_empty() && outside.is_empty() && compiled.substituted.is_empty();
+        let frame = compiled.model.frame().filter(|frame| is_whole && frame.values.get().is_some());
+        let frame = frame.filter(|frame| frame.holds(&compiled.topology, &compiled.resolution));
+        let known = frame.and_then(|frame| frame.printed.get());
+        let mut printed = Vec::new();
         for (index, (name, node)) in compiled.topology.nodes.iter().enumerate() {
-            let mut shown = self.node(index, name, node, outside);
+            let parts = self.parts(index, node, outside, known.and_then(|known| known.get(index)));
+            let mut shown = self.node(index, name, node, outside, &parts);
+            if frame.is_some() && known.is_none() {
+                printed.push(parts);
+            }
             let inside = compiled.substituted.iter().find(|substituted| substituted.node == index);
             if let Some(substituted) = inside {
                 self.decompose(&mut shown, substituted, node.template.at);
@@ -52,6 +81,9 @@ impl<'a> Printer<'a> {
                 printer.prefix = eco_format!("{id}/");
                 printer.service(out, &self.met_outside(substituted));
             }
+        }
+        if let Some(frame) = frame.filter(|_| known.is_none()) {
+            frame.printed.get_or_init(|| printed);
         }
     }
 
@@ -78,28 +110,57 @@ impl<'a> Printer<'a> {
         all.filter_map(|outward| Some((outward.node, outward.requirement, target(outward.by)?))).collect()
     }
 
-    fn node(&mut self, index: usize, name: &EcoString, node: &Node, outside: &Outside) -> GraphNode {
+    /// The parts of a node; those that do not depend on inputs are taken over from another variant.
+    fn parts(&mut self, index: usize, node: &Node, outside: &Outside, known: Option<&Printed>) -> Printed {
+        let own = Owner::Node(index);
+        let steady = |part: fn(&Printed) -> &Part| known.map(part).filter(|part| !part.varies);
+        let attributes =
+            self.part(steady(|known| &known.attributes), |printer| printer.owned(own, true, &node.attributes));
+        let properties =
+            self.part(steady(|known| &known.properties), |printer| printer.owned(own, false, &node.properties));
+        let capabilities = self.part(steady(|known| &known.capabilities), |printer| {
+            let mut capabilities = Map::new();
+            for (at, (name, capability)) in node.capabilities.iter().enumerate() {
+                let owner = Owner::Capability(index, at);
+                let mut parts = Map::new();
+                parts.insert("properties".into(), printer.owned(owner, false, &capability.properties));
+                parts.insert("attributes".into(), printer.owned(owner, true, &capability.attributes));
+                capabilities.insert(name.clone(), Value::map(parts));
+            }
+            Value::map(capabilities)
+        });
+        let mut dependencies = known.map(|known| known.dependencies.clone()).unwrap_or_default();
+        let requirements = self.part(steady(|known| &known.requirements), |printer| {
+            dependencies.clear();
+            Value::list(printer.requirements(index, node, outside, &mut dependencies))
+        });
+        let interfaces =
+            self.part(steady(|known| &known.interfaces), |printer| printer.interfaces(node, &Scope::node(index)));
+        Printed { properties, attributes, capabilities, requirements, interfaces, dependencies }
+    }
+
+    fn part(&mut self, steady: Option<&Part>, print: impl FnOnce(&mut Self) -> Value) -> Part {
+        if let Some(part) = steady {
+            return part.clone();
+        }
+        self.evaluator.forget_reads();
+        let value = print(self);
+        Part { value, varies: self.evaluator.has_read_inputs() }
+    }
+
+    fn node(&self, index: usize, name: &EcoString, node: &Node, outside: &Outside, parts: &Printed) -> GraphNode {
         let mut out = GraphNode::new(eco_format!("{}{name}", self.prefix), "node template", "tosca");
         out.type_name = self.compiled.model.name(node.node_type);
         out.source = Some(node.template.at);
-        let mut resolved = Map::new();
-        let attributes = self.owned(Owner::Node(index), true, &node.attributes);
-        resolved.insert("properties".into(), self.owned(Owner::Node(index), false, &node.properties));
-        resolved.insert("attributes".into(), attributes.clone());
-        let mut capabilities = Map::new();
-        for (at, (name, capability)) in node.capabilities.iter().enumerate() {
-            let owner = Owner::Capability(index, at);
-            let mut parts = Map::new();
-            parts.insert("properties".into(), self.owned(owner, false, &capability.properties));
-            parts.insert("attributes".into(), self.owned(owner, true, &capability.attributes));
-            capabilities.insert(name.clone(), Value::map(parts));
-        }
-        resolved.insert("capabilities".into(), Value::map(capabilities));
-        resolved
-            .insert("requirements".into(), Value::list(self.requirements(index, node, outside, &mut out.dependencies)));
-        resolved.insert("interfaces".into(), self.interfaces(node, &Scope::node(index)));
+        let mut resolved = Map::with_capacity(5);
+        resolved.insert("properties".into(), parts.properties.value.clone());
+        resolved.insert("attributes".into(), parts.attributes.value.clone());
+        resolved.insert("capabilities".into(), parts.capabilities.value.clone());
+        resolved.insert("requirements".into(), parts.requirements.value.clone());
+        resolved.insert("interfaces".into(), parts.interfaces.value.clone());
         out.resolved = Value::map(resolved);
-        out.outputs = attributes;
+        out.outputs = parts.attributes.value.clone();
+        out.dependencies.clone_from(&parts.dependencies);
         // A node that stands for one outside is that one.
         let same = outside.iter().filter(|(inner, requirement, _)| *inner == index && requirement.is_none());
         out.dependencies.extend(same.map(|(_, _, met)| dependency(met.clone(), Some(node.template.at), false)));

@@ -135,6 +135,9 @@ impl Evaluator<'_> {
             None => return Ok(unknown(name.to_owned())),
         };
         let Reference { keys, listed, used } = found;
+        if name == "get_input" {
+            self.varies.set(true);
+        }
         if let ("get_input", Some(key)) = (name, keys.first())
             && !self.topology.inputs.contains_key(&key.name)
         {

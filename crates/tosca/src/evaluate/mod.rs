@@ -112,8 +112,37 @@ type Site = (Option<usize>, Option<(usize, usize)>, Span, EcoString);
 pub struct Values {
     owned: HashMap<Key, Val, foldhash::fast::RandomState>,
     standing: HashMap<Site, Val, foldhash::fast::RandomState>,
+    /// Those that depend on inputs, if that was watched.
+    varying: Varying,
+    /// Those of another variant of the project, which has the same where they do not depend on inputs.
+    steady: Option<Arc<Values>>,
     /// Texts that were computed from secrets, parts of longer ones among them.
     pub(crate) secrets: HashSet<EcoString>,
+}
+
+/// Values that depend on inputs.
+#[derive(Debug, Default)]
+struct Varying {
+    owned: HashSet<Key, foldhash::fast::RandomState>,
+    standing: HashSet<Site, foldhash::fast::RandomState>,
+}
+
+impl Values {
+    /// A value that can be referred to, and whether it depends on inputs.
+    fn owned(&self, key: &Key) -> Option<(&Val, bool)> {
+        match self.owned.get(key) {
+            Some(value) => Some((value, self.varying.owned.contains(key))),
+            None => self.steady.as_ref()?.owned(key).filter(|(_, varies)| !varies),
+        }
+    }
+
+    /// The same for one that nothing can refer to.
+    fn standing(&self, site: &Site) -> Option<(&Val, bool)> {
+        match self.standing.get(site) {
+            Some(value) => Some((value, self.varying.standing.contains(site))),
+            None => self.steady.as_ref()?.standing(site).filter(|(_, varies)| !varies),
+        }
+    }
 }
 
 /// A value that is being evaluated, and what must be known before it.
@@ -195,6 +224,15 @@ pub struct Evaluator<'a> {
     pub origins: Option<&'a Origins>,
     /// What was evaluated and checked before.
     earlier: Option<&'a Values>,
+    /// What was evaluated and checked in another variant of the project; it holds here where it does not depend on inputs.
+    steady: Option<Arc<Values>>,
+    /// Whether an input was read since this was last reset.
+    varies: Cell<bool>,
+    /// Whether a clause has read one.
+    clauses_vary: bool,
+    /// Whether it is noted which values depend on inputs.
+    watched: bool,
+    varying: Varying,
     /// Values that nothing can refer to, by where they stand.
     standing: HashMap<Site, Val, foldhash::fast::RandomState>,
     /// Texts that were computed from secrets.
@@ -228,6 +266,11 @@ impl<'a> Evaluator<'a> {
             idle: Vec::new(),
             origins: None,
             earlier: None,
+            steady: None,
+            varies: Cell::new(false),
+            clauses_vary: false,
+            watched: false,
+            varying: Varying::default(),
             standing: HashMap::default(),
             secrets: HashSet::default(),
         }
@@ -249,7 +292,48 @@ impl<'a> Evaluator<'a> {
             State::Done(value) => Some((key, value)),
             State::Active | State::Tentative(_) => None,
         });
-        Values { owned: done.collect(), standing: self.standing, secrets: self.secrets }
+        Values {
+            owned: done.collect(),
+            standing: self.standing,
+            secrets: self.secrets,
+            varying: self.varying,
+            steady: self.steady,
+        }
+    }
+
+    /// The same one in a project with several variants. `steady` is what another one of them came to.
+    pub(crate) fn among_variants(self, steady: Option<Arc<Values>>) -> Self {
+        Evaluator { watched: true, steady, ..self }
+    }
+
+    /// Whether what does not depend on inputs is the same in every variant: nothing was wrong with it, and nothing is
+    /// secret.
+    pub(crate) fn is_steady(&self) -> bool {
+        self.problems.len() == 0 && self.secrets.is_empty() && !self.clauses_vary && self.budget.exceeded().is_none()
+    }
+
+    /// Whether literal values were looked at by another variant.
+    pub(crate) fn knows_literals(&self) -> bool {
+        self.steady.is_some()
+    }
+
+    /// Does something, and tells whether it has read an input.
+    pub(crate) fn watching<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+        let before = self.varies.replace(false);
+        let done = act(self);
+        let varies = self.varies.get();
+        self.varies.set(before || varies);
+        (done, varies)
+    }
+
+    /// Begins to tell anew whether an input is read.
+    pub(crate) fn forget_reads(&mut self) {
+        self.varies.set(false);
+    }
+
+    /// Whether anything so far has read an input.
+    pub(crate) fn has_read_inputs(&self) -> bool {
+        self.varies.get()
     }
 
     /// The same one with all steps before it, for those who go through a service again after it was checked.
@@ -288,6 +372,9 @@ impl<'a> Evaluator<'a> {
         let is_plain = self.standing(&key).is_some_and(|prop| !prop.value.has_call());
         if is_plain && let Some((prop, scope)) = self.find(&key) {
             let value = self.value(&prop, &scope);
+            if self.watched && key.owner == Owner::Service {
+                self.varying.owned.insert(key.clone());
+            }
             self.memo.insert(key, State::Done(value.clone()));
             self.check_in_turn(prop, &value, scope);
             return value;
@@ -317,10 +404,23 @@ impl<'a> Evaluator<'a> {
 
     /// A value that is evaluated already.
     fn known(&self, key: &Key) -> Option<Val> {
-        let Some(state) = self.memo.get(key) else { return self.earlier?.owned.get(key).cloned() };
+        let Some(state) = self.memo.get(key) else {
+            if let Some(earlier) = self.earlier {
+                let (value, varies) = earlier.owned(key)?;
+                self.varies.set(self.varies.get() || varies);
+                return Some(value.clone());
+            }
+            let (value, varies) = self.steady.as_ref()?.owned(key)?;
+            return (!varies).then(|| value.clone());
+        };
         match state {
             State::Active => None,
-            State::Done(value) => Some(value.clone()),
+            State::Done(value) => {
+                if self.watched && self.varying.owned.contains(key) {
+                    self.varies.set(true);
+                }
+                Some(value.clone())
+            }
             State::Tentative(value) => {
                 self.tentative.set(true);
                 Some(value.clone())
@@ -351,7 +451,10 @@ impl<'a> Evaluator<'a> {
             return; // it is part of a ring
         }
         let before = self.tentative.replace(false);
-        let value = self.value(&frame.prop, &frame.scope);
+        let (value, varies) = self.watching(|evaluator| evaluator.value(&frame.prop, &frame.scope));
+        if self.watched && (varies || frame.key.owner == Owner::Service) {
+            self.varying.owned.insert(frame.key.clone());
+        }
         self.active.pop();
         let tentative = self.tentative.get();
         self.tentative.set(before || tentative);
@@ -438,12 +541,25 @@ impl<'a> Evaluator<'a> {
     /// The same for a value with a name, which is kept: whoever asks for it later gets what was computed.
     pub fn settle_once(&mut self, name: &EcoString, prop: &Prop, scope: &Scope) -> Val {
         let site = (scope.node, scope.relationship, prop.at, name.clone());
-        let known = self.standing.get(&site).or_else(|| self.earlier?.standing.get(&site));
-        if let Some(value) = known {
+        if let Some(value) = self.standing.get(&site) {
+            if self.watched && self.varying.standing.contains(&site) {
+                self.varies.set(true);
+            }
             return value.clone();
         }
-        let value = self.settle(prop, scope);
+        if let Some((value, varies)) = self.earlier.and_then(|earlier| earlier.standing(&site)) {
+            self.varies.set(self.varies.get() || varies);
+            return value.clone();
+        }
+        let steady = self.steady.as_ref().and_then(|steady| steady.standing(&site));
+        if let Some((value, _)) = steady.filter(|(_, varies)| !varies) {
+            return value.clone();
+        }
+        let (value, varies) = self.watching(|evaluator| evaluator.settle(prop, scope));
         if prop.value.has_call() {
+            if self.watched && varies {
+                self.varying.standing.insert(site.clone());
+            }
             self.standing.insert(site, value.clone());
         }
         value
@@ -478,10 +594,13 @@ impl<'a> Evaluator<'a> {
             return; // nobody asks, or it was done before
         }
         let outermost = !std::mem::replace(&mut self.checking, true);
-        self.check_one(prop, value, scope);
-        while outermost && let Some((prop, value, scope)) = self.unchecked.pop_front() {
-            self.check_one(&prop, &value, &scope);
-        }
+        let ((), varies) = self.watching(|evaluator| {
+            evaluator.check_one(prop, value, scope);
+            while outermost && let Some((prop, value, scope)) = evaluator.unchecked.pop_front() {
+                evaluator.check_one(&prop, &value, &scope);
+            }
+        });
+        self.clauses_vary |= varies;
         self.checking = !outermost;
     }
 

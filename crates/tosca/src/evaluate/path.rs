@@ -45,7 +45,10 @@ impl<'a> Evaluator<'a> {
             if key.attribute { attributes.get(&key.name) } else { properties.get(&key.name) }
         };
         match key.owner {
-            Owner::Service => self.topology.inputs.get(&key.name),
+            Owner::Service => {
+                self.varies.set(true);
+                self.topology.inputs.get(&key.name)
+            }
             Owner::Node(index) => {
                 let node = self.node_at(index)?;
                 pick(&node.properties, &node.attributes)
@@ -67,7 +70,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(super) fn node_at(&self, index: usize) -> Option<&'a Node> {
-        self.topology.nodes.get_index(index).map(|(_, node)| node)
+        self.topology.nodes.get_index(index).map(|(_, node)| &**node)
     }
 
     /// What people call a value.

@@ -57,6 +57,18 @@ pub struct Options {
     pub profiles: &'static [Embedded],
 }
 
+impl Options {
+    /// A text that tells what is loaded from what else could be in the same run.
+    pub(crate) fn identity(&self, path: &str) -> String {
+        let given = self.given.as_ref().map(|given| (&given.path, given.tree.file(), given.root));
+        let host = self.host.is_some();
+        let Options { quirks, bases, profile_paths, template, repositories, unread, .. } = self;
+        format!(
+            "{path:?} {given:?} {host} {unread} {quirks:?} {bases:?} {profile_paths:?} {template:?} {repositories:?}"
+        )
+    }
+}
+
 /// A service template that a host has read: a part of a file of its own, or what it has put together.
 #[derive(Clone, Debug)]
 pub struct Given {
@@ -83,7 +95,7 @@ impl Given {
 pub type Trees = Arc<HashMap<String, Arc<Tree>>>;
 
 /// One file of the run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct File {
     /// Its id, as spans have it.
     pub id: FileId,
@@ -116,7 +128,7 @@ pub struct Import {
 }
 
 /// All files of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Files {
     /// The files; the root comes first, those of the profile last.
     pub list: Vec<File>,

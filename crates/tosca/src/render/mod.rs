@@ -16,17 +16,20 @@ mod requirements;
 mod substitution;
 mod workflows;
 
+use crate::dialect::print::Printed;
 use crate::edition::Standard;
 use crate::entity::Entity;
+use crate::evaluate::Values;
 use crate::model::Model;
 use crate::multiply::Total;
 use crate::problem::Problems;
+use crate::resolve::Resolution;
 use crate::topology::{Capability, Interface, Topology};
 use crate::val::Val;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use filters::property_filters;
 pub use interfaces::artifact_text;
@@ -46,26 +49,73 @@ pub enum MissingInputs {
     Accept,
 }
 
-/// Applies types to templates.
+/// Applies types to templates. What does not depend on inputs is rendered once for all variants of a project.
 pub fn render(model: &Model, inputs: &Inputs, missing: MissingInputs, problems: &mut Problems) -> Topology {
-    let mut renderer = Renderer {
-        model,
-        problems,
-        capabilities: HashMap::new(),
-        interfaces: HashMap::new(),
-        topology: Topology::default(),
-        counted: Total::default(),
-        demanding: true,
-        partial: false,
-    };
-    if let Some(service) = model.service() {
-        renderer.service(&service.clone(), inputs, missing);
-    } else {
+    let Some(service) = model.service() else {
+        let mut renderer = Renderer::new(model, Topology::default(), problems);
         for (name, value) in inputs.iter().filter(|_| !model.edition().is_extended()) {
             renderer.undeclared_input(name, value, None);
         }
-    }
+        return renderer.topology;
+    };
+    let (topology, mapped) = match &model.frame {
+        Some(kept) => {
+            let frame = kept.get_or_init(|| {
+                let mut problems = problems.clone();
+                let (topology, mapped) = Renderer::frame(model, service, &mut problems);
+                // What is wrong may be the limits of this run.
+                (!problems.any()).then(|| Frame {
+                    topology,
+                    mapped,
+                    problems,
+                    resolution: OnceLock::new(),
+                    values: OnceLock::new(),
+                    printed: OnceLock::new(),
+                })
+            });
+            match frame {
+                Some(frame) => {
+                    problems.absorb(&frame.problems);
+                    (frame.topology.clone(), frame.mapped.clone())
+                }
+                None => Renderer::frame(model, service, problems),
+            }
+        }
+        None => Renderer::frame(model, service, problems),
+    };
+    let mut renderer = Renderer::new(model, topology, problems);
+    renderer.inputs(service, inputs, &mapped, missing);
+    renderer.outputs(service);
     renderer.topology
+}
+
+/// A service without its inputs and outputs, rendered, and what is known of it whatever the inputs are.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    topology: Topology,
+    /// Inputs that come from a node that the service stands for.
+    mapped: Vec<EcoString>,
+    problems: Problems,
+    /// Which capability meets which requirement, unless inputs decide.
+    pub resolution: OnceLock<Arc<Resolution>>,
+    /// The values of the first variant, with those that depend on inputs marked.
+    pub values: OnceLock<Arc<Values>>,
+    /// The nodes of the first variant.
+    pub printed: OnceLock<Vec<Printed>>,
+}
+
+impl Frame {
+    /// Whether a service has the nodes that were rendered here, unchanged.
+    pub(crate) fn has_nodes_of(&self, topology: &Topology) -> bool {
+        let pairs = self.topology.nodes.values().zip(topology.nodes.values());
+        self.topology.nodes.len() == topology.nodes.len()
+            && pairs.into_iter().all(|(one, other)| Arc::ptr_eq(one, other))
+    }
+
+    /// The same, with the relationships that no input decides on.
+    pub(crate) fn holds(&self, topology: &Topology, resolution: &Arc<Resolution>) -> bool {
+        self.resolution.get().is_some_and(|known| Arc::ptr_eq(known, resolution)) && self.has_nodes_of(topology)
+    }
 }
 
 struct Renderer<'a> {
@@ -88,20 +138,34 @@ fn identity(entity: &Arc<Entity>) -> usize {
     Arc::as_ptr(entity) as usize
 }
 
-impl Renderer<'_> {
-    fn service(&mut self, service: &Arc<Entity>, inputs: &Inputs, missing: MissingInputs) {
+impl<'a> Renderer<'a> {
+    fn new(model: &'a Model, topology: Topology, problems: &'a mut Problems) -> Self {
+        Renderer {
+            model,
+            problems,
+            capabilities: HashMap::new(),
+            interfaces: HashMap::new(),
+            topology,
+            counted: Total::default(),
+            demanding: true,
+            partial: false,
+        }
+    }
+
+    /// Everything but inputs and outputs, and which inputs come from a node that the service stands for.
+    fn frame(model: &'a Model, service: &Arc<Entity>, problems: &'a mut Problems) -> (Topology, Vec<EcoString>) {
+        let mut renderer = Renderer::new(model, Topology::default(), problems);
         for (name, template) in service.entries("node_templates") {
-            if let Some(node) = self.node(template) {
-                self.topology.nodes.insert(name.clone(), node);
+            if let Some(node) = renderer.node(template) {
+                renderer.topology.nodes.insert(name.clone(), Arc::new(node));
             }
         }
         for (_, template) in service.entries("relationship_templates") {
-            self.relationship_template(template);
+            renderer.relationship_template(template);
         }
-        self.groups_and_policies(service);
-        self.workflows(service);
-        let mapped = self.substitution(service);
-        self.inputs(service, inputs, &mapped, missing);
-        self.outputs(service);
+        renderer.groups_and_policies(service);
+        renderer.workflows(service);
+        let mapped = renderer.substitution(service);
+        (renderer.topology, mapped)
     }
 }

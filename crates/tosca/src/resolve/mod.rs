@@ -137,6 +137,11 @@ enum Turn {
 
 /// Matches requirements with capabilities.
 pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> Resolution {
+    resolve_watched(model, topology, problems).0
+}
+
+/// The same, and whether an input was read for it.
+pub(crate) fn resolve_watched(model: &Model, topology: &Topology, problems: &mut Problems) -> (Resolution, bool) {
     let so_far = OnceCell::new();
     let mut resolver = Resolver::new(model, topology);
     let mapped = mapped_requirements(topology);
@@ -166,7 +171,8 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
     }
     resolver.check_minimums(problems);
     resolver.warn_of_idle_filters(problems);
-    resolver.finish()
+    let varies = resolver.evaluator.has_read_inputs();
+    (resolver.finish(), varies)
 }
 
 /// Requirements that whoever uses the service as a node will meet.
@@ -226,7 +232,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn node(&self, offer: Offer) -> Option<(&'a EcoString, &'a Node)> {
-        self.topology.nodes.get_index(offer.node)
+        self.topology.nodes.get_index(offer.node).map(|(name, node)| (name, &**node))
     }
 
     fn capability(&self, offer: Offer) -> Option<(&'a EcoString, &'a Capability)> {

@@ -5,7 +5,7 @@ use super::{Fast, Refusals, Resolver, Turn, User};
 use crate::entities;
 use crate::entity::Entity;
 use crate::names::DeclId;
-use crate::topology::{Node, Requirement};
+use crate::topology::Requirement;
 use crate::val::{Data, Val};
 use purlin_model::Kind;
 use std::collections::HashMap;
@@ -217,7 +217,7 @@ impl Resolver<'_> {
 
     /// The filters of the requirement, and of the template it belongs to.
     fn filters(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
-        let template = self.topology.nodes.get_index(user.0).map(|(_, node): (_, &Node)| node.template.clone());
+        let template = self.topology.nodes.get_index(user.0).map(|(_, node)| node.template.clone());
         let own = requirement.assignment.as_ref();
         let old = own.and_then(|assignment| assignment.one("node_filter"));
         let of_template = template.as_ref().and_then(|template| template.one("node_filter"));

@@ -305,7 +305,7 @@ pub(crate) fn assign(model: &Model, topology: &mut Topology, assigned: &[Assigne
             definition.as_ref().and_then(|definition| model.type_of(definition, "type", crate::entities::DATA_TYPE));
         let at = node.template.at;
         let prop = Prop { value: value.clone(), definition, data_type, at, given: Given::Input };
-        node.properties.insert(property.clone(), prop);
+        Arc::make_mut(node).properties.insert(property.clone(), prop);
     }
 }
 

@@ -193,6 +193,7 @@ pub(super) fn attributes(outer: &mut Topology, substituted: &Substituted, resolu
     let service = &substituted.service;
     let mut evaluator = Evaluator::with_resolution(&service.model, &service.topology, &service.resolution);
     let Some((_, node)) = outer.nodes.get_index_mut(substituted.node) else { return };
+    let node = Arc::make_mut(node);
     for mapping in of_part(&service.topology, Part::Attribute) {
         let Some(value) = inside(&mut evaluator, &service.topology, &mapping.target) else { continue };
         let value = crate::coerce::written(&value);

@@ -39,7 +39,7 @@ pub(super) fn asked_for(
     };
     if let Some(name) = argument("get_nodes_of_type").and_then(Val::as_str) {
         let wanted = model.find(entities::NODE_TYPE, &Text { text: name.into(), span: asked.span })?;
-        let of_type = |(_, node): &(usize, &Node)| model.hierarchy.is_a(node.node_type, wanted);
+        let of_type = |(_, node): &(usize, &Arc<Node>)| model.hierarchy.is_a(node.node_type, wanted);
         return Some(topology.nodes.values().enumerate().filter(of_type).map(|(at, _)| at).collect());
     }
     let path = argument("eval").and_then(Val::as_str)?;
@@ -88,7 +88,7 @@ pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolut
         let data_type = model.type_of(definition, "type", entities::DATA_TYPE);
         let prop =
             Prop { at: value.span, value, definition: Some(definition.clone()), data_type, given: Given::Assigned };
-        node.properties.insert(name.into(), prop);
+        Arc::make_mut(node).properties.insert(name.into(), prop);
     }
 }
 

@@ -101,7 +101,7 @@ impl Nested<'_> {
         let named = named.and_then(|mappings| mappings.text("node")).map_or(MADE.into(), |name| name.text.clone());
         self.refuse_outputs(&service, &named);
         if let Some(inner) = service.topology.nodes.get_mut(&named) {
-            take_over(&service.model, inner, &self.node.properties);
+            take_over(&service.model, Arc::make_mut(inner), &self.node.properties);
         }
         let prefix = eco_format!("{}{}:", self.outer.prefix, self.name);
         let root = tree.begin_topology(root_node(), prefix.clone());
@@ -152,7 +152,8 @@ impl Nested<'_> {
         };
         let mut changed = (*service).clone();
         changed.set("node_templates", at, Content::Map(Arc::new(templates)));
-        if let Some(root) = model.files.list.first_mut() {
+        model.set_apart();
+        if let Some(root) = Arc::make_mut(&mut model.files).list.first_mut() {
             let place = root.entity.place("service_template");
             Arc::make_mut(&mut root.entity).set("service_template", place, Content::One(Arc::new(changed)));
         }

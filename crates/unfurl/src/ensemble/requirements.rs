@@ -139,7 +139,7 @@ impl Matching<'_> {
     /// Nodes other than the source that have the type and a capability, and pass the filter.
     fn candidates(&self, filter: Option<&Val>) -> Vec<usize> {
         let asked = filter.and_then(|filter| filter.get("match"));
-        let fits = |(target, node): &(usize, &Node)| {
+        let fits = |(target, node): &(usize, &Arc<Node>)| {
             *target != self.source
                 && self.requirement.node_type.is_none_or(|wanted| self.model.hierarchy.is_a(node.node_type, wanted))
                 && capability_of(self.model, node, self.requirement).is_some()
