@@ -180,6 +180,109 @@ metadata: {name: {{ .Release.Name }}}
 spec: {ports: [{port: {{ .Values.port }}}], image: {{ .Values.image | quote }}}
 ";
 
+const SERVICES: &str = "kind: Deploy
+type: tosca
+name: service
+spec: {template: service.yaml, inputs: {size: \"${var.replicas || 9}\", kind: \"${var.stage}\"}}
+---
+kind: Deploy
+type: tosca
+name: again
+spec: {template: service.yaml, inputs: {size: 2, kind: \"${var.host}\"}}
+---
+kind: Deploy
+type: tosca
+name: many
+spec: {template: many.yaml, inputs: {count: \"${var.replicas || 1}\"}}
+---
+kind: Deploy
+type: ensemble
+name: gateway
+spec: {inputs: {host: \"${var.host}\", stage: \"${var.stage}\"}}
+---
+kind: Build
+type: skaffold
+name: images
+spec: {profiles: [\"${var.stage == 'prod' ? 'release' : 'plain'}\"]}
+---
+kind: Run
+type: exec
+name: reads
+spec:
+  command:
+    - \"${actions.deploy.service.outputs.label}\"
+    - \"${actions.deploy.service.outputs.nodes.small.properties.kind}\"
+    - \"${actions.deploy.again.outputs.where}\"
+    - \"${actions.deploy.gateway.outputs.url}\"
+";
+
+const SERVICE: &str = "tosca_definitions_version: tosca_simple_yaml_1_3
+node_types:
+  Disk:
+    derived_from: tosca.nodes.Root
+    properties:
+      size: {type: integer, constraints: [{in_range: [0, 4]}]}
+      kind: {type: string, default: small}
+  App:
+    derived_from: tosca.nodes.Root
+    properties: {label: {type: string, default: x}, fixed: {type: string, default: y}}
+    requirements: [{disk: {capability: tosca.capabilities.Node, node: Disk, relationship: tosca.relationships.DependsOn}}]
+topology_template:
+  inputs: {size: {type: integer}, kind: {type: string}}
+  node_templates:
+    small: {type: Disk, properties: {size: 1}}
+    large: {type: Disk, properties: {size: {get_input: size}, kind: prod}}
+    app:
+      type: App
+      properties: {label: {concat: [\"a-\", {get_input: kind}]}, fixed: {concat: [b, {get_property: [small, kind]}]}}
+      requirements: [{disk: {node: Disk, node_filter: {properties: [{kind: {equal: small}}]}}}]
+    other: {type: App, requirements: [{disk: large}]}
+  outputs:
+    label: {value: {get_property: [app, label]}}
+    where: {value: {get_property: [app, disk, kind]}}
+";
+
+const MANY: &str = "tosca_definitions_version: tosca_2_0
+capability_types: {Link: {}}
+node_types:
+  Worker:
+    properties: {number: {type: integer, validation: {$less_than: [$value, 3]}}}
+    capabilities: {link: Link}
+    requirements: [{link: {capability: Link, count_range: [0, 5]}}]
+service_template:
+  inputs: {count: {type: integer}}
+  node_templates:
+    worker: {type: Worker, count: {$get_input: count}, properties: {number: 1}}
+    first: {type: Worker, properties: {number: {$get_input: count}}, requirements: [{link: {node: worker}}]}
+";
+
+const ENSEMBLE: &str = "apiVersion: unfurl/v1.0.0
+kind: Ensemble
+spec:
+  service_template:
+    tosca_definitions_version: tosca_simple_unfurl_1_0_0
+    node_types:
+      Gateway:
+        derived_from: tosca.nodes.Root
+        properties: {url: {type: string}, retries: {type: integer, default: 3}}
+    topology_template:
+      inputs: {host: {type: string}, stage: {type: string}}
+      node_templates:
+        gateway:
+          type: Gateway
+          properties: {url: \"https://{{ {'get_input': 'stage'} | eval }}.{{ {'get_input': 'host'} | eval }}\"}
+      outputs:
+        url: {value: {eval: \"::gateway::url\"}}
+";
+
+const SKAFFOLD: &str = "apiVersion: skaffold/v4beta11
+kind: Config
+build: {artifacts: [{image: a, context: a}, {image: b, context: b, requires: [{image: a}]}]}
+profiles:
+  - {name: plain}
+  - {name: release, patches: [{op: add, path: /build/artifacts/0/docker, value: {target: release}}]}
+";
+
 const MODULES: &str = "kind: Module
 type: exec
 name: old
@@ -212,6 +315,11 @@ const EDITED: &[(&str, &str)] = &[
     ("c/garden.yml", USES),
     ("d/garden.yml", DEPLOYS),
     ("template/garden.yml", TEMPLATE),
+    ("services/garden.yml", SERVICES),
+    ("services/service.yaml", SERVICE),
+    ("services/many.yaml", MANY),
+    ("services/ensemble.yaml", ENSEMBLE),
+    ("front/templates/service.yaml", TEMPLATE_OF_CHART),
     ("stage.yml", "filed: \"x-${var.host}\"\nreplicas: 5\n"),
 ];
 
@@ -261,6 +369,13 @@ const REFERENCES: &[&str] = &[
     "${var.own}",
     "${var.deep.base.port}",
     "${var.deep.only || 'x'}",
+    "${actions.deploy.service.outputs.label}",
+    "${actions.deploy.again.outputs.where}",
+    "{get_input: kind}",
+    "{get_input: size}",
+    "{get_property: [small, kind]}",
+    ".Values.port",
+    ".Values.image",
 ];
 
 fn edited(text: &str, dice: &mut Dice) -> String {
@@ -290,7 +405,7 @@ fn world(texts: &[String], with_modules: bool) -> Arc<MemoryWorld> {
             .file("garden.prod.env", "FROM_FILE=prod\n")
             .file("front/Chart.yaml", "apiVersion: v2\nname: front\nversion: 1.0.0\n")
             .file("front/values.yaml", "port: 1\nimage: none\n")
-            .file("front/templates/service.yaml", TEMPLATE_OF_CHART)
+            .file("services/skaffold.yaml", SKAFFOLD)
             .file("a/main.sh", "echo\n")
             .file("a/dev.txt", "dev\n"),
     )

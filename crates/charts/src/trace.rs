@@ -147,8 +147,8 @@ impl<'s> Tracer<'s> {
                 let inputs = inputs.into_iter().flatten().map(|origin| Piece { start: 0, end: 0, origin });
                 // An action in a value: the value it stands in is the place that printed.
                 let (step, span) = match text {
-                    Some(text) => ("rendered by `tpl`", span.or(origins.span(text, &self.session.sources))),
-                    None => ("printed by the template", span),
+                    Some(text) => ("`tpl`", span.or(origins.span(text, &self.session.sources))),
+                    None => ("template", span),
                 };
                 origins.derived(step, span, inputs.take(1).collect())
             }
@@ -159,7 +159,7 @@ impl<'s> Tracer<'s> {
             if made.under == Under::Call
                 && let (Some(span), _) = self.place(made.site)
             {
-                origin = origins.derived("included", Some(span), vec![Piece::whole(origin)]);
+                origin = origins.derived("`include`", Some(span), vec![Piece::whole(origin)]);
             }
             call = made.parent as usize;
         }
@@ -198,7 +198,7 @@ impl<'s> Tracer<'s> {
             Under::Call => return outer,
             Under::True => "is true",
             Under::False => "is false",
-            Under::Each => "was gone through",
+            Under::Each => "was iterated",
         };
         let inputs = (made.because != 0).then(|| Piece::whole(origin_of(made.because))).into_iter().collect();
         let (span, text) = self.place(made.site);

@@ -6,13 +6,13 @@
 
 use crate::survey::Claim;
 use crate::unused::Usage;
-use purlin_model::{Request, Resolved, Variant};
+use purlin_model::{Declared, Request, Resolved, Variant};
 use purlin_syntax::{Diagnostic, Severity};
-use purlin_value::Session;
+use purlin_value::{EcoString, Session, Value};
 use std::collections::HashMap;
 
 /// Resolves every variant of a project. Problems and findings go to the session's sink.
-pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) -> Vec<Option<Resolved>> {
+pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) -> Vec<Option<Side>> {
     // Each values file is a variant here, so none is checked on the side.
     let mut request = Request { manifests: true, ..request.clone() };
     request.chart.ci_values = false;
@@ -23,19 +23,46 @@ pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) ->
     let mut problems = Problems::new(session, claim.dialect().variants.noun, &variants);
     let mut all = Vec::with_capacity(variants.len());
     let requests: Vec<&Request> = variants.iter().map(|variant| &variant.request).collect();
-    for (at, (resolved, found)) in claim.resolve_all(session, &requests).into_iter().enumerate() {
-        problems.add(at, found);
-        all.push(resolved);
-    }
+    claim.resolve_each(session, &requests, &mut |resolved, found| {
+        problems.add(all.len(), found);
+        all.push(resolved.map(Side::of));
+    });
     let found = problems.told();
     let is_sound = !found.iter().any(|problem| problem.severity == Severity::Error);
     session.sink.extend(found);
     // What is broken uses nothing, so that only sound projects can be judged.
     if is_sound && all.iter().all(Option::is_some) {
-        let sides: Vec<(&Variant, &Resolved)> = variants.iter().zip(all.iter().flatten()).collect();
+        let sides: Vec<(&Variant, &Side)> = variants.iter().zip(all.iter().flatten()).collect();
         session.sink.extend(Usage::of(session, claim, &sides).findings());
     }
     all
+}
+
+/// What is kept of a variant that is resolved: nothing that could be looked up in the table of origins.
+pub(crate) struct Side {
+    /// The project's name.
+    pub project: EcoString,
+    /// How many nodes it has.
+    pub nodes: usize,
+    /// The variables of the project, and those of each node that has some.
+    pub variables: Vec<Value>,
+    /// What the dialect declares.
+    pub declared: Vec<Declared>,
+    /// Projects that it takes in.
+    pub inner: Vec<String>,
+}
+
+impl Side {
+    fn of(resolved: Resolved) -> Self {
+        let of_nodes = resolved.nodes.iter().filter_map(|node| node.resolved.get("variables").cloned());
+        Side {
+            nodes: resolved.nodes.len(),
+            variables: std::iter::once(resolved.variables.clone()).chain(of_nodes).collect(),
+            project: resolved.project,
+            declared: resolved.declared,
+            inner: resolved.inner,
+        }
+    }
 }
 
 /// Problems of all variants, each once.

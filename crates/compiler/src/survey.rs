@@ -93,15 +93,31 @@ impl Claim {
     /// Resolves the project in several variants, over the files and in the table of origins of a session. Each comes with
     /// its problems.
     pub fn resolve_all(&self, session: &Session, requests: &[&Request]) -> Vec<(Option<Resolved>, Vec<Diagnostic>)> {
+        let mut all = Vec::with_capacity(requests.len());
+        self.resolve_each(session, requests, &mut |resolved, problems| all.push((resolved, problems)));
+        all
+    }
+
+    /// The same, with each handed over as it is done: whoever keeps only a part of it needs less memory.
+    pub(crate) fn resolve_each(
+        &self,
+        session: &Session,
+        requests: &[&Request],
+        done: &mut dyn FnMut(Option<Resolved>, Vec<Diagnostic>),
+    ) {
         let twins = session.twins(requests.len()).into_iter();
         let runs: Vec<(Session, Request)> =
             twins.zip(requests).map(|(twin, request)| (twin, self.asked(request))).collect();
         let dialect = self.judged.dialect;
-        let all = match dialect.variants.resolve {
-            Some(resolve) => resolve(&runs),
-            None => runs.iter().map(|(session, request)| (dialect.resolve)(session, request)).collect(),
+        let mut sessions = runs.iter().map(|(own, _)| own);
+        let mut done = |resolved: Option<Resolved>| {
+            let problems = sessions.next().map(|own| own.sink.take()).unwrap_or_default();
+            done(resolved, problems);
         };
-        all.into_iter().zip(&runs).map(|(resolved, (own, _))| (resolved, own.sink.take())).collect()
+        match dialect.variants.resolve {
+            Some(resolve) => resolve(&runs, &mut done),
+            None => runs.iter().for_each(|(session, request)| done((dialect.resolve)(session, request))),
+        }
     }
 
     fn asked(&self, request: &Request) -> Request {
@@ -332,9 +348,11 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<S
 fn check_variants(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<String>) {
     let own = session.sibling();
     let all = everywhere(&own, request, claim);
-    let checked = checked(session, claim, all.iter().flatten().next(), &own);
+    let first = all.iter().flatten().next();
+    let (name, nodes) = first.map(|side| (side.project.clone(), side.nodes)).unwrap_or_default();
+    let checked = described(session, claim, name, nodes, own.sink.count(Severity::Error));
     session.sink.extend(own.sink.take());
-    (checked, all.into_iter().flatten().flat_map(|resolved| resolved.inner).collect())
+    (checked, all.into_iter().flatten().flat_map(|side| side.inner).collect())
 }
 
 fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {

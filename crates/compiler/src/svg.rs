@@ -138,7 +138,7 @@ impl Picture<'_> {
         let id = name(node, group);
         let _ = writeln!(
             self.out,
-            "<g><title>{}</title><rect x=\"{x:.0}\" y=\"{y:.1}\" width=\"{width:.0}\" height=\"{height:.0}\" rx=\"8\" class=\"box k{colour}{off}\"/><text x=\"{:.0}\" y=\"{:.1}\" class=\"id\">{}</text><text x=\"{:.0}\" y=\"{:.1}\" class=\"kind\">{}</text></g>",
+            "<g><title>{}</title><rect x=\"{x:.0}\" y=\"{y:.1}\" width=\"{width:.0}\" height=\"{height:.0}\" rx=\"8\" class=\"box {colour}{off}\"/><text x=\"{:.0}\" y=\"{:.1}\" class=\"id\">{}</text><text x=\"{:.0}\" y=\"{:.1}\" class=\"kind\">{}</text></g>",
             escape(&node.id),
             x + 12.0,
             y + 18.0,
@@ -149,8 +149,11 @@ impl Picture<'_> {
         );
     }
 
-    fn colour(&self, kind: &str) -> usize {
-        self.kinds.iter().position(|known| *known == kind).unwrap_or(0) % LIGHT.len()
+    /// The classes of a kind: its colour, and a thicker rim where the colours begin again.
+    fn colour(&self, kind: &str) -> String {
+        let at = self.kinds.iter().position(|known| *known == kind).unwrap_or(0);
+        let again = if at < LIGHT.len() { "" } else { " again" };
+        format!("k{}{again}", at % LIGHT.len())
     }
 
     /// What the colours and lines mean, and what is not in the picture.
@@ -165,7 +168,7 @@ impl Picture<'_> {
             let colour = self.colour(kind);
             let _ = writeln!(
                 text,
-                "<rect x=\"{x:.0}\" y=\"{:.0}\" width=\"14\" height=\"10\" rx=\"3\" class=\"box k{colour}\"/>",
+                "<rect x=\"{x:.0}\" y=\"{:.0}\" width=\"14\" height=\"10\" rx=\"3\" class=\"box {colour}\"/>",
                 y - 5.0
             );
             x += 20.0;
@@ -213,6 +216,14 @@ const LIGHT: &[(&str, &str)] = &[
     ("#f0fdfa", "#14b8a6"),
     ("#fdf2f8", "#ec4899"),
     ("#f8fafc", "#64748b"),
+    ("#cffafe", "#0e7490"),
+    ("#ecfccb", "#4d7c0f"),
+    ("#fee2e2", "#b91c1c"),
+    ("#e0e7ff", "#4338ca"),
+    ("#fde68a", "#92400e"),
+    ("#d1fae5", "#047857"),
+    ("#fae8ff", "#a21caf"),
+    ("#e7e5e4", "#57534e"),
 ];
 const DARK: &[(&str, &str)] = &[
     ("#172554", "#60a5fa"),
@@ -223,11 +234,19 @@ const DARK: &[(&str, &str)] = &[
     ("#042f2e", "#2dd4bf"),
     ("#500724", "#f472b6"),
     ("#1e293b", "#94a3b8"),
+    ("#155e75", "#67e8f9"),
+    ("#3f6212", "#bef264"),
+    ("#7f1d1d", "#fca5a5"),
+    ("#3730a3", "#a5b4fc"),
+    ("#78350f", "#fde68a"),
+    ("#065f46", "#6ee7b7"),
+    ("#86198f", "#f0abfc"),
+    ("#44403c", "#d6d3d1"),
 ];
 
 fn style(theme: Theme) -> String {
     let mut out = String::from(
-        ".id{font-size:13px;font-weight:600}.kind{font-size:10.5px}.title{font-size:12px;font-weight:600}.line{fill:none;stroke-width:1.4}.run{stroke-dasharray:5 4}.off{stroke-dasharray:4 3;opacity:.55}",
+        ".id{font-size:13px;font-weight:600}.kind{font-size:10.5px}.title{font-size:12px;font-weight:600}.line{fill:none;stroke-width:1.4}.run{stroke-dasharray:5 4}.off{stroke-dasharray:4 3;opacity:.55}.again{stroke-width:3}",
     );
     let light = || colours(LIGHT, "#ffffff", "#0f172a", "#475569", "#94a3b8", "#f8fafc");
     let dark = || colours(DARK, "#0b1120", "#f1f5f9", "#a3b1c6", "#64748b", "#111a2e");

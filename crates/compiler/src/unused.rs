@@ -3,12 +3,13 @@
 //!
 //! Reads the table of origins that all variants share. It must not know dialects: what they declare they say themselves.
 
+use crate::everywhere::Side;
 use crate::inputs::dependencies;
 use crate::rules;
 use crate::survey::Claim;
 use purlin_model::detect::judge;
 use purlin_model::glance::is_data;
-use purlin_model::{Glance, Resolved, Variant};
+use purlin_model::{Glance, Variant};
 use purlin_syntax::{Diagnostic, Head, Span};
 use purlin_value::world::FileKind;
 use purlin_value::{Origin, OriginKind, Session, Value, path};
@@ -18,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 pub(crate) struct Usage<'a> {
     session: &'a Session,
     claim: &'a Claim,
-    sides: &'a [(&'a Variant, &'a Resolved)],
+    sides: &'a [(&'a Variant, &'a Side)],
     /// Origins that went into something.
     used: HashSet<Origin>,
     /// Where they are written.
@@ -44,7 +45,7 @@ struct Lost<'v> {
 }
 
 impl<'a> Usage<'a> {
-    pub(crate) fn of(session: &'a Session, claim: &'a Claim, sides: &'a [(&'a Variant, &'a Resolved)]) -> Self {
+    pub(crate) fn of(session: &'a Session, claim: &'a Claim, sides: &'a [(&'a Variant, &'a Side)]) -> Self {
         let mut roots = Vec::new();
         session.origins.each(|_, kind| {
             if let OriginKind::Derived { pieces, .. } = kind {
@@ -81,10 +82,8 @@ impl<'a> Usage<'a> {
     }
 
     /// The variables of a project and of its nodes in one variant.
-    fn variables_of(resolved: &Resolved) -> Vec<(String, Value)> {
-        let own = std::iter::once(&resolved.variables);
-        let nodes = resolved.nodes.iter().filter_map(|node| node.resolved.get("variables"));
-        let all = own.chain(nodes);
+    fn variables_of(side: &Side) -> Vec<(String, Value)> {
+        let all = side.variables.iter();
         all.flat_map(|whole| whole.leaves().map(|(path, leaf)| (path, leaf.clone())).collect::<Vec<_>>()).collect()
     }
 
@@ -119,8 +118,8 @@ impl<'a> Usage<'a> {
         let mut winners: BTreeMap<Span3, Variable> = BTreeMap::new();
         let mut used: HashSet<Span3> = HashSet::new();
         let mut lost: BTreeMap<Span3, Lost<'_>> = BTreeMap::new();
-        for (variant, resolved) in self.sides {
-            for (name, value) in Self::variables_of(resolved) {
+        for (variant, side) in self.sides {
+            for (name, value) in Self::variables_of(side) {
                 let (origin, overrode) = self.winner(&value);
                 let Some(span) = self.span(origin) else { continue };
                 if self.is_used(origin, span) {
@@ -220,7 +219,7 @@ impl<'a> Usage<'a> {
     /// What dialects declare and no variant uses.
     fn declared(&self, found: &mut Vec<Diagnostic>) {
         let mut all: BTreeMap<Span3, (&'static str, &str, bool)> = BTreeMap::new();
-        for declared in self.sides.iter().flat_map(|(_, resolved)| &resolved.declared) {
+        for declared in self.sides.iter().flat_map(|(_, side)| &side.declared) {
             let entry = all.entry(span3(declared.span)).or_insert((declared.what, &declared.name, false));
             entry.2 |= declared.is_used;
         }

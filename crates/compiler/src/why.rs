@@ -210,10 +210,11 @@ impl Walk<'_> {
                     if known.is_empty() {
                         break;
                     }
-                    // A template says where its parts are, and the attribute that holds it where it is written: one step.
-                    let is_told = trail.through.last().is_some_and(|last| last.text == step.as_str());
-                    if place.is_some() || !is_told {
-                        trail.through.push(Step { text: step.to_string(), place });
+                    // A template says where its parts are, and what holds it where it is written: one step.
+                    match trail.through.last_mut().filter(|last| last.text == step.as_str()) {
+                        Some(last) if last.place.is_none() => last.place = place,
+                        Some(_) if place.is_none() => {}
+                        _ => trail.through.push(Step { text: step.to_string(), place }),
                     }
                     for (origin, part) in range.parts(known) {
                         self.origin(origin, part, trail.clone());

@@ -351,8 +351,7 @@ impl Operator {
         }
         // How many items there are follows from the collection, whatever is in them.
         let origins = &eval.session.origins;
-        let mut origin =
-            origins.selected(Origin::node(node), "was gone through", Some(input.span()), [collection.origin]);
+        let mut origin = origins.selected(Origin::node(node), "was iterated", Some(input.span()), [collection.origin]);
         if let Some(filter) = node.get(FILTER) {
             origin = origins.selected(origin, "chose the items", Some(filter.span()), filtered_by);
         }

@@ -36,21 +36,20 @@ pub(crate) struct Other<'s> {
     shares: HashMap<EcoString, Share>,
 }
 
-/// Resolves a project in several environments.
-pub(crate) fn resolve_all(variants: &[(Session, Request)]) -> Vec<Option<Resolved>> {
+/// Resolves a project in several environments, and hands over each as it is done.
+pub(crate) fn resolve_all(variants: &[(Session, Request)], done: &mut dyn FnMut(Option<Resolved>)) {
     let each = variants.iter().map(|(session, request)| begin(session, request, Varying::default()));
     let begun: Vec<Option<Begun<'_>>> = each.collect();
     let names = begun.iter().flatten().map(|begun| differing_names(begun)).fold(Names::None, Names::and);
     let mut varying = Some(Arc::new(Varying::between(names)));
     let mut first: Option<Other<'_>> = None;
-    let mut all = Vec::with_capacity(begun.len());
     for begun in begun {
         let Some(mut begun) = begun else {
-            all.push(None);
+            done(None);
             continue;
         };
         match &first {
-            Some(other) => all.push(Some(resolve_like(begun, other))),
+            Some(other) => done(Some(resolve_like(begun, other))),
             None => {
                 if let Some(varying) = varying.take() {
                     begun.ground.varying = varying.clone();
@@ -58,12 +57,11 @@ pub(crate) fn resolve_all(variants: &[(Session, Request)]) -> Vec<Option<Resolve
                 }
                 let resolution = resolve_begun(begun, &[], None);
                 let (resolved, Met { shares, .. }) = assemble(&resolution, &|_| None);
-                all.push(Some(resolved.clone()));
+                done(Some(resolved.clone()));
                 first = Some(Other { resolution, resolved, shares });
             }
         }
     }
-    all
 }
 
 /// The variables that an environment sets. Where something is wrong with them, or options say which they are, it cannot be

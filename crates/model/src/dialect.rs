@@ -94,8 +94,8 @@ pub struct Variants {
     pub resolve: Option<ResolveAll>,
 }
 
-/// Resolves a project in several variants; the answer has an entry for each.
-pub type ResolveAll = fn(&[(Session, Request)]) -> Vec<Option<Resolved>>;
+/// Resolves a project in several variants; each is handed over as it is done, in their order.
+pub type ResolveAll = fn(&[(Session, Request)], &mut dyn FnMut(Option<Resolved>));
 
 impl Variants {
     /// Projects that come in one form only.

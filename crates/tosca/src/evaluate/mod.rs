@@ -132,8 +132,14 @@ impl Values {
     fn owned(&self, key: &Key) -> Option<(&Val, bool)> {
         match self.owned.get(key) {
             Some(value) => Some((value, self.varying.owned.contains(key))),
-            None => self.steady.as_ref()?.owned(key).filter(|(_, varies)| !varies),
+            None => self.steady.as_ref()?.steady(key).map(|value| (value, false)),
         }
+    }
+
+    /// A value that does not depend on inputs; they are themselves what differs.
+    fn steady(&self, key: &Key) -> Option<&Val> {
+        let (value, varies) = self.owned(key).filter(|_| key.owner != Owner::Service)?;
+        (!varies).then_some(value)
     }
 
     /// The same for one that nothing can refer to.
@@ -404,14 +410,16 @@ impl<'a> Evaluator<'a> {
 
     /// A value that is evaluated already.
     fn known(&self, key: &Key) -> Option<Val> {
+        if key.owner == Owner::Service {
+            self.varies.set(true);
+        }
         let Some(state) = self.memo.get(key) else {
             if let Some(earlier) = self.earlier {
                 let (value, varies) = earlier.owned(key)?;
                 self.varies.set(self.varies.get() || varies);
                 return Some(value.clone());
             }
-            let (value, varies) = self.steady.as_ref()?.owned(key)?;
-            return (!varies).then(|| value.clone());
+            return self.steady.as_ref()?.steady(key).cloned();
         };
         match state {
             State::Active => None,
