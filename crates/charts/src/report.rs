@@ -559,7 +559,7 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
         .filter(|_| error.stop_message().is_none())
         .map(|name| format!("`{name}`: "))
         .unwrap_or_default();
-    let mut message = format!("{calling}{}", last.fault.go_text());
+    let mut message = format!("{calling}{}", last.fault.go_text().trim());
     if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE) {
         message.truncate(end);
         message.push('…');

@@ -46,6 +46,9 @@ pub const UNSET: Rule =
 /// A value that is given and not known, beside a similar one that is.
 pub const UNREAD: Rule =
     Rule::warning("chart-unread-value", "A value is given that the chart does not know, and a similar one is known.");
+/// A field of a built-in object that Helm does not have.
+pub const UNKNOWN_FIELD: Rule =
+    Rule::warning("chart-unknown-field", "A template reads a field that a built-in object does not have.");
 /// Files that `metachart gen` would write differently now.
 pub const OUTDATED: Rule =
     Rule::warning("chart-outdated", "A generated file of a Metachart chart does not match its configuration.");
@@ -68,4 +71,5 @@ pub const RULES: &[&Rule] = &[
     &OUTDATED,
     &UNSET,
     &UNREAD,
+    &UNKNOWN_FIELD,
 ];

@@ -1,5 +1,5 @@
 //! Values that a template reads and nobody sets, where a similar one is set and nobody reads it: most likely one of the
-//! two is misspelt. Looks at the text of templates only; what is built while rendering is not seen.
+//! two is misspelt. Also fields that Helm's built-in objects do not have: most of them are empty without a word. Looks at the text of templates only; what is built while rendering is not seen.
 
 use std::collections::HashSet;
 
@@ -30,8 +30,18 @@ pub fn check(session: &Session, chart: &Chart, values: &Value) {
     let inner: HashSet<&str> = inner.into_iter().chain(declared).chain(["global"]).collect();
     let (mut looked, mut seen) = (HashSet::new(), HashSet::new());
     let failed = places(session);
+    let push = |found: Diagnostic| {
+        if !failed.contains(&place_of(session, &found)) {
+            session.sink.push(found);
+        }
+    };
     for (file, text) in chart.templates.iter().zip(&texts) {
-        for read in reads(text) {
+        let source =
+            || source_of(session, &template_path(chart, &format!("{}/{}", chart.name(), file.name)), text.clone());
+        for unknown in unknown_fields(text) {
+            push(unknown.warning(&source()));
+        }
+        for read in reads(text, VALUES) {
             // The same path is read in many places.
             if !looked.insert(read.names.clone()) || read.names.first().is_some_and(|first| inner.contains(first)) {
                 continue;
@@ -42,14 +52,90 @@ pub fn check(session: &Session, chart: &Chart, values: &Value) {
             if !seen.insert(path.clone()) || inner.contains(near.as_str()) || is_used(&near) {
                 continue;
             }
-            let full = template_path(chart, &format!("{}/{}", chart.name(), file.name));
-            let source = source_of(session, &full, text.clone());
-            let found = warning(&source, &read, depth, &path, &near);
-            if !failed.contains(&place_of(session, &found)) {
-                session.sink.push(found);
+            push(warning(&source(), &read, depth, &path, &near));
+        }
+    }
+}
+
+const VALUES: &str = ".Values.";
+
+/// The fields of Helm's built-in objects, each behind the way to it.
+const BUILT_IN: &[(&str, &[&str])] = &[
+    (".Release.", &["Name", "Namespace", "IsUpgrade", "IsInstall", "Revision", "Service"]),
+    (".Template.", &["Name", "BasePath"]),
+    (
+        ".Chart.",
+        &[
+            "Name",
+            "Version",
+            "AppVersion",
+            "APIVersion",
+            "KubeVersion",
+            "Description",
+            "Type",
+            "Keywords",
+            "Home",
+            "Sources",
+            "Dependencies",
+            "Maintainers",
+            "Icon",
+            "Condition",
+            "Tags",
+            "Deprecated",
+            "Annotations",
+            "IsRoot",
+        ],
+    ),
+    (".Capabilities.", &["KubeVersion", "APIVersions", "HelmVersion"]),
+];
+
+/// A field that a built-in object does not have.
+struct UnknownField<'t> {
+    object: &'static str,
+    known: &'static [&'static str],
+    name: &'t str,
+    start: usize,
+}
+
+impl UnknownField<'_> {
+    fn warning(&self, source: &Source) -> Diagnostic {
+        let (object, name) = (self.object, self.name);
+        let span = source.span(self.start, self.start + name.len());
+        let same = self.known.iter().find(|known| known.eq_ignore_ascii_case(name)).copied();
+        let near = same.or_else(|| nearest(name, self.known.iter().copied()));
+        let hint = near.map_or_else(
+            || format!("it has {}", self.known.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let message = format!("`{}` has no field `{name}`", object.trim_end_matches('.'));
+        Diagnostic::at(&rules::UNKNOWN_FIELD, span, message).hint(hint)
+    }
+}
+
+/// The fields of built-in objects that a template reads and Helm does not have.
+fn unknown_fields(text: &str) -> Vec<UnknownField<'_>> {
+    let mut found = Vec::new();
+    for (object, known) in BUILT_IN {
+        // Nearly all templates use fields that are there; the others are looked at again, action by action.
+        let is_unknown = |at: usize| {
+            let names = names_at(text.get(at + object.len()..).unwrap_or_default());
+            names.first().is_some_and(|name| !known.contains(name))
+        };
+        if !text.match_indices(object).any(|(at, _)| is_unknown(at)) {
+            continue;
+        }
+        for read in reads(text, object) {
+            let before = text.get(..read.start - object.len()).and_then(|text| text.chars().next_back());
+            // `.Values.x.Release.y` is a value.
+            if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ')' | '"')) {
+                continue;
+            }
+            if let Some(name) = read.names.first().filter(|name| !known.contains(name)) {
+                found.push(UnknownField { object, known, name, start: read.start });
             }
         }
     }
+    found
 }
 
 /// Warns of conditions that name no value, so that the chart inside is always on.
@@ -105,9 +191,8 @@ fn misspelt(names: &[&str], values: &Value) -> Option<(usize, String)> {
     None
 }
 
-/// Every `.Values.a.b` in the actions of a template.
-fn reads(text: &str) -> Vec<Read<'_>> {
-    const START: &str = ".Values.";
+/// Every path behind `root`, such as `.Values.a.b`, in the actions of a template.
+fn reads<'t>(text: &'t str, root: &str) -> Vec<Read<'t>> {
     let mut found = Vec::new();
     let mut rest = 0;
     while let Some(open) = text.get(rest..).and_then(|tail| tail.find("{{")).map(|at| rest + at) {
@@ -117,8 +202,8 @@ fn reads(text: &str) -> Vec<Read<'_>> {
         let end = close.map_or(text.len(), |at| open + 2 + at);
         if !inner.starts_with("/*") {
             let action = text.get(open..end).unwrap_or_default();
-            for (at, _) in action.match_indices(START) {
-                let start = open + at + START.len();
+            for (at, _) in action.match_indices(root) {
+                let start = open + at + root.len();
                 let names = names_at(text.get(start..end).unwrap_or_default());
                 if !names.is_empty() {
                     found.push(Read { start, names });

@@ -335,7 +335,11 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<S
     let mark = session.sources.mark();
     let resolved = claim.resolve(&own, request);
     let checked = checked(session, claim, resolved.as_ref(), &own);
-    let problems = own.sink.take();
+    let mut problems = own.sink.take();
+    // More than are shown: the ways that led to them would only keep texts in memory.
+    if session.sink.len() as u64 > session.limits.diagnostics {
+        problems.iter_mut().for_each(|problem| problem.trace.clear());
+    }
     // A chart registers the texts of everything inside it, which other charts have copies of.
     if claim.judged.dialect.name == "charts" {
         own.release_since(&mark, &problems);

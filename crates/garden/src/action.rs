@@ -228,6 +228,9 @@ fn evaluated(
     let mut fields = evaluate_fields(ground, &config, &env);
     if let (Draft::Node(written), None) = (&config.body, &module) {
         check_fields(ground.session, row(ConfigKind::Action(kind)), &fields, written);
+        if let Some(names) = written.get().and_then(|node| crate::bind::entry(node, "environments")) {
+            crate::project::report_unknown_names(ground, project, names);
+        }
     }
     complete(ground, project, kind, &config, &mut fields, &env);
     let environments = fields.get("environments").map(crate::scan::texts);

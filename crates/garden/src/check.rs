@@ -3,7 +3,7 @@
 //! Values that only evaluation brings are looked at in `shapes`.
 
 use crate::config::{ActionKind, ConfigKind};
-use crate::entities::words::{self, Given, Problem};
+use crate::entities::words::{self, Given, Problem, Variable};
 use crate::entities::{self, SCHEMA};
 use crate::place::NodeRef;
 use crate::rules;
@@ -152,7 +152,7 @@ impl Words<'_> {
             Shape::ListOf(inner) if depth < DEPTH => {
                 node.items().for_each(|item| self.value(field, inner, item, depth + 1));
             }
-            Shape::Special(word) if words::is_environment(word) => self.environment(node),
+            Shape::Special(word) if words::is_environment(word) => self.environment(word, node),
             Shape::Special(word) => self.word(field, word, node),
             _ => {}
         }
@@ -163,13 +163,38 @@ impl Words<'_> {
         self.sink.push(invalid(word, field.key, node.text(), &problem, node.span()));
     }
 
-    fn environment(&self, node: Node<'_>) {
+    fn environment(&self, word: &'static Special, node: Node<'_>) {
         for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
             let name = entry.key.text();
             if !words::is_variable(name) {
                 self.sink.push(invalid_variable(name, entry.key.span()));
             }
+            let value = entry.value;
+            if entities::is_expression(value) {
+                continue;
+            }
+            if let Some(problem) = words::variable_problem(word, variable(value)) {
+                let shown = if value.is_scalar() { value.text() } else { collection(value) };
+                self.sink.push(invalid(word, name, shown, &problem, value.span()));
+            }
         }
+    }
+}
+
+fn collection(node: Node<'_>) -> &'static str {
+    if node.is_map() { "a mapping" } else { "a list" }
+}
+
+/// What an environment variable is set to, as it is written.
+fn variable(node: Node<'_>) -> Variable {
+    if node.is_map() {
+        let mut keys = node.entries().map(|entry| entry.key.text());
+        return if keys.all(|key| key == "secretRef") { Variable::Secret } else { Variable::Collection };
+    }
+    match given(node) {
+        _ if !node.is_scalar() && !node.is_null() => Variable::Collection,
+        Some(Given::Text(_)) => Variable::Text,
+        _ => Variable::Plain,
     }
 }
 

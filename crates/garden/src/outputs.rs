@@ -76,17 +76,17 @@ impl About {
 }
 
 /// A string made of another; anything else stays.
-fn mapped(value: &Value, make: impl FnOnce(&str) -> EcoString) -> Value {
+pub(crate) fn mapped(value: &Value, make: impl FnOnce(&str) -> EcoString) -> Value {
     value.as_str().map_or_else(|| value.clone(), |text| Value::str(make(text)).tainted_by(value.taint()))
 }
 
 /// The name of an image without its tag. Garden knows no digests: it cuts at the colon.
-fn untagged(name: &str) -> &str {
+pub(crate) fn untagged(name: &str) -> &str {
     purlin_value::image::tag_colon(name).and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
 /// The name that an image has in a registry: only the last part of its own name is kept.
-fn in_registry(registry: &Value, name: &str) -> EcoString {
+pub(crate) fn in_registry(registry: &Value, name: &str) -> EcoString {
     let text = |key: &str| registry.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let mut whole = EcoString::from(text("hostname").unwrap_or_default());
     if let Some(port) = registry.get("port").and_then(Value::as_number) {

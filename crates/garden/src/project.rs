@@ -14,7 +14,7 @@ use crate::rules;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, flag_map, known_names, read_varfile};
 use ecow::EcoString;
 use purlin_model::Request;
-use purlin_syntax::{Diagnostic, Flavor, suggest};
+use purlin_syntax::{Diagnostic, Flavor, Node, suggest};
 use purlin_value::{Data, Eval, Map, MapLayer, Origin, Scope, Session, Value, path};
 use std::sync::Arc;
 
@@ -252,6 +252,24 @@ fn select_environment(
     let hint = suggest::did_you_mean(&name, names.iter().map(EcoString::as_str)).or_else(all);
     ground.push(Diagnostic::nowhere(&rules::ENVIRONMENT, message).maybe_hint(hint), place);
     None
+}
+
+/// Reports environments, listed by name in a provider or an action, that the project does not have.
+pub(crate) fn report_unknown_names(ground: &Ground<'_>, project: &Project, list: Node<'_>) {
+    if project.environments.is_empty() {
+        return;
+    }
+    for item in list.items().filter(|item| !crate::entities::is_expression(*item)) {
+        let Some(name) = item.as_str().filter(|name| !project.environments.iter().any(|known| known == name)) else {
+            continue;
+        };
+        let message = format!("this project has no environment `{name}`, so nothing is used there");
+        let known = project.environments.iter().map(EcoString::as_str);
+        let hint = suggest::did_you_mean(name, known.clone()).unwrap_or_else(|| {
+            format!("it has {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+        });
+        ground.session.sink.push(Diagnostic::at(&rules::ENVIRONMENT, item.span(), message).warning().hint(hint));
+    }
 }
 
 /// The environment's name: written where the environment is, taken because it was asked for.

@@ -76,6 +76,7 @@ fn resolve_all(ground: &Ground<'_>, project: &Project, phases: &Phases) -> Provi
     let mut found = Providers::default();
     let always = ALWAYS.iter().map(|name| ((*name).into(), Provider::of(row_of(name).unwrap_or(PROVIDER))));
     let mut providers: IndexMap<EcoString, Provider> = always.collect();
+    report_unknown_environments(ground, project);
     for node in enabled_nodes(ground, project) {
         let Some(name) = plain_name(&node) else { continue };
         let row = row_of(&name);
@@ -196,6 +197,16 @@ fn config(ground: &Ground<'_>, env: &Arc<Env>, name: &EcoString, provider: &Prov
         completed.entry(key.clone()).or_insert_with(|| default.clone());
     }
     merged.with(Data::Map(completed.into()))
+}
+
+/// Reports names of environments that the project does not have: Garden leaves such a provider out without a word.
+fn report_unknown_environments(ground: &Ground<'_>, project: &Project) {
+    let list = project.document.field("providers");
+    for item in list.as_ref().and_then(NodeRef::get).into_iter().flat_map(|list| list.items()) {
+        if let Some(names) = crate::bind::entry(item, "environments") {
+            crate::project::report_unknown_names(ground, project, names);
+        }
+    }
 }
 
 /// The provider entries that the environment uses.

@@ -5,7 +5,7 @@
 
 use crate::bind::entry;
 use crate::check::{invalid, invalid_variable};
-use crate::entities::words::{self, Given};
+use crate::entities::words::{self, Given, Problem, Variable};
 use crate::entities::{SCHEMA, is_expression};
 use crate::expr::shown_type;
 use crate::place::NodeRef;
@@ -149,6 +149,9 @@ impl Checker<'_> {
                     self.value(item, inner, value, at, depth + 1);
                 }
             }
+            (Shape::Special(word), Data::Map(map)) if words::is_environment(word) => {
+                self.environment(word, map, at);
+            }
             (Shape::Special(word), _) => self.word(slot, word, value, at),
             (Shape::MapOf(inner), Data::Map(map)) if **inner != Shape::Any => {
                 for (key, value) in map.iter() {
@@ -162,17 +165,33 @@ impl Checker<'_> {
     /// Looks at a word that an expression made.
     fn word(&self, slot: Slot, word: &'static Special, value: &Value, at: At<'_>) {
         let Some(span) = at.expression() else { return };
-        if let (true, Some(map)) = (words::is_environment(word), value.as_map()) {
-            for name in map.keys().filter(|name| !words::is_variable(name)) {
-                self.session.sink.push(invalid_variable(name, span));
-            }
-            return;
-        }
         let Some(given) = given(value) else { return };
         if let Some(problem) = words::problem(word, given) {
             // A secret is not shown, not even where it is wrong.
             let shown = if value.is_tainted() { REDACTED.into() } else { crate::expr::text_of(value) };
             self.report(invalid(word, slot.field.key, &shown, &problem, span), value, span);
+        }
+    }
+
+    /// Looks at environment variables that expressions made, all of them or some.
+    fn environment(&self, word: &'static Special, map: &Map, at: At<'_>) {
+        for (name, value) in map.iter() {
+            if let Some(span) = at.expression().filter(|_| !words::is_variable(name)) {
+                self.session.sink.push(invalid_variable(name, span));
+            }
+            let Some(span) = at.key(name).expression() else { continue };
+            let Some(kind) = variable(value) else { continue };
+            if let Some(problem) = words::variable_problem(word, kind) {
+                let shown = match value.is_collection() {
+                    _ if value.is_tainted() => REDACTED.into(),
+                    true => shown_type(value).into(),
+                    false => crate::expr::text_of(value),
+                };
+                // What an expression makes cannot be put in quotes where it is written.
+                let hint = (kind == Variable::Plain).then_some("convert it with `string()`");
+                let problem = Problem { hint: hint.or(problem.hint), ..problem };
+                self.report(invalid(word, name, &shown, &problem, span), value, span);
+            }
         }
     }
 
@@ -208,6 +227,17 @@ impl Checker<'_> {
             Some(own) => diagnostic.label(own, "the value comes from here"),
             None => diagnostic,
         });
+    }
+}
+
+/// What an environment variable is set to; nothing if that is not known yet.
+fn variable(value: &Value) -> Option<Variable> {
+    match &value.data {
+        Data::Pending(_) | Data::Poison | Data::Lazy(_) => None,
+        Data::Str(_) => Some(Variable::Text),
+        Data::Map(map) if map.keys().all(|key| key == "secretRef") => Some(Variable::Secret),
+        _ if value.is_collection() => Some(Variable::Collection),
+        _ => Some(Variable::Plain),
     }
 }
 

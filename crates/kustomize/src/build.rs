@@ -130,6 +130,7 @@ impl Builder<'_> {
         resources.retain(|resource| !is_local(resource));
         order::sort(resources, top.value.get("sortOptions")).map_err(|why| self.wrong(&top.value, why))?;
         resources.iter_mut().for_each(Resource::drop_empty_annotations);
+        resources.iter_mut().for_each(Resource::write_annotations_as_strings);
         self.wanted.write(resources);
         let resources = std::mem::take(resources);
         Ok(resources.into_iter().map(|resource| Manifest::new(resource.source, resource.value)).collect())

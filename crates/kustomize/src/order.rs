@@ -59,8 +59,12 @@ pub fn sort(resources: &mut [Resource], sorting: Option<&Value>) -> Result<(), S
     let or = |text: &str, none: &str| if text.is_empty() { none.to_owned() } else { text.to_owned() };
     resources.sort_by_cached_key(|resource| {
         let kind = or(resource.kind(), "~K");
-        let family = format!("{}_{}_{kind}", or(resource.group(), "~G"), or(resource.version(), "~V"));
-        (rank(resource.kind()), family, or(resource.namespace(), "~X"), or(resource.name(), "~N"))
+        // Kubernetes' own namespaces come before those of any other group, whose names sort before a missing one.
+        let no_group = if kind == "Namespace" { "" } else { "~G" };
+        let family = format!("{}_{}_{kind}", or(resource.group(), no_group), or(resource.version(), "~V"));
+        // Namespace and name are compared as one string, so `web-db` comes before `web`.
+        let identity = format!("{}|{}", or(resource.namespace(), "~X"), or(resource.name(), "~N"));
+        (rank(resource.kind()), family, identity)
     });
     Ok(())
 }

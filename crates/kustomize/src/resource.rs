@@ -2,8 +2,9 @@
 
 use crate::edit::{map, set, take, text, visit};
 use crate::identity::{Gvk, Id, NO_NAMESPACE};
+use crate::names::scalar_text;
 use ecow::EcoString;
-use purlin_value::Value;
+use purlin_value::{Data, Value};
 use std::collections::HashSet;
 
 /// A resource.
@@ -149,6 +150,20 @@ impl Resource {
                 take(metadata, "annotations");
             });
         }
+    }
+
+    /// Makes strings of its annotations: the original reads all of them as such, to keep its notes among them.
+    pub fn write_annotations_as_strings(&mut self) {
+        let is_plain = |value: &Value| value.as_str().is_none() && (value.is_null() || scalar_text(value).is_some());
+        if !self.metadata("annotations").and_then(Value::as_map).is_some_and(|map| map.values().any(is_plain)) {
+            return;
+        }
+        visit(&mut self.value, &["metadata", "annotations"], false, &mut |annotations| {
+            for value in map(annotations).values_mut().filter(|value| is_plain(value)) {
+                let text = scalar_text(value).unwrap_or_default();
+                value.data = Data::Str(text);
+            }
+        });
     }
 
     /// Makes annotations where there are none, as long as the resource is being changed.

@@ -31,9 +31,24 @@ impl Check<'_> {
             return;
         }
         match view.form() {
-            Form::Map => view.entries().for_each(|pair| self.entry(pair, entity)),
+            Form::Map => {
+                view.entries().for_each(|pair| self.entry(pair, entity));
+                if entity.label == "SkaffoldConfig" {
+                    self.kind(view);
+                }
+            }
             Form::Null | Form::Broken | Form::Scalar | Form::List => {}
         }
+    }
+
+    /// Skaffold reads a configuration of any kind as its own.
+    fn kind<'a, 'f: 'a>(&self, view: View<'a, 'f>) {
+        let Some(kind) = view.get("kind").filter(|kind| kind.form() == Form::Scalar && kind.text() != "Config") else {
+            return;
+        };
+        let message = format!("unknown kind `{}`, which Skaffold reads as `Config`", kind.text());
+        let span = kind.span().unwrap_or(self.fallback);
+        self.sink.push(Diagnostic::at(&rules::VALUE, span, message).warning().hint("write `kind: Config`"));
     }
 
     fn entry<'a, 'f: 'a>(&self, pair: Pair<'a, 'f>, entity: &'static Entity) {
@@ -99,7 +114,11 @@ impl Check<'_> {
         if view.form() != Form::List {
             return self.wrong(view, key, "a list");
         }
-        for item in view.items() {
+        for item in view.all_items() {
+            if item.form() == Form::Null && !is_open(entity) {
+                self.empty_item(item, key, entity.label != "ConfigDependency");
+                continue;
+            }
             let fits = is_open(entity) || matches!(item.form(), Form::Map | Form::Null | Form::Broken);
             self.expect(fits, item, key, "a list of mappings");
             self.section(item, entity);
@@ -110,8 +129,24 @@ impl Check<'_> {
         if view.form() != Form::List {
             return self.wrong(view, key, "a list of strings");
         }
-        let is_text = |item: &View<'a, 'f>| matches!(item.form(), Form::Scalar | Form::Null | Form::Broken);
+        view.all_items().filter(|item| item.form() == Form::Null).for_each(|item| self.empty_item(item, key, false));
+        let is_text = |item: &View<'a, 'f>| matches!(item.form(), Form::Scalar | Form::Broken);
         view.items().filter(|item| !is_text(item)).for_each(|item| self.wrong(item, key, "a list of strings"));
+    }
+
+    /// Skaffold drops items that hold nothing without a word, but crashes where its own lists are of pointers.
+    fn empty_item<'a, 'f: 'a>(&self, item: View<'a, 'f>, key: &str, is_section: bool) {
+        const CRASHING: &[&str] =
+            &["test", "portForward", "verify", "artifacts", "requires", "manual", "volumes", "secrets"];
+        let span = item.span().unwrap_or(self.fallback);
+        let problem = match is_section && CRASHING.contains(&key) {
+            true => Diagnostic::at(&rules::WRONG_TYPE, span, format!("an item of `{key}` is empty")),
+            false => {
+                let message = format!("an item of `{key}` is empty, which Skaffold ignores");
+                Diagnostic::at(&rules::WRONG_TYPE, span, message).warning()
+            }
+        };
+        self.sink.push(problem.hint("remove it, or write what it should be"));
     }
 
     fn text_map<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str) {

@@ -239,7 +239,9 @@ pub fn flatten<'a, 'f: 'a>(view: View<'a, 'f>, prefix: String, flat: &mut Vec<(S
                 flatten(pair.value, key, flat);
             }
         }
-        Form::List => view.items().enumerate().for_each(|(at, item)| flatten(item, format!("{prefix}[{at}]"), flat)),
+        Form::List => {
+            view.all_items().enumerate().for_each(|(at, item)| flatten(item, format!("{prefix}[{at}]"), flat))
+        }
         _ => flat.push((prefix, view)),
     }
 }
@@ -248,7 +250,11 @@ pub fn flatten<'a, 'f: 'a>(view: View<'a, 'f>, prefix: String, flat: &mut Vec<(S
 pub fn any<'a, 'f: 'a>(view: View<'a, 'f>, out: &mut impl Out<'f>) {
     match view.form() {
         Form::Map => map(view, out, |value, out| any(value, out)),
-        Form::List => list(view, out, |item, out| any(item, out)),
+        Form::List => {
+            out.begin_list(view.all_items().count(), view);
+            view.all_items().for_each(|item| any(item, out));
+            out.end_list();
+        }
         Form::Null | Form::Broken => out.null(view),
         Form::Scalar => scalar(view, out),
     }

@@ -138,7 +138,7 @@ impl<'f> Item<'f> {
     pub fn list(&mut self) -> &mut Vec<Item<'f>> {
         if !matches!(self.data, Data::List(_)) {
             self.place = self.view().span();
-            self.data = Data::List(self.view().items().map(View::to_item).collect());
+            self.data = Data::List(self.view().all_items().map(View::to_item).collect());
         }
         match &mut self.data {
             Data::List(items) => items,

@@ -105,7 +105,12 @@ impl<'a, 'f: 'a> View<'a, 'f> {
     }
 
     /// The items of a list; nothing for anything else.
-    pub fn items(self) -> Members<'a, 'f> {
+    pub fn items(self) -> impl Iterator<Item = View<'a, 'f>> + use<'a, 'f> {
+        self.all_items().filter(|item| item.form() != Form::Null)
+    }
+
+    /// The items of a list, also those that hold nothing.
+    pub fn all_items(self) -> Members<'a, 'f> {
         match self.bare() {
             View::Node(node) => Members::Node(node.items()),
             View::Item(Item { data: Data::List(items), .. }) => Members::Owned(items.iter()),

@@ -306,15 +306,15 @@ fn print_manifests(
     for manifest in manifests {
         let has_secret = manifest.value.is_tainted_deep();
         let body = match &manifest.text {
-            Some(body) if reveal || !has_secret => body.to_string(),
+            Some(body) if reveal || !has_secret => format!("{}\n", body.trim_end_matches('\n')),
+            // Line ends at the end may belong to the last string.
             _ => to_yaml(&manifest.value, secrets(reveal)).map_err(|error| cx.too_long(error))?,
         };
         text.push_str("---\n");
         if !manifest.source.is_empty() {
             text.push_str(&format!("# Source: {}\n", manifest.source));
         }
-        text.push_str(body.trim_end_matches('\n'));
-        text.push('\n');
+        text.push_str(&body);
     }
     // Nothing rendered because of errors leaves a file that is there alone.
     if text.is_empty() && found != Exit::Ok {

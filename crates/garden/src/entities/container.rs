@@ -1,24 +1,28 @@
 //! Rows of the `container` types: images, and containers that run.
 
 use super::words::{
-    BOOL, COUNT, ENVIRONMENT, FILE_LIST, INTEGER, LIMIT, MODE, NAME, NUMBER, OPEN_MAP, PATH, SUB_PATH, TEXT, TEXT_MAP,
-    TEXTS,
+    ABSOLUTE, ABSOLUTE_FILES, BOOL, CPU_LIMIT, CPU_MAXIMUM, ENVIRONMENT, FILE_LIST, INTEGER, MEMORY_LIMIT,
+    MEMORY_MAXIMUM, MODE, NAME, NUMBER, PATH, SECONDS, SUB_PATH, TEXT, TEXT_MAP, TEXTS,
 };
 use super::{
-    ARTIFACT, CONTAINER_BUILD, CONTAINER_DEPLOY, CONTAINER_LIMITS, CONTAINER_RUN, CONTAINER_SYNC, CONTAINER_SYNC_PATH,
-    CPU, HEALTH_CHECK, HTTP_CHECK, INGRESS, LOCAL_MODE, LOCAL_MODE_PORT, LOCAL_MODE_RESTART, MEMORY, PORT, VOLUME,
+    CONTAINER_ARTIFACT, CONTAINER_BUILD, CONTAINER_DEPLOY, CONTAINER_LIMITS, CONTAINER_RUN, CONTAINER_SYNC,
+    CONTAINER_SYNC_PATH, CPU, HEALTH_CHECK, HTTP_CHECK, INGRESS, LOCAL_MODE, LOCAL_MODE_PORT, LOCAL_MODE_RESTART,
+    MEMORY, PORT, VOLUME,
 };
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
 
 const EMPTY_LIST: Literal = Literal::List(&[]);
 const EMPTY_MAP: Literal = Literal::Map(&[]);
 
+/// The name of an image, or `false` for none.
+pub(super) const IMAGE_NAME: Shape = Shape::Union(&[TEXT, Shape::Bool]);
+
 /// Keys of everything that builds an image.
 pub(super) const IMAGE_KEYS: &[Field] = &[
-    field("buildArgs", OPEN_MAP, "Arguments of the build.").default(EMPTY_MAP),
+    field("buildArgs", Shape::MapOf(&Shape::Scalar), "Arguments of the build.").default(EMPTY_MAP),
     field("extraFlags", TEXTS, "Flags of the build command."),
     field("platforms", TEXTS, "The platforms it is built for."),
-    field("secrets", OPEN_MAP, "Secrets the build may read."),
+    field("secrets", TEXT_MAP, "Secrets the build may read."),
 ];
 
 pub(super) const CONTAINER_BUILD_ROW: Entity = entity(
@@ -29,9 +33,10 @@ pub(super) const CONTAINER_BUILD_ROW: Entity = entity(
         IMAGE_KEYS,
         &[
             field("dockerfile", SUB_PATH, "The Dockerfile.").default(Literal::Text("Dockerfile")),
-            field("localId", TEXT, "The name of the image on this machine."),
-            field("publishId", TEXT, "The name under which it is published."),
+            field("localId", IMAGE_NAME, "The name of the image on this machine."),
+            field("publishId", IMAGE_NAME, "The name under which it is published."),
             field("targetStage", TEXT, "The stage to stop at."),
+            field("hotReload", Shape::Any, "What was reloaded at once.").deprecated("use `sync`"),
         ],
     ],
 );
@@ -62,7 +67,7 @@ pub(super) const SERVICE_KEYS: &[Field] = &[
     field("annotations", TEXT_MAP, "Annotations.").default(EMPTY_MAP),
     field("daemon", BOOL, "Whether it runs on every node.").default(Literal::Bool(false)),
     field("ingresses", Shape::List(INGRESS), "How it is reached from outside.").default(EMPTY_LIST),
-    field("timeout", COUNT, "Seconds to wait until it is up.").default(Literal::Int(300)),
+    field("timeout", INTEGER, "Seconds to wait until it is up.").default(Literal::Int(300)),
     field("ports", Shape::List(PORT), "Ports it listens on.").default(EMPTY_LIST),
     field("replicas", INTEGER, "How many there are."),
     field("healthCheck", Shape::One(HEALTH_CHECK), "How to tell that it is well."),
@@ -75,7 +80,7 @@ pub(super) const SERVICE_KEYS: &[Field] = &[
 
 /// Keys of a container that runs once.
 pub(super) const TASK_KEYS: &[Field] = &[
-    field("artifacts", Shape::List(ARTIFACT), "Files that are kept."),
+    field("artifacts", Shape::List(CONTAINER_ARTIFACT), "Files that are kept."),
     field("cacheResult", BOOL, "Whether it is left out when nothing changed.").default(Literal::Bool(true)),
 ];
 
@@ -95,7 +100,7 @@ pub(super) const CPU_ROW: Entity = entity(
     "How much processor time is used.",
     &[&[
         field("min", NUMBER, "At least, in thousandths.").default(Literal::Int(10)),
-        field("max", LIMIT, "At most, in thousandths; null for no limit.").default(Literal::Int(1000)),
+        field("max", CPU_LIMIT, "At most, in thousandths; null for no limit.").default(Literal::Int(1000)),
     ]],
 );
 
@@ -105,7 +110,7 @@ pub(super) const MEMORY_ROW: Entity = entity(
     "How much memory is used.",
     &[&[
         field("min", NUMBER, "At least, in megabytes.").default(Literal::Int(90)),
-        field("max", LIMIT, "At most, in megabytes; null for no limit.").default(Literal::Int(1024)),
+        field("max", MEMORY_LIMIT, "At most, in megabytes; null for no limit.").default(Literal::Int(1024)),
     ]],
 );
 
@@ -157,13 +162,14 @@ pub(super) const HEALTH_CHECK_ROW: Entity = entity(
     "healthCheck",
     "How to tell that a service is well.",
     &[&[
-        field("httpGet", Shape::One(HTTP_CHECK), "A request that must succeed."),
-        field("command", TEXTS, "A command that must succeed."),
-        field("tcpPort", TEXT, "The name of a port that must be open."),
-        field("readinessTimeoutSeconds", COUNT, "Seconds to wait for readiness.").default(Literal::Int(3)),
-        field("livenessTimeoutSeconds", COUNT, "Seconds to wait for liveness.").default(Literal::Int(3)),
+        field("httpGet", Shape::One(HTTP_CHECK), "A request that must succeed.").one_of("check"),
+        field("command", TEXTS, "A command that must succeed.").one_of("check"),
+        field("tcpPort", TEXT, "The name of a port that must be open.").one_of("check"),
+        field("readinessTimeoutSeconds", SECONDS, "Seconds to wait for readiness.").default(Literal::Int(3)),
+        field("livenessTimeoutSeconds", SECONDS, "Seconds to wait for liveness.").default(Literal::Int(3)),
     ]],
-);
+)
+.exactly_one(&["check"]);
 
 pub(super) const HTTP_CHECK_ROW: Entity = entity(
     HTTP_CHECK,
@@ -180,7 +186,10 @@ pub(super) const LIMITS_ROW: Entity = entity(
     CONTAINER_LIMITS,
     "limits",
     "What a service may use at most.",
-    &[&[field("cpu", NUMBER, "Processor time, in thousandths."), field("memory", NUMBER, "Memory, in megabytes.")]],
+    &[&[
+        field("cpu", CPU_MAXIMUM, "Processor time, in thousandths."),
+        field("memory", MEMORY_MAXIMUM, "Memory, in megabytes."),
+    ]],
 );
 
 /// How files are kept in step.
@@ -208,17 +217,15 @@ pub(super) const SYNC_PATH_KEYS: &[Field] = &[
     field("defaultGroup", OWNER, "The group of new files."),
 ];
 
-pub(super) const SYNC_ROW: Entity = entity(
-    CONTAINER_SYNC,
-    "sync",
-    "Files that are kept in step in sync mode.",
-    &[&[
-        field("args", TEXTS, "Arguments in sync mode."),
-        field("command", TEXTS, "The command in sync mode."),
-        field("paths", Shape::List(CONTAINER_SYNC_PATH), "Folders that are kept in step.").aliases(&["sync"]),
-        field("containerName", TEXT, "The container, where there are several."),
-    ]],
-);
+/// Keys of what is kept in step, of containers and of modules that are deployed to Kubernetes.
+pub(super) const SYNC_KEYS: &[Field] = &[
+    field("args", TEXTS, "Arguments in sync mode."),
+    field("command", TEXTS, "The command in sync mode."),
+    field("paths", Shape::List(CONTAINER_SYNC_PATH), "Folders that are kept in step.").aliases(&["sync"]),
+];
+
+pub(super) const SYNC_ROW: Entity =
+    entity(CONTAINER_SYNC, "sync", "Files that are kept in step in sync mode.", &[SYNC_KEYS]);
 
 pub(super) const SYNC_PATH_ROW: Entity = entity(
     CONTAINER_SYNC_PATH,
@@ -227,21 +234,29 @@ pub(super) const SYNC_PATH_ROW: Entity = entity(
     &[
         &[
             field("source", Shape::Text, "The folder here.").default(Literal::Text(".")),
-            field("target", PATH, "The folder in the container.").required(),
+            field("target", ABSOLUTE, "The folder in the container.").required(),
         ],
         SYNC_PATH_KEYS,
     ],
 );
 
-pub(super) const LOCAL_MODE_ROW: Entity = entity(
-    LOCAL_MODE,
-    "localMode",
-    "What runs here instead of in the cluster.",
+/// Keys of what runs here instead, of all types.
+pub(super) const LOCAL_MODE_KEYS: &[Field] = &[
+    field("ports", Shape::List(LOCAL_MODE_PORT), "Ports that are forwarded."),
+    field("command", TEXTS, "What runs here."),
+    field("restart", Shape::One(LOCAL_MODE_RESTART), "When it is started again."),
+];
+
+pub(super) const LOCAL_MODE_ROW: Entity =
+    entity(LOCAL_MODE, "localMode", "What runs here instead of in the cluster.", &[LOCAL_MODE_KEYS]);
+
+pub(super) const CONTAINER_ARTIFACT_ROW: Entity = entity(
+    CONTAINER_ARTIFACT,
+    "artifact",
+    "Files of a container that are kept.",
     &[&[
-        field("ports", Shape::List(LOCAL_MODE_PORT), "Ports that are forwarded."),
-        field("command", TEXTS, "What runs here."),
-        field("restart", Shape::One(LOCAL_MODE_RESTART), "When it is started again."),
-        field("target", OPEN_MAP, "What it stands for."),
+        field("source", ABSOLUTE_FILES, "A pattern of files in the container.").required(),
+        field("target", SUB_PATH, "The folder they are put in.").default(Literal::Text(".")),
     ]],
 );
 

@@ -1,12 +1,12 @@
 //! Rows of the `exec` types: commands that run on this machine.
 
-use super::words::{BOOL, ENVIRONMENT, FILES, INTEGER, SUB_PATH, TEXTS};
+use super::words::{FILES, REAL_BOOL, REAL_NUMBER, STRING_ENVIRONMENT, SUB_PATH, TEXTS};
 use super::{ARTIFACT, EXEC_BUILD, EXEC_DEPLOY, EXEC_RUN};
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
 
 const SHELL: &[Field] = &[
-    field("shell", BOOL, "Whether the command is run by a shell."),
-    field("env", ENVIRONMENT, "Environment variables of the command.").default(Literal::Map(&[])),
+    field("shell", REAL_BOOL, "Whether the command is run by a shell."),
+    field("env", STRING_ENVIRONMENT, "Environment variables of the command.").default(Literal::Map(&[])),
 ];
 
 pub(super) const EXEC_BUILD_ROW: Entity = entity(
@@ -33,8 +33,8 @@ pub(super) const EXEC_DEPLOY_ROW: Entity = entity(
             field("deployCommand", TEXTS, "The command that brings it up.").required(),
             field("statusCommand", TEXTS, "A command that tells whether it is up."),
             field("cleanupCommand", TEXTS, "The command that takes it down."),
-            field("persistent", BOOL, "Whether the command keeps running.").default(Literal::Bool(false)),
-            field("statusTimeout", INTEGER, "Seconds to wait until it is up.").default(Literal::Int(10)),
+            field("persistent", REAL_BOOL, "Whether the command keeps running.").default(Literal::Bool(false)),
+            field("statusTimeout", REAL_NUMBER, "Seconds to wait until it is up.").default(Literal::Int(10)),
         ],
     ],
 )
@@ -60,7 +60,7 @@ pub(super) const ARTIFACT_ROW: Entity = entity(
     "artifact",
     "Files that are kept.",
     &[&[
-        field("source", Shape::Text, "A pattern of files.").required(),
+        field("source", FILES, "A pattern of files.").required(),
         field("target", SUB_PATH, "The folder they are put in.").default(Literal::Text(".")),
     ]],
 );

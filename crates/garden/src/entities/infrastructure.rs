@@ -1,6 +1,6 @@
 //! Rows of the types of further plugins: Jib, Terraform and Pulumi.
 
-use super::container::IMAGE_KEYS;
+use super::container::{IMAGE_KEYS, IMAGE_NAME};
 use super::words::{BOOL, LABEL, NUMBER, OPEN_MAP, PATH, SUB_PATH, TEXT, TEXTS};
 use super::{JIB_BUILD, PULUMI_DEPLOY, TERRAFORM_DEPLOY};
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
@@ -31,8 +31,8 @@ pub(super) const JIB_BUILD_ROW: Entity = entity(
         JIB_KEYS,
         &[
             field("dockerfile", SUB_PATH, "The Dockerfile.").default(Literal::Text("Dockerfile")),
-            field("localId", TEXT, "The name of the image on this machine."),
-            field("publishId", TEXT, "The name under which it is published."),
+            field("localId", IMAGE_NAME, "The name of the image on this machine."),
+            field("publishId", IMAGE_NAME, "The name under which it is published."),
             field("targetStage", TEXT, "The stage to stop at."),
         ],
     ],

@@ -1,13 +1,15 @@
 //! Rows of the types that deploy to Kubernetes: manifests, charts, and what runs in pods.
 
-use super::container::{OWNER, SYNC_PATH_KEYS};
+use super::container::{LOCAL_MODE_KEYS, OWNER, SYNC_KEYS, SYNC_PATH_KEYS};
 use super::words::{
-    BOOL, COUNT, ENVIRONMENT, FILE_LIST, INTEGER, MODE, NUMBER, OPEN_MAP, PATH, SUB_PATH, TEXT, TEXT_MAP, TEXTS,
+    ABSOLUTE, BOOL, ENVIRONMENT, FILE_LIST, INTEGER, KUSTOMIZE_VERSION, LABEL, MODE, OPEN_MAP, PATH, SUB_PATH, TEXT,
+    TEXT_MAP, TEXTS,
 };
 use super::{
-    ARTIFACT, HELM_CHART, HELM_DEPLOY, HELM_POD, KUBERNETES_DEPLOY, KUBERNETES_EXEC, KUBERNETES_POD, KUSTOMIZE,
-    LOCAL_MODE, LOCAL_VOLUME, LOCAL_VOLUME_TARGET, LOCAL_VOLUMES, MANIFEST, MANIFEST_METADATA, PATCH_RESOURCE,
-    PORT_FORWARD, SYNC, SYNC_DEFAULTS, SYNC_OVERRIDE, SYNC_PATH, TARGET,
+    CONTAINER_ARTIFACT, HELM_CHART, HELM_DEPLOY, HELM_POD, KUBERNETES_DEPLOY, KUBERNETES_EXEC, KUBERNETES_LOCAL_MODE,
+    KUBERNETES_POD, KUSTOMIZE, LOCAL_MODE_TARGET, LOCAL_VOLUME, LOCAL_VOLUME_TARGET, LOCAL_VOLUMES, MANIFEST,
+    MANIFEST_METADATA, MODULE_SYNC, PATCH_RESOURCE, PORT_FORWARD, SYNC, SYNC_DEFAULTS, SYNC_OVERRIDE, SYNC_PATH,
+    TARGET,
 };
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
 
@@ -17,11 +19,11 @@ const EMPTY_MAP: Literal = Literal::Map(&[]);
 /// The kinds of resources that hold containers.
 pub(super) const WORKLOADS: Shape = Shape::Choice(&["Deployment", "DaemonSet", "StatefulSet"]);
 
-pub(super) const NAMESPACE: Field = field("namespace", TEXT, "The namespace.");
+pub(super) const NAMESPACE: Field = field("namespace", LABEL, "The namespace.");
 pub(super) const PORT_FORWARDS: Field =
     field("portForwards", Shape::List(PORT_FORWARD), "Ports that are forwarded to this machine.");
 pub(super) const TIMEOUT: Field =
-    field("timeout", COUNT, "Seconds to wait until everything is up.").default(Literal::Int(300));
+    field("timeout", INTEGER, "Seconds to wait until everything is up.").default(Literal::Int(300));
 
 /// Keys that say which manifests there are.
 pub(super) const MANIFEST_KEYS: &[Field] = &[
@@ -49,7 +51,7 @@ pub(super) const APPLY_KEYS: &[Field] = &[
 const DEVELOPMENT_KEYS: &[Field] = &[
     field("defaultTarget", Shape::One(TARGET), "The container that sync, logs and terminals mean."),
     field("sync", Shape::One(SYNC), "Files that are kept in step in sync mode.").aliases(&["devMode"]),
-    field("localMode", Shape::One(LOCAL_MODE), "What runs here instead in local mode.")
+    field("localMode", Shape::One(KUBERNETES_LOCAL_MODE), "What runs here instead in local mode.")
         .deprecated("Garden no longer has a local mode"),
     field("localVolumes", Shape::One(LOCAL_VOLUMES), "Folders of this machine that containers see."),
 ];
@@ -65,7 +67,7 @@ pub(super) const KUBERNETES_DEPLOY_ROW: Entity = entity(
 pub(super) const CHART_VALUES: &[Field] = &[
     field("values", OPEN_MAP, "Its values.").default(EMPTY_MAP),
     field("valueFiles", Shape::ListOf(&PATH), "Files with values.").default(EMPTY_LIST),
-    field("releaseName", TEXT, "The name of the release."),
+    field("releaseName", LABEL, "The name of the release."),
 ];
 
 const CHART: Field = field("chart", Shape::One(HELM_CHART), "The chart; the one of this folder if not set.");
@@ -114,7 +116,7 @@ pub(super) const POD_KEYS: &[Field] = &[
     field("command", TEXTS, "What runs instead of the image's own entrypoint."),
     field("args", TEXTS, "Its arguments."),
     field("env", ENVIRONMENT, "Environment variables.").default(EMPTY_MAP),
-    field("artifacts", Shape::List(ARTIFACT), "Files that are kept.").default(EMPTY_LIST),
+    field("artifacts", Shape::List(CONTAINER_ARTIFACT), "Files that are kept.").default(EMPTY_LIST),
 ];
 
 const RESOURCE: Field = field("resource", Shape::One(TARGET), "The resource whose pod is taken.");
@@ -163,7 +165,7 @@ pub(super) const KUSTOMIZE_ROW: Entity = entity(
     "A kustomization to build manifests with.",
     &[&[
         field("path", Shape::Text, "Its folder, or an address.").default(Literal::Text(".")),
-        field("version", NUMBER, "The version of kustomize: 4 or 5.").default(Literal::Int(5)),
+        field("version", KUSTOMIZE_VERSION, "The version of kustomize: 4 or 5.").default(Literal::Int(5)),
         field("extraArgs", TEXTS, "Further arguments.").default(EMPTY_LIST),
     ]],
 );
@@ -206,10 +208,10 @@ pub(super) const PORT_FORWARD_ROW: Entity = entity(
     "port forward",
     "A port that is forwarded to this machine.",
     &[&[
-        field("name", Shape::Text, "Its name."),
+        field("name", LABEL, "Its name."),
         field("resource", TEXT, "The resource, for example `Service/web`.").required(),
-        field("targetPort", NUMBER, "The port there.").required(),
-        field("localPort", NUMBER, "The port here."),
+        field("targetPort", INTEGER, "The port there.").required(),
+        field("localPort", INTEGER, "The port here."),
     ]],
 );
 
@@ -237,6 +239,32 @@ pub(super) const SYNC_ROW: Entity = entity(
     ]],
 );
 
+pub(super) const MODULE_SYNC_ROW: Entity = entity(
+    MODULE_SYNC,
+    "sync",
+    "Files that are kept in step in sync mode.",
+    &[SYNC_KEYS, &[field("containerName", LABEL, "The container, where there are several.")]],
+);
+
+pub(super) const KUBERNETES_LOCAL_MODE_ROW: Entity = entity(
+    KUBERNETES_LOCAL_MODE,
+    "localMode",
+    "What runs here instead of in the cluster.",
+    &[LOCAL_MODE_KEYS, &[field("target", Shape::One(LOCAL_MODE_TARGET), "What it stands for.")]],
+);
+
+pub(super) const LOCAL_MODE_TARGET_ROW: Entity = entity(
+    LOCAL_MODE_TARGET,
+    "localMode target",
+    "A container of a resource.",
+    &[&[
+        field("kind", TEXT, "The kind of the resource."),
+        field("name", TEXT, "The name of the resource."),
+        field("podSelector", TEXT, "A label of the pod."),
+        field("containerName", TEXT, "The container, where there are several."),
+    ]],
+);
+
 pub(super) const SYNC_DEFAULTS_ROW: Entity = entity(
     SYNC_DEFAULTS,
     "sync defaults",
@@ -258,7 +286,7 @@ pub(super) const SYNC_PATH_ROW: Entity = entity(
         &[
             field("target", Shape::One(TARGET), "The container; the default target if not set."),
             field("sourcePath", Shape::Text, "The folder here.").default(Literal::Text(".")),
-            field("containerPath", PATH, "The folder in the container.").required(),
+            field("containerPath", ABSOLUTE, "The folder in the container.").required(),
         ],
         SYNC_PATH_KEYS,
     ],
@@ -291,7 +319,7 @@ pub(super) const LOCAL_VOLUME_ROW: Entity = entity(
     "local volume",
     "A folder of this machine that a container sees.",
     &[&[
-        field("name", TEXT, "Its name.").required(),
+        field("name", LABEL, "Its name.").required(),
         field("target", Shape::One(LOCAL_VOLUME_TARGET), "The container; the default target if not set."),
         field("sourcePath", PATH, "The folder here.").required(),
         field("containerPath", TEXT, "The folder in the container.").required(),

@@ -8,14 +8,15 @@ use super::kubernetes::{
 };
 use super::project::identity;
 use super::words::{
-    BOOL, COUNT, ENVIRONMENT, FILES, LABEL, NAME, NUMBER, OPEN_MAP, PATH, REPOSITORY, SUB_PATH, TEXT, TEXT_MAP, TEXTS,
+    BOOL, COUNT, FILES, LABEL, NAME, NUMBER, OPEN_MAP, PATH, PLAIN_ENVIRONMENT, REPOSITORY, SUB_PATH, TEXT, TEXT_MAP,
+    TEXTS,
 };
 use super::{
-    ARTIFACT, BUILD_DEPENDENCY, CONTAINER_MODULE, CONTAINER_MODULE_BUILD, CONTAINER_SERVICE, CONTAINER_SYNC,
-    CONTAINER_TASK, CONTAINER_TEST, COPY, EXEC_MODULE, EXEC_MODULE_BUILD, EXEC_SERVICE, EXEC_SYNC_MODE, EXEC_TASK,
-    EXEC_TEST, GENERATE_FILE, HELM_MODULE, JIB_MODULE, JIB_MODULE_BUILD, KUBERNETES_MODULE, KUBERNETES_TASK,
-    KUBERNETES_TEST, LOCAL_MODE, MODULE, MODULE_BUILD, PULUMI_MODULE, SERVICE_RESOURCE, TEMPLATED_MODULE,
-    TERRAFORM_MODULE,
+    ARTIFACT, BUILD_DEPENDENCY, CONTAINER_MODULE, CONTAINER_MODULE_BUILD, CONTAINER_SERVICE, CONTAINER_TASK,
+    CONTAINER_TEST, COPY, EXEC_MODULE, EXEC_MODULE_BUILD, EXEC_SERVICE, EXEC_SYNC_MODE, EXEC_TASK, EXEC_TEST,
+    GENERATE_FILE, HELM_MODULE, HELM_RESOURCE, HELM_TASK, HELM_TEST, JIB_MODULE, JIB_MODULE_BUILD,
+    KUBERNETES_LOCAL_MODE, KUBERNETES_MODULE, KUBERNETES_TASK, KUBERNETES_TEST, MODULE, MODULE_BUILD, MODULE_RESOURCE,
+    MODULE_SYNC, PULUMI_MODULE, SERVICE_RESOURCE, TEMPLATED_MODULE, TERRAFORM_MODULE,
 };
 use purlin_model::schema::{Entity, Field, Kind, Literal, Shape, entity, field, scalar};
 
@@ -133,7 +134,7 @@ const TEST_ITEM_KEYS: &[Field] =
     &[field("timeout", COUNT, "Seconds after which it is given up.").default(Literal::Int(600))];
 
 const STATUS_COMMAND: Field = field("statusCommand", TEXTS, "A command that tells whether there is nothing to do.");
-const EXEC_ENV: Field = field("env", ENVIRONMENT, "Environment variables.").default(EMPTY_MAP);
+const EXEC_ENV: Field = field("env", PLAIN_ENVIRONMENT, "Environment variables.").default(EMPTY_MAP);
 const EXEC_ARTIFACTS: Field = field("artifacts", Shape::List(ARTIFACT), "Files that are kept.").default(EMPTY_LIST);
 const EXEC_COMMAND: Field = field("command", TEXTS, "The command.").required();
 
@@ -273,12 +274,9 @@ const CLUSTER_KEYS: &[Field] = &[
     DEPENDENCIES,
     NAMESPACE,
     PORT_FORWARDS,
-    field("sync", Shape::One(CONTAINER_SYNC), "Files that are kept in step in sync mode.").aliases(&["devMode"]),
-    field("localMode", Shape::One(LOCAL_MODE), "What runs here instead in local mode.")
+    field("sync", Shape::One(MODULE_SYNC), "Files that are kept in step in sync mode.").aliases(&["devMode"]),
+    field("localMode", Shape::One(KUBERNETES_LOCAL_MODE), "What runs here instead in local mode.")
         .deprecated("Garden no longer has a local mode"),
-    field("serviceResource", Shape::One(SERVICE_RESOURCE), "The resource that sync, tasks and tests mean."),
-    listed("tasks", KUBERNETES_TASK, "What runs once in a pod."),
-    listed("tests", KUBERNETES_TEST, "What checks something in a pod."),
 ];
 
 pub(super) const KUBERNETES_MODULE_ROW: Entity = entity(
@@ -291,7 +289,14 @@ pub(super) const KUBERNETES_MODULE_ROW: Entity = entity(
         CLUSTER_KEYS,
         MANIFEST_KEYS,
         APPLY_KEYS,
-        &[BUILD, TIMEOUT, field("files", FILES_OF, "Files with resources.").default(EMPTY_LIST)],
+        &[
+            BUILD,
+            TIMEOUT,
+            field("files", FILES_OF, "Files with resources.").default(EMPTY_LIST),
+            field("serviceResource", Shape::One(MODULE_RESOURCE), "The resource that sync, tasks and tests mean."),
+            listed("tasks", KUBERNETES_TASK, "What runs once in a pod."),
+            listed("tests", KUBERNETES_TEST, "What checks something in a pod."),
+        ],
     ],
 );
 
@@ -314,47 +319,67 @@ pub(super) const HELM_MODULE_ROW: Entity = entity(
             field("repo", TEXT, "The repository of the chart."),
             field("skipDeploy", BOOL, "Whether nothing is deployed.").default(Literal::Bool(false)),
             field("version", TEXT, "The version of the chart."),
+            field("serviceResource", Shape::One(HELM_RESOURCE), "The resource that sync, tasks and tests mean."),
+            listed("tasks", HELM_TASK, "What runs once in a pod."),
+            listed("tests", HELM_TEST, "What checks something in a pod."),
         ],
     ],
 );
 
-pub(super) const SERVICE_RESOURCE_ROW: Entity = entity(
-    SERVICE_RESOURCE,
+/// Keys of every resource that a module names.
+const RESOURCE_KEYS: &[Field] = &[
+    field("kind", WORKLOADS, "Its kind.").default(Literal::Text("Deployment")),
+    field("name", TEXT, "Its name.").one_of("resource"),
+    field("containerName", TEXT, "The container, where there are several."),
+    field("podSelector", TEXT_MAP, "Labels of the pod.").one_of("resource"),
+];
+
+const IMAGE_SOURCE: Field = field("containerModule", LABEL, "The module that builds its image.");
+
+pub(super) const SERVICE_RESOURCE_ROW: Entity =
+    entity(SERVICE_RESOURCE, "resource", "A resource of a kubernetes module.", &[RESOURCE_KEYS]);
+
+pub(super) const HELM_RESOURCE_ROW: Entity =
+    entity(HELM_RESOURCE, "resource", "A resource of a helm module.", &[RESOURCE_KEYS, &[IMAGE_SOURCE]]);
+
+pub(super) const MODULE_RESOURCE_ROW: Entity = entity(
+    MODULE_RESOURCE,
     "service resource",
-    "A resource of a module.",
-    &[&[
-        field("kind", WORKLOADS, "Its kind.").default(Literal::Text("Deployment")),
-        field("name", TEXT, "Its name."),
-        field("containerName", TEXT, "The container, where there are several."),
-        field("podSelector", TEXT_MAP, "Labels of the pod."),
-        field("containerModule", LABEL, "The module that builds its image."),
-        field("hotReloadArgs", Shape::Any, "Arguments when it was reloaded.").deprecated("use `sync`"),
-    ]],
+    "The resource that a kubernetes module is about.",
+    &[
+        RESOURCE_KEYS,
+        &[IMAGE_SOURCE, field("hotReloadArgs", Shape::Any, "Arguments when it was reloaded.").deprecated("use `sync`")],
+    ],
 );
+
+const TAKEN: &str = "The resource whose pod is taken.";
 
 pub(super) const KUBERNETES_TASK_ROW: Entity = entity(
     KUBERNETES_TASK,
     "task",
     "Something that runs once in a pod.",
-    &[
-        ITEM_KEYS,
-        TASK_ITEM_KEYS,
-        POD_RUN_KEYS,
-        POD_KEYS,
-        &[field("resource", Shape::One(SERVICE_RESOURCE), "The resource whose pod is taken.")],
-    ],
+    &[ITEM_KEYS, TASK_ITEM_KEYS, POD_RUN_KEYS, POD_KEYS, &[field("resource", Shape::One(SERVICE_RESOURCE), TAKEN)]],
 );
 
 pub(super) const KUBERNETES_TEST_ROW: Entity = entity(
     KUBERNETES_TEST,
     "test",
     "Something that checks in a pod.",
-    &[
-        ITEM_KEYS,
-        TEST_ITEM_KEYS,
-        POD_KEYS,
-        &[field("resource", Shape::One(SERVICE_RESOURCE), "The resource whose pod is taken.")],
-    ],
+    &[ITEM_KEYS, TEST_ITEM_KEYS, POD_KEYS, &[field("resource", Shape::One(SERVICE_RESOURCE), TAKEN)]],
+);
+
+pub(super) const HELM_TASK_ROW: Entity = entity(
+    HELM_TASK,
+    "task",
+    "Something that runs once in a pod of a chart.",
+    &[ITEM_KEYS, TASK_ITEM_KEYS, POD_RUN_KEYS, POD_KEYS, &[field("resource", Shape::One(HELM_RESOURCE), TAKEN)]],
+);
+
+pub(super) const HELM_TEST_ROW: Entity = entity(
+    HELM_TEST,
+    "test",
+    "Something that checks in a pod of a chart.",
+    &[ITEM_KEYS, TEST_ITEM_KEYS, POD_KEYS, &[field("resource", Shape::One(HELM_RESOURCE), TAKEN)]],
 );
 
 pub(super) const PULUMI_MODULE_ROW: Entity = entity(

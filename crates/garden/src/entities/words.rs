@@ -34,7 +34,18 @@ const COUNT_NUMBER: u16 = 11;
 const MODE_NUMBER: u16 = 12;
 const REPOSITORY_NUMBER: u16 = 13;
 const ENVIRONMENT_NUMBER: u16 = 14;
-const LIMIT_NUMBER: u16 = 15;
+const CPU_LIMIT_NUMBER: u16 = 15;
+const MEMORY_LIMIT_NUMBER: u16 = 16;
+const STRING_ENVIRONMENT_NUMBER: u16 = 17;
+const PLAIN_ENVIRONMENT_NUMBER: u16 = 18;
+const ABSOLUTE_NUMBER: u16 = 19;
+const ABSOLUTE_FILES_NUMBER: u16 = 20;
+const REAL_BOOL_NUMBER: u16 = 21;
+const REAL_NUMBER_NUMBER: u16 = 22;
+const SECONDS_NUMBER: u16 = 23;
+const KUSTOMIZE_VERSION_NUMBER: u16 = 24;
+const CPU_MAXIMUM_NUMBER: u16 = 25;
+const MEMORY_MAXIMUM_NUMBER: u16 = 26;
 
 /// A name that a user gives.
 pub(crate) const NAME: Shape = Shape::Special(&word(NAME_NUMBER, "a name", Shape::Text));
@@ -56,17 +67,46 @@ pub(crate) const BOOL: Shape = Shape::Special(&word(BOOL_NUMBER, "true or false"
 pub(crate) const INTEGER: Shape = Shape::Special(&word(INTEGER_NUMBER, "an integer", Shape::Scalar));
 /// A number, possibly as text.
 pub(crate) const NUMBER: Shape = Shape::Special(&word(NUMBER_NUMBER, "a number", Shape::Scalar));
-/// A number, or null for none.
-pub(crate) const LIMIT: Shape = Shape::Special(&word(LIMIT_NUMBER, "a number or null", Shape::Scalar));
+/// Processor time in thousandths, or null for no limit.
+pub(crate) const CPU_LIMIT: Shape = Shape::Special(&word(CPU_LIMIT_NUMBER, CPU_LIMIT_LABEL, Shape::Scalar));
+/// Memory in megabytes, or null for no limit.
+pub(crate) const MEMORY_LIMIT: Shape = Shape::Special(&word(MEMORY_LIMIT_NUMBER, MEMORY_LIMIT_LABEL, Shape::Scalar));
+/// Processor time in thousandths.
+pub(crate) const CPU_MAXIMUM: Shape = Shape::Special(&word(CPU_MAXIMUM_NUMBER, CPU_LABEL, Shape::Scalar));
+/// Memory in megabytes.
+pub(crate) const MEMORY_MAXIMUM: Shape = Shape::Special(&word(MEMORY_MAXIMUM_NUMBER, MEMORY_LABEL, Shape::Scalar));
+/// True or false; a string does not do.
+pub(crate) const REAL_BOOL: Shape = Shape::Special(&word(REAL_BOOL_NUMBER, "true or false", Shape::Scalar));
+/// A number; a string does not do.
+pub(crate) const REAL_NUMBER: Shape = Shape::Special(&word(REAL_NUMBER_NUMBER, "a number", Shape::Scalar));
+/// A number from 1 on.
+pub(crate) const SECONDS: Shape = Shape::Special(&word(SECONDS_NUMBER, "a number of at least 1", Shape::Scalar));
+/// A version of kustomize that Garden has.
+pub(crate) const KUSTOMIZE_VERSION: Shape = Shape::Special(&word(KUSTOMIZE_VERSION_NUMBER, "4 or 5", Shape::Scalar));
 /// An integer from 1 on.
 pub(crate) const COUNT: Shape = Shape::Special(&word(COUNT_NUMBER, "an integer of at least 1", Shape::Scalar));
 /// Permissions of a file.
 pub(crate) const MODE: Shape = Shape::Special(&word(MODE_NUMBER, "permissions from 0 to 0o777", Shape::Scalar));
 /// The address of a repository, with a revision.
 pub(crate) const REPOSITORY: Shape = Shape::Special(&word(REPOSITORY_NUMBER, "a repository address", Shape::Text));
-/// Environment variables by name.
+/// An absolute path in a container, but not its root.
+pub(crate) const ABSOLUTE: Shape = Shape::Special(&word(ABSOLUTE_NUMBER, "an absolute path", Shape::Text));
+/// An absolute path or pattern in a container.
+pub(crate) const ABSOLUTE_FILES: Shape =
+    Shape::Special(&word(ABSOLUTE_FILES_NUMBER, "an absolute path or pattern", Shape::Text));
+/// Environment variables by name, which may refer to secrets of a cluster.
 pub(crate) const ENVIRONMENT: Shape =
     Shape::Special(&word(ENVIRONMENT_NUMBER, "a mapping of environment variables", Shape::MapOf(&Shape::Any)));
+
+/// Environment variables by name, each a string.
+pub(crate) const STRING_ENVIRONMENT: Shape = Shape::Special(&word(
+    STRING_ENVIRONMENT_NUMBER,
+    "a mapping of environment variables, each a string",
+    Shape::MapOf(&Shape::Any),
+));
+/// Environment variables by name, each a string, number or boolean.
+pub(crate) const PLAIN_ENVIRONMENT: Shape =
+    Shape::Special(&word(PLAIN_ENVIRONMENT_NUMBER, "a mapping of environment variables", Shape::MapOf(&Shape::Any)));
 
 /// What a command and its arguments are: strings, which may be empty.
 pub(crate) const TEXTS: Shape = Shape::ListOf(&Shape::Text);
@@ -76,6 +116,15 @@ pub(crate) const FILE_LIST: Shape = Shape::ListOf(&FILES);
 pub(crate) const OPEN_MAP: Shape = Shape::MapOf(&Shape::Any);
 /// Strings by name.
 pub(crate) const TEXT_MAP: Shape = Shape::MapOf(&Shape::Text);
+
+/// The least processor time that can be a limit, in thousandths.
+const LEAST_CPU: f64 = 10.0;
+/// The least memory that can be a limit, in megabytes.
+const LEAST_MEMORY: f64 = 64.0;
+const CPU_LABEL: &str = "a number of at least 10";
+const CPU_LIMIT_LABEL: &str = "a number of at least 10, or null";
+const MEMORY_LABEL: &str = "a number of at least 64";
+const MEMORY_LIMIT_LABEL: &str = "a number of at least 64, or null";
 
 /// What is wrong with a scalar: what is expected, and a hint where one helps.
 pub(crate) struct Problem {
@@ -101,13 +150,50 @@ pub(crate) fn problem(word: &Special, given: Given<'_>) -> Option<Problem> {
         (BOOL_NUMBER, Given::Bool) => None,
         (BOOL_NUMBER, Given::Text(text)) if as_bool(text).is_some() => None,
         (BOOL_NUMBER, _) => expected("true or false"),
-        (INTEGER_NUMBER | NUMBER_NUMBER | LIMIT_NUMBER | COUNT_NUMBER | MODE_NUMBER, _) => {
-            number_problem(word.number, given)
-        }
+        (REAL_BOOL_NUMBER, Given::Bool) | (REAL_NUMBER_NUMBER, Given::Number(_)) => None,
+        (REAL_BOOL_NUMBER, _) => real("true or false"),
+        (REAL_NUMBER_NUMBER, _) => real("a number"),
+        _ if is_number(word) => number_problem(word.number, given),
         (_, Given::Text(text)) => text_problem(word.number, text),
         // Anything else that is not text was refused by the outline.
         _ => None,
     }
+}
+
+/// What is wrong with a value of the right kind that may be written as a string only elsewhere.
+fn real(expected: &'static str) -> Option<Problem> {
+    Some(Problem { expected, hint: Some("`exec` actions take no strings here: remove the quotes") })
+}
+
+/// What is wrong with the value of an environment variable, by the word of its mapping.
+pub(crate) fn variable_problem(word: &Special, value: Variable) -> Option<Problem> {
+    match (word.number, value) {
+        (_, Variable::Text) | (ENVIRONMENT_NUMBER | PLAIN_ENVIRONMENT_NUMBER, Variable::Plain) => None,
+        (STRING_ENVIRONMENT_NUMBER, Variable::Plain) => {
+            let hint = "put it in quotes: environment variables of `exec` actions are strings";
+            Some(Problem { expected: "a string", hint: Some(hint) })
+        }
+        (STRING_ENVIRONMENT_NUMBER, _) => expected("a string"),
+        (ENVIRONMENT_NUMBER, Variable::Secret) => None,
+        (ENVIRONMENT_NUMBER, _) => {
+            let hint = "a secret of the cluster is `secretRef: {name: …, key: …}`";
+            Some(Problem { expected: "a string, number, boolean or `secretRef`", hint: Some(hint) })
+        }
+        _ => expected("a string, number or boolean"),
+    }
+}
+
+/// What an environment variable is set to, as far as it is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variable {
+    /// A string.
+    Text,
+    /// A number, boolean or null.
+    Plain,
+    /// A reference to a secret.
+    Secret,
+    /// Any other collection.
+    Collection,
 }
 
 fn number_problem(number: u16, given: Given<'_>) -> Option<Problem> {
@@ -118,7 +204,13 @@ fn number_problem(number: u16, given: Given<'_>) -> Option<Problem> {
     };
     let whole = value.filter(|value| value.fract() == 0.0);
     match number {
-        NUMBER_NUMBER | LIMIT_NUMBER if value.is_none() => expected("a number"),
+        NUMBER_NUMBER if value.is_none() => expected("a number"),
+        CPU_LIMIT_NUMBER if value.is_none_or(|value| value < LEAST_CPU) => expected(CPU_LIMIT_LABEL),
+        MEMORY_LIMIT_NUMBER if value.is_none_or(|value| value < LEAST_MEMORY) => expected(MEMORY_LIMIT_LABEL),
+        CPU_MAXIMUM_NUMBER if value.is_none_or(|value| value < LEAST_CPU) => expected(CPU_LABEL),
+        MEMORY_MAXIMUM_NUMBER if value.is_none_or(|value| value < LEAST_MEMORY) => expected(MEMORY_LABEL),
+        SECONDS_NUMBER if value.is_none_or(|value| value < 1.0) => expected("a number of at least 1"),
+        KUSTOMIZE_VERSION_NUMBER if value != Some(4.0) && value != Some(5.0) => expected("4 or 5"),
         INTEGER_NUMBER if whole.is_none() => expected("an integer"),
         COUNT_NUMBER if whole.is_none_or(|value| value < 1.0) => expected("an integer of at least 1"),
         MODE_NUMBER if value.is_none_or(|value| !(0.0..=511.0).contains(&value)) => {
@@ -133,11 +225,27 @@ fn text_problem(number: u16, text: &str) -> Option<Problem> {
     match number {
         NAME_NUMBER if !is_name(text) => with("a valid name", NAME_HINT),
         LABEL_NUMBER if !is_label(text) => with("a valid name", LABEL_HINT),
-        TEXT_NUMBER | FILES_NUMBER | SUB_PATH_NUMBER | PATH_NUMBER | FILE_NAME_NUMBER if text.is_empty() => {
+        TEXT_NUMBER
+        | FILES_NUMBER
+        | SUB_PATH_NUMBER
+        | PATH_NUMBER
+        | FILE_NAME_NUMBER
+        | ABSOLUTE_NUMBER
+        | ABSOLUTE_FILES_NUMBER
+            if text.is_empty() =>
+        {
             expected("a string that is not empty")
         }
+        ABSOLUTE_NUMBER | ABSOLUTE_FILES_NUMBER if !text.starts_with('/') => {
+            with("an absolute path", "paths in containers begin with `/`")
+        }
+        ABSOLUTE_NUMBER if text == "/" => {
+            with("a path below the root", "name a folder of the container, for example `/app`")
+        }
         FILES_NUMBER | SUB_PATH_NUMBER if leads_out(text) => with("a path below this folder", BELOW_HINT),
-        SUB_PATH_NUMBER | PATH_NUMBER if text.contains(['*', '?']) => expected("a path without wildcards"),
+        SUB_PATH_NUMBER | PATH_NUMBER | ABSOLUTE_NUMBER if text.contains(['*', '?']) => {
+            expected("a path without wildcards")
+        }
         FILE_NAME_NUMBER if text.contains('/') => expected("a file name without slashes"),
         REPOSITORY_NUMBER => repository_problem(text),
         _ => None,
@@ -205,7 +313,7 @@ pub(crate) fn as_number(text: &str) -> Option<f64> {
 
 /// Whether a word stands for environment variables by name.
 pub(crate) fn is_environment(word: &Special) -> bool {
-    word.number == ENVIRONMENT_NUMBER
+    matches!(word.number, ENVIRONMENT_NUMBER | STRING_ENVIRONMENT_NUMBER | PLAIN_ENVIRONMENT_NUMBER)
 }
 
 /// Whether a word stands for a boolean.
@@ -215,12 +323,24 @@ pub(crate) fn is_bool(word: &Special) -> bool {
 
 /// Whether a word stands for a number.
 pub(crate) fn is_number(word: &Special) -> bool {
-    matches!(word.number, INTEGER_NUMBER | NUMBER_NUMBER | LIMIT_NUMBER | COUNT_NUMBER | MODE_NUMBER)
+    matches!(
+        word.number,
+        INTEGER_NUMBER
+            | NUMBER_NUMBER
+            | COUNT_NUMBER
+            | MODE_NUMBER
+            | CPU_LIMIT_NUMBER
+            | MEMORY_LIMIT_NUMBER
+            | CPU_MAXIMUM_NUMBER
+            | MEMORY_MAXIMUM_NUMBER
+            | SECONDS_NUMBER
+            | KUSTOMIZE_VERSION_NUMBER
+    )
 }
 
 /// Whether null is a value of a word.
 pub(crate) fn takes_null(word: &Special) -> bool {
-    word.number == LIMIT_NUMBER
+    matches!(word.number, CPU_LIMIT_NUMBER | MEMORY_LIMIT_NUMBER)
 }
 
 /// Whether a word stands for a name.

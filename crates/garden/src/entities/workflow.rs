@@ -1,7 +1,7 @@
 //! Rows of workflows and of commands of the user's own.
 
 use super::project::identity;
-use super::words::{BOOL, ENVIRONMENT, LABEL, NAME, NUMBER, OPEN_MAP, PATH, TEXT, TEXTS};
+use super::words::{BOOL, LABEL, NAME, NUMBER, OPEN_MAP, PATH, PLAIN_ENVIRONMENT, TEXT, TEXTS};
 use super::{
     COMMAND, COMMAND_ARGUMENT, COMMAND_DESCRIPTION, COMMAND_EXEC, COMMAND_STEP, STEP, TRIGGER, WORKFLOW,
     WORKFLOW_AMOUNT, WORKFLOW_FILE, WORKFLOW_RESOURCES,
@@ -22,7 +22,7 @@ pub(super) const WORKFLOW_ROW: Entity = entity(
         IDENTITY,
         &[
             field("description", Shape::Text, "What it is for."),
-            field("envVars", ENVIRONMENT, "Environment variables of all steps."),
+            field("envVars", PLAIN_ENVIRONMENT, "Environment variables of all steps."),
             field("files", Shape::List(WORKFLOW_FILE), "Files that are written before the first step."),
             field("steps", Shape::List(STEP), "The steps.").required(),
             field("keepAliveHours", NUMBER, "How long it is kept."),
@@ -69,7 +69,7 @@ pub(super) const TRIGGER_ROW: Entity = entity(
 const STEP_KEYS: &[Field] = &[
     field("name", LABEL, "Its name."),
     field("description", Shape::Text, "What it is for."),
-    field("envVars", ENVIRONMENT, "Environment variables of this step."),
+    field("envVars", PLAIN_ENVIRONMENT, "Environment variables of this step."),
     field("skip", BOOL, "Whether it is left out.").default(Literal::Bool(false)),
     field("when", Shape::Choice(&["onSuccess", "onError", "always", "never"]), "When it runs.")
         .default(Literal::Text("onSuccess")),
@@ -168,7 +168,7 @@ pub(super) const EXEC_ROW: Entity = entity(
     "A program of a command.",
     &[&[
         field("command", TEXTS, "The program with its arguments.").required(),
-        field("env", ENVIRONMENT, "Its environment variables."),
+        field("env", PLAIN_ENVIRONMENT, "Its environment variables."),
     ]],
 );
 

@@ -8,6 +8,7 @@ use crate::action::Origin as MadeFrom;
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::Draft;
 use crate::ground::Ground;
+use crate::outputs::{in_registry, mapped, untagged};
 use crate::render::Config;
 use crate::rules;
 use ecow::EcoString;
@@ -466,22 +467,29 @@ fn service_spec(module: &Module, service: &Draft) -> Vec<(&'static str, Draft)> 
     spec
 }
 
-/// What `modules.NAME.outputs` holds.
-pub fn module_outputs(module: &Module) -> Value {
+/// What `modules.NAME.outputs` holds; `built` says whether a container module builds its image.
+pub fn module_outputs(module: &Module, built: bool, registry: impl FnOnce() -> Option<Value>) -> Value {
     let mut map = Map::new();
     if module.config.type_name == "helm" {
         map.insert("release-name".into(), own_or_name(module, "releaseName"));
     }
     if matches!(module.config.type_name.as_str(), "container" | "jib-container") {
-        let name = own_or_name(module, "image");
-        let id = ecow::eco_format!("{}:{}", name.as_str().unwrap_or_default(), module.version);
-        let id = Value::str(id).tainted_by(name.taint());
-        for key in ["local-image-name", "deployment-image-name"] {
-            map.insert(key.into(), name.clone());
-        }
-        for key in ["local-image-id", "deployment-image-id"] {
-            map.insert(key.into(), id.clone());
-        }
+        let image = own_or_name(module, "image");
+        let local = mapped(&image, |name| untagged(name).into());
+        let deployed = match registry() {
+            // Its name is made of all parts of the registry.
+            Some(registry) => {
+                mapped(&local, |name| in_registry(&registry, name)).tainted_if(registry.is_tainted_deep())
+            }
+            None => local.clone(),
+        };
+        let tagged = |name: &Value| mapped(name, |name| ecow::eco_format!("{name}:{}", module.version));
+        // An image that is not built is used as it is named.
+        let id = |name: &Value| if built { tagged(name) } else { image.clone() };
+        map.insert("local-image-id".into(), id(&local));
+        map.insert("deployment-image-id".into(), id(&deployed));
+        map.insert("local-image-name".into(), local);
+        map.insert("deployment-image-name".into(), deployed);
         map.insert("deployment-image-tag".into(), Value::str(module.version.clone()));
     }
     Value::map(map)

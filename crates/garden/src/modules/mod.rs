@@ -518,6 +518,32 @@ fn counted_needs(pending: &Pending, dependencies: &[BuildDependency]) -> Vec<Eco
     counted
 }
 
+/// Whether a module's image is built: a Dockerfile is named, or is among its files.
+fn has_dockerfile(ground: &Ground<'_>, files: &FileTree, module: &Module) -> bool {
+    let is_named = |value: &Value| value.as_bool() != Some(false) && !value.is_null();
+    let named = module.field("dockerfile").is_some_and(|draft| draft.as_value().is_none_or(is_named));
+    if named || module.config.type_name != "container" {
+        return true;
+    }
+    let implied = purlin_value::path::join(&module.config.folder, "Dockerfile");
+    version::source(ground.session, &ground.sources, files, module).files.contains(&implied)
+}
+
+/// The registry that images of modules are pushed to, if a provider names one.
+fn deployment_registry(ground: &Ground<'_>, phases: &Phases) -> Option<Value> {
+    let layer = phases.providers().get()?;
+    let mut eval = purlin_value::Eval::new(ground.session);
+    if ground.varying.has_providers() {
+        eval.vary();
+        ground.note(&eval);
+    }
+    let config = |name: &&str| layer.get("providers")?.get(name)?.get("config").cloned();
+    let config = ["kubernetes", "openshift"].iter().find_map(config)?;
+    let registry = eval.force_deep(&config).get("deploymentRegistry").cloned();
+    ground.note(&eval);
+    registry.filter(|registry| registry.get("hostname").is_some())
+}
+
 fn resolve_one(
     ground: &Ground<'_>,
     project: &Project,
@@ -575,7 +601,8 @@ fn resolve_one(
     }
     module.version = version::module_version(ground, files, &module, done);
     generate::generate_files(ground, &env, &module);
-    let outputs = convert::module_outputs(&module);
+    let built = has_dockerfile(ground, files, &module);
+    let outputs = convert::module_outputs(&module, built, || deployment_registry(ground, phases));
     let value = Value::map(Map::from_iter([
         ("name".into(), Value::str(config.name.clone())),
         ("path".into(), Value::str(ground.full_path(&config.folder))),

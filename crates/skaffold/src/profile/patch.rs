@@ -238,7 +238,7 @@ impl Way<'_> {
 /// How many values it is when written out. A copy of what a file holds only refers to it, but is printed in full.
 pub(super) fn expanded(view: View<'_, '_>) -> usize {
     match view.form() {
-        Form::List => view.items().map(expanded).sum::<usize>() + 1,
+        Form::List => view.all_items().map(expanded).sum::<usize>() + 1,
         Form::Map => view.entries().map(|pair| expanded(pair.value)).sum::<usize>() + 1,
         _ => 1,
     }
@@ -264,7 +264,7 @@ pub fn same(a: View<'_, '_>, b: View<'_, '_>) -> bool {
                 && a.entries().all(|pair| b.raw(pair.key).is_some_and(|other| same(pair.value, other)))
         }
         (Form::List, Form::List) => {
-            a.items().count() == b.items().count() && a.items().zip(b.items()).all(|(x, y)| same(x, y))
+            a.all_items().count() == b.all_items().count() && a.all_items().zip(b.all_items()).all(|(x, y)| same(x, y))
         }
         (Form::Scalar, Form::Scalar) => a.text() == b.text(),
         (x, y) => x == y,

@@ -92,7 +92,7 @@ fn select(view: View<'_, '_>, key: &str, value: &str, way: &mut Vec<EcoString>, 
 pub fn child<'a, 'f: 'a>(view: View<'a, 'f>, segment: &str) -> Option<View<'a, 'f>> {
     match view.form() {
         Form::Map => view.raw(segment),
-        Form::List => view.items().nth(index(segment)?),
+        Form::List => view.all_items().nth(index(segment)?),
         _ => None,
     }
 }

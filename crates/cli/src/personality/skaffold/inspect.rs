@@ -9,7 +9,7 @@ use purlin_skaffold::inspect::{self, Resource};
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::rules;
 use purlin_skaffold::walk::{Bases, Config};
-use purlin_syntax::{FileId, Flavor, Limits, Source, yaml};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Source, yaml};
 use purlin_value::{MergeKeys, Session, Value, value_of};
 use std::path::Path;
 
@@ -76,9 +76,29 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
     finish(invocation, &opened, exit)
 }
 
+/// What can be asked, and what can be done with it.
+const COMMANDS: &[(&str, &[&str])] = &[
+    ("modules", &["list"]),
+    ("profiles", &["list"]),
+    ("build-env", &["list", "add", "modify"]),
+    ("tests", &["list"]),
+    ("namespaces", &["list"]),
+    ("jobManifestPaths", &["list", "modify"]),
+    ("executionModes", &["list"]),
+    ("config-dependencies", &["add"]),
+];
+
 /// What is wrong with the words of a command, before anything is read.
 fn misuse(flags: &Flags) -> Option<String> {
     let (what, verb) = (flags.word(1), flags.word(2));
+    let Some((_, verbs)) = COMMANDS.iter().find(|(known, _)| *known == what) else {
+        let known: Vec<&str> = COMMANDS.iter().map(|(known, _)| *known).collect();
+        return Some(format!("unknown command `{}`; `inspect` has: {}", flags.words.join(" "), known.join(", ")));
+    };
+    if !verbs.contains(&verb) {
+        let written = flags.words.join(" ");
+        return Some(format!("unknown command `{written}`; `inspect {what}` has: {}", verbs.join(", ")));
+    }
     let count = flags.words.len().saturating_sub(3);
     let takes_file = matches!(
         (what, verb),
@@ -98,11 +118,8 @@ fn misuse(flags: &Flags) -> Option<String> {
 
 /// Problems also appear as JSON, where tools look for them.
 fn finish(invocation: &mut Invocation<'_>, opened: &Opened, exit: Exit) -> Exit {
-    if exit != Exit::Ok || !opened.session.sink.has_errors() {
-        return exit;
-    }
-    let found = opened.session.sink.take();
-    let Some(first) = found.iter().find(|diagnostic| diagnostic.is_error()) else { return exit };
+    let left = || opened.session.sink.take().into_iter().find(Diagnostic::is_error).filter(|_| exit == Exit::Ok);
+    let Some(first) = opened.refused.take().or_else(left) else { return exit };
     let code = match first.rule.name {
         name if name == rules::UNKNOWN_PROFILE.name => "CONFIG_PROFILES_NOT_FOUND_ERR",
         name if name == rules::UNKNOWN_MODULE.name => "CONFIG_BAD_FILTER_ERR",

@@ -21,8 +21,10 @@ use purlin_skaffold::profile::activation::Surroundings;
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::requires::Git;
 use purlin_skaffold::walk::{Bases, Config, Walk, Wanted};
+use purlin_syntax::Diagnostic;
 use purlin_value::Session;
 use repositories::Repositories;
+use std::cell::RefCell;
 use std::io::Read;
 use std::sync::Arc;
 use surroundings::Cluster;
@@ -124,6 +126,8 @@ struct Opened {
     stdin: Option<Arc<[u8]>>,
     command: &'static str,
     repositories: Repositories,
+    /// The first error that ended resolution, once it is reported.
+    refused: RefCell<Option<Diagnostic>>,
 }
 
 fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<Opened, Exit> {
@@ -160,7 +164,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
         sync: look.sync,
         format: Format::Shipped,
     };
-    Ok(Opened { session, wanted, cluster, stdin, command: look.command, repositories })
+    Ok(Opened { session, wanted, cluster, stdin, command: look.command, repositories, refused: RefCell::default() })
 }
 
 fn standard_input(invocation: &mut Invocation<'_>) -> Arc<[u8]> {
@@ -191,6 +195,7 @@ impl Opened {
         let fetch = |git: &Git| self.repositories.fetch(git, &self.session);
         let configs = Walk::new(&loader, &self.wanted, &around).fetching(&fetch).run();
         if self.session.sink.has_errors() {
+            *self.refused.borrow_mut() = self.session.sink.since(0).into_iter().find(Diagnostic::is_error);
             return self.report(invocation);
         }
         work(invocation, &self.session, configs)
