@@ -8,7 +8,7 @@ use crate::entities::{self, SCHEMA};
 use crate::place::NodeRef;
 use crate::rules;
 use purlin_model::Reader;
-use purlin_model::check::with_article;
+use purlin_model::check::{describe_shape, with_article};
 use purlin_model::rules as model_rules;
 use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
 use purlin_syntax::{Diagnostic, Node, Scalar, Sink, Span, suggest};
@@ -78,7 +78,8 @@ pub fn check_provider(sink: &Sink, provider: &NodeRef, row: Kind) {
 fn check_node(sink: &Sink, config: &NodeRef, node: Node<'_>, row: Kind, heading: Option<Span>, known: Option<Span>) {
     let found = Sink::new();
     Reader { schema: &SCHEMA, edition: Edition(0), tree: config.tree(), sink: &found }.read(node, row);
-    Words { sink: &found }.entity(row, node, 0);
+    let refuses_null = entities::SPEC_TYPES.iter().any(|spec| spec.row == row);
+    Words { sink: &found, refuses_null }.entity(row, node, 0);
     // What was salvaged of a file that cannot be read is not blamed for what it lacks.
     let is_sound = config.tree().is_sound();
     let kept = one_message(found.take()).into_iter().filter(|problem| known.is_none() || problem.span != known);
@@ -109,6 +110,8 @@ const DEPTH: u32 = 20;
 /// Looks at the words of what is written: names, paths, numbers. Shapes were looked at before.
 struct Words<'s> {
     sink: &'s Sink,
+    /// Whether null is a mistake where nothing says otherwise, as it is in the specs of actions.
+    refuses_null: bool,
 }
 
 impl Words<'_> {
@@ -126,6 +129,7 @@ impl Words<'_> {
         }
         for (key, value) in crate::bind::entries(node) {
             match entity.field_or_alias(&key, Edition(0)) {
+                Some(field) if value.is_null() => self.null(field, value),
                 Some(field) => self.value(field, &field.shape, value, depth),
                 None if entities::LENIENT.contains(&kind) => self.ignored(entity, node, &key),
                 None => {}
@@ -141,6 +145,21 @@ impl Words<'_> {
         self.sink.push(Diagnostic::at(&model_rules::UNKNOWN_KEY, place, message).warning().maybe_hint(hint));
     }
 
+    /// Null does not stand for what is not set. A required key without a value was reported.
+    fn null(&self, field: &'static Field, node: Node<'_>) {
+        let is_nullable = match &field.shape {
+            Shape::Any | Shape::Union(_) => true,
+            Shape::Special(word) => words::takes_null(word) || entities::NULLABLE.contains(&field.key),
+            _ => entities::NULLABLE.contains(&field.key),
+        };
+        if self.refuses_null && !is_nullable && !field.is_required(Edition(0)) {
+            let expected = describe_shape(&SCHEMA, &field.shape);
+            let message = format!("invalid `{}`: expected {expected}, found null", field.key);
+            self.sink
+                .push(Diagnostic::at(&rules::INVALID_VALUE, node.span(), message).hint("remove the key, or set it"));
+        }
+    }
+
     fn value(&self, field: &'static Field, shape: &'static Shape, node: Node<'_>, depth: u32) {
         if entities::is_expression(node) || node.is_null() {
             return;
@@ -152,9 +171,27 @@ impl Words<'_> {
             Shape::ListOf(inner) if depth < DEPTH => {
                 node.items().for_each(|item| self.value(field, inner, item, depth + 1));
             }
+            Shape::MapOf(inner) if depth < DEPTH && **inner != Shape::Any => {
+                node.entries().for_each(|entry| self.value(field, inner, entry.value, depth + 1));
+            }
+            Shape::Union(shapes) => self.union(field, shapes, node),
             Shape::Special(word) if words::is_environment(word) => self.environment(word, node),
             Shape::Special(word) => self.word(field, word, node),
             _ => {}
+        }
+    }
+
+    /// A scalar that none of the plain shapes takes is judged by the word among them.
+    fn union(&self, field: &'static Field, shapes: &'static [Shape], node: Node<'_>) {
+        let Some(given) = given(node) else { return };
+        let is_plain = |shape: &Shape| match (shape, given) {
+            (Shape::Text, Given::Text(_)) | (Shape::Bool, Given::Bool) | (Shape::Number, Given::Number(_)) => true,
+            (Shape::Integer, Given::Number(number)) => number.fract() == 0.0,
+            _ => false,
+        };
+        let word = shapes.iter().find_map(|shape| if let Shape::Special(word) = shape { Some(*word) } else { None });
+        if let Some(word) = word.filter(|_| !shapes.iter().any(is_plain)) {
+            self.word(field, word, node);
         }
     }
 
@@ -166,7 +203,7 @@ impl Words<'_> {
     fn environment(&self, word: &'static Special, node: Node<'_>) {
         for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
             let name = entry.key.text();
-            if !words::is_variable(name) {
+            if !words::is_variable_of(word, name) {
                 self.sink.push(invalid_variable(name, entry.key.span()));
             }
             let value = entry.value;
@@ -185,11 +222,22 @@ fn collection(node: Node<'_>) -> &'static str {
     if node.is_map() { "a mapping" } else { "a list" }
 }
 
+/// Whether a mapping names a secret, and perhaps a key of it.
+fn is_reference(node: Node<'_>) -> bool {
+    let is_text = |node: Node<'_>| {
+        entities::is_expression(node) || matches!(given(node), Some(Given::Text(text)) if !text.is_empty())
+    };
+    entities::is_expression(node)
+        || (node.is_map()
+            && node.get("name").is_some()
+            && node.entries().all(|entry| matches!(entry.key.text(), "name" | "key") && is_text(entry.value)))
+}
+
 /// What an environment variable is set to, as it is written.
 fn variable(node: Node<'_>) -> Variable {
     if node.is_map() {
-        let mut keys = node.entries().map(|entry| entry.key.text());
-        return if keys.all(|key| key == "secretRef") { Variable::Secret } else { Variable::Collection };
+        let is_reference = node.entries().all(|entry| entry.key.text() == "secretRef" && is_reference(entry.value));
+        return if is_reference { Variable::Secret } else { Variable::Collection };
     }
     match given(node) {
         _ if !node.is_scalar() && !node.is_null() => Variable::Collection,

@@ -176,7 +176,7 @@ impl Checker<'_> {
     /// Looks at environment variables that expressions made, all of them or some.
     fn environment(&self, word: &'static Special, map: &Map, at: At<'_>) {
         for (name, value) in map.iter() {
-            if let Some(span) = at.expression().filter(|_| !words::is_variable(name)) {
+            if let Some(span) = at.expression().filter(|_| !words::is_variable_of(word, name)) {
                 self.session.sink.push(invalid_variable(name, span));
             }
             let Some(span) = at.key(name).expression() else { continue };

@@ -1,8 +1,9 @@
 //! Rows of the `container` types: images, and containers that run.
 
 use super::words::{
-    ABSOLUTE, ABSOLUTE_FILES, BOOL, CPU_LIMIT, CPU_MAXIMUM, ENVIRONMENT, FILE_LIST, INTEGER, MEMORY_LIMIT,
-    MEMORY_MAXIMUM, MODE, NAME, NUMBER, PATH, SECONDS, SUB_PATH, TEXT, TEXT_MAP, TEXTS,
+    ABSOLUTE, ABSOLUTE_FILES, ADDRESS, ARGUMENTS, BOOL, CPU_LIMIT, CPU_MAXIMUM, ENVIRONMENT, FILE_LIST, FULL_TEXTS,
+    HOST, INTEGER, MEMORY_LIMIT, MEMORY_MAXIMUM, MODE, NAME, NUMBER, PATH, RELATIVE_ADDRESS, SECONDS, SUB_PATH, TEXT,
+    TEXT_MAP, TEXTS,
 };
 use super::{
     CONTAINER_ARTIFACT, CONTAINER_BUILD, CONTAINER_DEPLOY, CONTAINER_LIMITS, CONTAINER_RUN, CONTAINER_SYNC,
@@ -19,9 +20,9 @@ pub(super) const IMAGE_NAME: Shape = Shape::Union(&[TEXT, Shape::Bool]);
 
 /// Keys of everything that builds an image.
 pub(super) const IMAGE_KEYS: &[Field] = &[
-    field("buildArgs", Shape::MapOf(&Shape::Scalar), "Arguments of the build.").default(EMPTY_MAP),
-    field("extraFlags", TEXTS, "Flags of the build command."),
-    field("platforms", TEXTS, "The platforms it is built for."),
+    field("buildArgs", ARGUMENTS, "Arguments of the build.").default(EMPTY_MAP),
+    field("extraFlags", FULL_TEXTS, "Flags of the build command."),
+    field("platforms", FULL_TEXTS, "The platforms it is built for."),
     field("secrets", TEXT_MAP, "Secrets the build may read."),
 ];
 
@@ -52,8 +53,8 @@ pub(super) const CONTAINER_KEYS: &[Field] = &[
         .default(Literal::Map(&[("min", Literal::Int(90)), ("max", Literal::Int(1024))])),
     field("volumes", Shape::List(VOLUME), "Volumes.").default(EMPTY_LIST),
     field("privileged", BOOL, "Whether it runs with the rights of the host."),
-    field("addCapabilities", TEXTS, "Capabilities it gets."),
-    field("dropCapabilities", TEXTS, "Capabilities it loses."),
+    field("addCapabilities", FULL_TEXTS, "Capabilities it gets."),
+    field("dropCapabilities", FULL_TEXTS, "Capabilities it loses."),
     field("tty", BOOL, "Whether it gets a terminal.").default(Literal::Bool(false)),
     field("deploymentStrategy", Shape::Choice(&["RollingUpdate", "Recreate"]), "How it is replaced.")
         .default(Literal::Text("RollingUpdate")),
@@ -138,7 +139,7 @@ pub(super) const PORT_ROW: Entity = entity(
         field("hostPort", NUMBER, "The port of the node.").deprecated("use `nodePort` or an ingress"),
         field(
             "nodePort",
-            Shape::Union(&[Shape::Bool, Shape::Number]),
+            Shape::Union(&[Shape::Bool, NUMBER]),
             "The port of every node, or `true` for one that is chosen.",
         ),
     ]],
@@ -150,8 +151,8 @@ pub(super) const INGRESS_ROW: Entity = entity(
     "How a service is reached from outside.",
     &[&[
         field("annotations", TEXT_MAP, "Annotations.").default(EMPTY_MAP),
-        field("hostname", TEXT, "The host name."),
-        field("linkUrl", TEXT, "The address that is shown."),
+        field("hostname", HOST, "The host name."),
+        field("linkUrl", ADDRESS, "The address that is shown."),
         field("path", TEXT, "The path.").default(Literal::Text("/")),
         field("port", TEXT, "The name of the port.").required(),
     ]],
@@ -176,7 +177,7 @@ pub(super) const HTTP_CHECK_ROW: Entity = entity(
     "healthCheck.httpGet",
     "A request that must succeed.",
     &[&[
-        field("path", TEXT, "The path.").required(),
+        field("path", RELATIVE_ADDRESS, "The path.").required(),
         field("port", TEXT, "The name of the port.").required(),
         field("scheme", TEXT, "`HTTP` or `HTTPS`.").default(Literal::Text("HTTP")),
     ]],
@@ -205,7 +206,7 @@ pub(super) const SYNC_MODES: Shape = Shape::Choice(&[
 ]);
 
 /// A user or group, by number or name.
-pub(super) const OWNER: Shape = Shape::Union(&[Shape::Integer, Shape::Text]);
+pub(super) const OWNER: Shape = Shape::Union(&[Shape::Integer, TEXT]);
 
 /// Keys of every pair of folders that is kept in step.
 pub(super) const SYNC_PATH_KEYS: &[Field] = &[
@@ -219,8 +220,8 @@ pub(super) const SYNC_PATH_KEYS: &[Field] = &[
 
 /// Keys of what is kept in step, of containers and of modules that are deployed to Kubernetes.
 pub(super) const SYNC_KEYS: &[Field] = &[
-    field("args", TEXTS, "Arguments in sync mode."),
-    field("command", TEXTS, "The command in sync mode."),
+    field("args", FULL_TEXTS, "Arguments in sync mode."),
+    field("command", FULL_TEXTS, "The command in sync mode."),
     field("paths", Shape::List(CONTAINER_SYNC_PATH), "Folders that are kept in step.").aliases(&["sync"]),
 ];
 
@@ -233,7 +234,7 @@ pub(super) const SYNC_PATH_ROW: Entity = entity(
     "A folder that is kept in step.",
     &[
         &[
-            field("source", Shape::Text, "The folder here.").default(Literal::Text(".")),
+            field("source", TEXT, "The folder here.").default(Literal::Text(".")),
             field("target", ABSOLUTE, "The folder in the container.").required(),
         ],
         SYNC_PATH_KEYS,
@@ -243,7 +244,7 @@ pub(super) const SYNC_PATH_ROW: Entity = entity(
 /// Keys of what runs here instead, of all types.
 pub(super) const LOCAL_MODE_KEYS: &[Field] = &[
     field("ports", Shape::List(LOCAL_MODE_PORT), "Ports that are forwarded."),
-    field("command", TEXTS, "What runs here."),
+    field("command", FULL_TEXTS, "What runs here."),
     field("restart", Shape::One(LOCAL_MODE_RESTART), "When it is started again."),
 ];
 

@@ -1,6 +1,6 @@
 //! Rows of the `exec` types: commands that run on this machine.
 
-use super::words::{FILES, REAL_BOOL, REAL_NUMBER, STRING_ENVIRONMENT, SUB_PATH, TEXTS};
+use super::words::{FILES, LOCAL_FILES, LOCAL_PATH, REAL_BOOL, REAL_NUMBER, STRING_ENVIRONMENT, TEXTS};
 use super::{ARTIFACT, EXEC_BUILD, EXEC_DEPLOY, EXEC_RUN};
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
 
@@ -60,10 +60,11 @@ pub(super) const ARTIFACT_ROW: Entity = entity(
     "artifact",
     "Files that are kept.",
     &[&[
-        field("source", FILES, "A pattern of files.").required(),
-        field("target", SUB_PATH, "The folder they are put in.").default(Literal::Text(".")),
+        field("source", LOCAL_FILES, "A pattern of files.").required(),
+        field("target", LOCAL_PATH, "The folder they are put in.").default(Literal::Text(".")),
     ]],
-);
+)
+.rest(super::IGNORED);
 
 /// Patterns of files that a module's or an action's source is made of.
 pub(super) const FILES_OF: Shape = Shape::ListOf(&FILES);

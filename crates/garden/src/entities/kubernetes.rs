@@ -2,8 +2,8 @@
 
 use super::container::{LOCAL_MODE_KEYS, OWNER, SYNC_KEYS, SYNC_PATH_KEYS};
 use super::words::{
-    ABSOLUTE, BOOL, ENVIRONMENT, FILE_LIST, INTEGER, KUSTOMIZE_VERSION, LABEL, MODE, OPEN_MAP, PATH, SUB_PATH, TEXT,
-    TEXT_MAP, TEXTS,
+    ABSOLUTE, BOOL, ENVIRONMENT, FILE_LIST, FULL_TEXTS, INTEGER, KUSTOMIZE_VERSION, LABEL, MODE, OPEN_MAP, PATH,
+    SUB_PATH, TEXT, TEXT_MAP, TEXTS,
 };
 use super::{
     CONTAINER_ARTIFACT, HELM_CHART, HELM_DEPLOY, HELM_POD, KUBERNETES_DEPLOY, KUBERNETES_EXEC, KUBERNETES_LOCAL_MODE,
@@ -43,7 +43,7 @@ const OLD_MANIFEST_FILES: &[Field] =
 
 /// Keys of how manifests are applied.
 pub(super) const APPLY_KEYS: &[Field] = &[
-    field("applyArgs", TEXTS, "Further arguments of `kubectl apply`."),
+    field("applyArgs", FULL_TEXTS, "Further arguments of `kubectl apply`."),
     field("waitForJobs", BOOL, "Whether to wait for jobs.").default(Literal::Bool(true)),
 ];
 
@@ -164,9 +164,9 @@ pub(super) const KUSTOMIZE_ROW: Entity = entity(
     "kustomize",
     "A kustomization to build manifests with.",
     &[&[
-        field("path", Shape::Text, "Its folder, or an address.").default(Literal::Text(".")),
+        field("path", TEXT, "Its folder, or an address.").default(Literal::Text(".")),
         field("version", KUSTOMIZE_VERSION, "The version of kustomize: 4 or 5.").default(Literal::Int(5)),
-        field("extraArgs", TEXTS, "Further arguments.").default(EMPTY_LIST),
+        field("extraArgs", FULL_TEXTS, "Further arguments.").default(EMPTY_LIST),
     ]],
 );
 
@@ -285,7 +285,7 @@ pub(super) const SYNC_PATH_ROW: Entity = entity(
     &[
         &[
             field("target", Shape::One(TARGET), "The container; the default target if not set."),
-            field("sourcePath", Shape::Text, "The folder here.").default(Literal::Text(".")),
+            field("sourcePath", TEXT, "The folder here.").default(Literal::Text(".")),
             field("containerPath", ABSOLUTE, "The folder in the container.").required(),
         ],
         SYNC_PATH_KEYS,
@@ -298,8 +298,8 @@ pub(super) const SYNC_OVERRIDE_ROW: Entity = entity(
     "What is different in sync mode.",
     &[&[
         field("target", Shape::One(TARGET), "The container; the default target if not set."),
-        field("command", TEXTS, "The command."),
-        field("args", TEXTS, "Its arguments."),
+        field("command", FULL_TEXTS, "The command."),
+        field("args", FULL_TEXTS, "Its arguments."),
         field("image", TEXT, "The image."),
     ]],
 );
@@ -321,9 +321,9 @@ pub(super) const LOCAL_VOLUME_ROW: Entity = entity(
     &[&[
         field("name", LABEL, "Its name.").required(),
         field("target", Shape::One(LOCAL_VOLUME_TARGET), "The container; the default target if not set."),
-        field("sourcePath", PATH, "The folder here.").required(),
+        field("sourcePath", SUB_PATH, "The folder here.").required(),
         field("containerPath", TEXT, "The folder in the container.").required(),
-        field("excludes", TEXTS, "Paths the container keeps for itself."),
+        field("excludes", FULL_TEXTS, "Paths the container keeps for itself."),
     ]],
 );
 

@@ -312,11 +312,15 @@ const ENTITIES: &[Entity] = &[
 /// Keys that Garden ignores.
 const IGNORED: Field = field("ignored", Shape::MapOf(&Shape::Any), "Keys that Garden ignores.");
 
+/// Keys of specs that null is a value of.
+pub(crate) const NULLABLE: &[&str] = &["localVolumes", "path", "autoApply"];
+
 /// Entities whose unknown keys Garden ignores; they are worth a warning.
 pub(crate) const LENIENT: &[Kind] = &[
     EXEC_BUILD,
     EXEC_DEPLOY,
     EXEC_RUN,
+    ARTIFACT,
     EXEC_SERVICE,
     CONTAINER_SERVICE,
     EXEC_PROVIDER,

@@ -46,6 +46,12 @@ const SECONDS_NUMBER: u16 = 23;
 const KUSTOMIZE_VERSION_NUMBER: u16 = 24;
 const CPU_MAXIMUM_NUMBER: u16 = 25;
 const MEMORY_MAXIMUM_NUMBER: u16 = 26;
+const HOST_NUMBER: u16 = 27;
+const ADDRESS_NUMBER: u16 = 28;
+const RELATIVE_ADDRESS_NUMBER: u16 = 29;
+const ARGUMENTS_NUMBER: u16 = 30;
+const LOCAL_FILES_NUMBER: u16 = 31;
+const LOCAL_PATH_NUMBER: u16 = 32;
 
 /// A name that a user gives.
 pub(crate) const NAME: Shape = Shape::Special(&word(NAME_NUMBER, "a name", Shape::Text));
@@ -55,12 +61,23 @@ pub(crate) const LABEL: Shape = Shape::Special(&word(LABEL_NUMBER, "a name", Sha
 pub(crate) const FILES: Shape = Shape::Special(&word(FILES_NUMBER, "a path or pattern", Shape::Text));
 /// A path below a folder.
 pub(crate) const SUB_PATH: Shape = Shape::Special(&word(SUB_PATH_NUMBER, "a path", Shape::Text));
+/// A path or pattern below a folder of this machine, which may have any characters.
+pub(crate) const LOCAL_FILES: Shape = Shape::Special(&word(LOCAL_FILES_NUMBER, "a path or pattern", Shape::Text));
+/// A path below a folder of this machine, which may have any characters.
+pub(crate) const LOCAL_PATH: Shape = Shape::Special(&word(LOCAL_PATH_NUMBER, "a path", Shape::Text));
 /// A path.
 pub(crate) const PATH: Shape = Shape::Special(&word(PATH_NUMBER, "a path", Shape::Text));
 /// The name of a file.
 pub(crate) const FILE_NAME: Shape = Shape::Special(&word(FILE_NAME_NUMBER, "a file name", Shape::Text));
 /// Text that says something.
 pub(crate) const TEXT: Shape = Shape::Special(&word(TEXT_NUMBER, "a string", Shape::Text));
+/// The name of a host.
+pub(crate) const HOST: Shape = Shape::Special(&word(HOST_NUMBER, "a host name", Shape::Text));
+/// An address with its scheme.
+pub(crate) const ADDRESS: Shape = Shape::Special(&word(ADDRESS_NUMBER, "an address", Shape::Text));
+/// A path of an address.
+pub(crate) const RELATIVE_ADDRESS: Shape =
+    Shape::Special(&word(RELATIVE_ADDRESS_NUMBER, "the path of an address", Shape::Text));
 /// True or false, possibly as text.
 pub(crate) const BOOL: Shape = Shape::Special(&word(BOOL_NUMBER, "true or false", Shape::Scalar));
 /// An integer, possibly as text.
@@ -108,14 +125,20 @@ pub(crate) const STRING_ENVIRONMENT: Shape = Shape::Special(&word(
 pub(crate) const PLAIN_ENVIRONMENT: Shape =
     Shape::Special(&word(PLAIN_ENVIRONMENT_NUMBER, "a mapping of environment variables", Shape::MapOf(&Shape::Any)));
 
+/// Arguments of a build by name, each a string, number or boolean.
+pub(crate) const ARGUMENTS: Shape =
+    Shape::Special(&word(ARGUMENTS_NUMBER, "a mapping of build arguments", Shape::MapOf(&Shape::Any)));
+
 /// What a command and its arguments are: strings, which may be empty.
 pub(crate) const TEXTS: Shape = Shape::ListOf(&Shape::Text);
+/// Strings that say something.
+pub(crate) const FULL_TEXTS: Shape = Shape::ListOf(&TEXT);
 /// Paths or patterns below a folder.
 pub(crate) const FILE_LIST: Shape = Shape::ListOf(&FILES);
 /// Anything by name.
 pub(crate) const OPEN_MAP: Shape = Shape::MapOf(&Shape::Any);
 /// Strings by name.
-pub(crate) const TEXT_MAP: Shape = Shape::MapOf(&Shape::Text);
+pub(crate) const TEXT_MAP: Shape = Shape::MapOf(&TEXT);
 
 /// The least processor time that can be a limit, in thousandths.
 const LEAST_CPU: f64 = 10.0;
@@ -142,6 +165,7 @@ const NAME_HINT: &str = "use lower-case letters, digits and single dashes, begin
                          and stay within 63 characters";
 const LABEL_HINT: &str =
     "use lower-case letters, digits and dashes, no dash at either end, and stay within 63 characters";
+const PLAIN_HINT: &str = "rename it, or use a pattern such as `*`; Garden takes neither `{a,b}` nor `[ab]`";
 const BELOW_HINT: &str = "paths begin at the folder of this configuration and cannot lead out of it";
 
 /// What is wrong with a scalar of a word; nothing if it fits.
@@ -151,8 +175,8 @@ pub(crate) fn problem(word: &Special, given: Given<'_>) -> Option<Problem> {
         (BOOL_NUMBER, Given::Text(text)) if as_bool(text).is_some() => None,
         (BOOL_NUMBER, _) => expected("true or false"),
         (REAL_BOOL_NUMBER, Given::Bool) | (REAL_NUMBER_NUMBER, Given::Number(_)) => None,
-        (REAL_BOOL_NUMBER, _) => real("true or false"),
-        (REAL_NUMBER_NUMBER, _) => real("a number"),
+        (REAL_BOOL_NUMBER, _) => real("true or false", matches!(given, Given::Text(text) if as_bool(text).is_some())),
+        (REAL_NUMBER_NUMBER, _) => real("a number", matches!(given, Given::Text(text) if as_number(text).is_some())),
         _ if is_number(word) => number_problem(word.number, given),
         (_, Given::Text(text)) => text_problem(word.number, text),
         // Anything else that is not text was refused by the outline.
@@ -160,15 +184,17 @@ pub(crate) fn problem(word: &Special, given: Given<'_>) -> Option<Problem> {
     }
 }
 
-/// What is wrong with a value of the right kind that may be written as a string only elsewhere.
-fn real(expected: &'static str) -> Option<Problem> {
-    Some(Problem { expected, hint: Some("`exec` actions take no strings here: remove the quotes") })
+/// What is wrong with a value that may be written as a string only elsewhere.
+fn real(expected: &'static str, is_quoted: bool) -> Option<Problem> {
+    let hint = is_quoted.then_some("`exec` actions take no strings here: remove the quotes");
+    Some(Problem { expected, hint })
 }
 
 /// What is wrong with the value of an environment variable, by the word of its mapping.
 pub(crate) fn variable_problem(word: &Special, value: Variable) -> Option<Problem> {
     match (word.number, value) {
-        (_, Variable::Text) | (ENVIRONMENT_NUMBER | PLAIN_ENVIRONMENT_NUMBER, Variable::Plain) => None,
+        (_, Variable::Text) => None,
+        (ENVIRONMENT_NUMBER | PLAIN_ENVIRONMENT_NUMBER | ARGUMENTS_NUMBER, Variable::Plain) => None,
         (STRING_ENVIRONMENT_NUMBER, Variable::Plain) => {
             let hint = "put it in quotes: environment variables of `exec` actions are strings";
             Some(Problem { expected: "a string", hint: Some(hint) })
@@ -225,25 +251,23 @@ fn text_problem(number: u16, text: &str) -> Option<Problem> {
     match number {
         NAME_NUMBER if !is_name(text) => with("a valid name", NAME_HINT),
         LABEL_NUMBER if !is_label(text) => with("a valid name", LABEL_HINT),
-        TEXT_NUMBER
-        | FILES_NUMBER
-        | SUB_PATH_NUMBER
-        | PATH_NUMBER
-        | FILE_NAME_NUMBER
-        | ABSOLUTE_NUMBER
-        | ABSOLUTE_FILES_NUMBER
-            if text.is_empty() =>
-        {
-            expected("a string that is not empty")
+        TEXT_NUMBER | HOST_NUMBER | ADDRESS_NUMBER if text.is_empty() => expected("a string that is not empty"),
+        _ if text.is_empty() && is_path(number) => expected("a string that is not empty"),
+        _ if is_path(number) && !is_plain_path(text) => {
+            with("a path without spaces, brackets or other special characters", PLAIN_HINT)
         }
+        HOST_NUMBER if !is_host(text) => expected("a host name"),
+        ADDRESS_NUMBER if !is_address(text) => with("an address", "begin with a scheme, for example `https://`"),
         ABSOLUTE_NUMBER | ABSOLUTE_FILES_NUMBER if !text.starts_with('/') => {
             with("an absolute path", "paths in containers begin with `/`")
         }
         ABSOLUTE_NUMBER if text == "/" => {
             with("a path below the root", "name a folder of the container, for example `/app`")
         }
-        FILES_NUMBER | SUB_PATH_NUMBER if leads_out(text) => with("a path below this folder", BELOW_HINT),
-        SUB_PATH_NUMBER | PATH_NUMBER | ABSOLUTE_NUMBER if text.contains(['*', '?']) => {
+        FILES_NUMBER | SUB_PATH_NUMBER | LOCAL_FILES_NUMBER | LOCAL_PATH_NUMBER if leads_out(text) => {
+            with("a path below this folder", BELOW_HINT)
+        }
+        SUB_PATH_NUMBER | PATH_NUMBER | ABSOLUTE_NUMBER | LOCAL_PATH_NUMBER if text.contains(['*', '?']) => {
             expected("a path without wildcards")
         }
         FILE_NAME_NUMBER if text.contains('/') => expected("a file name without slashes"),
@@ -293,6 +317,43 @@ pub(crate) fn is_variable(name: &str) -> bool {
         && !name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("garden"))
 }
 
+/// Whether a word is a path of any kind.
+fn is_path(number: u16) -> bool {
+    matches!(
+        number,
+        FILES_NUMBER
+            | SUB_PATH_NUMBER
+            | PATH_NUMBER
+            | FILE_NAME_NUMBER
+            | ABSOLUTE_NUMBER
+            | ABSOLUTE_FILES_NUMBER
+            | RELATIVE_ADDRESS_NUMBER
+    )
+}
+
+/// Whether a path is one to Garden, which takes paths for relative addresses.
+fn is_plain_path(path: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"{}[]\\^|\"<>`".contains(&byte);
+    let first = path.split('/').next().unwrap_or_default();
+    path.bytes().all(is_plain) && !first.contains(':')
+}
+
+fn is_host(text: &str) -> bool {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    let is_part = |part: &str| part.bytes().all(is_known) && !part.starts_with('-') && !part.ends_with('-');
+    // Addresses of version 6 have colons.
+    name.split('.').all(is_part) || name.parse::<std::net::Ipv6Addr>().is_ok()
+}
+
+fn is_address(text: &str) -> bool {
+    let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(is_known)
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 fn leads_out(path: &str) -> bool {
     path.starts_with('/') || path.split('/').any(|step| step == "..")
 }
@@ -311,9 +372,14 @@ pub(crate) fn as_number(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
-/// Whether a word stands for environment variables by name.
+/// Whether an entry of variables can have a name.
+pub(crate) fn is_variable_of(word: &Special, name: &str) -> bool {
+    word.number == ARGUMENTS_NUMBER || is_variable(name)
+}
+
+/// Whether a word stands for variables by name, whose values are scalars.
 pub(crate) fn is_environment(word: &Special) -> bool {
-    matches!(word.number, ENVIRONMENT_NUMBER | STRING_ENVIRONMENT_NUMBER | PLAIN_ENVIRONMENT_NUMBER)
+    matches!(word.number, ENVIRONMENT_NUMBER | STRING_ENVIRONMENT_NUMBER | PLAIN_ENVIRONMENT_NUMBER | ARGUMENTS_NUMBER)
 }
 
 /// Whether a word stands for a boolean.

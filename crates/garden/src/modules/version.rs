@@ -109,11 +109,37 @@ fn own_config(module: &Module, uncounted: &[&str], defaults: Vec<(&'static str, 
     map.insert("dependencies".into(), list_or_empty(module.field("dependencies")));
     for (key, draft) in module.fields.entries() {
         let is_own = !COMMON_KEYS.contains(&key.as_str()) && !["inputs", "template"].contains(&key.as_str());
-        if is_own && !uncounted.contains(&key.as_str()) && !draft.is_null() {
-            map.insert(key, draft.written());
+        if !is_own || uncounted.contains(&key.as_str()) || draft.is_null() {
+            continue;
         }
+        match key.as_str() {
+            "sync" | "devMode" => map.insert("sync".into(), synced(&draft.written())),
+            _ => map.insert(key, draft.written()),
+        };
     }
     Value::map(map)
+}
+
+/// What is kept in step, under its newer names and with what is implied of each path.
+fn synced(written: &Value) -> Value {
+    let Some(sync) = written.as_map() else { return written.clone() };
+    let complete = |path: &Value| {
+        let mut path = path.as_map().cloned().unwrap_or_default();
+        for (key, value) in [
+            ("source", Value::str(".")),
+            ("mode", Value::str("one-way-safe")),
+            ("defaultFileMode", Value::from(0o644)),
+            ("defaultDirectoryMode", Value::from(0o755)),
+        ] {
+            path.entry(key.into()).or_insert(value);
+        }
+        Value::map(path)
+    };
+    let renamed = |(key, value): (&EcoString, &Value)| match (key.as_str(), value.as_list()) {
+        ("sync" | "paths", Some(paths)) => ("paths".into(), Value::list(paths.iter().map(complete).collect())),
+        _ => (key.clone(), value.clone()),
+    };
+    Value::map(sync.iter().map(renamed).collect())
 }
 
 /// What is listed under `build`, and how long it may take. What a type adds by itself does not count here.
