@@ -140,10 +140,10 @@ impl Check<'_> {
             &["test", "portForward", "verify", "artifacts", "requires", "manual", "volumes", "secrets"];
         let span = item.span().unwrap_or(self.fallback);
         let problem = match is_section && CRASHING.contains(&key) {
-            true => Diagnostic::at(&rules::WRONG_TYPE, span, format!("an item of `{key}` is empty")),
+            true => Diagnostic::at(&rules::EMPTY_ITEM, span, format!("an item of `{key}` is empty")),
             false => {
                 let message = format!("an item of `{key}` is empty, which Skaffold ignores");
-                Diagnostic::at(&rules::WRONG_TYPE, span, message).warning()
+                Diagnostic::at(&rules::EMPTY_ITEM, span, message).warning()
             }
         };
         self.sink.push(problem.hint("remove it, or write what it should be"));

@@ -349,7 +349,7 @@ impl<'f> Loader<'f> {
             Check { edition, founding: self.format == Format::Native, sink: self.sink(), fallback: root.span() };
         let before = self.sink().len();
         check.section(item.view(), &SKAFFOLD_CONFIG);
-        if self.sink().len() > before {
+        if self.sink().since(before).iter().any(Diagnostic::is_error) {
             return None;
         }
         if edition < LATEST && !upgrade::upgrade(&mut item, edition, LATEST, self.sink(), root.span()) {

@@ -166,5 +166,5 @@ fn apply_patches<'f>(
     let fallback = patches.span().unwrap_or(how.fallback);
     let check = Check { edition: LATEST, founding: how.founding, sink: how.sink, fallback };
     check.section(config.view(), &SKAFFOLD_CONFIG);
-    how.sink.len() == before
+    !how.sink.since(before).iter().any(Diagnostic::is_error)
 }

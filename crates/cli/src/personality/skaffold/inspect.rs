@@ -128,7 +128,8 @@ fn finish(invocation: &mut Invocation<'_>, opened: &Opened, exit: Exit) -> Exit 
         _ => "CONFIG_FILE_PARSING_ERR",
     };
     let hints = first.hints.iter().map(|hint| format!(". {hint}")).collect::<String>();
-    problem(invocation, code, &format!("{}{hints}", first.message))
+    let refused = problem(invocation, code, &format!("{}{hints}", first.message));
+    if exit == Exit::Ok { refused } else { exit }
 }
 
 fn problem(invocation: &mut Invocation<'_>, code: &str, message: &str) -> Exit {
