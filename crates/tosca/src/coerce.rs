@@ -156,7 +156,7 @@ fn special(model: &Model, value: &Val, id: DeclId, primitive: Primitive) -> Val 
         },
         (Primitive::Version, Data::Str(written)) => match version::parse(written) {
             Some(version) => map(vec![
-                (STRING, text(&version_text(&version))),
+                (STRING, text(written)),
                 (ORIGINAL, text(written)),
                 ("$comparer", text("tosca.comparer.version")),
                 ("major", int(version.major)),
@@ -217,20 +217,6 @@ fn stamp_entries(value: &Val, stamp: &timestamp::Timestamp, quoted: bool) -> Vec
 }
 
 /// A version without what was left out of it.
-fn version_text(version: &version::Version) -> String {
-    let mut text = format!("{}.{}", version.major, version.minor);
-    if version.fix != 0 || !version.qualifier.is_empty() {
-        text.push_str(&format!(".{}", version.fix));
-    }
-    if !version.qualifier.is_empty() {
-        text.push_str(&format!(".{}", version.qualifier));
-        if version.build != 0 {
-            text.push_str(&format!("-{}", version.build));
-        }
-    }
-    text
-}
-
 /// What was written, of a coerced value; other values as they are.
 pub fn written(value: &Val) -> Val {
     if let Some(original) = value.get(ORIGINAL) {

@@ -28,7 +28,9 @@ pub const SUSPICIOUS: Rule =
     Rule::warning("unfurl-suspicious", "An expression is valid but probably not what was meant.");
 /// A property no type declares.
 pub const UNDECLARED: Rule =
-    Rule::warning("unfurl-undeclared", "A property is assigned that its type does not declare, and is left out.");
+    Rule::warning("unfurl-undeclared", "A property or requirement is assigned that its type does not declare.");
+/// An artifact whose file is not there.
+pub const ARTIFACT: Rule = Rule::warning("unfurl-artifact", "The file of an artifact does not exist.");
 /// A merge directive that leads nowhere.
 pub const DIRECTIVE: Rule =
     Rule::error("unfurl-directive", "A merge directive refers to a missing file, anchor or path.")
@@ -85,6 +87,7 @@ pub const RULES: &[&Rule] = &[
     &CYCLE,
     &SUSPICIOUS,
     &UNDECLARED,
+    &ARTIFACT,
     &DIRECTIVE,
     &PYTHON,
     &ENVIRONMENT,

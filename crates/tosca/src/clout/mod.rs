@@ -141,7 +141,9 @@ impl<'a> Writer<'a> {
                     inputs.push((name.clone(), self.keyed(Owner::Service, false, name, &prop, &path)));
                 }
                 None if self.mapped_input(name) => inputs.push((name.clone(), self.nothing(definition, &path))),
-                None => {}
+                // An optional input that is not given is there, and null; nothing is said about its type.
+                None if self.options.form == Form::Coerced => inputs.push((name.clone(), Out::Null)),
+                None => inputs.push((name.clone(), Out::map([("$primitive", Out::Null)]))),
             }
         }
         let outputs = self.outputs();

@@ -43,7 +43,11 @@ impl Writer<'_> {
         let value_path = default.as_deref().unwrap_or(path);
         let mut out = self.value(&prop.value, prop.data_type, prop.definition.as_deref(), value_path, prop.at, 0);
         if let Some(id) = prop.data_type {
-            let meta = self.shared_meta(id, prop.definition.as_ref(), path, prop.at);
+            let definition = prop.definition.as_ref();
+            let meta = match self.parts(&prop.value, id, value_path, 0) {
+                Some(parts) => self.meta_with(id, definition.map(Arc::as_ref), (path, prop.at), 0, Some(parts)),
+                None => self.shared_meta(id, definition, path, prop.at),
+            };
             if let Out::Fields(entries) = &mut out {
                 entries.push(("$meta", meta));
             }
@@ -93,9 +97,30 @@ impl Writer<'_> {
         if let Some(id) = id
             && let Out::Fields(entries) = &mut out
         {
-            entries.push(("$meta", self.meta(id, definition, path, value.span, 0)));
+            let parts = self.parts(value, id, path, 0);
+            entries.push(("$meta", self.meta_with(id, definition, (path, value.span), 0, parts)));
         }
         out
+    }
+
+    /// What is known about the parts of a value whose type has properties: those that the value has, each with its own.
+    fn parts(&mut self, value: &Val, id: DeclId, path: &str, depth: u32) -> Option<Out> {
+        let model = &self.compiled.model;
+        let Data::Map(entries) = &value.data else { return None };
+        if entries.is_empty() || depth > MAX_DEPTH || model.primitive(id).is_some() {
+            return None;
+        }
+        let complete = model.complete(id)?.clone();
+        let mut out = Vec::with_capacity(entries.len());
+        for (key, item) in entries.iter() {
+            let name = super::out::key_text(key);
+            let Some(part) = complete.named("properties", &name).cloned() else { continue };
+            let Some(id) = self.compiled.model.type_of(&part, "type", entities::DATA_TYPE) else { continue };
+            let path = eco_format!("{path}[\"{name}\"]");
+            let parts = self.parts(item, id, &path, depth + 1);
+            out.push((name, self.meta_with(id, Some(&part), (&path, key.span), depth + 1, parts)));
+        }
+        Some(Out::Map(out))
     }
 
     fn value(
@@ -197,6 +222,18 @@ impl Writer<'_> {
     }
 
     fn meta(&mut self, id: DeclId, definition: Option<&Entity>, path: &str, at: Span, depth: u32) -> Out {
+        self.meta_with(id, definition, (path, at), depth, None)
+    }
+
+    /// The same with what is known about the parts of a value.
+    fn meta_with(
+        &mut self,
+        id: DeclId,
+        definition: Option<&Entity>,
+        (path, at): (&str, Span),
+        depth: u32,
+        parts: Option<Out>,
+    ) -> Out {
         let model = &self.compiled.model;
         let mut out = vec![("type", Out::Str(model.canonical(id)))];
         if depth > MAX_DEPTH {
@@ -227,6 +264,7 @@ impl Writer<'_> {
             }
             _ => {}
         }
+        out.extend(parts.map(|parts| ("fields", parts)));
         let validators = self.validators(id, definition, path, at);
         if !validators.is_empty() {
             out.push(("validators", Out::List(validators)));

@@ -1,7 +1,7 @@
 //! Merge directives: `+include`, `+?include-local`, `+&`, `+*anchor`, `+/path`, `+..`, `+%`. Carried out on values,
 //! before anything is made of them. Where included files are is not known here.
 
-use super::merge::{Merger, STRATEGY, cleaned, strategy_of};
+use super::merge::{Merger, STRATEGIES, STRATEGY, cleaned, strategy_of};
 use crate::limits::MAX_DEPTH;
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
@@ -27,6 +27,8 @@ pub enum Problem {
     NotMergeable(String),
     /// A map that says it may not be merged.
     Forbidden(String),
+    /// A value of `+%` that means nothing.
+    NoStrategy(String),
     /// Directives that lead into each other without an end.
     TooDeep,
 }
@@ -119,7 +121,10 @@ impl<'d, 'l> Directives<'d, 'l> {
         let Some(entries) = value.as_map() else {
             return value.clone();
         };
-        self.used |= strategy_of(value).is_some();
+        if let Some(strategy) = strategy_of(value) {
+            self.used = true;
+            self.check_strategy(value, strategy);
+        }
         let mut own = ValMap::default();
         let mut bases: Vec<ValMap> = Vec::new();
         for (key, item) in entries {
@@ -155,6 +160,15 @@ impl<'d, 'l> Directives<'d, 'l> {
             self.problems.extend(merger.forbidden.into_iter().map(|(key, at)| (Problem::Forbidden(key), at)));
         }
         value.clone().with(Val::map(out).data)
+    }
+
+    /// A strategy nobody knows replaces, which is seldom what was meant. What a directive brings in is looked at for each.
+    fn check_strategy(&mut self, value: &Val, strategy: &str) {
+        let origin = value.get(STRATEGY).map_or(value.origin, |written| written.origin);
+        let problem = Problem::NoStrategy(strategy.to_owned());
+        if !STRATEGIES.contains(&strategy) && !self.problems.contains(&(problem.clone(), origin)) {
+            self.problems.push((problem, origin));
+        }
     }
 
     /// Items of a list: a directive that brings in a list adds its items, one that is to go away is left out.

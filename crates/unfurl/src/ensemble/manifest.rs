@@ -301,8 +301,17 @@ fn service_tree(
     connections: &ValMap,
     written: impl FnOnce() -> Val,
 ) -> ServiceTree {
-    let part = |value: &Val| value.get("spec").and_then(|spec| spec.get("service_template")).cloned();
-    if part(document).is_none() {
+    // A `spec` without a service template is an ensemble without nodes.
+    let empty = || Val::map(ValMap::default());
+    let part = |value: &Val| {
+        let spec = value.get("spec")?;
+        spec.get("service_template").cloned().or_else(|| spec.as_map().map(|_| empty()))
+    };
+    let is_misspelt = tree.root().and_then(|root| root.get("spec")?.is_map().then(|| root.get("spec"))?);
+    let is_misspelt = is_misspelt.is_some_and(|spec| {
+        spec.get("service_template").is_none() && super::misspelt(spec, "service_template").is_some()
+    });
+    if is_misspelt || part(document).is_none() {
         return ServiceTree::default();
     }
     let node = match tree.root() {

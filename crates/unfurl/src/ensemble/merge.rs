@@ -8,6 +8,9 @@ use std::collections::HashSet;
 /// The key that says how a map is merged: `whiteout`, `nullout`, `merge`, `error`; anything else replaces.
 pub(crate) const STRATEGY: &str = "+%";
 
+/// What the key may say.
+pub(crate) const STRATEGIES: &[&str] = &["merge", "replace", "whiteout", "nullout", "error"];
+
 /// What happens to maps of the same key that do not say it themselves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Strategy {

@@ -10,6 +10,7 @@ pub mod manifest;
 pub mod merge;
 mod merged_tree;
 mod nested;
+mod overlooked;
 pub mod places;
 pub mod project;
 mod python_template;
@@ -100,19 +101,23 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     let file = ensemble_file(session, request)?;
     let mut manifest = manifest::read(session, &file, request)?;
     manifest.settings.externals = externals(session, &manifest, through);
+    let root = manifest.trees.first().and_then(|tree| tree.root());
     if manifest.service.is_none() {
-        let root = manifest.trees.first().and_then(|tree| tree.root());
         // A `spec` of another shape was reported as such.
         if root.and_then(|root| root.get("spec")).is_none_or(|spec| spec.is_map() || spec.is_null()) {
             session.sink.push(no_service(root));
         }
         return None;
     }
+    if !manifest.alone && manifest.document.get("spec").and_then(|spec| spec.get("service_template")).is_none() {
+        session.sink.push(no_service(root).warning());
+    }
     let inputs = service::inputs(&manifest, inner, request, session);
     let service = Rc::new(service::compile(session, &manifest, &inputs)?);
     if service.broken {
         return None;
     }
+    overlooked::report(session, &service);
     manifest.settings.variables.extend(connections::variables(&manifest, &service));
     let tree = build::build(session, &manifest, &service, &inputs, which);
     Some(Ensemble { manifest, service, tree })
@@ -120,13 +125,6 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
 
 /// Says that there is no service template, at the key that was probably meant to be it.
 fn no_service(root: Option<purlin_syntax::Node<'_>>) -> Diagnostic {
-    let misspelt = |node: purlin_syntax::Node<'_>, wanted: &str| {
-        let near = |key: &str| key != wanted && suggest::nearest(key, [wanted]).is_some();
-        node.entries()
-            .map(|entry| entry.key)
-            .find(|key| near(key.text()))
-            .map(|key| (key.text().to_owned(), key.span()))
-    };
     let found = root.and_then(|root| match root.get("spec") {
         Some(spec) => misspelt(spec, "service_template").map(|found| (found, "service_template")),
         None => misspelt(root, "spec").map(|found| (found, "spec")),
@@ -135,10 +133,18 @@ fn no_service(root: Option<purlin_syntax::Node<'_>>) -> Diagnostic {
         let diagnostic = Diagnostic::at(&rules::MANIFEST, span, format!("unknown key `{key}`"));
         return diagnostic.hint(format!("did you mean `{wanted}`?"));
     }
-    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, "the ensemble has no `spec.service_template`");
+    let mut diagnostic =
+        Diagnostic::nowhere(&rules::MANIFEST, "the ensemble has no `spec.service_template`, so it has no nodes");
     let first = |root: purlin_syntax::Node<'_>| root.entries().next().map(|entry| entry.key.span());
     diagnostic.span = root.and_then(|root| root.entry("spec").map(|entry| entry.key.span()).or_else(|| first(root)));
     diagnostic.hint("add `spec:` with a `service_template:` below it")
+}
+
+/// The key of a mapping that was probably meant to be another.
+fn misspelt(node: purlin_syntax::Node<'_>, wanted: &str) -> Option<(String, purlin_syntax::Span)> {
+    let near = |key: &str| key != wanted && suggest::nearest(key, [wanted]).is_some();
+    let found = node.entries().map(|entry| entry.key).find(|key| near(key.text()));
+    found.map(|key| (key.text().to_owned(), key.span()))
 }
 
 /// What other ensembles show, by the names the environment gives them: their inputs and outputs, or the attributes of one

@@ -2,7 +2,7 @@
 
 use super::directives::{Directives, Loaded, Problem};
 use super::files::Files;
-use super::merge::Merger;
+use super::merge::{Merger, STRATEGIES};
 use super::read::Reader;
 use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
@@ -127,6 +127,15 @@ pub fn report(session: &Session, problems: &Problems) {
             }
             Problem::Forbidden(name) => {
                 Diagnostic::nowhere(&rules::DIRECTIVE, format!("`{name}` must not be merged: it has `+%: error`"))
+            }
+            Problem::NoStrategy(name) => {
+                let near = purlin_syntax::suggest::nearest(name, STRATEGIES.iter().copied());
+                let message = format!("unknown merge strategy `{name}`: the mapping is replaced instead of merged");
+                let hint = near.map_or_else(
+                    || format!("use one of `{}`", STRATEGIES.join("`, `")),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                Diagnostic::nowhere(&rules::DIRECTIVE, message).hint(hint).warning()
             }
             Problem::TooDeep => Diagnostic::nowhere(&rules::DIRECTIVE, "circular merge directives"),
         };
