@@ -69,7 +69,7 @@ pub mod resolve;
 pub mod rules;
 mod scalar;
 mod signatures;
-mod special;
+pub mod special;
 mod substitute;
 pub mod topology;
 pub mod val;

@@ -72,6 +72,7 @@ impl Writer<'_> {
             let inputs = self.props(&operation.inputs, scope, &path);
             let mut out_operation = operation_out(operation, Some(inputs));
             self.name_ends(&mut out_operation, scope);
+            self.typed_outputs(&mut out_operation);
             out.push((name.clone(), out_operation));
         }
         Out::Map(out)
@@ -102,11 +103,34 @@ impl Writer<'_> {
         }
     }
 
+    /// Where outputs go, as values of type `list` in a raw Clout.
+    fn typed_outputs(&self, operation: &mut Out) {
+        let Out::Fields(entries) = operation else { return };
+        if self.options.form == Form::Coerced {
+            return;
+        }
+        for (_, outputs) in entries.iter_mut().filter(|(key, _)| *key == "outputs") {
+            let Out::Map(outputs) = outputs else { continue };
+            for (_, mapping) in outputs {
+                let Out::List(path) = mapping else { continue };
+                let parts = std::mem::take(path).into_iter().map(|part| Out::map([("$primitive", part)]));
+                let list = Out::List(parts.collect());
+                let element = Out::map([("type", Out::str("string"))]);
+                let meta = Out::map([("type", Out::str("list")), ("element", element)]);
+                *mapping = Out::map([("$list", list), ("$meta", meta)]);
+            }
+        }
+    }
+
     pub(super) fn notifications(&self, notifications: &IndexMap<EcoString, Operation>) -> Out {
         Out::Map(
             notifications
                 .iter()
-                .map(|(name, notification)| (name.clone(), operation_out(notification, None)))
+                .map(|(name, notification)| {
+                    let mut out = operation_out(notification, None);
+                    self.typed_outputs(&mut out);
+                    (name.clone(), out)
+                })
                 .collect(),
         )
     }

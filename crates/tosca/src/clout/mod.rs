@@ -13,13 +13,12 @@ pub use out::{Out, Shared};
 
 use crate::compile::Compiled;
 use crate::edition::Standard;
-use crate::entities;
 use crate::entity::Entity;
 use crate::evaluate::{Evaluator, Key, Owner, Scope};
 use crate::locate;
 use crate::names::DeclId;
-use crate::topology::{Capability, Given, Node, Prop, Props, Target};
-use crate::val::{Data, Val};
+use crate::topology::{Capability, Given, Node, Prop, Props};
+use crate::val::Val;
 use ecow::{EcoString, eco_format};
 use foldhash::fast::RandomState;
 use out::key_text;
@@ -133,14 +132,13 @@ impl<'a> Writer<'a> {
             .and_then(|service| service.map("inputs"))
             .map(|defs| defs.flat().clone())
             .unwrap_or_default();
-        for (name, definition) in &definitions {
+        for name in definitions.keys() {
             let path = eco_format!("{}.inputs[\"{name}\"]", self.root);
             match self.compiled.topology.inputs.get(name) {
                 Some(prop) => {
                     let prop = prop.clone();
                     inputs.push((name.clone(), self.keyed(Owner::Service, false, name, &prop, &path)));
                 }
-                None if self.mapped_input(name) => inputs.push((name.clone(), self.nothing(definition, &path))),
                 // An optional input that is not given is there, and null; nothing is said about its type.
                 None if self.options.form == Form::Coerced => inputs.push((name.clone(), Out::Null)),
                 None => inputs.push((name.clone(), Out::map([("$primitive", Out::Null)]))),
@@ -170,11 +168,6 @@ impl<'a> Writer<'a> {
             out.push((name.clone(), value));
         }
         Out::Map(out)
-    }
-
-    fn mapped_input(&self, name: &str) -> bool {
-        let mappings = self.compiled.topology.substitution.iter().flat_map(|substitution| &substitution.mappings);
-        mappings.into_iter().any(|mapping| matches!(&mapping.target, Target::Input(input) if input == name))
     }
 
     fn file_metadata(&self, notes: Option<&Val>) -> Out {
@@ -344,22 +337,6 @@ impl<'a> Writer<'a> {
         let files = &self.compiled.model.files;
         let known = self.default_paths.entry(Arc::as_ptr(definition) as usize);
         Some(known.or_insert_with(|| locate::path_of(files, prop.at).unwrap_or_default().into()).clone())
-    }
-
-    fn nothing(&mut self, definition: &Arc<Entity>, path: &str) -> Out {
-        if self.options.form == Form::Coerced {
-            return Out::Null;
-        }
-        let data_type = self.compiled.model.type_of(definition, "type", entities::DATA_TYPE);
-        let value = Val::new(Data::Null, definition.at);
-        let prop = crate::topology::Prop {
-            value,
-            definition: Some(definition.clone()),
-            data_type,
-            at: definition.at,
-            given: Given::Nothing,
-        };
-        self.raw(&prop, path)
     }
 
     fn capability(&mut self, index: usize, at: usize, node: &Node, capability: &Arc<Capability>, path: &str) -> Out {

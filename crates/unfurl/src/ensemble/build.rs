@@ -121,6 +121,24 @@ pub fn build(
     nested::add(session, manifest, &outer, tree)
 }
 
+/// Properties of an artifact that a type declares: what the declaration assigns, then the defaults of its own type.
+fn declared_properties(model: &Model, entity: &Entity, artifact_type: Option<DeclId>) -> Props {
+    let complete = artifact_type.and_then(|id| model.complete(id));
+    let mut out = Props::default();
+    for (name, definition) in complete.into_iter().flat_map(|complete| complete.entries("properties")) {
+        let assigned = entity.values("properties").iter().find(|(known, _)| known.text == *name);
+        let (value, given) = match (assigned, definition.value("default")) {
+            (Some((_, value)), _) => (value.clone(), Given::Assigned),
+            (None, Some(value)) => (value.clone(), Given::Default),
+            (None, None) => continue,
+        };
+        let data_type = model.type_of(definition, "type", entities::DATA_TYPE);
+        let at = value.span;
+        out.insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
+    }
+    out
+}
+
 /// The root of a topology.
 pub(super) fn root_node() -> Node {
     let mut root = Node::new("root", NodeKind::Root);
@@ -396,8 +414,8 @@ impl<'a> Builder<'a> {
                 None if entity.text("file").is_none() => {}
                 None => {
                     let artifact_type = service.model.type_of(entity, "type", entities::ARTIFACT_TYPE);
-                    let artifact =
-                        topology::Artifact { entity: entity.clone(), artifact_type, properties: Props::default() };
+                    let properties = declared_properties(&service.model, entity, artifact_type);
+                    let artifact = topology::Artifact { entity: entity.clone(), artifact_type, properties };
                     self.artifact(owner, name, &artifact);
                 }
             }
@@ -536,10 +554,23 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+        self.missing_inputs();
         let topology = self.tree.topology_of(self.root);
         for (name, id) in [("inputs", topology.inputs), ("outputs", topology.outputs)] {
             if let Some(root) = self.tree.node_mut(self.root) {
                 root.attributes.insert(name.into(), Attribute::new(Data::Attributes(id).into()));
+            }
+        }
+    }
+
+    /// Inputs that are declared, optional and not given are null.
+    fn missing_inputs(&mut self) {
+        let service = Rc::clone(self.service);
+        let inputs = self.tree.topology_of(self.root).inputs;
+        let Some(values) = self.tree.node_mut(inputs) else { return };
+        for (name, definition) in service.model.service().into_iter().flat_map(|service| service.entries("inputs")) {
+            if definition.bool("required") == Some(false) && !values.attributes.contains_key(name) {
+                values.attributes.insert(name.clone(), Attribute::new(Val::null()));
             }
         }
     }

@@ -2,8 +2,9 @@
 //! is found. Must not know how requirements are met otherwise.
 
 use purlin_tosca::entities;
-use purlin_tosca::model::Model;
+use purlin_tosca::model::{Model, Primitive};
 use purlin_tosca::resolve::Resolution;
+use purlin_tosca::special::units::{self, Family};
 use purlin_tosca::topology::{Given, Node, Prop, Props, Requirement, Topology};
 use purlin_tosca::val::{Call, Data, Text, Val};
 use std::cmp::Ordering;
@@ -117,11 +118,11 @@ fn set_by(condition: &Val, source: &str) -> Option<Val> {
 }
 
 /// Whether a node passes a filter. Conditions with expressions decide nothing.
-pub(super) fn passes(node: &Node, filter: &Val) -> bool {
+pub(super) fn passes(model: &Model, node: &Node, filter: &Val) -> bool {
     let conditions = |part: &Val, props: &Props| {
         let listed = part.get("properties").map(entries_of).unwrap_or_default();
         listed.into_iter().all(|(name, condition)| match props.get(name) {
-            Some(prop) => holds(&prop.value, condition),
+            Some(prop) => holds(&Asked::of(model, prop), condition),
             None => condition.is_call(),
         })
     };
@@ -141,27 +142,79 @@ fn entries_of(value: &Val) -> Vec<(&str, &Val)> {
     }
 }
 
-fn holds(value: &Val, condition: &Val) -> bool {
+/// A value that conditions are about, and the units its type counts in.
+struct Asked<'a> {
+    value: &'a Val,
+    family: Option<&'static Family>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(model: &Model, prop: &'a Prop) -> Self {
+        let primitive = prop.data_type.and_then(|id| model.primitive(id));
+        Asked { value: &prop.value, family: primitive.and_then(Primitive::family) }
+    }
+
+    /// How the value compares with another. Quantities compare by what they come to in one unit.
+    fn order(&self, other: &Val) -> Option<Ordering> {
+        let amount =
+            |value: &Val| Some(units::measure(value.as_str()?, self.family?)).flatten().map(|(amount, _)| amount);
+        match (amount(self.value), amount(other)) {
+            (Some(a), Some(b)) => a.partial_cmp(&b),
+            _ => order(self.value, other),
+        }
+    }
+
+    fn is(&self, other: &Val) -> bool {
+        same(self.value, other) || (self.family.is_some() && self.order(other) == Some(Ordering::Equal))
+    }
+
+    fn is_at_least(&self, other: &Val) -> bool {
+        matches!(self.order(other), Some(Ordering::Greater | Ordering::Equal))
+    }
+
+    fn is_at_most(&self, other: &Val) -> bool {
+        matches!(self.order(other), Some(Ordering::Less | Ordering::Equal))
+    }
+
+    /// How long a string, list or map is.
+    fn length(&self) -> Option<usize> {
+        match &self.value.data {
+            Data::Str(text) => Some(text.chars().count()),
+            Data::List(items) => Some(items.len()),
+            Data::Map(entries) => Some(entries.len()),
+            _ => None,
+        }
+    }
+
+    fn has_length(&self, operand: &Val, fits: impl Fn(usize, usize) -> bool) -> bool {
+        let wanted = operand.as_int().and_then(|wanted| usize::try_from(wanted).ok());
+        self.length().zip(wanted).is_none_or(|(length, wanted)| fits(length, wanted))
+    }
+}
+
+fn holds(value: &Asked<'_>, condition: &Val) -> bool {
     if condition.is_call() {
         return true;
     }
     let clauses = match &condition.data {
         Data::Map(_) => entries_of(condition),
         Data::List(items) if items.iter().all(|item| matches!(item.data, Data::Map(_))) => entries_of(condition),
-        _ => return same(value, condition),
+        _ => return value.is(condition),
     };
     clauses.into_iter().all(|(clause, operand)| match (clause, &operand.data) {
-        ("equal", _) => same(value, operand),
-        ("valid_values", Data::List(allowed)) => allowed.iter().any(|allowed| same(value, allowed)),
-        ("greater_than", _) => order(value, operand) == Some(Ordering::Greater),
-        ("less_than", _) => order(value, operand) == Some(Ordering::Less),
-        ("greater_or_equal", _) => matches!(order(value, operand), Some(Ordering::Greater | Ordering::Equal)),
-        ("less_or_equal", _) => matches!(order(value, operand), Some(Ordering::Less | Ordering::Equal)),
+        ("equal", _) => value.is(operand),
+        ("valid_values", Data::List(allowed)) => allowed.iter().any(|allowed| value.is(allowed)),
+        ("greater_than", _) => value.order(operand) == Some(Ordering::Greater),
+        ("less_than", _) => value.order(operand) == Some(Ordering::Less),
+        ("greater_or_equal", _) => value.is_at_least(operand),
+        ("less_or_equal", _) => value.is_at_most(operand),
+        ("length", _) => value.has_length(operand, |length, wanted| length == wanted),
+        ("min_length", _) => value.has_length(operand, |length, wanted| length >= wanted),
+        ("max_length", _) => value.has_length(operand, |length, wanted| length <= wanted),
         ("in_range", Data::List(bounds)) => match bounds.as_slice() {
             [low, high] => {
                 let unbounded = |bound: &Val| bound.as_str() == Some("UNBOUNDED");
-                (unbounded(low) || matches!(order(value, low), Some(Ordering::Greater | Ordering::Equal)))
-                    && (unbounded(high) || matches!(order(value, high), Some(Ordering::Less | Ordering::Equal)))
+                (unbounded(low) || value.is_at_least(low)) && (unbounded(high) || value.is_at_most(high))
             }
             _ => false,
         },

@@ -321,7 +321,8 @@ fn service_tree(
     let span = node.map(|node| node.span()).or_else(|| tree.root().map(|root| root.span()));
     let found = ServiceTree { span, ..ServiceTree::default() };
     let given = |tree: Arc<Tree>, root: u32| Some(Given { path: file.to_owned(), tree, root });
-    let own = node.filter(|node| connections.is_empty() && !directives::touch(tree, *node));
+    let inline = inline_templates(document);
+    let own = node.filter(|node| connections.is_empty() && inline.is_empty() && !directives::touch(tree, *node));
     if let Some(own) = own {
         return ServiceTree { given: given(tree.clone(), own.target().index()), ..found };
     }
@@ -335,6 +336,12 @@ fn service_tree(
         let merged = Merger::default().merge(&more, value.as_map().unwrap_or(&ValMap::default()));
         value = value.with(Val::map(merged).data);
     }
+    if !inline.is_empty() {
+        let templates = Val::record([("node_templates", Val::map(inline))]);
+        let more = [(MapKey::from("topology_template"), templates)].into_iter().collect();
+        let merged = Merger::default().merge(value.as_map().unwrap_or(&ValMap::default()), &more);
+        value = value.with(Val::map(merged).data);
+    }
     match merged_tree::tree(session, file, &value) {
         Some(tree) => ServiceTree { given: given(tree, 0), merged: Some(value), ..found },
         None => {
@@ -344,6 +351,19 @@ fn service_tree(
             found
         }
     }
+}
+
+/// Templates that instances of `spec` bring along: node templates of the instances' names.
+fn inline_templates(document: &Val) -> ValMap {
+    let instances = document.get("spec").and_then(|spec| spec.get("instances")).and_then(Val::as_map);
+    let mut out = ValMap::default();
+    for (name, instance) in instances.into_iter().flatten() {
+        let template = instance.get("template").filter(|template| template.get("type").is_some());
+        if let (Some(template), true) = (template, name.as_str().is_some()) {
+            out.insert(name.clone(), template.clone());
+        }
+    }
+    out
 }
 
 /// Connections serve every requirement unless they say which.

@@ -1,4 +1,5 @@
-//! What Unfurl accepts without a word and is seldom meant: requirements that no type declares, artifacts without a file.
+//! What Unfurl accepts without a word and is seldom meant: requirements that no type declares, artifacts without a file; and what
+//! it refuses late: nodes that are their own host.
 
 use super::places::Places;
 use super::service::Service;
@@ -7,12 +8,18 @@ use crate::rules;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_tosca::entity::Entity;
 use purlin_tosca::model::Model;
+use purlin_tosca::problem::Problems;
 use purlin_tosca::read::Role;
-use purlin_tosca::topology::{Artifact, Node};
+use purlin_tosca::resolve::Resolution;
+use purlin_tosca::rules as tosca_rules;
+use purlin_tosca::topology::{Artifact, Node, Requirement, Topology};
 use purlin_value::{Session, path};
 
 /// The requirement that makes a node live on another, whether or not its type declares it.
 const HOST: &str = "host";
+
+/// The relationship of what lives on something else.
+const HOSTED_ON: &str = "tosca.relationships.HostedOn";
 
 /// Artifacts of this type are images, which are no files of the project.
 const IMAGE: &str = "tosca.artifacts.Deployment.Image";
@@ -43,6 +50,62 @@ fn requirements(session: &Session, model: &Model, places: &Places, node: &Node) 
         };
         session.sink.push(Diagnostic::at(&rules::UNDECLARED, places.span(assignment.at), message).hint(hint));
     }
+}
+
+/// A node that lives on itself, through however many others, has no place to be created in.
+pub(super) fn refuse_circular_hosts(
+    model: &Model,
+    topology: &Topology,
+    resolution: &Resolution,
+    problems: &mut Problems,
+) {
+    let host = |at: usize| {
+        let node = topology.nodes.get_index(at)?.1;
+        let edges = resolution.edges.get(at)?;
+        edges
+            .iter()
+            .find(|edge| node.requirements.get(edge.requirement).is_some_and(|requirement| hosts(model, requirement)))
+    };
+    // A chain of hosts is followed once.
+    const NEW: u8 = 0;
+    const ON_CHAIN: u8 = 1;
+    const DONE: u8 = 2;
+    let mut seen = vec![NEW; topology.nodes.len()];
+    let mark = |seen: &mut Vec<u8>, at: usize, state: u8| {
+        if let Some(slot) = seen.get_mut(at) {
+            *slot = state;
+        }
+    };
+    for start in 0..topology.nodes.len() {
+        let mut chain = Vec::new();
+        let mut at = start;
+        while seen.get(at) == Some(&NEW) {
+            mark(&mut seen, at, ON_CHAIN);
+            chain.push(at);
+            let Some(edge) = host(at) else { break };
+            at = edge.target;
+        }
+        let is_circular = seen.get(at) == Some(&ON_CHAIN);
+        if let (true, Some(edge)) = (is_circular, host(at)) {
+            let ring = chain.iter().skip_while(|known| **known != at).chain([&at]);
+            let name = |at: &usize| topology.nodes.get_index(*at).map_or("", |(name, _)| name.as_str());
+            let names: Vec<&str> = ring.map(name).collect();
+            let message = format!("circular hosts: {}", names.join(" → "));
+            let place = topology.nodes.get_index(at).and_then(|(_, node)| node.requirements.get(edge.requirement));
+            if let Some(requirement) = place {
+                let hint = "let `host` name another node";
+                problems.push(Diagnostic::at(&tosca_rules::UNRESOLVED, requirement.at, message).hint(hint));
+            }
+        }
+        chain.into_iter().for_each(|at| mark(&mut seen, at, DONE));
+    }
+}
+
+/// Whether a requirement makes a node live on the one it leads to.
+fn hosts(model: &Model, requirement: &Requirement) -> bool {
+    let kind = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
+    requirement.name == HOST
+        || kind.is_some_and(|kind| model.hierarchy.lineage(kind).any(|id| model.name(id) == HOSTED_ON))
 }
 
 /// A file is sought beside the file that names it, as the original seeks it once an operation needs it.

@@ -143,7 +143,7 @@ impl Matching<'_> {
             *target != self.source
                 && self.requirement.node_type.is_none_or(|wanted| self.model.hierarchy.is_a(node.node_type, wanted))
                 && capability_of(self.model, node, self.requirement).is_some()
-                && filter.is_none_or(|filter| filters::passes(node, filter))
+                && filter.is_none_or(|filter| filters::passes(self.model, node, filter))
         };
         let fitting = self.topology.nodes.values().enumerate().filter(fits).map(|(target, _)| target);
         match asked.and_then(|asked| filters::asked_for(self.model, self.topology, self.resolution, self.source, asked))

@@ -2,6 +2,7 @@
 
 use super::library;
 use super::manifest::Manifest;
+use super::overlooked;
 use super::places::{Places, Reading};
 use super::read;
 use super::requirements;
@@ -142,6 +143,7 @@ fn compile_at(
         let missing = if manifest.alone { MissingInputs::Warn } else { MissingInputs::Refuse };
         topology = render::render(&model, &given, missing, &mut problems);
         resolution = requirements::resolve(&model, &mut topology, &mut problems);
+        overlooked::refuse_circular_hosts(&model, &topology, &resolution, &mut problems);
         if !manifest.alone {
             refuse_null_inputs(&topology, inputs, &mut problems);
         }
