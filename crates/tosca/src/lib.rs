@@ -28,7 +28,7 @@
 
 pub mod archive;
 mod check;
-mod clause;
+pub mod clause;
 pub mod clout;
 mod coerce;
 pub mod compile;

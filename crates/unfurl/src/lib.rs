@@ -8,6 +8,7 @@ pub mod ensemble;
 pub mod entities;
 pub mod error;
 pub mod eval;
+pub mod export;
 mod external;
 pub mod functions;
 pub mod inner;

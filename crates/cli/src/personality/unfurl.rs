@@ -15,7 +15,7 @@ use purlin_unfurl::ensemble::build::Instances;
 use purlin_unfurl::ensemble::{self, Ensemble};
 use purlin_unfurl::eval::status::effective;
 use purlin_unfurl::tree::{NodeId, NodeKind};
-use purlin_unfurl::{DIALECT, check};
+use purlin_unfurl::{DIALECT, check, convert, export};
 use purlin_value::{Secrets, Session, emit};
 
 /// The personality.
@@ -27,6 +27,7 @@ pub(super) const UNFURL: Personality = Personality {
         ("check [ENSEMBLE]", "run `check` operations and store the status they find"),
         ("deploy [ENSEMBLE]", "bring all instances up"),
         ("discover [ENSEMBLE]", "run `discover` operations"),
+        ("export [ENSEMBLE]", "types, templates and instances as JSON for front ends"),
         ("plan [ENSEMBLE]", "operations that a deployment would run"),
         ("status [ENSEMBLE]", "instances with their status"),
         ("stop [ENSEMBLE]", "stop all instances"),
@@ -52,9 +53,12 @@ pub(super) const UNFURL: Personality = Personality {
         ("--repair error|degraded|none", "which instances are repaired"),
         ("--change-detection skip|always|evaluate", "when instances are configured again"),
         ("--jobexitcode error|degraded|never", "exit with 64 if the job ends so, or worse"),
+        ("--format blueprint|deployment", "what is exported; `deployment` unless given"),
+        ("--file FILE", "write the export to a file"),
+        ("--overwrite auto|always|never|older", "what to do if that file exists"),
     ],
     refused: &[
-        "clone", "cloudmap", "commit", "export", "git", "git-status", "home", "init", "run", "runtime", "serve",
+        "clone", "cloudmap", "commit", "git", "git-status", "home", "init", "run", "runtime", "serve",
     ],
     run,
 };
@@ -82,6 +86,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     flags.is_quiet |= is_quiet;
     match command {
         "status" | "validate" => work(invocation, command, &flags),
+        "export" => export(invocation, &flags),
         "plan" => jobs::plan(invocation, &flags),
         "version" => {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
@@ -128,6 +133,45 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     let _ = invocation.stdout.write_all(text.as_bytes());
     for query in &flags.queries {
         ask(invocation, &session, &request, flags, query);
+    }
+    report(invocation, &session, Style::given(invocation))
+}
+
+/// Prints or writes an export. Incomplete ensembles are exported too, as far as they can be read.
+fn export(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let path = flags.path.as_deref().unwrap_or(".");
+    let (session, path) = match open_session(invocation, &Setup::of(path)) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let mut request = Request::of(&path);
+    request.environment = flags.environment.clone();
+    let Some(ensemble) = ensemble::open_with(&session, &request, Instances::Stored) else {
+        let exit = report(invocation, &session, Style::given(invocation));
+        if exit == Exit::Ok {
+            let _ = writeln!(invocation.stderr, "error: could not find an ensemble at `{path}`");
+            return Exit::Invalid;
+        }
+        return exit;
+    };
+    let document = export::export(&session, &ensemble, flags.format.unwrap_or(export::Format::Deployment));
+    let document = convert::to_value(&document, &ensemble.tree);
+    let text = emit::to_json(&document, Secrets::Hide, JsonLayout::Pretty).unwrap_or_default() + "\n";
+    match &flags.file {
+        Some(file) => {
+            let target = invocation.cwd.join(file);
+            let keeps = flags.overwrite.as_deref() == Some("never") && target.exists();
+            if !keeps && let Err(error) = crate::border::write_atomically(&target, text.trim_end().as_bytes()) {
+                let _ = writeln!(invocation.stderr, "error: could not write `{file}`: {error}");
+                return Exit::Io;
+            }
+            if keeps {
+                let _ = invocation.stdout.write_all(text.as_bytes());
+            }
+        }
+        None => {
+            let _ = invocation.stdout.write_all(text.as_bytes());
+        }
     }
     report(invocation, &session, Style::given(invocation))
 }

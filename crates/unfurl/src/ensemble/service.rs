@@ -57,7 +57,7 @@ const PROFILES: &[Embedded] =
     &[Embedded { path: "purlin:/unfurl/unfurl.yaml", text: include_str!("../../profiles/unfurl.yaml") }];
 
 /// A map with one of these keys is an expression, if nothing else in it says otherwise.
-fn is_call(key: &str, keys: usize) -> bool {
+pub(crate) fn is_call(key: &str, keys: usize) -> bool {
     match key {
         "eval" | "ref" => keys <= EVAL_KEYS.len() + 1,
         name => keys == 1 && functions::find(name).is_some_and(|function| function.call.standalone),

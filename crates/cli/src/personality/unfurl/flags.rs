@@ -1,5 +1,6 @@
 //! Arguments of Unfurl's commands.
 
+use purlin_unfurl::export::Format;
 use purlin_unfurl::job::options::{ChangeDetection, Options, Repair, Workflow};
 use purlin_unfurl::val::Val;
 
@@ -17,6 +18,12 @@ pub(super) struct Flags {
     pub is_approved: bool,
     /// The status from which on a job's exit code is 64; never if none.
     pub exit_at: Option<&'static str>,
+    /// What is exported.
+    pub format: Option<Format>,
+    /// Where an export is written.
+    pub file: Option<String>,
+    /// What happens to a file that exists.
+    pub overwrite: Option<String>,
     pub job: Options,
 }
 
@@ -66,6 +73,14 @@ impl Flags {
                     flags.vars.push((name, text));
                 }
                 "quiet" => flags.is_quiet = true,
+                "format" => flags.format = Some(format(&value()?)?),
+                "file" => flags.file = Some(value()?),
+                "overwrite" => match value()? {
+                    word if matches!(word.as_str(), "auto" | "always" | "never" | "older") => {
+                        flags.overwrite = Some(word);
+                    }
+                    other => return Err(one_of("overwrite", &other, &["auto", "always", "never", "older"])),
+                },
                 _ => {
                     let name = name.to_owned();
                     flags.of_job(&name, &mut value)?;
@@ -182,6 +197,18 @@ impl Flags {
             options.stored.push(("verbose", Val::int(-1)));
         }
         options
+    }
+}
+
+/// What can be exported, and what only the original can.
+fn format(word: &str) -> Result<Format, String> {
+    match word {
+        "blueprint" => Ok(Format::Blueprint),
+        "deployment" => Ok(Format::Deployment),
+        "python" | "environments" | "deployments" => {
+            Err(format!("`--format {word}` is not supported; expected `blueprint` or `deployment`"))
+        }
+        other => Err(one_of("format", other, &["blueprint", "deployment"])),
     }
 }
 
