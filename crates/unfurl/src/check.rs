@@ -32,6 +32,7 @@ pub fn check(session: &Session, ensemble: &Ensemble) -> Vec<Span> {
 
 /// The same, with more about what was found.
 pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
+    ensemble.report_overlooked(session);
     let tree = &ensemble.tree;
     let mut checker = Checker::new(session, tree);
     for id in tree.ids() {

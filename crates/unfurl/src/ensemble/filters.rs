@@ -156,8 +156,10 @@ impl<'a> Asked<'a> {
 
     /// How the value compares with another. Quantities compare by what they come to in one unit.
     fn order(&self, other: &Val) -> Option<Ordering> {
-        let amount =
-            |value: &Val| Some(units::measure(value.as_str()?, self.family?)).flatten().map(|(amount, _)| amount);
+        let amount = |value: &Val| {
+            let (number, (_, factor)) = units::measure(value.as_str()?, self.family?)?;
+            Some(number * factor)
+        };
         match (amount(self.value), amount(other)) {
             (Some(a), Some(b)) => a.partial_cmp(&b),
             _ => order(self.value, other),

@@ -109,7 +109,9 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
         }
         return None;
     }
-    if !manifest.alone && manifest.document.get("spec").and_then(|spec| spec.get("service_template")).is_none() {
+    let spec = manifest.document.get("spec");
+    let says_something = |key: &str| spec.and_then(|spec| spec.get(key)).is_some();
+    if !manifest.alone && !says_something("service_template") && !says_something("instances") {
         session.sink.push(no_service(root).warning());
     }
     let inputs = service::inputs(&manifest, inner, request, session);
@@ -117,7 +119,6 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     if service.broken {
         return None;
     }
-    overlooked::report(session, &service);
     manifest.settings.variables.extend(connections::variables(&manifest, &service));
     let tree = build::build(session, &manifest, &service, &inputs, which);
     Some(Ensemble { manifest, service, tree })
@@ -133,8 +134,8 @@ fn no_service(root: Option<purlin_syntax::Node<'_>>) -> Diagnostic {
         let diagnostic = Diagnostic::at(&rules::MANIFEST, span, format!("unknown key `{key}`"));
         return diagnostic.hint(format!("did you mean `{wanted}`?"));
     }
-    let mut diagnostic =
-        Diagnostic::nowhere(&rules::MANIFEST, "the ensemble has no `spec.service_template`, so it has no nodes");
+    let missing = if root.is_some_and(|root| root.get("spec").is_some()) { "spec.service_template" } else { "spec" };
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, format!("the ensemble has no `{missing}`"));
     let first = |root: purlin_syntax::Node<'_>| root.entries().next().map(|entry| entry.key.span());
     diagnostic.span = root.and_then(|root| root.entry("spec").map(|entry| entry.key.span()).or_else(|| first(root)));
     diagnostic.hint("add `spec:` with a `service_template:` below it")
@@ -239,6 +240,11 @@ impl Ensemble {
     pub fn substituted(&self) -> Option<purlin_syntax::Span> {
         let words = self.service.topology.nodes.values().flat_map(|node| node.template.texts("directives"));
         words.into_iter().find(|word| word.text == nested::SUBSTITUTE).map(|word| word.span)
+    }
+
+    /// Warns about what Unfurl accepts without a word and is seldom meant.
+    pub fn report_overlooked(&self, session: &Session) {
+        overlooked::report(session, &self.service);
     }
 
     /// An evaluator of its expressions.

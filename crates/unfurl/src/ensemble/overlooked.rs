@@ -5,7 +5,7 @@ use super::places::Places;
 use super::service::Service;
 use crate::jinja;
 use crate::rules;
-use purlin_syntax::{Diagnostic, suggest};
+use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_tosca::entity::Entity;
 use purlin_tosca::model::Model;
 use purlin_tosca::problem::Problems;
@@ -46,10 +46,24 @@ fn requirements(session: &Session, model: &Model, places: &Places, node: &Node) 
         let known = complete.entries("requirements").map(|(name, _)| name.as_str());
         let hint = match suggest::nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if model.names.decl(node.node_type).is_some_and(|decl| decl.normative) => {
+                format!("use a type that declares `{name}`, or remove it")
+            }
             None => format!("declare `{name}` under `requirements` of `{owner}`, or remove it"),
         };
-        session.sink.push(Diagnostic::at(&rules::UNDECLARED, places.span(assignment.at), message).hint(hint));
+        let span = places.span(assignment.at);
+        let span = key_before(session, span, name).unwrap_or(span);
+        session.sink.push(Diagnostic::at(&rules::UNDECLARED, span, message).hint(hint));
     }
+}
+
+/// The key of a value. TOSCA's reader keeps the value of a requirement; the name is what is wrong.
+fn key_before(session: &Session, value: Span, name: &str) -> Option<Span> {
+    let source = session.sources.get(value.file)?;
+    let before = source.text().get(..value.start as usize)?.trim_end().strip_suffix(':')?.trim_end();
+    let before = before.strip_suffix(['"', '\'']).unwrap_or(before);
+    let start = before.strip_suffix(name)?.len();
+    Some(Span::new(value.file, u32::try_from(start).ok()?, u32::try_from(before.len()).ok()?))
 }
 
 /// A node that lives on itself, through however many others, has no place to be created in.

@@ -35,8 +35,18 @@ const STATUSES: &[&str] = &["unknown", "ok", "degraded", "error", "pending", "ab
 
 /// Names of states, by the numbers that stand for them, beginning with 1.
 const STATES: &[&str] = &[
-    "initial", "creating", "created", "configuring", "configured", "starting", "started", "stopping", "stopped",
-    "deleting", "deleted", "error",
+    "initial",
+    "creating",
+    "created",
+    "configuring",
+    "configured",
+    "starting",
+    "started",
+    "stopping",
+    "stopped",
+    "deleting",
+    "deleted",
+    "error",
 ];
 
 /// Makes an export.
@@ -52,8 +62,7 @@ struct Exporter<'a> {
 /// An ensemble as the document that `unfurl export` prints.
 pub fn export(session: &Session, ensemble: &Ensemble, format: Format) -> Val {
     let qualifier = qualifier(session);
-    let mut exporter =
-        Exporter { session, ensemble, qualifier, types: IndexMap::new(), templates: IndexMap::new() };
+    let mut exporter = Exporter { session, ensemble, qualifier, types: IndexMap::new(), templates: IndexMap::new() };
     let kinds = ensemble.service.topology.nodes.values().map(|node| node.node_type);
     for kind in kinds {
         exporter.node_type(kind);
@@ -253,8 +262,7 @@ fn stored<'v>(document: &'v Val, name: &str) -> Option<&'v Val> {
 fn slug(text: &str) -> String {
     let lower = text.trim().to_lowercase();
     let words: Vec<&str> = lower.split_whitespace().collect();
-    let kept: String =
-        words.join("-").chars().filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-')).collect();
+    let kept: String = words.join("-").chars().filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-')).collect();
     let mut out = String::with_capacity(kept.len());
     for c in kept.chars() {
         if c != '-' || !out.ends_with('-') {

@@ -167,8 +167,7 @@ impl Schemas<'_> {
         kind: &str,
         family: Option<&'static units::Family>,
     ) -> Option<ValMap> {
-        let mut each: Vec<ValMap> =
-            clauses.iter().filter_map(|clause| self.constraint(clause, kind, family)).collect();
+        let mut each: Vec<ValMap> = clauses.iter().filter_map(|clause| self.constraint(clause, kind, family)).collect();
         if each.len() > 1 {
             let all = Val::list(each.into_iter().map(Val::map).collect());
             return Some([(MapKey::from("allOf"), all)].into_iter().collect());
@@ -180,7 +179,10 @@ impl Schemas<'_> {
         let (operator, arguments) = clause::constraint(clause)?;
         let argument = arguments.first()?;
         let plain = |value: &tosca::Val| {
-            let amount = family.and_then(|family| units::measure(value.as_str()?, family)).map(|(amount, _)| amount);
+            let amount = family.and_then(|family| {
+                let (number, (_, factor)) = units::measure(value.as_str()?, family)?;
+                Some(number * factor)
+            });
             amount.map_or_else(|| from_tosca(value, self.reading), whole)
         };
         let suffix = match kind {

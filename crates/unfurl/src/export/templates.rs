@@ -116,8 +116,7 @@ impl Exporter<'_> {
         let node = assignment.text("node");
         let template = node.and_then(|node| service.topology.nodes.get(&node.text));
         let said = visibility_of(assignment);
-        let visibility =
-            said.or_else(|| node.and_then(|node| self.template_visibility(&node.text, assignment)));
+        let visibility = said.or_else(|| node.and_then(|node| self.template_visibility(&node.text, assignment)));
         let has_more = assignment.slots.iter().any(|slot| !matches!(slot.name, "node" | "metadata"));
         let constraint = match declared {
             Some(declared) if has_more && visibility.is_some() => {

@@ -16,6 +16,9 @@ use std::collections::HashMap;
 /// Requirements of every node, which are not shown.
 const OMITTED: &[&str] = &["dependency", "installer"];
 
+/// The type that all others derive from.
+const ROOT: &str = "tosca.nodes.Root";
+
 /// The number that stands for "any number".
 const UNBOUNDED: i64 = 0xFFFF_FFFF;
 
@@ -62,6 +65,9 @@ impl Exporter<'_> {
         let model = &self.ensemble.service.model;
         let Some(entity) = model.names.decl(id).map(|decl| decl.entity.clone()) else { return name };
         let mut out = self.head(&name, &model.name(id), &entity);
+        if name == ROOT {
+            put(&mut out, "description", Val::str(""));
+        }
         self.types.insert(name.clone(), ValMap::default());
         if let Some(file) = self.source_file(id).filter(|file| !file.is_empty()) {
             put(&mut out, "_sourceinfo", Val::record([("file", Val::str(file))]));
@@ -237,9 +243,8 @@ impl Exporter<'_> {
             }
         }
         for (name, entry) in &mut self.types {
-            let has = |key: &str| {
-                entry.get(&MapKey::from(key)).and_then(Val::as_list).is_some_and(|items| !items.is_empty())
-            };
+            let has =
+                |key: &str| entry.get(&MapKey::from(key)).and_then(Val::as_list).is_some_and(|items| !items.is_empty());
             let concrete = entry.get(&MapKey::from("metadata")).and_then(|metadata| metadata.get("concrete")).is_some();
             let is_leaf = counts.get(name) == Some(&1);
             if is_leaf && !has("implementations") && has("requirements") {
