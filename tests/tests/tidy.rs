@@ -13,7 +13,6 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-graph", 2),
     ("purlin-value", 2),
     ("purlin-model", 3),
-    ("purlin-primes", 1),
     ("purlin-gotmpl", 3),
     ("purlin-garden", 4),
     ("purlin-skaffold", 4),

@@ -2,7 +2,6 @@
 //!
 //! The arithmetic, the encodings and the signatures are those of the RustCrypto libraries.
 
-use purlin_primes::EXPONENT;
 use rsa::pkcs1::{DecodeRsaPrivateKey, EncodeRsaPrivateKey};
 use rsa::pkcs8::{DecodePrivateKey, EncodePrivateKey, LineEnding};
 use rsa::sha2::Sha256;
@@ -46,13 +45,7 @@ impl SpareKeys {
 impl Key {
     /// A new RSA key of this many bits; `None` if the library makes no keys of that size.
     pub fn rsa(random: &mut Random, bits: usize) -> Option<Self> {
-        // The library would need more than twice as long to find the primes; it checks what is made of them.
-        let mut prime = || purlin_primes::prime(bits / 2, &mut || random.next());
-        let key = match prime().zip(prime()) {
-            Some((p, q)) => rsa::RsaPrivateKey::from_primes(vec![p, q], EXPONENT.into()),
-            None => rsa::RsaPrivateKey::new(random, bits),
-        };
-        key.ok().map(Self::from_rsa)
+        rsa::RsaPrivateKey::new(random, bits).ok().map(Self::from_rsa)
     }
 
     /// A new key on P-256.

@@ -315,7 +315,7 @@ impl<'a> Evaluator<'a> {
     /// Whether what does not depend on inputs is the same in every variant: nothing was wrong with it, and nothing is
     /// secret.
     pub(crate) fn is_steady(&self) -> bool {
-        self.problems.len() == 0 && self.secrets.is_empty() && !self.clauses_vary && self.budget.exceeded().is_none()
+        self.problems.is_empty() && self.secrets.is_empty() && !self.clauses_vary && self.budget.exceeded().is_none()
     }
 
     /// Whether literal values were looked at by another variant.
