@@ -151,12 +151,14 @@ pub fn inputs() -> Vec<Input> {
         ("far", "('a' * 300000) | regex_findall('[^b]*b|a') | length"),
         ("far-replace", "('a' * 300000) | regex_replace('a([^b]*b)?', '') | length"),
         ("ahead", "('a' * 300000) | regex_search('(?=[^b]*b)a')"),
-        ("ahead-all", "('a' * 3000) | regex_findall('a(?![^b]*b)') | length"),
+        ("ahead-all", "('a' * 30000) | regex_findall('a(?![^b]*b)') | length"),
         ("back", "('a' * 40) | regex_search('(a+)+\\\\1b')"),
         ("label", "('-' * 1000000) | to_label(max=999999999, replace='y' * 1000000) | length"),
     ] {
         all.push(ensemble(&format!("regex/{name}"), &format!("p: \"{{{{ {call} }}}}\"\n"), Ends::Limit));
     }
+    let few = "('a' * 3000) | regex_findall('a(?![^b]*b)') | length";
+    all.push(ensemble("regex/ahead-few", &format!("p: \"{{{{ {few} }}}}\"\n"), Ends::Fine));
     let loops = "{% for i in range(1000000) %}{% set x = ('ab' * 9) | regex_search('(?=(a|b)*c)a') %}{% endfor %}";
     all.push(ensemble("regex/ahead-loop", &format!("p: \"{loops}\"\n"), Ends::Limit));
     // A collection that holds itself, twice.
