@@ -18,6 +18,8 @@ pub(crate) const SHORTEST: usize = 4;
 /// A path of values that a template reads: where it starts in the text, and its names.
 struct Read<'t> {
     start: usize,
+    /// Whether it is within a string of the action.
+    is_quoted: bool,
     names: Vec<&'t str>,
 }
 
@@ -127,7 +129,7 @@ fn unknown_fields(text: &str) -> Vec<UnknownField<'_>> {
         for read in reads(text, object) {
             let before = text.get(..read.start - object.len()).and_then(|text| text.chars().next_back());
             // `.Values.x.Release.y` is a value.
-            if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ')' | '"')) {
+            if read.is_quoted || before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ')')) {
                 continue;
             }
             if let Some(name) = read.names.first().filter(|name| !known.contains(name)) {
@@ -202,17 +204,44 @@ fn reads<'t>(text: &'t str, root: &str) -> Vec<Read<'t>> {
         let end = close.map_or(text.len(), |at| open + 2 + at);
         if !inner.starts_with("/*") {
             let action = text.get(open..end).unwrap_or_default();
+            let mut strings = Strings::default();
             for (at, _) in action.match_indices(root) {
                 let start = open + at + root.len();
                 let names = names_at(text.get(start..end).unwrap_or_default());
                 if !names.is_empty() {
-                    found.push(Read { start, names });
+                    let is_quoted = strings.hold(action, at);
+                    found.push(Read { start, is_quoted, names });
                 }
             }
         }
         rest = end + 2;
     }
     found
+}
+
+/// Tells where strings of an action are, going through it once.
+#[derive(Default)]
+struct Strings {
+    at: usize,
+    open: Option<char>,
+    escaped: bool,
+}
+
+impl Strings {
+    /// Whether a place, behind all that were asked about before, is within a string.
+    fn hold(&mut self, action: &str, place: usize) -> bool {
+        for c in action.get(self.at..place).unwrap_or_default().chars() {
+            match (self.open, c) {
+                (Some('"'), _) if self.escaped => self.escaped = false,
+                (Some('"'), '\\') => self.escaped = true,
+                (Some(quote), _) if quote == c => self.open = None,
+                (None, '"' | '`') => self.open = Some(c),
+                _ => {}
+            }
+        }
+        self.at = place;
+        self.open.is_some()
+    }
 }
 
 fn names_at(text: &str) -> Vec<&str> {

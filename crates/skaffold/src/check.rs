@@ -4,6 +4,7 @@
 //! patches. It must not know what any key means.
 
 use crate::editions::{self, Edition};
+use crate::emit::keeps_null;
 use crate::entities::{Entity, Field, Holds, holds, is_open};
 use crate::item::{Form, Pair, View};
 use crate::rules;
@@ -116,7 +117,7 @@ impl Check<'_> {
         }
         for item in view.all_items() {
             if item.form() == Form::Null && !is_open(entity) {
-                self.empty_item(item, key, entity.label != "ConfigDependency");
+                self.empty_item(item, key, keeps_null(key, entity));
                 continue;
             }
             let fits = is_open(entity) || matches!(item.form(), Form::Map | Form::Null | Form::Broken);
@@ -134,19 +135,16 @@ impl Check<'_> {
         view.items().filter(|item| !is_text(item)).for_each(|item| self.wrong(item, key, "a list of strings"));
     }
 
-    /// Skaffold drops items that hold nothing without a word, but crashes where its own lists are of pointers.
-    fn empty_item<'a, 'f: 'a>(&self, item: View<'a, 'f>, key: &str, is_section: bool) {
-        const CRASHING: &[&str] =
-            &["test", "portForward", "verify", "artifacts", "requires", "manual", "volumes", "secrets"];
+    /// Skaffold drops items that hold nothing without a word, or keeps them.
+    fn empty_item<'a, 'f: 'a>(&self, item: View<'a, 'f>, key: &str, is_kept: bool) {
+        // These are errors, once defaults are set.
+        if is_kept && matches!(key, "artifacts" | "portForward") {
+            return;
+        }
         let span = item.span().unwrap_or(self.fallback);
-        let problem = match is_section && CRASHING.contains(&key) {
-            true => Diagnostic::at(&rules::EMPTY_ITEM, span, format!("an item of `{key}` is empty")),
-            false => {
-                let message = format!("an item of `{key}` is empty, which Skaffold ignores");
-                Diagnostic::at(&rules::EMPTY_ITEM, span, message).warning()
-            }
-        };
-        self.sink.push(problem.hint("remove it, or write what it should be"));
+        let ignored = if is_kept { "" } else { ", which Skaffold ignores" };
+        let problem = Diagnostic::at(&rules::EMPTY_ITEM, span, format!("an item of `{key}` is empty{ignored}"));
+        self.sink.push(problem.warning().hint("remove it, or write what it should be"));
     }
 
     fn text_map<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str) {

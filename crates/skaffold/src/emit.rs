@@ -37,6 +37,12 @@ pub trait Out<'f> {
     fn null(&mut self, from: View<'_, 'f>);
 }
 
+/// Whether Skaffold keeps items of a list that hold nothing: where its own list is one of pointers.
+pub fn keeps_null(key: &str, entity: &Entity) -> bool {
+    let lists = ["test", "portForward", "verify", "artifacts", "requires", "manual", "volumes", "secrets"];
+    lists.contains(&key) && entity.label != "ConfigDependency"
+}
+
 /// Whether the value of a row counts as set.
 pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field) -> bool {
     if keeps_empty(row) {
@@ -47,6 +53,7 @@ pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field) -> bool {
         Holds::Bool => view.bool() == Some(true),
         Holds::Int => view.int().is_some_and(|value| value != 0),
         Holds::Port => view.form() == Form::Scalar && !view.text().is_empty() && view.int() != Some(0),
+        Holds::Many(entity) if keeps_null(row.key, entity) => view.all_items().next().is_some(),
         Holds::Texts | Holds::Many(_) => view.items().next().is_some(),
         Holds::TextMap | Holds::NullableMap | Holds::Flat => view.entries().next().is_some(),
         Holds::One(entity) => has_settings(view, entity),
@@ -206,6 +213,11 @@ fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut
         }
         Holds::Any => any(view, out),
         Holds::One(entity) => section(view, entity, finish, out),
+        Holds::Many(entity) if keeps_null(row.key, entity) => {
+            out.begin_list(view.all_items().count(), view);
+            view.all_items().for_each(|item| section(item, entity, finish, out));
+            out.end_list();
+        }
         Holds::Many(entity) => list(view, out, |item, out| section(item, entity, finish, out)),
     }
 }
