@@ -4,7 +4,7 @@
 //! after evaluation; it is checked here, and the place is the expression that made it.
 
 use crate::bind::entry;
-use crate::check::{invalid, invalid_variable};
+use crate::check::{invalid, invalid_variable, softened};
 use crate::entities::words::{self, Given, Problem, Variable};
 use crate::entities::{SCHEMA, is_expression};
 use crate::expr::shown_type;
@@ -190,7 +190,7 @@ impl Checker<'_> {
                 // What an expression makes cannot be put in quotes where it is written.
                 let hint = (kind == Variable::Plain).then_some("convert it with `string()`");
                 let problem = Problem { hint: hint.or(problem.hint), ..problem };
-                self.report(invalid(word, name, &shown, &problem, span), value, span);
+                self.report(softened(kind, invalid(word, name, &shown, &problem, span)), value, span);
             }
         }
     }
