@@ -267,7 +267,8 @@ pub fn check_mappings(document: &Document<'_>, file: &File<'_>, sink: &Sink) {
             continue;
         }
         let shown = if module.name.is_empty() { &module.path } else { &module.name };
-        let hint = did_you_mean(shown, document.modules.iter().map(|entry| entry.name.as_str()));
+        let known = document.modules.iter().flat_map(|entry| [entry.name.as_str(), entry.path.as_str()]);
+        let hint = did_you_mean(shown, known.filter(|name| !name.is_empty()));
         let message = format!("unknown module `{shown}` in a profile: this document has no such module");
         sink.push(Diagnostic::at(&rules::UNKNOWN_MODULE, span, message).maybe_hint(hint));
     }

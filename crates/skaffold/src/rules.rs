@@ -26,16 +26,18 @@ pub const DUPLICATE_NAME: Rule =
 pub(crate) const REQUIRES: Rule =
     Rule::error("skaffold-requires", "A required configuration cannot be found.").about(About::Name);
 /// A name no configuration has.
-pub const UNKNOWN_MODULE: Rule =
-    Rule::error("skaffold-unknown-module", "No configuration has this name.").about(About::Name);
+pub const UNKNOWN_MODULE: Rule = Rule::error("skaffold-unknown-module", "No configuration has this name.")
+    .advice("correct the name, or name a configuration so with `metadata.name`")
+    .about(About::Name);
 /// A ring of requirements.
 pub const CYCLE: Rule = Rule::error("skaffold-cycle", "Configurations require each other in a cycle.");
 /// One configuration with two lists of profiles.
 pub(crate) const PROFILE_CONFLICT: Rule =
     Rule::error("skaffold-profile-conflict", "A configuration is required twice with different profiles.");
 /// A profile nobody defines.
-pub const UNKNOWN_PROFILE: Rule =
-    Rule::error("skaffold-unknown-profile", "No configuration has this profile.").about(About::Name);
+pub const UNKNOWN_PROFILE: Rule = Rule::error("skaffold-unknown-profile", "No configuration has this profile.")
+    .advice("correct the name, or declare the profile under `profiles`")
+    .about(About::Name);
 /// A profile that cannot be used as written.
 pub const PROFILE: Rule = Rule::error("skaffold-profile", "A profile is not valid.");
 /// A condition that cannot be read.
