@@ -8,7 +8,7 @@ use crate::helm::{self, Helm};
 use crate::item::View;
 use crate::transform::Selector;
 use crate::walk::Config;
-use crate::{glob, rules, template};
+use crate::{glob, objects, rules, template};
 use ecow::EcoString;
 use purlin_model::{Ask, Engines, Manifest, Request};
 use purlin_syntax::{Diagnostic, Flavor};
@@ -138,6 +138,7 @@ fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Mani
             session.sink.push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));
             continue;
         }
+        session.sink.extend(objects::problems(root));
         found.push(Manifest::new(source.clone(), value));
     }
 }

@@ -1,0 +1,39 @@
+//! What is plainly wrong with a Kubernetes object in a manifest: a key that every object has is missing or misspelt. Its
+//! other keys are the cluster's business.
+
+use crate::rules;
+use purlin_syntax::{Diagnostic, Node, suggest};
+
+/// Keys at the root of objects. The first two must be there.
+const KEYS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
+const NEEDED: usize = 2;
+
+/// Warns of an object that no cluster would take.
+pub(crate) fn problems(root: Node<'_>) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> =
+        KEYS.iter().enumerate().filter_map(|(at, key)| missing(root, key, KEYS, at < NEEDED)).collect();
+    let metadata = root.get("metadata").filter(|node| node.is_map());
+    found.extend(metadata.and_then(|node| missing(node, "name", &["name", "namespace", "labels"], false)));
+    found
+}
+
+/// A key that is not there, or is no single string. One that need not be there is missed only if it is misspelt.
+fn missing(node: Node<'_>, key: &str, known: &[&str], is_needed: bool) -> Option<Diagnostic> {
+    if let Some(value) = node.get(key) {
+        let message = format!("`{key}` of a Kubernetes object must be a string");
+        let is_wrong = is_needed && !value.is_scalar() && !value.is_alias();
+        return is_wrong.then(|| warning(value, message).hint("write a string"));
+    }
+    let is_it = |written: &str| !known.contains(&written) && suggest::nearest(written, [key]).is_some();
+    let misspelt = node.entries().map(|entry| entry.key).find(|written| is_it(written.text()));
+    let place = misspelt.or_else(|| node.entries().next().map(|entry| entry.key).filter(|_| is_needed))?;
+    let hint = match misspelt {
+        Some(_) => format!("did you mean `{key}`?"),
+        None => format!("add `{key}:`"),
+    };
+    Some(warning(place, format!("a Kubernetes object has no `{key}`")).hint(hint))
+}
+
+fn warning(node: Node<'_>, message: String) -> Diagnostic {
+    Diagnostic::at(&rules::MANIFEST, node.span(), message).warning()
+}
