@@ -101,7 +101,7 @@ kind: Deploy
 type: kubernetes
 name: o
 spec:
-  namespace: \"@\"
+  namespace: \"${lower(kebabCase(secrets.TOKEN))}\"
   manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: \"@\"}, data: {k: \"@\"}}]
   manifestTemplates: [some.yaml]
   patchResources: [{kind: ConfigMap, name: some, patch: {data: {k: \"@\"}}}]
