@@ -141,7 +141,8 @@ pub fn sound(random: &mut Random) -> Project {
     file += "    - \"${actions.deploy.web.outputs.deployedImageId}\"\n";
     file += "    - \"${actions.deploy.release.outputs.release-name}\"\n";
     file += "    - $concat: [\"${secrets.TOKEN}\", b]\n    - $concat: \"${split(secrets.OTHER, '4')}\"\n";
-    file += "    - $concat:\n        $forEach: {k: \"${secrets.TOKEN}\"}\n        $return: \"${item.key}${item.value}\"\n";
+    file +=
+        "    - $concat:\n        $forEach: {k: \"${secrets.TOKEN}\"}\n        $return: \"${item.key}${item.value}\"\n";
     file += "  env:\n    $merge: ${secrets}\n    A: {$if: \"${secrets.TOKEN == 'x'}\", $then: a, $else: \"${var.header}\"}\n";
     project.file("a.garden.yml", file);
     for _ in 0..10 {
