@@ -5,7 +5,7 @@
 
 use crate::entry::{Around, Entry, entry_at, is_inside};
 use purlin_syntax::{About, Diagnostic, Loses, Node, Severity, Sources, Span, suggest};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// So many problems are looked at for what follows from them; nobody reads more.
 const MOST_CAUSES: usize = 50;
@@ -16,16 +16,54 @@ const MOST_NAMES: usize = 10_000;
 /// Leaves one problem for each mistake.
 pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
     drop_repeated(found, sources);
-    let gaps = first(found.iter().filter_map(|problem| Gap::of(problem, sources)));
-    let misspelt = first(found.iter().filter_map(|problem| Misspelt::of(problem, sources)));
-    let wrong: HashSet<Place> =
-        found.iter().filter(|problem| problem.rule.about != About::Value).filter_map(place).collect();
-    found.retain(|problem| {
-        let is_wrong = problem.rule.about == About::Value && place(problem).is_some_and(|place| wrong.contains(&place));
-        !is_wrong
-            && !gaps.iter().any(|gap| gap.explains(problem))
-            && !misspelt.iter().any(|name| name.explains(problem))
-    });
+    let gaps = first(found, |problem| Gap::of(problem, sources));
+    let misspelt = first(found, |problem| Misspelt::of(problem, sources));
+    let wrong: HashMap<Place, usize> = (0..)
+        .zip(found.iter())
+        .filter(|(_, problem)| problem.rule.about != About::Value)
+        .filter_map(|(at, problem)| Some((place(problem)?, at)))
+        .collect();
+    let causes = |problem: &Diagnostic| -> Vec<usize> {
+        let of_place = place(problem).filter(|_| problem.rule.about == About::Value);
+        let same = of_place.and_then(|place| wrong.get(&place)).copied();
+        let gaps = gaps.iter().filter(|(_, gap)| gap.explains(problem)).map(|(at, _)| *at);
+        let misspelt = misspelt.iter().filter(|(_, name)| name.explains(problem)).map(|(at, _)| *at);
+        same.into_iter().chain(gaps).chain(misspelt).collect()
+    };
+    let causes: Vec<Vec<usize>> = found.iter().map(causes).collect();
+    let mut is_kept = kept(&causes).into_iter();
+    found.retain(|_| is_kept.next().unwrap_or(true));
+}
+
+/// Which problems are kept, by the causes of each: those without one, and the first of those that only explain each
+/// other.
+fn kept(causes: &[Vec<usize>]) -> Vec<bool> {
+    let mut follows: Vec<Vec<usize>> = vec![Vec::new(); causes.len()];
+    for (at, all) in causes.iter().enumerate() {
+        for cause in all {
+            if let Some(list) = follows.get_mut(*cause) {
+                list.push(at);
+            }
+        }
+    }
+    let (mut is_kept, mut is_known) = (vec![false; causes.len()], vec![false; causes.len()]);
+    let roots = causes.iter().enumerate().filter(|(_, all)| all.is_empty()).map(|(at, _)| at);
+    for root in roots.chain(0..causes.len()).collect::<Vec<_>>() {
+        if is_known.get(root) != Some(&false) {
+            continue;
+        }
+        if let Some(kept) = is_kept.get_mut(root) {
+            *kept = true;
+        }
+        let mut todo = vec![root];
+        while let Some(at) = todo.pop() {
+            if let Some(known) = is_known.get_mut(at).filter(|known| !**known) {
+                *known = true;
+                todo.extend(follows.get(at).into_iter().flatten());
+            }
+        }
+    }
+    is_kept
 }
 
 /// A place and how bad the problem there is.
@@ -35,8 +73,9 @@ fn place(problem: &Diagnostic) -> Option<Place> {
     problem.span.map(|span| (span, problem.severity))
 }
 
-fn first<T>(causes: impl Iterator<Item = T>) -> Vec<T> {
-    causes.take(MOST_CAUSES).collect()
+/// The first causes of a kind, each with the number of its problem.
+fn first<T>(found: &[Diagnostic], of: impl Fn(&Diagnostic) -> Option<T>) -> Vec<(usize, T)> {
+    found.iter().enumerate().filter_map(|(at, problem)| Some((at, of(problem)?))).take(MOST_CAUSES).collect()
 }
 
 /// A file that several readers took in is reported once.
@@ -220,4 +259,18 @@ fn is_name(key: &str) -> bool {
 
 fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_goes_and_something_is_always_left() {
+        assert_eq!(kept(&[]), Vec::<bool>::new());
+        assert_eq!(kept(&[vec![], vec![0], vec![1]]), [true, false, false], "a chain");
+        assert_eq!(kept(&[vec![1], vec![0]]), [true, false], "two that explain each other");
+        assert_eq!(kept(&[vec![1], vec![0, 2], vec![]]), [false, false, true], "the same with a cause");
+        assert_eq!(kept(&[vec![], vec![]]), [true, true]);
+    }
 }
