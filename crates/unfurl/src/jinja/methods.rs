@@ -130,7 +130,7 @@ pub fn changes(base: &Val, name: &str) -> bool {
 }
 
 /// Steps of a call that changes a collection: the call is made, and its values are bound, for every change.
-const CHANGE_STEPS: usize = 64;
+const CHANGE_STEPS: usize = 8;
 
 /// Changes a list or map, and gives what the method returns. In place where nobody else holds the collection.
 pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: Values) -> Result<Val> {
