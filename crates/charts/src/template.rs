@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use purlin_gotmpl::{Limits, Machine, Outside, Set, SpareKeys, Val};
+use purlin_gotmpl::{Limits, Machine, Outside, Set, SpareKey, Val};
 use purlin_model::SetFlag;
 use purlin_model::validate::{Fault, Problem, Stopped, outside as outside_schema};
 use purlin_syntax::Rule;
@@ -163,7 +163,7 @@ pub struct Output {
 /// Clock and seed of the run.
 pub fn outside(session: &Session, track: bool) -> Outside {
     let (now, seed) = (session.world.now().0, session.world.seed());
-    Outside { now, seed, track, origins: session.origins.clone(), spare_keys: None }
+    Outside { now, seed, track, origins: session.origins.clone(), spare_key: None }
 }
 
 /// The engine's limits, from those of the run.
@@ -412,10 +412,10 @@ impl Prepared {
         Inputs { chart, values, release, capabilities, outside, limits, keep_going: self.lenient }
     }
 
-    /// Clock, seed and spare keys of the run.
+    /// Clock, seed and spare key of the run.
     pub fn outside(&self, session: &Session, track: bool) -> Outside {
-        let spare_keys = self.is_rehearsal.then(|| session.finding("keys", SpareKeys::default));
-        Outside { spare_keys, ..outside(session, track) }
+        let spare_key = self.is_rehearsal.then(|| session.finding("keys", SpareKey::default));
+        Outside { spare_key, ..outside(session, track) }
     }
 
     /// Renders all templates.

@@ -129,7 +129,8 @@ fn alike(before: &Value, after: &Value, level: usize) -> (Value, Value) {
             }
             (before.clone().with(Value::list(sides.0).data), after.clone().with(Value::list(sides.1).data))
         }
-        // A collection with a secret in it still shows the rest; what stands in its place is hidden.
+        // A collection with a secret in it hides that by itself. The value on the other side may be the same secret in
+        // clear, and is hidden as a whole.
         _ => {
             let whole = !is_open || secrets == (true, true);
             (before.clone().tainted_if(whole || !secrets.0), after.clone().tainted_if(whole || !secrets.1))

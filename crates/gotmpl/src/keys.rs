@@ -11,8 +11,7 @@ use x509_cert::spki::SubjectPublicKeyInfo;
 
 use crate::pem;
 use crate::random::Random;
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::OnceLock;
 
 /// A private key.
 #[derive(Clone, Debug)]
@@ -25,20 +24,17 @@ pub enum Key {
     Ed25519(Box<ed25519_dalek::SigningKey>),
 }
 
-/// RSA keys that are made once and used again, by their size.
+/// How long the spare key is. It is short because nobody gets to see it, and a long one takes up to half a second.
+const SPARE_BITS: usize = 1024;
+
+/// One RSA key that stands for all others in runs whose output is thrown away. It is made when it is first asked for.
 #[derive(Debug, Default)]
-pub struct SpareKeys(Mutex<HashMap<usize, Option<Key>>>);
+pub struct SpareKey(OnceLock<Option<Key>>);
 
-impl SpareKeys {
-    /// A key of this many bits: the first that was made.
-    pub fn rsa(&self, random: &mut Random, bits: usize) -> Option<Key> {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        made.entry(bits).or_insert_with(|| Key::rsa(random, bits)).clone()
-    }
-
-    /// Whether a key of this many bits has been made.
-    pub fn has(&self, bits: usize) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&bits)
+impl SpareKey {
+    /// The key.
+    pub fn rsa(&self, random: &mut Random) -> Option<Key> {
+        self.0.get_or_init(|| Key::rsa(random, SPARE_BITS)).clone()
     }
 }
 

@@ -39,7 +39,7 @@ pub mod yaml_tree;
 pub mod zone;
 
 pub use error::{ExecError, Fault, Limit, ParseError};
-pub use keys::SpareKeys;
+pub use keys::SpareKey;
 pub use machine::{Limits, Machine, Outside, STACK_BYTES};
 pub use rope::{Piece, Rope};
 pub use set::{Namespace, Set};

@@ -13,7 +13,7 @@ use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
 use crate::func::Func;
 use crate::hole::Effects;
-use crate::keys::SpareKeys;
+use crate::keys::SpareKey;
 use crate::rope::{Piece, Rope};
 use crate::set::Namespace;
 use crate::taint::holds_taint;
@@ -78,8 +78,8 @@ pub struct Outside {
     pub track: bool,
     /// Where what is made from several values is noted.
     pub origins: Origins,
-    /// Where nothing that comes out is shown: keys that serve all places, since making one takes longer than a chart.
-    pub spare_keys: Option<Arc<SpareKeys>>,
+    /// In runs whose output is thrown away: the key that stands for all others, since making one takes longer than a chart.
+    pub spare_key: Option<Arc<SpareKey>>,
 }
 
 /// What something was printed under: a call of `include` or `tpl`, a branch, a loop.

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-/// The ranges of passwords and tokens of addresses in a text. The user of `ssh` alone is none, and neither is an
-/// expression that stands for one.
+/// Where in a text the passwords and tokens of addresses are. A user name without a password (`ssh://git@host`) is not
+/// one of them, and an expression (`${…}`) is not either, because it shows nothing.
 pub(crate) fn credentials(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.match_indices("://").filter_map(|(at, mark)| {
         let start = at + mark.len();

@@ -22,20 +22,7 @@ purlin_model::kinds!(
 
 const OPEN_MAP: Shape = Shape::MapOf(&Shape::Any);
 const READY: Shape = Shape::Choice(&["unknown", "ok", "degraded", "error", "pending", "absent"]);
-const STATES: Shape = Shape::Choice(&[
-    "initial",
-    "creating",
-    "created",
-    "configuring",
-    "configured",
-    "starting",
-    "started",
-    "stopping",
-    "stopped",
-    "deleting",
-    "deleted",
-    "error",
-]);
+const STATES: Shape = Shape::Choice(&crate::tree::STATES);
 
 /// Keys that Unfurl keeps without reading them.
 const KEPT: Field = field("others", OPEN_MAP, "Keys that Unfurl keeps as they are.");

@@ -5,7 +5,6 @@ mod jobs;
 
 use super::Personality;
 use crate::invocation::{Exit, Invocation};
-use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
 use flags::Flags;
 use purlin_model::dialect::Question;
@@ -39,7 +38,7 @@ pub(super) const UNFURL: Personality = Personality {
         ("--use-environment NAME", "environment"),
         ("--var NAME VALUE", "set an input; `input_NAME` means the same"),
         ("--query EXPRESSION", "evaluate and print an expression"),
-        ("--trace", "print every step of an expression"),
+        ("--trace [LEVEL]", "print every step of an expression; level 0 prints none"),
         ("--output text|json|none", "format of summaries and of answers to queries"),
         ("-a, --approve", "run the plan; without it, the plan is printed (also $UNFURL_APPROVE)"),
         ("--dryrun", "run only operations that change nothing, and store nothing"),
@@ -53,6 +52,7 @@ pub(super) const UNFURL: Personality = Personality {
         ("--repair error|degraded|none", "which instances are repaired"),
         ("--change-detection skip|always|evaluate", "when instances are configured again"),
         ("--jobexitcode error|degraded|never", "exit with 64 if the job ends so, or worse"),
+        ("--workflow NAME", "the workflow that is planned; `deploy` unless given"),
         ("--format blueprint|deployment", "what is exported; `deployment` unless given"),
         ("--file FILE", "write the export to a file"),
         ("--overwrite auto|always|never|older", "what to do if that file exists"),
@@ -63,23 +63,19 @@ pub(super) const UNFURL: Personality = Personality {
     run,
 };
 
-/// Options of the tool itself that take a value; they come before the command.
-const WITH_VALUE: &[&str] = &["--home", "--runtime", "--logfile", "--loglevel", "--version-check"];
-
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
-    let mut words = args.iter();
-    let mut is_quiet = false;
-    let command = loop {
-        match words.next() {
-            None => return super::unknown(invocation, &UNFURL, ""),
-            Some(word) if WITH_VALUE.contains(&word.as_str()) => {
-                words.next();
-            }
-            Some(word) if word.starts_with('-') => is_quiet |= word == "-q" || word == "--quiet",
-            Some(word) => break word.as_str(),
-        }
+    let (at, is_quiet) = match flags::read_global(args) {
+        Ok(read) => read,
+        Err(message) => return usage(invocation, &message),
     };
-    let mut flags = match Flags::read(words.as_slice()) {
+    let Some((command, rest)) = args.get(at..).and_then(<[String]>::split_first) else {
+        return super::unknown(invocation, &UNFURL, "");
+    };
+    let command = command.as_str();
+    if !flags::is_command(command) {
+        return super::unknown(invocation, &UNFURL, command);
+    }
+    let mut flags = match Flags::read(command, rest) {
         Ok(flags) => flags,
         Err(message) => return usage(invocation, &message),
     };
@@ -104,24 +100,31 @@ fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
     Exit::Usage
 }
 
-fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
+/// Opens the ensemble that the flags name, or says why there is none.
+fn open(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    which: Instances,
+) -> Result<(Session, Request, Ensemble), Exit> {
+    let (session, request) = jobs::open(invocation, flags)?;
+    if let Some(ensemble) = ensemble::open_with(&session, &request, which) {
+        return Ok((session, request, ensemble));
+    }
+    let exit = report(invocation, &session, Style::given(invocation));
+    if exit != Exit::Ok {
+        return Err(exit);
+    }
     let path = flags.path.as_deref().unwrap_or(".");
-    let (session, path) = match open_session(invocation, &Setup::of(path)) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    let mut request = Request::of(&path);
-    request.environment = flags.environment.clone();
-    request.inputs = flags.vars.clone();
+    let _ = writeln!(invocation.stderr, "error: could not find an ensemble at `{path}`");
+    Err(Exit::Invalid)
+}
+
+fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     // What is stored is what there is; a plan also has what would be made.
     let which = if command == "status" { Instances::Stored } else { Instances::Planned };
-    let Some(ensemble) = ensemble::open_with(&session, &request, which) else {
-        let exit = report(invocation, &session, Style::given(invocation));
-        if exit == Exit::Ok {
-            let _ = writeln!(invocation.stderr, "error: could not find an ensemble at `{path}`");
-            return Exit::Invalid;
-        }
-        return exit;
+    let (session, request, ensemble) = match open(invocation, flags, which) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
     };
     if which == Instances::Planned {
         let _ = check::check(&session, &ensemble);
@@ -139,20 +142,9 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
 
 /// Prints or writes an export. Incomplete ensembles are exported too, as far as they can be read.
 fn export(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let path = flags.path.as_deref().unwrap_or(".");
-    let (session, path) = match open_session(invocation, &Setup::of(path)) {
+    let (session, _, ensemble) = match open(invocation, flags, Instances::Stored) {
         Ok(opened) => opened,
         Err(exit) => return exit,
-    };
-    let mut request = Request::of(&path);
-    request.environment = flags.environment.clone();
-    let Some(ensemble) = ensemble::open_with(&session, &request, Instances::Stored) else {
-        let exit = report(invocation, &session, Style::given(invocation));
-        if exit == Exit::Ok {
-            let _ = writeln!(invocation.stderr, "error: could not find an ensemble at `{path}`");
-            return Exit::Invalid;
-        }
-        return exit;
     };
     let document = export::export(&session, &ensemble, flags.format.unwrap_or(export::Format::Deployment));
     let document = convert::to_value(&document, &ensemble.tree);

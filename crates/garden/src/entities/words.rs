@@ -184,13 +184,13 @@ pub(crate) fn problem(word: &Special, given: Given<'_>) -> Option<Problem> {
     }
 }
 
-/// What is wrong with a value that may be written as a string only elsewhere.
+/// A quoted value where `exec` actions, unlike other actions, do not convert strings.
 fn real(expected: &'static str, is_quoted: bool) -> Option<Problem> {
     let hint = is_quoted.then_some("`exec` actions take no strings here: remove the quotes");
     Some(Problem { expected, hint })
 }
 
-/// What is wrong with the value of an environment variable, by the word of its mapping.
+/// What is wrong with the value of an environment variable. Which values are allowed depends on the mapping it is in.
 pub(crate) fn variable_problem(word: &Special, value: Variable) -> Option<Problem> {
     match (word.number, value) {
         (_, Variable::Text) => None,

@@ -67,7 +67,7 @@ const RSA_STEPS: usize = 3_000_000;
 /// such a key, and again in the checksums of its pods, makes three, and no run may make more.
 const LONG_RSA_STEPS: usize = 15_000_000;
 
-/// Steps that using a key again counts for.
+/// Steps that taking the spare key counts for. Whoever is first makes it, which is not counted: it happens once.
 const SPARE_STEPS: usize = 1_000;
 
 /// Steps that a signature counts for.
@@ -78,11 +78,11 @@ fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
 }
 
 fn rsa_of(m: &mut Machine<'_>, bits: usize, steps: usize) -> Result<Key, Fault> {
-    let is_spare = m.outside.spare_keys.as_ref().is_some_and(|spare| spare.has(bits));
-    m.spend(if is_spare { SPARE_STEPS } else { steps })?;
+    let spare = m.outside.spare_key.clone();
+    m.spend(if spare.is_some() { SPARE_STEPS } else { steps })?;
     let mut random = m.random();
-    let key = match &m.outside.spare_keys {
-        Some(spare) => spare.rsa(&mut random, bits),
+    let key = match spare {
+        Some(spare) => spare.rsa(&mut random),
         None => Key::rsa(&mut random, bits),
     };
     key.ok_or_else(no_key)

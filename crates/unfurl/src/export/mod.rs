@@ -30,25 +30,6 @@ pub enum Format {
     Deployment,
 }
 
-/// Names of statuses, by the numbers that stand for them.
-const STATUSES: &[&str] = &["unknown", "ok", "degraded", "error", "pending", "absent"];
-
-/// Names of states, by the numbers that stand for them, beginning with 1.
-const STATES: &[&str] = &[
-    "initial",
-    "creating",
-    "created",
-    "configuring",
-    "configured",
-    "starting",
-    "started",
-    "stopping",
-    "stopped",
-    "deleting",
-    "deleted",
-    "error",
-];
-
 /// Makes an export.
 struct Exporter<'a> {
     session: &'a Session,
@@ -196,9 +177,8 @@ impl<'a> Exporter<'a> {
                 let found = node.fields.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| redacted(value.clone(), 0)).unwrap_or_default()
             };
-            let number = |names: &[&str], name: &str| names.iter().position(|known| *known == name);
-            let state = node.state.and_then(|state| number(STATES, state.name())).map(|at| Val::len(at + 1));
-            let status = number(STATUSES, effective(tree, id).name()).map(Val::len);
+            let state = node.state.map(|state| Val::len(usize::from(state.0)));
+            let status = Val::len(effective(tree, id) as usize);
             let said = stored(&self.ensemble.manifest.document, &node.name);
             let section = |key: &str| {
                 let entries = said.and_then(|said| said.get(key)).and_then(Val::as_map).into_iter().flatten();
@@ -214,7 +194,7 @@ impl<'a> Exporter<'a> {
             put(&mut entry, "title", template.get(&MapKey::from("title")).cloned().unwrap_or_default());
             put(&mut entry, "template", Val::str(node.template.clone()));
             put(&mut entry, "state", state.unwrap_or_default());
-            put(&mut entry, "status", status.unwrap_or_default());
+            put(&mut entry, "status", status);
             put(&mut entry, "__typename", Val::str("Resource"));
             put(&mut entry, "imported", field("imported"));
             if let Some(visibility) = template.get(&MapKey::from("visibility")) {

@@ -24,11 +24,37 @@ pub(super) struct Flags {
     pub file: Option<String>,
     /// What happens to a file that exists.
     pub overwrite: Option<String>,
+    /// The workflow that is planned.
+    pub workflow: Option<Workflow>,
     pub job: Options,
 }
 
-/// Options that do nothing here: what they ask for is so anyway, or is only said more loudly.
-const IGNORED: &[&str] = &["verbose", "required", "upgrade", "skip-save"];
+/// Options that change nothing: `--upgrade` has no effect in Unfurl either, and Purlin says what it has to say without
+/// `--verbose`.
+const WITHOUT_EFFECT: &[&str] = &["verbose", "upgrade"];
+
+const ANSWERS: &[&str] = &["query", "trace", "output", "use-environment", "var"];
+const WHICH: &[&str] = &["instance", "template", "force", "starttime"];
+const CONTROL: &[&str] = &["dryrun", "commit", "push", "dirty", "message", "jobexitcode"];
+const APPROVAL: &[&str] = &["approve"];
+const NEW: &[&str] = &["skip-new", "change-detection"];
+const CHANGES: &[&str] = &["repair", "upgrade", "prune", "check"];
+const UNMANAGED: &[&str] = &["destroyunmanaged"];
+
+/// The options of each command. `--quiet` and `--verbose` are taken by all of them.
+const OPTIONS: &[(&str, &[&[&str]])] = &[
+    ("deploy", &[ANSWERS, WHICH, CONTROL, APPROVAL, NEW, CHANGES, UNMANAGED]),
+    ("check", &[ANSWERS, WHICH, CONTROL, APPROVAL, NEW]),
+    ("discover", &[ANSWERS, WHICH, CONTROL, APPROVAL]),
+    ("stop", &[ANSWERS, WHICH, CONTROL, APPROVAL]),
+    ("undeploy", &[ANSWERS, WHICH, CONTROL, APPROVAL, UNMANAGED]),
+    ("teardown", &[ANSWERS, WHICH, CONTROL, APPROVAL, UNMANAGED]),
+    ("plan", &[ANSWERS, WHICH, NEW, CHANGES, UNMANAGED, &["workflow"]]),
+    ("status", &[ANSWERS]),
+    ("validate", &[ANSWERS, &["as-template"]]),
+    ("export", &[&["format", "use-environment", "file", "overwrite", "python-target"]]),
+    ("version", &[&["semver", "remote"]]),
+];
 
 /// Options that ask for what is not done, each with what to do instead.
 const REFUSED: &[(&str, &str)] = &[
@@ -36,10 +62,78 @@ const REFUSED: &[(&str, &str)] = &[
     ("push", "push with `git push` afterwards"),
     ("message", "commit the changed files with `git commit -m` afterwards"),
     ("starttime", "set `SOURCE_DATE_EPOCH` for a fixed clock"),
+    ("as-template", "validate an ensemble that includes the template"),
+    ("python-target", "exports are JSON"),
+    ("semver", "`purlin --version` prints the version alone"),
+    ("remote", "`purlin --version` prints the version of this program"),
+    ("runtime", "commands run on this machine as it is"),
+    ("logfile", "redirect standard error to the file"),
+    ("home", "home projects are not read; put what the ensemble needs of it into the project's `unfurl.yaml`"),
+    ("tmp", "set `TMPDIR`"),
 ];
 
+/// Options of the tool itself that come before the command and change nothing: Purlin fetches nothing unasked, has no
+/// runtime and says what it has to say.
+const GLOBAL: &[&str] = &["verbose", "no-runtime", "skip-upstream-check", "no-version-check"];
+
+/// Those that are followed by a value.
+const GLOBAL_WITH_VALUE: &[&str] = &["loglevel", "version-check"];
+
+/// Reads the options before the command. The answer is the place of the command, and whether only errors are shown.
+pub(super) fn read_global(args: &[String]) -> Result<(usize, bool), String> {
+    let mut is_quiet = false;
+    let mut at = 0;
+    while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
+        at += 1;
+        let Some(name) = arg.strip_prefix("--") else {
+            match arg.as_str() {
+                "-q" => is_quiet = true,
+                "-v" | "-vv" | "-vvv" => {}
+                other => return Err(unknown(other)),
+            }
+            continue;
+        };
+        let (name, value) = match name.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (name, None),
+        };
+        match name {
+            "quiet" => is_quiet = true,
+            name if GLOBAL.contains(&name) => {}
+            name if GLOBAL_WITH_VALUE.contains(&name) => at += usize::from(value.is_none()),
+            // An empty path asks for no home project, and there is none.
+            "home" if value.or(args.get(at).map(String::as_str)) == Some("") => at += usize::from(value.is_none()),
+            name => return Err(refusal(name, &format!("-{name}")).unwrap_or_else(|| unknown(arg))),
+        }
+    }
+    Ok((at, is_quiet))
+}
+
+fn unknown(option: &str) -> String {
+    format!("unknown option `{option}`; `purlin help unfurl` lists them")
+}
+
+/// Whether a command of that name is supported.
+pub(super) fn is_command(name: &str) -> bool {
+    OPTIONS.iter().any(|(command, _)| *command == name)
+}
+
+/// Refuses an option that the original's command does not have, if another of its commands has it.
+fn belongs(command: &str, option: &str) -> Result<(), String> {
+    let has = |groups: &[&[&str]]| groups.iter().any(|group| group.contains(&option));
+    let takes = OPTIONS.iter().find(|(name, _)| *name == command).is_none_or(|(_, groups)| has(groups));
+    let with = || OPTIONS.iter().filter(|(_, groups)| has(groups)).map(|(name, _)| format!("`{name}`"));
+    match takes || with().next().is_none() {
+        true => Ok(()),
+        false => {
+            let with: Vec<String> = with().collect();
+            Err(format!("`--{option}` is not an option of `{command}`, but of {}", with.join(", ")))
+        }
+    }
+}
+
 impl Flags {
-    pub(super) fn read(args: &[String]) -> Result<Flags, String> {
+    pub(super) fn read(command: &str, args: &[String]) -> Result<Flags, String> {
         let mut flags = Flags::default();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
@@ -51,11 +145,22 @@ impl Flags {
                 Some((name, value)) => (name, Some(value.to_owned())),
                 None => (name, None),
             };
+            belongs(command, name)?;
+            if name == "trace" {
+                // The original's levels are numbers; here there is one.
+                let level = given.as_deref().or(rest.as_slice().first().map(String::as_str));
+                let level: Option<u32> = level.and_then(|level| level.parse().ok());
+                if level.is_some() && given.is_none() {
+                    rest.next();
+                }
+                flags.trace = level != Some(0);
+                continue;
+            }
             let mut value =
                 || given.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("`--{name}` needs a value"));
             match name {
                 "query" => flags.queries.push(value()?),
-                "trace" => flags.trace = true,
+                "workflow" => flags.workflow = Some(workflow(&value()?)?),
                 "use-environment" => flags.environment = Some(value()?),
                 "output" => match value()?.as_str() {
                     "json" => flags.json = true,
@@ -96,9 +201,7 @@ impl Flags {
             "-q" => self.is_quiet = true,
             "-v" | "-vv" | "-vvv" => {}
             "-m" => return Err(refusal("message", "m").unwrap_or_default()),
-            other if other.starts_with('-') && other.len() > 1 => {
-                return Err(format!("unknown option `{other}`; `purlin help unfurl` lists them"));
-            }
+            other if other.starts_with('-') && other.len() > 1 => return Err(unknown(other)),
             path => {
                 if self.path.replace(path.to_owned()).is_some() {
                     return Err("only one ensemble can be named".to_owned());
@@ -177,9 +280,9 @@ impl Flags {
                 "abort" => return Err("`--dirty=abort` is not supported; look with `git status` before".to_owned()),
                 other => return Err(one_of("dirty", other, &["abort", "ok", "auto"])),
             },
-            name if IGNORED.contains(&name) => {}
+            name if WITHOUT_EFFECT.contains(&name) => {}
             name => {
-                let unknown = || format!("unknown option `--{name}`; `purlin help unfurl` lists them");
+                let unknown = || unknown(&format!("--{name}"));
                 return Err(refusal(name, &format!("-{name}")).unwrap_or_else(unknown));
             }
         }
@@ -198,6 +301,11 @@ impl Flags {
         }
         options
     }
+}
+
+fn workflow(name: &str) -> Result<Workflow, String> {
+    let names = ["deploy", "undeploy", "stop", "check", "discover"];
+    super::jobs::workflow(name).ok_or_else(|| one_of("workflow", name, &names))
 }
 
 /// What can be exported, and what only the original can.

@@ -49,7 +49,8 @@ impl Reporter for Echo<'_> {
     fn finish(&mut self, _: &Summary) {}
 }
 
-fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
+/// Opens the project that the flags name.
+pub(super) fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
     let path = flags.path.as_deref().unwrap_or(".");
     let (session, path) = open_session(invocation, &Setup::of(path))?;
     let mut request = Request::of(&path);
@@ -92,7 +93,7 @@ pub(super) fn plan(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let job = match planned(invocation, &session, &request, flags, Workflow::Deploy) {
+    let job = match planned(invocation, &session, &request, flags, flags.workflow.unwrap_or(Workflow::Deploy)) {
         Ok((job, _)) => job,
         Err(exit) => return exit,
     };
