@@ -7,12 +7,14 @@
 mod answers;
 mod custom;
 mod execute;
+mod flags;
 mod steps;
 
 use super::Personality;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
+use flags::Flags;
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
 use purlin_run::action::Kind;
@@ -58,8 +60,8 @@ pub(super) const GARDEN: Personality = Personality {
         ("    --detail", "get actions: all fields"),
         ("    --kind KIND", "get actions: only this kind"),
         ("    --sort name|kind|type", "get actions: order"),
-        ("    --resolve NAME", "get config, get actions: resolve these actions"),
-        ("    --exclude-disabled", "leave out disabled actions"),
+        ("    --resolve full|partial", "get config: with or without the specs of actions; validate: names of actions"),
+        ("    --exclude-disabled", "get config, get modules, get actions: leave out what is disabled"),
         ("    --include-state", "get actions: with their status"),
         ("    --only-deploys", "get status: only Deploy actions"),
         ("    --force", "run what is named even if it is done"),
@@ -79,29 +81,6 @@ pub(super) const GARDEN: Personality = Personality {
 /// What Garden can get and Purlin cannot: it needs a cluster, a service or the results of runs.
 const REFUSED_GETS: &[&str] =
     &["debug-info", "linked-repos", "remote-variables", "run-result", "test-result", "users", "variable-lists"];
-
-/// What the arguments say.
-#[derive(Default, Debug)]
-struct Flags {
-    words: Vec<String>,
-    root: Option<String>,
-    environment: Option<String>,
-    vars: Vec<(String, String)>,
-    output: Option<String>,
-    detail: bool,
-    kind: Option<String>,
-    sort: String,
-    exclude_disabled: bool,
-    resolve: Vec<String>,
-    pending: Vec<String>,
-    only_deploys: bool,
-    state: bool,
-    force: bool,
-    with_dependants: bool,
-    skip: Vec<String>,
-    skip_dependencies: bool,
-    tail: Option<usize>,
-}
 
 /// How the answer is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -191,85 +170,6 @@ fn no_project(invocation: &mut Invocation<'_>) -> Exit {
 fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
     let _ = writeln!(invocation.stderr, "error: {message}");
     Exit::Usage
-}
-
-impl Flags {
-    fn read(args: &[String]) -> Result<Flags, String> {
-        let mut flags = Flags { sort: "name".to_owned(), ..Flags::default() };
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
-            let Some(name) = arg.strip_prefix('-').filter(|name| !name.is_empty()) else {
-                flags.words.push(arg.clone());
-                continue;
-            };
-            let (name, given) = match name.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None => (name, None),
-            };
-            let name = name.trim_start_matches('-');
-            let mut value =
-                || given.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("`--{name}` needs a value"));
-            match name {
-                "root" => flags.root = Some(value()?),
-                "e" | "env" => flags.environment = Some(value()?),
-                "o" | "output" => flags.output = Some(value()?),
-                "var" => {
-                    for pair in split_unquoted(&value()?) {
-                        flags.vars.push(variable(pair)?);
-                    }
-                }
-                "kind" => flags.kind = Some(value()?),
-                "sort" => flags.sort = value()?,
-                "resolve" => flags.resolve.push(value()?),
-                "detail" => flags.detail = true,
-                "exclude-disabled" => flags.exclude_disabled = true,
-                "l" | "log-level" | "logger-type" => {
-                    value()?;
-                }
-                "pending" => flags.pending.push(value()?),
-                "only-deploys" => flags.only_deploys = true,
-                "silent" | "s" | "force-refresh" | "yes" | "y" | "offline" | "show-timestamps" | "full"
-                | "skip-detail" => {}
-                "include-state" => flags.state = true,
-                "force" => flags.force = true,
-                "with-dependants" => flags.with_dependants = true,
-                "skip-dependencies" | "nodeps" => flags.skip_dependencies = true,
-                "skip" => flags.skip.extend(value()?.split(',').map(str::to_owned)),
-                "tail" => {
-                    let text = value()?;
-                    flags.tail = Some(text.parse().map_err(|_| format!("`--tail {text}`: expected a number"))?);
-                }
-                other => return Err(format!("unknown option `--{other}`; `purlin help garden` lists them")),
-            }
-        }
-        Ok(flags)
-    }
-}
-
-/// Splits at commas that are not between double quotes.
-fn split_unquoted(text: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut start, mut quoted) = (0, false);
-    for (at, c) in text.char_indices() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => {
-                parts.push(text.get(start..at).unwrap_or(""));
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(text.get(start..).unwrap_or(""));
-    parts
-}
-
-/// A variable as a line of a `.env` file, which is how Garden reads it: quotes around the value are not part of it.
-fn variable(pair: &str) -> Result<(String, String), String> {
-    let (key, text) = pair.split_once('=').ok_or_else(|| format!("`--var {pair}`: expected NAME=VALUE"))?;
-    let line = format!("NAME={text}");
-    let read = purlin_garden::dotenv::parse(&line).into_iter().next();
-    Ok((key.trim().to_owned(), read.map_or_else(|| text.to_owned(), |variable| variable.value)))
 }
 
 /// A session on the project, and the request that the arguments make.

@@ -57,6 +57,12 @@ pub(crate) fn run(personality: &Personality, invocation: &mut Invocation<'_>, ar
     }
 }
 
+/// Why a command does not take an option that others take.
+fn belongs_to(option: &str, command: &str, others: impl Iterator<Item = &'static str>) -> String {
+    let others: Vec<String> = others.map(|other| format!("`{other}`")).collect();
+    format!("`--{option}` is not an option of `{command}`, but of {}", others.join(", "))
+}
+
 /// What a personality takes and what it does not.
 fn help(personality: &Personality) -> String {
     let name = personality.name;

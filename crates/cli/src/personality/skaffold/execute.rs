@@ -26,7 +26,7 @@ fn look(command: &'static str) -> Look {
 }
 
 /// Options of the original that change what is built or shown, and that have no effect here.
-const NO_EFFECT: &[&str] = &["env-file", "load-images", "loud", "timestamps"];
+const NO_EFFECT: &[&str] = &["load-images", "loud", "timestamps"];
 
 /// `build`: builds images, and says which.
 pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {

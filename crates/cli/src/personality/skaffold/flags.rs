@@ -1,6 +1,7 @@
 //! The flags of the Skaffold command line, read as it reads them: `--name=value`, `--name value`, `-n value`, and an
 //! environment variable `SKAFFOLD_NAME` for each.
 
+use crate::personality::belongs_to;
 use std::collections::BTreeMap;
 
 /// What a flag takes.
@@ -16,57 +17,60 @@ enum Takes {
 
 use Takes::{List, Switch, Text};
 
-/// All flags: long name, short name, what they take.
-const FLAGS: &[(&str, char, Takes)] = &[
-    ("filename", 'f', Text),
-    ("profile", 'p', List),
-    ("module", 'm', List),
-    ("output", 'o', Text),
-    ("yaml-only", ' ', Switch),
-    ("enable-templating", ' ', Switch),
-    ("profile-auto-activation", ' ', Switch),
-    ("propagate-profiles", ' ', Switch),
-    ("kube-context", ' ', Text),
-    ("kubeconfig", ' ', Text),
-    ("sync-remote-cache", ' ', Text),
-    ("remote-cache-dir", ' ', Text),
-    ("offline", ' ', Switch),
-    ("digest-source", ' ', Text),
-    ("images", 'i', List),
-    ("build-artifacts", 'a', Text),
-    ("namespace", 'n', Text),
-    ("label", 'l', List),
-    ("default-repo", 'd', Text),
-    ("version", ' ', Text),
-    ("overwrite", ' ', Switch),
-    ("build-env", ' ', Text),
-    ("strict", ' ', Switch),
-    ("all", ' ', Switch),
-    ("verbosity", 'v', Text),
-    ("color", ' ', Text),
-    ("interactive", ' ', Switch),
-    ("update-check", ' ', Switch),
-    ("timestamps", ' ', Switch),
-    ("assume-yes", ' ', Switch),
-    ("env-file", ' ', Text),
-    ("format", ' ', Text),
-    ("loud", ' ', Switch),
-    ("load-images", ' ', Switch),
-    ("platform", ' ', List),
-    ("quiet", 'q', Switch),
-    ("file-output", ' ', Text),
-    ("dry-run", ' ', Switch),
-    ("push", ' ', Switch),
-    ("tag", 't', Text),
-    ("build-image", 'b', List),
-    ("cache-artifacts", ' ', Switch),
-    ("build-concurrency", ' ', Text),
-    ("insecure-registry", ' ', List),
-    ("skip-tests", ' ', Switch),
-    ("status-check", ' ', Switch),
-    ("allow-path", ' ', List),
-    ("allow-net", ' ', List),
-    ("allow-exec", ' ', Switch),
+/// Commands that read a configuration.
+const READING: &[&str] = &["build", "delete", "deploy", "diagnose", "inspect", "render", "run", "test"];
+
+/// All flags: long name, short name, what they take, and the commands that have them; none means all.
+#[rustfmt::skip]
+const FLAGS: &[(&str, char, Takes, &[&str])] = &[
+    ("filename", 'f', Text, &[]),
+    ("profile", 'p', List, READING),
+    ("module", 'm', List, &[]),
+    ("output", 'o', Text, &["build", "diagnose", "fix", "inspect", "render", "schema"]),
+    ("yaml-only", ' ', Switch, &["diagnose"]),
+    ("enable-templating", ' ', Switch, &["diagnose"]),
+    ("profile-auto-activation", ' ', Switch, READING),
+    ("propagate-profiles", ' ', Switch, READING),
+    ("kube-context", ' ', Text, READING),
+    ("kubeconfig", ' ', Text, READING),
+    ("sync-remote-cache", ' ', Text, &[]),
+    ("remote-cache-dir", ' ', Text, &[]),
+    ("offline", ' ', Switch, &["render"]),
+    ("digest-source", ' ', Text, &["render", "run"]),
+    ("images", 'i', List, &["deploy", "render", "test"]),
+    ("build-artifacts", 'a', Text, &["deploy", "render", "test"]),
+    ("namespace", 'n', Text, &["build", "delete", "deploy", "inspect", "render", "run"]),
+    ("label", 'l', List, &["deploy", "render", "run"]),
+    ("default-repo", 'd', Text, &["build", "delete", "deploy", "render", "run", "test"]),
+    ("version", ' ', Text, &["fix"]),
+    ("overwrite", ' ', Switch, &["fix"]),
+    ("build-env", ' ', Text, &["inspect"]),
+    ("strict", ' ', Switch, &["inspect"]),
+    ("all", ' ', Switch, &["inspect"]),
+    ("verbosity", 'v', Text, &[]),
+    ("color", ' ', Text, &[]),
+    ("interactive", ' ', Switch, &[]),
+    ("update-check", ' ', Switch, &[]),
+    ("timestamps", ' ', Switch, &[]),
+    ("assume-yes", ' ', Switch, &[]),
+    ("format", ' ', Text, &["inspect"]),
+    ("loud", ' ', Switch, &["render"]),
+    ("load-images", ' ', Switch, &["deploy"]),
+    ("platform", ' ', List, &["build", "render", "run"]),
+    ("quiet", 'q', Switch, &["build"]),
+    ("file-output", ' ', Text, &["build", "run"]),
+    ("dry-run", ' ', Switch, &["build"]),
+    ("push", ' ', Switch, &["build", "run"]),
+    ("tag", 't', Text, &["build", "deploy", "render", "run"]),
+    ("build-image", 'b', List, &["build", "run"]),
+    ("cache-artifacts", ' ', Switch, &["build", "render", "run"]),
+    ("build-concurrency", ' ', Text, &["build", "deploy", "run"]),
+    ("insecure-registry", ' ', List, &["build", "run"]),
+    ("skip-tests", ' ', Switch, &["build", "run"]),
+    ("status-check", ' ', Switch, &["deploy", "run"]),
+    ("allow-path", ' ', List, &[]),
+    ("allow-net", ' ', List, &[]),
+    ("allow-exec", ' ', Switch, &[]),
 ];
 
 /// The words and flags of a command line.
@@ -116,7 +120,7 @@ impl Flags {
                 _ => name.as_str(),
             };
             let known = FLAGS.iter().find(|(long, ..)| *long == name);
-            let Some((long, _, takes)) = known.copied() else { return Err(format!("unknown flag: --{name}")) };
+            let Some((long, _, takes, _)) = known.copied() else { return Err(format!("unknown flag: --{name}")) };
             let value = match (takes, value) {
                 (Switch, None) => "true".to_owned(),
                 (_, Some(value)) => value,
@@ -124,8 +128,24 @@ impl Flags {
             };
             flags.push(long, takes, value);
         }
+        flags.belong()?;
         flags.fill_from_env(env);
         Ok(flags)
+    }
+
+    /// Refuses a flag that the command does not have, if there is such a command.
+    fn belong(&self) -> Result<(), String> {
+        let command = self.word(0);
+        if !FLAGS.iter().any(|(.., commands)| commands.contains(&command)) {
+            return Ok(());
+        }
+        let foreign = |(long, _, _, commands): &&(&str, char, Takes, &[&str])| {
+            self.values.contains_key(*long) && !commands.is_empty() && !commands.contains(&command)
+        };
+        match FLAGS.iter().find(foreign) {
+            Some((long, _, _, commands)) => Err(belongs_to(long, command, commands.iter().copied())),
+            None => Ok(()),
+        }
     }
 
     fn push(&mut self, long: &str, takes: Takes, value: String) {
@@ -139,7 +159,7 @@ impl Flags {
     /// A flag that is not given is taken from the environment, if the command has it.
     fn fill_from_env(&mut self, env: &BTreeMap<String, String>) {
         let inspects = self.word(0) == "inspect";
-        for (long, _, takes) in FLAGS.iter().filter(|(long, ..)| !(inspects && *long == "remote-cache-dir")) {
+        for (long, _, takes, _) in FLAGS.iter().filter(|(long, ..)| !(inspects && *long == "remote-cache-dir")) {
             let name = format!("SKAFFOLD_{}", long.to_uppercase().replace('-', "_"));
             if let Some(value) = env.get(&name)
                 && !self.values.contains_key(*long)
@@ -185,6 +205,6 @@ fn split(arg: &str) -> Option<(String, Option<String>)> {
         "" => None,
         rest => Some(rest.strip_prefix('=').unwrap_or(rest).to_owned()),
     };
-    let long = FLAGS.iter().find(|(_, known, _)| *known == letter).map_or("__short__", |(long, ..)| long);
+    let long = FLAGS.iter().find(|(_, known, ..)| *known == letter).map_or("__short__", |(long, ..)| long);
     Some((long.to_owned(), value))
 }

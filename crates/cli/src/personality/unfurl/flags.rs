@@ -1,5 +1,6 @@
 //! Arguments of Unfurl's commands.
 
+use crate::personality::belongs_to;
 use purlin_unfurl::export::Format;
 use purlin_unfurl::job::options::{ChangeDetection, Options, Repair, Workflow};
 use purlin_unfurl::val::Val;
@@ -122,13 +123,10 @@ pub(super) fn is_command(name: &str) -> bool {
 fn belongs(command: &str, option: &str) -> Result<(), String> {
     let has = |groups: &[&[&str]]| groups.iter().any(|group| group.contains(&option));
     let takes = OPTIONS.iter().find(|(name, _)| *name == command).is_none_or(|(_, groups)| has(groups));
-    let with = || OPTIONS.iter().filter(|(_, groups)| has(groups)).map(|(name, _)| format!("`{name}`"));
-    match takes || with().next().is_none() {
+    let mut with = OPTIONS.iter().filter(|(_, groups)| has(groups)).map(|(name, _)| *name).peekable();
+    match takes || with.peek().is_none() {
         true => Ok(()),
-        false => {
-            let with: Vec<String> = with().collect();
-            Err(format!("`--{option}` is not an option of `{command}`, but of {}", with.join(", ")))
-        }
+        false => Err(belongs_to(option, command, with)),
     }
 }
 

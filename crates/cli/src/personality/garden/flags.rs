@@ -1,0 +1,222 @@
+//! Arguments of Garden's commands.
+
+use crate::personality::belongs_to;
+
+/// Options that change nothing: what they ask for is so anyway, or is about the log that Garden writes.
+const WITHOUT_EFFECT: &[&str] = &[
+    "silent",
+    "s",
+    "force-refresh",
+    "yes",
+    "y",
+    "offline",
+    "show-timestamps",
+    "emoji",
+    "full",
+    "skip-detail",
+    "dependants-first",
+    "disable-port-forwards",
+];
+
+/// Options of Garden that ask for what is not done.
+const UNSUPPORTED: &[&str] = &[
+    "follow",
+    "f",
+    "force-build",
+    "forward",
+    "hide-name",
+    "include-project",
+    "interactive",
+    "logs",
+    "module",
+    "name",
+    "plan",
+    "port",
+    "show-tags",
+    "since",
+    "sync",
+    "tag",
+    "timestamps",
+    "filter-actions",
+];
+
+const LISTS: &[&str] = &["get actions", "get builds", "get deploys", "get runs", "get tests"];
+
+/// Options of some commands only, with these. All others are taken by every command.
+const OPTIONS: &[(&str, &[&str])] = &[
+    ("detail", LISTS),
+    ("sort", LISTS),
+    ("include-state", LISTS),
+    ("kind", &["get actions"]),
+    (
+        "exclude-disabled",
+        &[
+            "get actions",
+            "get builds",
+            "get deploys",
+            "get runs",
+            "get tests",
+            "get config",
+            "get modules",
+            "get variables",
+        ],
+    ),
+    ("resolve", &["get config", "get variables", "validate"]),
+    ("full", &["get modules"]),
+    ("only-deploys", &["get status"]),
+    ("skip-detail", &["get status"]),
+    ("force", &["build", "deploy", "run", "test", "cleanup deploy", "cleanup namespace"]),
+    ("with-dependants", &["build", "deploy", "cleanup deploy"]),
+    ("skip-dependencies", &["deploy", "run", "test"]),
+    ("nodeps", &["deploy", "run", "test"]),
+    ("skip", &["deploy", "run", "test"]),
+    ("disable-port-forwards", &["deploy"]),
+    ("dependants-first", &["cleanup deploy", "cleanup namespace"]),
+    ("tail", &["logs"]),
+];
+
+/// The command under its first name.
+fn alias(command: &str) -> &str {
+    match command {
+        "cleanup deploys" | "delete deploy" | "delete deploys" | "del deploy" | "del deploys" => "cleanup deploy",
+        "cleanup ns" | "delete namespace" | "delete ns" | "del namespace" | "del ns" => "cleanup namespace",
+        command => command,
+    }
+}
+
+/// What the arguments say.
+#[derive(Default, Debug)]
+pub(super) struct Flags {
+    pub words: Vec<String>,
+    pub root: Option<String>,
+    pub environment: Option<String>,
+    pub vars: Vec<(String, String)>,
+    pub output: Option<String>,
+    pub detail: bool,
+    pub kind: Option<String>,
+    pub sort: String,
+    pub exclude_disabled: bool,
+    pub resolve: Vec<String>,
+    pub pending: Vec<String>,
+    pub only_deploys: bool,
+    pub state: bool,
+    pub force: bool,
+    pub with_dependants: bool,
+    pub skip: Vec<String>,
+    pub skip_dependencies: bool,
+    pub tail: Option<usize>,
+    /// Names of the options that were given.
+    pub given: Vec<String>,
+}
+
+impl Flags {
+    /// Reads the arguments.
+    pub(super) fn read(args: &[String]) -> Result<Flags, String> {
+        let mut flags = Flags { sort: "name".to_owned(), ..Flags::default() };
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            let Some(name) = arg.strip_prefix('-').filter(|name| !name.is_empty()) else {
+                flags.words.push(arg.clone());
+                continue;
+            };
+            let (name, given) = match name.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (name, None),
+            };
+            let name = name.trim_start_matches('-');
+            flags.given.push(name.to_owned());
+            let mut value =
+                || given.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("`--{name}` needs a value"));
+            match name {
+                "root" => flags.root = Some(value()?),
+                "e" | "env" => flags.environment = Some(value()?),
+                "o" | "output" => flags.output = Some(value()?),
+                "var" => {
+                    for pair in split_unquoted(&value()?) {
+                        flags.vars.push(variable(pair)?);
+                    }
+                }
+                "kind" => flags.kind = Some(one_of("kind", value()?, &["build", "deploy", "run", "test"])?),
+                "sort" => flags.sort = one_of("sort", value()?, &["name", "kind", "type"])?,
+                "resolve" => flags.resolve.push(value()?),
+                "detail" => flags.detail = true,
+                "exclude-disabled" => flags.exclude_disabled = true,
+                "l" | "log-level" | "logger-type" => {
+                    value()?;
+                }
+                name if WITHOUT_EFFECT.contains(&name) => {}
+                "pending" => flags.pending.push(value()?),
+                "only-deploys" => flags.only_deploys = true,
+                "include-state" => flags.state = true,
+                "force" => flags.force = true,
+                "with-dependants" => flags.with_dependants = true,
+                "skip-dependencies" | "nodeps" => flags.skip_dependencies = true,
+                "skip" => flags.skip.extend(value()?.split(',').map(str::to_owned)),
+                "tail" => {
+                    let text = value()?;
+                    flags.tail = Some(text.parse().map_err(|_| format!("`--tail {text}`: expected a number"))?);
+                }
+                other if UNSUPPORTED.contains(&other) => return Err(format!("`--{other}` is not supported by Purlin")),
+                other => return Err(format!("unknown option `--{other}`; `purlin help garden` lists them")),
+            }
+        }
+        flags.belong()?;
+        if flags.words.first().is_some_and(|word| word == "get") {
+            for how in &flags.resolve {
+                one_of("resolve", how.clone(), &["full", "partial"])?;
+            }
+        }
+        Ok(flags)
+    }
+
+    /// Refuses an option that Garden's command does not have.
+    fn belong(&self) -> Result<(), String> {
+        let Some(first) = self.words.first() else { return Ok(()) };
+        let is_group = matches!(first.as_str(), "get" | "cleanup" | "delete" | "del");
+        let second = self.words.get(1).filter(|_| is_group);
+        let command = second.map_or_else(|| first.clone(), |second| format!("{first} {second}"));
+        for option in &self.given {
+            let Some((_, commands)) = OPTIONS.iter().find(|(name, _)| name == option) else { continue };
+            // `get action` is `get actions`.
+            let is = |known: &&str| alias(&command).trim_end_matches('s') == known.trim_end_matches('s');
+            if !commands.iter().any(is) {
+                return Err(belongs_to(option, &command, commands.iter().copied()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The value of an option that takes one of these words, in any case.
+fn one_of(option: &str, value: String, words: &[&str]) -> Result<String, String> {
+    match words.iter().any(|word| word.eq_ignore_ascii_case(&value)) {
+        true => Ok(value),
+        false => Err(format!("`--{option} {value}`: expected {}", words.join(", "))),
+    }
+}
+
+/// Splits at commas that are not between double quotes.
+fn split_unquoted(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut quoted) = (0, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => {
+                parts.push(text.get(start..at).unwrap_or(""));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text.get(start..).unwrap_or(""));
+    parts
+}
+
+/// A variable as a line of a `.env` file, which is how Garden reads it: quotes around the value are not part of it.
+fn variable(pair: &str) -> Result<(String, String), String> {
+    let (key, text) = pair.split_once('=').ok_or_else(|| format!("`--var {pair}`: expected NAME=VALUE"))?;
+    let line = format!("NAME={text}");
+    let read = purlin_garden::dotenv::parse(&line).into_iter().next();
+    Ok((key.trim().to_owned(), read.map_or_else(|| text.to_owned(), |variable| variable.value)))
+}
