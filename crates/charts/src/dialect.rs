@@ -90,7 +90,7 @@ pub(crate) fn options(session: &Session, request: &Request) -> Options {
         include_crds: request.chart.include_crds,
         lenient: true,
         pending: request.pending.iter().map(|text| pending_flag(text)).collect(),
-        track: true,
+        track: purlin_value::origin::NOTED,
         is_rehearsal: request.chart.is_rehearsal,
         ..Options::default()
     }

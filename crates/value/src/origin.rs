@@ -13,6 +13,10 @@ pub struct Origin(u32);
 
 const DERIVED: u32 = 1 << 31;
 
+/// Whether origins are noted. Always, but in a build that measures what that costs: with `PURLIN_WITHOUT_ORIGINS` set
+/// while it is compiled, `why` knows nothing.
+pub const NOTED: bool = option_env!("PURLIN_WITHOUT_ORIGINS").is_none();
+
 impl Origin {
     /// Not known.
     pub const NONE: Origin = Origin(u32::MAX);
@@ -173,6 +177,9 @@ impl Origins {
 
     /// Appends an origin.
     pub fn push(&self, kind: OriginKind) -> Origin {
+        if !NOTED {
+            return Origin::NONE;
+        }
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let index = u32::try_from(table.len).unwrap_or(u32::MAX);
         if index >= DERIVED - 2 {

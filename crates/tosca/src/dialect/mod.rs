@@ -146,7 +146,7 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
         true => MissingInputs::Refuse,
         false => MissingInputs::Warn,
     });
-    settings.track = true;
+    settings.track = purlin_value::origin::NOTED;
     settings
 }
 
