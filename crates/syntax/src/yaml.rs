@@ -106,7 +106,7 @@ impl<'s, 'l> Reader<'s, 'l> {
                     self.builder.end_document(self.place(range.start));
                 }
                 Some(Err(error)) => {
-                    if *error.kind() == ErrorKind::InvalidQuotedScalarIndent && outdented.is_none() {
+                    if is_outdented(error.kind()) && outdented.is_none() {
                         outdented = error.marker().byte_offset().map(|at| (last_end, at));
                     }
                     self.fail(&error, last_end);
@@ -235,6 +235,11 @@ impl<'s, 'l> Reader<'s, 'l> {
         });
         self.builder.end_document(self.place(at));
     }
+}
+
+/// Whether a line of a quoted string is indented too little, or with a tab.
+fn is_outdented(kind: &ErrorKind) -> bool {
+    matches!(kind, ErrorKind::InvalidQuotedScalarIndent | ErrorKind::TabInIndentation)
 }
 
 /// Whether what the parser says needs no second look.
