@@ -95,7 +95,9 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
             return None;
         }
     };
-    check_document(ground, &document);
+    if !check_document(ground, &document) {
+        return None;
+    }
     let name = EcoString::from(document.plain("name").unwrap_or_default());
     let base = base_scope(ground, &document);
     let environments = environment_nodes(&document);
@@ -154,13 +156,20 @@ fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
     ground.push(diagnostic, others.first().and_then(|doc| doc.span()));
 }
 
-/// Checks a document against its row: unknown and missing keys, wrong shapes.
-fn check_document(ground: &Ground<'_>, document: &Document) {
-    check_config(&ground.session.sink, &document.node, ConfigKind::Project);
+/// Versions of the format that differ so much that a project in one of them is not read any further, as with Garden:
+/// everything else that could be said of it follows from that.
+const OLDER: [&str; 2] = ["garden.io/v0", "garden.io/v1"];
+
+/// Checks a document against its row: unknown and missing keys, wrong shapes. False if it is of an older version.
+fn check_document(ground: &Ground<'_>, document: &Document) -> bool {
     let (version, place) = match document.field("apiVersion") {
         Some(field) => (field.get().map(|node| node.text().to_owned()).unwrap_or_default(), field.span()),
         None => ("garden.io/v0".to_owned(), document.span()),
     };
+    let is_older = OLDER.contains(&version.as_str());
+    if !is_older {
+        check_config(&ground.session.sink, &document.node, ConfigKind::Project);
+    }
     if version != "garden.io/v2" {
         let message = format!("this project is written for `{version}`, and only `garden.io/v2` is read");
         let diagnostic = Diagnostic::nowhere(&rules::PROJECT, message);
@@ -169,6 +178,7 @@ fn check_document(ground: &Ground<'_>, document: &Document) {
             place,
         );
     }
+    !is_older
 }
 
 /// The environments by name, as they are written.

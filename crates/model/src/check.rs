@@ -56,6 +56,11 @@ impl Place<'_> {
     /// Reports a key that should no longer be used, or is written under an older name.
     pub(crate) fn deprecated_key(&self, key: Node<'_>, field: &Field) {
         let name = key.text();
+        if let Some(advice) = field.deprecated.filter(|_| field.is_removed) {
+            let message = format!("unknown key `{name}` in {}", self.subject());
+            self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, key.span(), message).hint(advice));
+            return;
+        }
         let (message, hint) = match field.deprecated {
             _ if name != field.key => {
                 (format!("`{name}` is the old name of `{}`", field.key), format!("write `{}` instead", field.key))

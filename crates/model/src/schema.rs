@@ -221,6 +221,8 @@ pub struct Field {
     pub aliases: &'static [&'static str],
     /// Why it should no longer be used, and what to use instead.
     pub deprecated: Option<&'static str>,
+    /// Whether a deprecated key is refused.
+    pub is_removed: bool,
     /// The group of keys of which only one may be there.
     pub one_of: Option<&'static str>,
     /// Whether the entity it names is inherited from as well, as a definition inherits from its type.
@@ -253,6 +255,7 @@ pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field 
         window: Window::ALWAYS,
         aliases: &[],
         deprecated: None,
+        is_removed: false,
         one_of: None,
         is_base: false,
         is_loose: false,
@@ -335,6 +338,12 @@ impl Field {
     pub const fn deprecated(mut self, advice: &'static str) -> Self {
         self.deprecated = Some(advice);
         self
+    }
+
+    /// It is refused; older files have it. What to use instead.
+    pub const fn removed(mut self, advice: &'static str) -> Self {
+        self.is_removed = true;
+        self.deprecated(advice)
     }
 
     /// Only one key of this group may be there.

@@ -47,10 +47,10 @@ pub(super) const PROJECT_ROW: Entity = entity(
             field("id", Shape::Text, "The project in Garden Cloud."),
             field("domain", Shape::Text, "The address of Garden Cloud."),
             field("disableCloudLogs", BOOL, "Whether logs stay out of Garden Cloud."),
-            field("modules", Shape::Any, "Where modules are looked for.").deprecated("use `scan`"),
-            field("dotIgnoreFiles", Shape::Any, "Names of ignore files.").deprecated("use `dotIgnoreFile`"),
+            field("modules", Shape::Any, "Where modules are looked for.").removed("use `scan`"),
+            field("dotIgnoreFiles", Shape::Any, "Names of ignore files.").removed("use `dotIgnoreFile`"),
             field("environmentDefaults", Shape::Any, "Settings of all environments.")
-                .deprecated("use the project's own"),
+                .removed("use the project's own `variables` and `providers`"),
         ],
     ],
 );
@@ -66,7 +66,8 @@ pub(super) const ENVIRONMENT_ROW: Entity = entity(
         field("varfile", PATH, "A file with variables of this environment."),
         field("variables", OPEN_MAP, "Variables of this environment."),
         field("aec", Shape::Any, "When the environment is cleaned up by itself."),
-        field("providers", Shape::Any, "Plugins of this environment.").deprecated("use the project's `providers`"),
+        field("providers", Shape::Any, "Plugins of this environment.")
+            .removed("move them to `providers` of the project, with `environments` naming this one"),
     ]],
 );
 
