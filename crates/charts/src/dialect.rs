@@ -188,8 +188,8 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
         resolved.manifests.splice(0..0, brought_along(session, &prepared.chart));
     }
     if job.kinds.is_none() && options.lenient {
-        unset::check(session, &prepared.chart, &prepared.values);
-        unset::check_conditions(session, &prepared.chart, &prepared.values);
+        unset::check(session, &prepared.chart, &prepared.values, prepared.missing.is_empty());
+        unset::check_conditions(session, folder, &prepared.chart, &prepared.values);
         unread::check(session, &prepared.chart, &prepared.values);
     }
     Some(resolved)

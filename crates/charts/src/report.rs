@@ -9,7 +9,7 @@ use purlin_model::validate::{Fault, Problem, is_address};
 use purlin_syntax::{Diagnostic, Flavor, Node, Rule, RuleClass, Source, Span, suggest};
 use purlin_value::{EcoString, Origin, Session, Value, path};
 
-use crate::chart::Chart;
+use crate::chart::{Chart, Dependency};
 use crate::context::origin_of;
 use crate::dependencies::lookup;
 use crate::engine::RenderError;
@@ -49,6 +49,20 @@ impl ChartYaml<'_> {
             let mut entries = root.get("dependencies")?.items();
             let entry = entries.find(|entry| entry.get("name").is_some_and(|value| value.text() == name))?;
             entry.get("name").map(|value| value.span())
+        };
+        let files = ["Chart.yaml", "requirements.yaml"];
+        files.into_iter().find_map(|file| self.with_root_of(file, declared).flatten())
+    }
+
+    /// The value of a key of a dependency, which several aliases may share a name with.
+    pub fn dependency_key(&self, dependency: &Dependency, key: &str) -> Option<Span> {
+        let is_it = |entry: &Node<'_>| {
+            let says = |key: &str, text: &str| entry.get(key).map_or(text.is_empty(), |value| value.text() == text);
+            says("name", &dependency.name) && says("alias", &dependency.alias)
+        };
+        let declared = |root: Node<'_>| {
+            let entry = root.get("dependencies")?.items().find(is_it)?;
+            entry.get(key).map(|value| value.span())
         };
         let files = ["Chart.yaml", "requirements.yaml"];
         files.into_iter().find_map(|file| self.with_root_of(file, declared).flatten())

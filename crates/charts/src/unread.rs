@@ -5,12 +5,12 @@
 use std::cell::OnceCell;
 
 use purlin_syntax::Diagnostic;
-use purlin_syntax::suggest::nearest;
+use purlin_syntax::suggest::{may_be_meant, nearest};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
 use crate::rules;
-use crate::unset::{SHORTEST, mentions};
+use crate::unset::{SHORTEST, mentions, texts_of};
 
 /// Warns of given values that nobody reads, in a chart and those inside it. `values` are all that the chart has.
 pub fn check(session: &Session, chart: &Chart, values: &Value) {
@@ -59,7 +59,8 @@ impl Walk<'_> {
     }
 
     fn warn(&self, value: &Value, name: &str, near: Option<&str>, path: &str) {
-        let Some(near) = near.filter(|near| name.len() >= SHORTEST && self.is_read(near) && !self.is_read(name)) else {
+        let is_doubtful = |near: &&str| name.len() >= SHORTEST && may_be_meant(name, near);
+        let Some(near) = near.filter(|near| is_doubtful(near) && self.is_read(near) && !self.is_read(name)) else {
             return;
         };
         let message = format!("the chart `{}` declares no value `{name}`", self.chart.name());
@@ -72,12 +73,6 @@ impl Walk<'_> {
     }
 
     fn is_read(&self, name: &str) -> bool {
-        self.texts.get_or_init(|| texts(self.chart)).iter().any(|text| mentions(text, name))
+        self.texts.get_or_init(|| texts_of(self.chart)).iter().any(|text| mentions(text, name))
     }
-}
-
-/// The templates of a chart and of those inside it: a library reads the values of whoever uses it.
-fn texts(chart: &Chart) -> Vec<String> {
-    let own = chart.templates.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-    own.chain(chart.dependencies.iter().flat_map(texts)).collect()
 }

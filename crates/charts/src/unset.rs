@@ -1,14 +1,15 @@
 //! Values that a template reads and nobody sets, where a similar one is set and nobody reads it: most likely one of the
 //! two is misspelt. Also fields that Helm's built-in objects do not have: most of them are empty without a word. Looks at the text of templates only; what is built while rendering is not seen.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use purlin_syntax::suggest::nearest;
+use purlin_syntax::suggest::{is_slip, may_be_meant, nearest};
 use purlin_syntax::{Diagnostic, Source};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
-use crate::report::source_of;
+use crate::report::{ChartYaml, source_of};
 use crate::rules;
 use crate::trace::template_path;
 
@@ -23,10 +24,13 @@ struct Read<'t> {
     names: Vec<&'t str>,
 }
 
-/// Warns of values that are read and not set, in the chart's own templates.
-pub fn check(session: &Session, chart: &Chart, values: &Value) {
+/// Warns of values that are read and not set, in the chart's own templates. If `is_whole`, all charts inside are there;
+/// otherwise a library that is missing may read what nobody else does.
+pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
     let texts: Vec<String> =
         chart.templates.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect();
+    let libraries = OnceCell::new();
+    let wholes = OnceCell::new();
     let inner: HashSet<&str> = chart.dependencies.iter().map(Chart::name).collect();
     let declared = chart.metadata.dependencies.iter().map(|one| one.name.as_str());
     let inner: HashSet<&str> = inner.into_iter().chain(declared).chain(["global"]).collect();
@@ -43,15 +47,19 @@ pub fn check(session: &Session, chart: &Chart, values: &Value) {
         for unknown in unknown_fields(text) {
             push(unknown.warning(&source()));
         }
-        for read in reads(text, VALUES) {
+        for read in reads(text, VALUES).into_iter().filter(|_| is_whole) {
             // The same path is read in many places.
             if !looked.insert(read.names.clone()) || read.names.first().is_some_and(|first| inner.contains(first)) {
                 continue;
             }
             let Some((depth, near)) = misspelt(&read.names, values) else { continue };
             let path = read.names.get(..=depth).unwrap_or_default().join(".");
-            let is_used = |name: &str| texts.iter().any(|text| mentions(text, name));
-            if !seen.insert(path.clone()) || inner.contains(near.as_str()) || is_used(&near) {
+            let libraries =
+                || libraries.get_or_init(|| chart.dependencies.iter().flat_map(texts_of).collect::<Vec<_>>());
+            let is_used = || texts.iter().chain(libraries()).any(|text| mentions(text, &near));
+            let wholes = || wholes.get_or_init(|| Wholes::of(texts.iter().chain(libraries())));
+            let mapping = read.names.get(..depth).unwrap_or_default();
+            if !seen.insert(path.clone()) || inner.contains(near.as_str()) || is_used() || wholes().hold(mapping) {
                 continue;
             }
             push(warning(&source(), &read, depth, &path, &near));
@@ -140,17 +148,82 @@ fn unknown_fields(text: &str) -> Vec<UnknownField<'_>> {
     found
 }
 
-/// Warns of conditions that name no value, so that the chart inside is always on.
-pub fn check_conditions(session: &Session, chart: &Chart, values: &Value) {
-    let written = chart.metadata.origins.iter().find(|(key, _)| key == "dependencies").map(|(_, origin)| *origin);
-    for condition in chart.metadata.dependencies.iter().flat_map(|one| one.condition.split(',')).map(str::trim) {
-        let names: Vec<&str> = condition.split('.').collect();
-        let Some((_, near)) = misspelt(&names, values) else { continue };
-        let message = format!("no values file sets `{condition}`, so this condition has no effect");
-        let mut found = Diagnostic::nowhere(&rules::UNSET, message).hint(format!("did you mean `{near}`?"));
-        found.span = written.and_then(|origin| session.origins.span(origin, &session.sources));
-        session.sink.push(found);
+/// The templates of a chart and of those inside it: a library reads the values of whoever uses it.
+pub(crate) fn texts_of(chart: &Chart) -> Vec<String> {
+    let own = chart.templates.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    own.chain(chart.dependencies.iter().flat_map(texts_of)).collect()
+}
+
+/// Mappings that templates read as a whole: they are handed on, written out or gone through, so that each of their keys
+/// is read without its name.
+#[derive(Default)]
+struct Wholes {
+    mappings: HashSet<String>,
+    /// Whether that holds for all values.
+    all: bool,
+}
+
+/// Functions that reach keys of a mapping whose names are not in the text.
+const REACHING: [&str; 9] = ["range", "toYaml", "toJson", "keys", "values", "index", "get", "pick", "omit"];
+
+impl Wholes {
+    fn of<'t>(texts: impl Iterator<Item = &'t String>) -> Self {
+        let mut found = Wholes::default();
+        for text in texts {
+            for action in actions(text) {
+                let first = action.text.trim_start_matches(['-', ' ', '\n', '\t']).split_whitespace().next();
+                // A test does not read what it tests, and behind `with` keys have their names.
+                if matches!(first, Some("if" | "else" | "with")) {
+                    continue;
+                }
+                for (at, root) in action.text.match_indices(VALUES.trim_end_matches('.')) {
+                    let behind = action.text.get(at + root.len()..).unwrap_or_default();
+                    let names = behind.strip_prefix('.').map(names_at).unwrap_or_default();
+                    if !names.is_empty() {
+                        found.mappings.insert(names.join("."));
+                    } else if !behind.starts_with(|c: char| c.is_alphanumeric()) {
+                        found.all |= REACHING.iter().any(|word| mentions(action.text, word));
+                    }
+                }
+            }
+        }
+        found
     }
+
+    /// Whether a mapping is read as a whole, or one that it is in.
+    fn hold(&self, names: &[&str]) -> bool {
+        self.all || (1..=names.len()).any(|end| self.mappings.contains(&names.get(..end).unwrap_or_default().join(".")))
+    }
+}
+
+/// Warns of conditions that name no value, so that the chart inside is always on. Of several that are given for one chart
+/// the first that is set counts.
+pub fn check_conditions(session: &Session, folder: &str, chart: &Chart, values: &Value) {
+    for dependency in &chart.metadata.dependencies {
+        let conditions: Vec<Vec<&str>> =
+            dependency.condition.split(',').map(|one| one.trim().split('.').collect()).collect();
+        if conditions.iter().any(|names| is_set(names, values)) {
+            continue;
+        }
+        for names in conditions {
+            let Some((depth, near)) = misspelt(&names, values) else { continue };
+            if !names.get(depth).is_some_and(|name| is_slip(name, &near)) {
+                continue;
+            }
+            let message = format!("no values file sets `{}`, so this condition has no effect", names.join("."));
+            let mut found = Diagnostic::nowhere(&rules::UNSET, message).hint(format!("did you mean `{near}`?"));
+            found.span = ChartYaml { session, folder }.dependency_key(dependency, "condition");
+            session.sink.push(found);
+        }
+    }
+}
+
+fn is_set(names: &[&str], values: &Value) -> bool {
+    let mut current = Some(values);
+    for name in names {
+        current = current.and_then(|value| value.as_map()).and_then(|map| map.get(*name));
+    }
+    current.is_some()
 }
 
 /// Where something was reported: a value that is not set may also make a template fail, which says all there is to say.
@@ -187,7 +260,7 @@ fn misspelt(names: &[&str], values: &Value) -> Option<(usize, String)> {
         if name.len() < SHORTEST {
             return None;
         }
-        let near = nearest(name, map.keys().map(|key| key.as_str()))?;
+        let near = nearest(name, map.keys().map(|key| key.as_str())).filter(|near| may_be_meant(name, near))?;
         return Some((depth, near.to_owned()));
     }
     None
@@ -196,25 +269,38 @@ fn misspelt(names: &[&str], values: &Value) -> Option<(usize, String)> {
 /// Every path behind `root`, such as `.Values.a.b`, in the actions of a template.
 fn reads<'t>(text: &'t str, root: &str) -> Vec<Read<'t>> {
     let mut found = Vec::new();
-    let mut rest = 0;
-    while let Some(open) = text.get(rest..).and_then(|tail| tail.find("{{")).map(|at| rest + at) {
-        let body = text.get(open + 2..).unwrap_or_default();
-        let inner = body.trim_start_matches('-').trim_start();
-        let close = if inner.starts_with("/*") { body.find("*/") } else { body.find("}}") };
-        let end = close.map_or(text.len(), |at| open + 2 + at);
-        if !inner.starts_with("/*") {
-            let action = text.get(open..end).unwrap_or_default();
-            let mut strings = Strings::default();
-            for (at, _) in action.match_indices(root) {
-                let start = open + at + root.len();
-                let names = names_at(text.get(start..end).unwrap_or_default());
-                if !names.is_empty() {
-                    let is_quoted = strings.hold(action, at);
-                    found.push(Read { start, is_quoted, names });
-                }
+    for action in actions(text) {
+        let mut strings = Strings::default();
+        for (at, _) in action.text.match_indices(root) {
+            let start = at + root.len();
+            let names = names_at(action.text.get(start..).unwrap_or_default());
+            if !names.is_empty() {
+                let is_quoted = strings.hold(action.text, at);
+                found.push(Read { start: action.start + start, is_quoted, names });
             }
         }
-        rest = end + 2;
+    }
+    found
+}
+
+/// An action of a template, without its braces, and where it starts.
+struct Action<'t> {
+    start: usize,
+    text: &'t str,
+}
+
+/// The actions of a template that are no comments.
+fn actions(text: &str) -> Vec<Action<'_>> {
+    let mut found = Vec::new();
+    let mut rest = 0;
+    while let Some(start) = text.get(rest..).and_then(|tail| tail.find("{{")).map(|at| rest + at + 2) {
+        let body = text.get(start..).unwrap_or_default();
+        let is_comment = body.trim_start_matches('-').trim_start().starts_with("/*");
+        let length = body.find(if is_comment { "*/" } else { "}}" }).unwrap_or(body.len());
+        if !is_comment {
+            found.push(Action { start, text: body.get(..length).unwrap_or_default() });
+        }
+        rest = start + length + 2;
     }
     found
 }

@@ -57,6 +57,61 @@ where
     nearest(name, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
 }
 
+/// Whether one name is most likely the other one mistyped: every word of it is the same, or nearly.
+///
+/// [`nearest`] finds a candidate for a hint, where something is wrong anyway. This is for finding out whether something
+/// is wrong: `proxyHost` and `proxyPort` are alike, and nobody writes one for the other.
+pub fn is_slip(name: &str, other: &str) -> bool {
+    let (a, b) = (words(name), words(other));
+    if a.concat() == b.concat() {
+        return true;
+    }
+    if a.len() != b.len() {
+        return is_near(&a.concat(), &b.concat());
+    }
+    let mut different = a.iter().zip(&b).filter(|(a, b)| a != b);
+    different.next().is_some_and(|(a, b)| is_near(a, b)) && different.next().is_none()
+}
+
+/// The same, or one name is the other with a word more at its end or start: `timeout` for `timeoutSeconds`.
+pub fn may_be_meant(name: &str, other: &str) -> bool {
+    if is_slip(name, other) {
+        return true;
+    }
+    let (a, b) = (words(name), words(other));
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    long.len() == short.len() + 1 && (long.starts_with(&short) || long.ends_with(&short))
+}
+
+/// One edit for every four letters.
+fn is_near(a: &str, b: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let most = a.len().max(b.len());
+    most <= LONGEST && distance(&a, &b, (most / 4).clamp(1, 2) * EDIT).is_some()
+}
+
+/// The words of a name in small letters: they start with capitals, or behind `-`, `_` and `.`.
+fn words(name: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut starts = true;
+    let mut after_small = false;
+    for c in name.chars() {
+        if matches!(c, '-' | '_' | '.') {
+            starts = true;
+            continue;
+        }
+        if starts || (c.is_uppercase() && after_small) {
+            found.push(String::new());
+        }
+        starts = false;
+        after_small = c.is_lowercase() || c.is_numeric();
+        if let Some(word) = found.last_mut() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    found
+}
+
 /// Costs are in sixths of an edit, so that small differences can weigh less than a letter.
 const EDIT: usize = 6;
 /// A difference in case, or between `-` and `_`.
@@ -146,6 +201,34 @@ fn distance(a: &[char], b: &[char], bound: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slip_changes_letters_of_a_word() {
+        let slips = [
+            ("podLables", "podLabels"),
+            ("pod_labels", "podLabels"),
+            ("WriteInterval", "writeInterval"),
+            ("replicacount", "replicaCount"),
+            ("gprc", "grpc"),
+            ("tesseraLivecycle", "tesseraLifecycle"),
+        ];
+        for (a, b) in slips {
+            assert!(is_slip(a, b), "{a} {b}");
+        }
+        let others = [
+            ("html5proxy_port", "html5proxy_host"),
+            ("dataSizeLimit", "logSizeLimit"),
+            ("formatter_fluent", "formatter_context"),
+            ("kafka", "kafkaHeapOptions"),
+            ("icp4dVersion", "apiVersion"),
+            ("minReplicas", "maxReplicas"),
+        ];
+        for (a, b) in others {
+            assert!(!is_slip(a, b) && !may_be_meant(a, b), "{a} {b}");
+        }
+        assert!(may_be_meant("timeoutSeconds", "timeout") && !is_slip("timeoutSeconds", "timeout"));
+        assert!(may_be_meant("annotations", "podAnnotations"));
+    }
 
     #[test]
     fn finds_what_was_meant() {
