@@ -4,7 +4,10 @@ use purlin_syntax::{About, Rule};
 
 /// A chart that cannot be loaded.
 pub const LOAD: Rule = Rule::error("chart-load", "A chart cannot be loaded.")
-    .advice_for(&[("archive", "create the archive again with `helm package`")])
+    .advice_for(&[
+        ("archive", "create the archive again with `helm package`"),
+        ("is not allowed", "replace it with a plain file, or name it in `.helmignore`"),
+    ])
     .advice("create `Chart.yaml` with `apiVersion`, `name` and `version`");
 /// Metadata that is not valid.
 pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` is not valid.");

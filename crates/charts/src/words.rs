@@ -91,6 +91,9 @@ pub fn failed<'n>(
         };
         return words(format!("`{what}` is not a function, so it takes no arguments"), hint, operator);
     }
+    if let Some(method) = text.strip_suffix(" is not a method but has arguments") {
+        return no_method(node, method);
+    }
     if let Some(said) = unset_argument(text, node, function) {
         return Some(said);
     }
@@ -130,7 +133,8 @@ pub fn warning(text: &str) -> Words {
                 None,
             );
         }
-        if let Some(name) = between(text, "cannot overwrite table with non table for ", " (") {
+        if let Some(rest) = text.strip_prefix("cannot overwrite table with non table for ") {
+            let name = rest.split(" (").next().unwrap_or(rest);
             let hint = format!("write the values below `{name}:`");
             return words(format!("the value of `{name}` is not used: in `values.yaml` it is a mapping"), hint, None);
         }
@@ -264,7 +268,30 @@ fn unfitting(text: &str, function: Option<&str>) -> Option<Words> {
     None
 }
 
+/// Objects that Helm hands in and that have fields or methods of their own, by Go's names.
+const OF_HELM: &[(&str, &str)] = &[
+    ("common.KubeVersion", "it has `Version`, `Major` and `Minor`"),
+    ("chartutil.KubeVersion", "it has `Version`, `Major` and `Minor`"),
+    ("version.BuildInfo", "it has `Version`, `GitCommit`, `GitTreeState` and `GoVersion`"),
+    ("common.Capabilities", "it has `KubeVersion`, `APIVersions` and `HelmVersion`"),
+    ("chartutil.Capabilities", "it has `KubeVersion`, `APIVersions` and `HelmVersion`"),
+];
+
+/// A method that an object of Helm does not have.
+fn no_method(node: &str, method: &str) -> Option<Words> {
+    let object = node.split_once(&format!(".{method}"))?.0;
+    let hint = match object.trim_start_matches('$') {
+        ".Files" => "it has `Get`, `GetBytes`, `Glob`, `Lines`, `AsConfig` and `AsSecrets`".to_owned(),
+        _ => format!("`{object}` is a mapping: call a function on it, such as `get {object} \"key\"`"),
+    };
+    words(format!("`{object}` has no method `{method}`"), hint, Some(method))
+}
+
 fn no_field(node: &str, field: &str, of: &str) -> Option<Words> {
+    if let Some((_, hint)) = OF_HELM.iter().find(|(name, _)| of.trim_start_matches('*') == *name) {
+        let object = node.split_once(&format!(".{field}")).map_or(node, |(object, _)| object);
+        return words(format!("`{object}` has no field `{field}`"), *hint, Some(field));
+    }
     let whole = node.split_once(&format!(".{field}")).map(|(before, _)| before).filter(|before| !before.is_empty());
     let message = match whole {
         Some(before) => format!("`{before}` is not a mapping, so it has no field `{field}`"),
