@@ -21,6 +21,9 @@ pub const UNUSED_IGNORE: Rule = Rule::warning("unused-ignore", "A comment that i
 /// Files that no project takes in.
 pub const OUTSIDE_PROJECT: Rule =
     Rule::warning("outside-project", "A file belongs to no project, so it was not checked.");
+/// A part of a project that is in another repository and not here.
+pub const SUBMODULE: Rule =
+    Rule::warning("submodule-missing", "A git submodule is not checked out, so what is in it was not checked.");
 
 /// A value that something overrides in every environment.
 pub const NEVER_WINS: Rule =
@@ -44,6 +47,7 @@ pub const RULES: &[&Rule] = &[
     &SETTINGS,
     &UNUSED_IGNORE,
     &OUTSIDE_PROJECT,
+    &SUBMODULE,
     &NEVER_WINS,
     &DEAD_BRANCH,
     &UNUSED_VARIABLE,

@@ -13,9 +13,11 @@ use purlin_model::glance::is_data;
 use purlin_model::{Detection, Dialect, Glance, Kept, Request, Resolved, Resumable, Role, Together, Variant};
 use purlin_syntax::{Diagnostic, Flavor, Severity, Span};
 use purlin_value::ignore::Ignores;
+use purlin_value::tracked::Tracked;
 use purlin_value::world::{Entry, FileKind};
 use purlin_value::{EcoString, Session, path};
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 
 /// A project that was checked.
 #[derive(Clone, Debug)]
@@ -34,10 +36,54 @@ pub struct Checked {
     pub nodes: usize,
     /// How many errors it has.
     pub errors: usize,
+    /// The label of the project that it is checked with, if that is another one.
+    pub part_of: Option<String>,
 }
 
 /// Folders that hold no configuration of the user's.
 const SKIPPED: &[&str] = &["node_modules", "target", "vendor"];
+
+/// Hidden folders in which tools keep what they have made or fetched. Other hidden folders are the user's.
+const OF_TOOLS: &[&str] = &[
+    ".bundle",
+    ".cache",
+    ".cargo",
+    ".devbox",
+    ".direnv",
+    ".docker",
+    ".eggs",
+    ".garden",
+    ".git",
+    ".gradle",
+    ".helm",
+    ".hg",
+    ".idea",
+    ".kube",
+    ".local",
+    ".m2",
+    ".minikube",
+    ".mypy_cache",
+    ".next",
+    ".nox",
+    ".npm",
+    ".nuxt",
+    ".nvm",
+    ".pnpm-store",
+    ".purlin",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".rustup",
+    ".svn",
+    ".terraform",
+    ".terragrunt-cache",
+    ".tox",
+    ".venv",
+    ".vscode",
+    ".yarn",
+];
+
+/// Dialects of which a project that another one takes in is listed all the same: users know it as a project.
+const LISTED: &[&str] = &["skaffold", "charts"];
 
 /// Folders of a chart whose files are the chart's: templates are no YAML, and charts inside are its dependencies.
 const OF_A_CHART: &[&str] = &["templates", "charts", "crds"];
@@ -140,6 +186,11 @@ impl Claim {
         self.judged.sign.role == Role::Part && self.judged.sign.is_shared
     }
 
+    /// Whether it is listed even if another project takes it in.
+    fn is_listed(&self) -> bool {
+        self.judged.sign.role == Role::Project && LISTED.contains(&self.judged.dialect.name)
+    }
+
     /// Whether both are one project: of some dialects a folder holds one, whatever its files are called.
     fn is_same(&self, other: &Claim) -> bool {
         let dialect = self.judged.dialect;
@@ -187,13 +238,14 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     let mut found = search(session, request, paths);
     found.claims.extend(beside(session, paths, &found));
     let (libraries, projects): (Vec<&Claim>, Vec<&Claim>) = found.claims.iter().partition(|claim| claim.is_library());
-    let mut survey = Survey { session, request, check, checked: Vec::new(), taken: HashSet::new() };
+    let mut survey = Survey { session, request, check, checked: Vec::new(), taken: HashMap::new() };
     survey.one_by_one(&projects);
     // Projects have taken in some of the libraries.
     let alone = survey.together(&libraries);
     survey.one_by_one(&alone);
     let mut checked = survey.checked;
     found.report_outside(session, &|file| session.has_read(file));
+    found.report_submodules(session);
     checked.sort_by(|a, b| (&a.path, a.noun).cmp(&(&b.path, b.noun)));
     checked
 }
@@ -203,15 +255,16 @@ const COMPOSING: &[&str] = &["garden", "skaffold"];
 
 /// Kustomizations beside projects that do not compose them: charts, services, ensembles.
 fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
-    // Garden projects and Skaffold configurations compose kustomizations.
-    if found.claims.iter().any(|claim| COMPOSING.contains(&claim.judged.dialect.name)) {
-        return Vec::new();
-    }
+    // Garden projects and Skaffold configurations compose the kustomizations below their folders.
+    let composing = found.claims.iter().filter(|claim| COMPOSING.contains(&claim.judged.dialect.name));
+    let composing: Vec<&str> = composing.map(|claim| path::parent(&claim.file)).collect();
+    let is_composed = |claim: &Claim| composing.iter().any(|folder| is_below(&claim.file, folder));
     let is_folder = |path: &&String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     let known: HashSet<&str> = found.claims.iter().map(|claim| claim.file.as_str()).collect();
     let below =
         paths.iter().filter(is_folder).flat_map(|path| find(session, path, &[&purlin_kustomize::DIALECT]).claims);
-    let mut claims: Vec<Claim> = below.filter(|claim| !known.contains(claim.file.as_str())).collect();
+    let is_own = |claim: &Claim| !known.contains(claim.file.as_str()) && !is_composed(claim);
+    let mut claims: Vec<Claim> = below.filter(is_own).collect();
     claims.sort_by(|a, b| a.file.cmp(&b.file));
     claims.dedup_by(|a, b| a.file == b.file);
     claims
@@ -223,24 +276,40 @@ struct Survey<'a> {
     request: &'a Request,
     check: Check,
     checked: Vec<Checked>,
-    /// What projects have taken in.
-    taken: HashSet<String>,
+    /// What projects have taken in, with their labels.
+    taken: HashMap<String, String>,
 }
 
 impl Survey<'_> {
+    /// The label of the project that has taken this one in.
+    fn taker(&self, claim: &Claim) -> Option<&String> {
+        self.taken.get(&claim.file).or_else(|| self.taken.get(&path::normalize(path::parent(&claim.file))))
+    }
+
     fn is_taken(&self, claim: &Claim) -> bool {
-        let is_inner =
-            || self.taken.contains(&claim.file) || self.taken.contains(&path::normalize(path::parent(&claim.file)));
-        (claim.judged.sign.is_shared && self.session.has_read(&claim.file)) || is_inner()
+        (claim.judged.sign.is_shared && self.session.has_read(&claim.file)) || self.taker(claim).is_some()
     }
 
     fn one_by_one(&mut self, claims: &[&Claim]) {
+        let is_shared = |claim: &&&Claim| claim.judged.sign.is_shared && claim.is_listed();
+        let mut unread: Vec<&Claim> = claims.iter().filter(is_shared).copied().collect();
         for claim in claims {
-            if !self.is_taken(claim) {
-                let (done, inner) = (self.check)(self.session, self.request, claim);
-                self.checked.push(done);
-                self.taken.extend(inner);
+            if self.is_taken(claim) {
+                let taker = self.taker(claim).cloned();
+                self.checked
+                    .extend(taker.filter(|_| claim.is_listed()).map(|taker| within(self.session, claim, taker)));
+                continue;
             }
+            let (done, inner) = (self.check)(self.session, self.request, claim);
+            self.taken.extend(inner.into_iter().map(|inner| (inner, done.label.clone())));
+            unread.retain(|other| {
+                let is_read = self.session.has_read(&other.file);
+                if is_read && other.file != claim.file {
+                    self.taken.insert(other.file.clone(), done.label.clone());
+                }
+                !is_read
+            });
+            self.checked.push(done);
         }
     }
 
@@ -299,6 +368,37 @@ impl Found {
             let mut diagnostic = Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message);
             diagnostic.span = files.first().and_then(|file| first_line(session, file));
             session.sink.push(diagnostic);
+        }
+    }
+}
+
+/// Where git keeps the list of submodules.
+const SUBMODULES: &str = ".gitmodules";
+
+impl Found {
+    /// Names the submodules in Garden projects that are not checked out: what a project takes in is not declared, so
+    /// that nothing else would tell why it is missing.
+    fn report_submodules(&self, session: &Session) {
+        let projects: Vec<&Claim> = self.claims.iter().filter(|claim| claim.judged.dialect.reaches_below).collect();
+        if projects.is_empty() || !session.world.exists(SUBMODULES) {
+            return;
+        }
+        let Ok(text) = session.load_text(SUBMODULES, SUBMODULES) else { return };
+        let mut start = 0;
+        for line in text.source.text().split_inclusive('\n') {
+            let place = line.split_once('=').filter(|(key, _)| key.trim() == "path").map(|(_, path)| path.trim());
+            if let Some(folder) = place.filter(|folder| !folder.is_empty()) {
+                let is_here = session.world.list(folder).is_ok_and(|entries| !entries.is_empty());
+                let belongs = || projects.iter().any(|claim| is_below(folder, path::parent(&claim.file)));
+                if !is_here && belongs() {
+                    let at = start + line.rfind(folder).unwrap_or(0);
+                    let span = text.source.span(at, at + folder.len());
+                    let message = format!("the git submodule `{folder}` is not checked out, so nothing in it was read");
+                    let hint = format!("run `git submodule update --init {folder}`");
+                    session.sink.push(Diagnostic::at(&rules::SUBMODULE, span, message).hint(hint));
+                }
+            }
+            start += line.len();
         }
     }
 }
@@ -373,7 +473,12 @@ fn described(session: &Session, claim: &Claim, name: EcoString, nodes: usize, er
         "." => path::file_name(&claim.file).to_owned(),
         path => path.to_owned(),
     };
-    Checked { path, name, label, noun: dialect.noun, unit: dialect.unit, nodes, errors }
+    Checked { path, name, label, noun: dialect.noun, unit: dialect.unit, nodes, errors, part_of: None }
+}
+
+/// A project that was checked with another one.
+fn within(session: &Session, claim: &Claim, taker: String) -> Checked {
+    Checked { part_of: Some(taker), ..described(session, claim, EcoString::new(), 0, 0) }
 }
 
 /// What a path means: all projects below a folder, or the one of a file.
@@ -441,12 +546,17 @@ fn reports_syntax(session: &Session, request: &Request) -> bool {
     session.sink.len() > before
 }
 
-/// All files below a folder that say what they are. Links are not followed; hidden folders and what `.gitignore` names
-/// are left out.
+/// All files below a folder that say what they are. Links are not followed; folders of tools are left out, and in a git
+/// repository what `.gitignore` names and git does not track.
 pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]) -> Found {
     let mut found = Found::default();
     let start = path::normalize(start);
-    let mut folders = vec![(start.clone(), Ignores::above(&*session.world, &start))];
+    // Whatever an archive of a repository holds was tracked.
+    let in_git = session.world.exists(".git");
+    let above = if in_git { Ignores::above(&*session.world, &start) } else { Ignores::default() };
+    let mut folders = vec![(start.clone(), above)];
+    let tracked = OnceCell::new();
+    let is_tracked = |place: &str| tracked.get_or_init(|| Tracked::of(&*session.world)).holds(place);
     while let Some((folder, inherited)) = folders.pop() {
         let entries = match session.world.list(&folder) {
             Ok(entries) => entries,
@@ -455,21 +565,25 @@ pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]
                 continue;
             }
         };
-        let ignores = inherited.enter(&*session.world, &folder, &entries, &[".gitignore"]);
+        let ignore_files: &[&str] = if in_git { &[".gitignore"] } else { &[] };
+        let ignores = inherited.enter(&*session.world, &folder, &entries, ignore_files);
         let is_chart = entries.iter().any(|entry| entry.name == "Chart.yaml");
         for entry in &entries {
             let place = path::join(&folder, &entry.name);
-            if ignores.hides(&place, entry.kind == FileKind::Folder) {
+            let is_folder = entry.kind == FileKind::Folder;
+            if is_folder && is_skipped(entry, is_chart) {
                 continue;
             }
-            if entry.kind == FileKind::Folder {
-                if !is_skipped(entry, is_chart) {
-                    folders.push((place, ignores.clone()));
-                }
+            let is_usual = || dialects.iter().any(|dialect| (dialect.is_usual)(&entry.name));
+            let is_archive = || entry.name.to_ascii_lowercase().ends_with(".csar");
+            if !is_folder && !is_data(&entry.name) && !is_usual() && !is_archive() {
                 continue;
             }
-            let is_usual = dialects.iter().any(|dialect| (dialect.is_usual)(&entry.name));
-            if !is_usual && !is_data(&entry.name) && !entry.name.to_ascii_lowercase().ends_with(".csar") {
+            if ignores.hides(&place, is_folder) && !is_tracked(&place) {
+                continue;
+            }
+            if is_folder {
+                folders.push((place, ignores.clone()));
                 continue;
             }
             let Some(judged) = judge(&Glance::found(session, &place), dialects) else { continue };
@@ -486,5 +600,5 @@ pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]
 
 fn is_skipped(folder: &Entry, in_chart: bool) -> bool {
     let name = folder.name.as_str();
-    name.starts_with('.') || SKIPPED.contains(&name) || (in_chart && OF_A_CHART.contains(&name))
+    OF_TOOLS.contains(&name) || SKIPPED.contains(&name) || (in_chart && OF_A_CHART.contains(&name))
 }

@@ -25,6 +25,7 @@ use purlin_model::{
     Answer, Dependency, Dialect, Engines, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual,
     Variant, Variants,
 };
+use purlin_syntax::suggest::nearest;
 use purlin_syntax::{DocumentHead, Flavor};
 use purlin_value::{Session, Value, path};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -58,10 +59,33 @@ const NAMES: &[&str] = &["skaffold.yaml", "skaffold.yml"];
 /// What the versions of this tool's own files begin with.
 const API: &str = "skaffold/";
 
-/// A file of the usual name is ours whatever it says; any other must say so.
+/// Keys that a configuration has at its root, in some version.
+const ROOTS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "metadata",
+    "requires",
+    "build",
+    "test",
+    "manifests",
+    "deploy",
+    "portForward",
+    "resourceSelector",
+    "verify",
+    "customActions",
+    "profiles",
+    "modules",
+];
+
+/// A file of the usual name is ours unless it speaks of other things only; any other must say so.
 fn recognise(file: &Glance<'_>) -> Option<Sign> {
     if NAMES.contains(&file.name()) {
-        return Some(Sign::new(Role::Project, 50).shared());
+        let is_ours = file.is_named() || file.whole().has_any(ROOTS) || {
+            let mut keys = file.head().documents().iter().flat_map(DocumentHead::keys).peekable();
+            // What has no keys at all is broken, and so is a key that is nearly one of ours.
+            keys.peek().is_none() || keys.any(|key| nearest(key, ROOTS.iter().copied()).is_some())
+        };
+        return is_ours.then_some(Sign::new(Role::Project, 50).shared());
     }
     let says_so = |page: &DocumentHead| page.get("apiVersion").is_some_and(|version| version.starts_with(API));
     file.head().documents().iter().any(says_so).then_some(Sign::new(Role::Project, 46).shared())

@@ -26,6 +26,7 @@ mod scope;
 mod session;
 pub mod stack;
 mod taint;
+pub mod tracked;
 pub mod value;
 pub mod weight;
 pub mod world;

@@ -150,7 +150,9 @@ impl Total {
                 ("nodes", number(project.nodes)),
                 ("errors", number(project.errors)),
             ];
-            Value::map(members.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect::<Map>())
+            let outer = project.part_of.as_ref().map(|outer| ("partOf", text(outer)));
+            let members = members.into_iter().chain(outer);
+            Value::map(members.map(|(key, value)| (EcoString::from(key), value)).collect::<Map>())
         };
         let counts =
             [("files", self.files), ("nodes", self.nodes()), ("errors", self.errors), ("warnings", self.warnings)];
@@ -184,6 +186,9 @@ impl Total {
 }
 
 fn project_text(project: &Checked) -> String {
+    if let Some(outer) = &project.part_of {
+        return format!("{} ({}) in {outer}", project.label, project.noun);
+    }
     format!("{} ({}) {}", project.label, project.noun, plural(project.nodes, project.unit))
 }
 
