@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use purlin_value::encoding;
 use purlin_value::glob::{Glob, Notation};
+use purlin_value::meter::{BYTES_PER_STEP, Cost};
 
 use super::{arg, bytes, row};
 use crate::error::Fault;
@@ -11,17 +12,22 @@ use crate::func::{Func, Ty};
 use crate::machine::Machine;
 use crate::value::{Data, ListType, MapType, Str, Val};
 
+/// A file is found by its path; the others are not looked at.
+const PATH: Cost = Cost::Linear(0b10);
+
 /// The methods.
 pub(crate) static METHODS: &[Func] = &[
     row("Get", &[Ty::Str], "`.Get PATH`: the file's text, empty if there is none.", |m, args| {
         let (text, origin) = file(m, args, bytes(args, 1)).unwrap_or_else(|| (Str::from(""), 0));
         Ok(Val::new(Data::Str(text)).at(origin))
     })
-    .shallow(),
+    .shallow()
+    .costs(PATH),
     row("GetBytes", &[Ty::Str], "`.GetBytes PATH`: the file's bytes.", |m, args| {
         let (text, origin) = file(m, args, bytes(args, 1)).unwrap_or_else(|| (Str::from(""), 0));
         Ok(Val::new(Data::Bytes(text)).at(origin))
-    }),
+    })
+    .costs(PATH),
     row("Glob", &[Ty::Str], "`.Glob PATTERN`: the files whose path matches.", |m, args| {
         let glob = Glob::read(&super::text(args, 1), Notation::CHART_FILES);
         let matches = |path: &Str| glob.as_ref().is_none_or(|glob| glob.matches(&path.text()));
@@ -36,17 +42,20 @@ pub(crate) static METHODS: &[Func] = &[
         m.spend(entries.len())?;
         Ok(m.heap.map(MapType::Files, entries))
     })
-    .shallow(),
+    .shallow()
+    .costs(Cost::ALL),
     row("Lines", &[Ty::Str], "`.Lines PATH`: the file's lines.", |m, args| {
         let Some((text, origin)) = file(m, args, bytes(args, 1)).filter(|(text, _)| !text.is_empty()) else {
             return Ok(m.heap.strings([]));
         };
+        m.spend(text.len() / BYTES_PER_STEP as usize)?;
         let whole = text.bytes().strip_suffix(b"\n").unwrap_or(text.bytes());
         let lines: Vec<Str> = whole.split(|b| *b == b'\n').map(Str::from).collect();
         m.limited_items(lines.len())?;
         let items = lines.into_iter().map(|line| Val::new(Data::Str(line)).at(origin)).collect();
         Ok(m.heap.list(ListType::Strings, items))
-    }),
+    })
+    .costs(PATH),
     row("AsConfig", &[], "`.AsConfig`: the files as the data of a ConfigMap.", |m, args| {
         as_map(m, args, |text| Val::new(Data::Str(text.clone())))
     }),

@@ -20,7 +20,7 @@ const COMPARED_PER_STEP: usize = 2;
 /// The rows.
 pub(crate) static FUNCS: &[Func] = &[
     many("list", &[], A, "`list A…`: a list of the arguments.", list).unseen().costs(Cost::Constant),
-    many("tuple", &[], A, "`tuple A…`: the same as `list`.", list).unseen(),
+    many("tuple", &[], A, "`tuple A…`: the same as `list`.", list).unseen().costs(Cost::Constant),
     pieces(row("first", &[A], "`first LIST`: the first element, or nil.", first)).shallow().costs(Cost::Constant),
     pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first))
         .shallow()

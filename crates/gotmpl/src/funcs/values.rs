@@ -7,6 +7,7 @@ use crate::emit::{KeyOrder, emit};
 use crate::error::Fault;
 use crate::func::{Func, Ty};
 use crate::value::{Data, MapType, Val};
+use purlin_value::meter::Cost;
 
 /// The methods.
 pub(crate) static METHODS: &[Func] = &[
@@ -15,7 +16,8 @@ pub(crate) static METHODS: &[Func] = &[
         let Data::Map(map) = value.data else { return Ok(value.clone()) };
         Ok(Val::new(Data::Map(map.seen_as(MapType::Any))).at(value.origin))
     }))
-    .shallow(),
+    .shallow()
+    .costs(Cost::Constant),
     row("YAML", &[], "`.YAML`: the values as YAML.", |m, args| {
         let mut writer = GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text);
         emit(&m.heap, arg(args, 0), KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |_, _| {})
@@ -33,7 +35,8 @@ pub(crate) static METHODS: &[Func] = &[
         }
         Ok(current)
     }))
-    .shallow(),
+    .shallow()
+    .costs(Cost::Linear(0b10)),
     pieces(row("PathValue", &[Ty::Str], "`.PathValue PATH`: the value under a dotted path.", |m, args| {
         let mut current = arg(args, 0).clone();
         for name in text(args, 1).split('.') {
@@ -45,5 +48,6 @@ pub(crate) static METHODS: &[Func] = &[
         }
         Ok(current)
     }))
-    .shallow(),
+    .shallow()
+    .costs(Cost::Linear(0b10)),
 ];
