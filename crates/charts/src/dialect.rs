@@ -25,7 +25,7 @@ use crate::report::{ChartYaml, report, report_broken, report_elsewhere, report_f
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
-use crate::{schema_file, unread, unset, words};
+use crate::{nearby, schema_file, unread, unset, words};
 
 /// The dialect of charts.
 pub const DIALECT: Dialect = Dialect {
@@ -168,21 +168,22 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
 /// become holes, and what depends on them is pending in the nodes.
 pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Option<Resolved> {
     let opened = template::open(session, folder).and_then(|mut chart| {
+        let nearby = if options.lenient { nearby::fill(session, &mut chart) } else { Vec::new() };
         let kinds = kinds::kinds(session, &chart);
         let definitions = match &kinds {
             Some(kinds) => current::refresh(session, &mut chart, kinds),
             None => current::named(session, &chart),
         };
-        Ok((template::prepare_loaded(session, chart, options)?, kinds, definitions.unwrap_or_default()))
+        Ok((template::prepare_loaded(session, chart, options)?, kinds, definitions.unwrap_or_default(), nearby))
     });
-    let (prepared, kinds, definitions) = match opened {
+    let (prepared, kinds, definitions, nearby) = match opened {
         Ok(opened) => opened,
         Err(error) => {
             report(session, folder, None, &error);
             return None;
         }
     };
-    let job = Job { session, folder, kinds, definitions };
+    let job = Job { session, folder, kinds, definitions, nearby };
     let mut resolved = job.resolve(&prepared);
     if options.include_crds {
         resolved.manifests.splice(0..0, brought_along(session, &prepared.chart));
@@ -203,9 +204,17 @@ struct Job<'s> {
     kinds: Option<Kinds>,
     /// Definitions of Kubernetes objects, as far as they are at hand.
     definitions: Vec<Value>,
+    /// Dependencies that are not in `charts/`, with the folders they were read from.
+    nearby: Vec<(String, String)>,
 }
 
 impl Job<'_> {
+    /// Reports dependencies that are not in `charts/`.
+    fn report_missing(&self, prepared: &template::Prepared, failed: usize) {
+        let place = ChartYaml { session: self.session, folder: self.folder };
+        report_missing(self.session, &place, &prepared.missing, &self.nearby, failed);
+    }
+
     fn resolve(&self, prepared: &template::Prepared) -> Resolved {
         let Self { session, folder, .. } = *self;
         let place = ChartYaml { session, folder };
@@ -236,7 +245,7 @@ impl Job<'_> {
         report_values(session, &place, chart.name(), &prepared.problems, &reported);
         report_elsewhere(session, &place, chart, &prepared.elsewhere);
         if !prepared.problems.is_empty() {
-            report_missing(session, &place, &prepared.missing, 0);
+            self.report_missing(prepared, 0);
             return resolved;
         }
         if chart.is_library() {
@@ -244,7 +253,7 @@ impl Job<'_> {
             if let Err(error) = engine::compile(chart) {
                 report(session, folder, Some(chart), &error.into());
             }
-            report_missing(session, &place, &prepared.missing, 0);
+            self.report_missing(prepared, 0);
             return resolved;
         }
         let rendered = match &self.kinds {
@@ -254,15 +263,16 @@ impl Job<'_> {
         let Documents { tracer, pieces, failed } = match rendered {
             Ok(rendered) => rendered,
             Err(error) => {
-                report_missing(session, &place, &prepared.missing, 0);
+                self.report_missing(prepared, 0);
                 report(session, folder, Some(chart), &error);
                 return resolved;
             }
         };
-        match prepared.missing.is_empty() {
-            true => report_failed(session, chart, &prepared.values, &failed),
-            // What fails without them may well work with them.
-            false => report_missing(session, &place, &prepared.missing, failed.len()),
+        // What fails without them may well work with them.
+        let is_whole = prepared.missing.is_empty();
+        self.report_missing(prepared, if is_whole { 0 } else { failed.len() });
+        if is_whole {
+            report_failed(session, chart, &prepared.values, &failed);
         }
         let finished = pieces.iter().map(|piece| finish(session, chart, &tracer, piece));
         let (nodes, mut manifests): (Vec<Option<Node>>, Vec<Manifest>) = finished.unzip();

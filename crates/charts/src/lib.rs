@@ -21,6 +21,7 @@ pub mod load;
 pub mod manifest;
 pub mod metachart;
 mod metadata;
+mod nearby;
 mod report;
 pub mod repository;
 mod rules;

@@ -245,7 +245,8 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
         })?);
     }
     let folder = folder.to_owned();
-    Ok(Chart { metadata, values, schema, written, templates, files: others, dependencies, folder })
+    let is_nearby = false;
+    Ok(Chart { metadata, values, schema, written, templates, files: others, dependencies, folder, is_nearby })
 }
 
 fn default_values(

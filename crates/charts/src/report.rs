@@ -123,16 +123,29 @@ fn span_of(root: Node<'_>, path: &[&str]) -> Option<Span> {
     Some(node.span())
 }
 
-/// Reports dependencies that are not there, and how many templates could not be rendered without them.
-pub fn report_missing(session: &Session, place: &ChartYaml<'_>, missing: &[String], failed: usize) {
-    let Some(first) = missing.first() else { return };
+/// Reports dependencies that are not there, and how many templates could not be rendered without them. Those nearby were
+/// read from the folders beside their names.
+pub fn report_missing(
+    session: &Session,
+    place: &ChartYaml<'_>,
+    missing: &[String],
+    nearby: &[(String, String)],
+    failed: usize,
+) {
     // Under several aliases it is still one chart.
     let mut seen = HashSet::new();
-    let missing: Vec<&String> = missing.iter().filter(|name| seen.insert(name.as_str())).collect();
-    let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-    let (noun, verb) = if missing.len() == 1 { ("dependency", "is") } else { ("dependencies", "are") };
-    let mut message = format!("{noun} {names} {verb} missing from `charts/`");
-    let it = if missing.len() == 1 { "it" } else { "them" };
+    let names = nearby.iter().map(|(name, _)| name).chain(missing);
+    let names: Vec<&String> = names.filter(|name| seen.insert(name.as_str())).collect();
+    let Some(first) = names.first() else { return };
+    let list = |names: &[&String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let (noun, verb) = if names.len() == 1 { ("dependency", "is") } else { ("dependencies", "are") };
+    let mut message = format!("{noun} {} {verb} missing from `charts/`", list(&names));
+    let it = if names.len() == 1 { "it" } else { "them" };
+    if !nearby.is_empty() {
+        let folders: Vec<&String> = nearby.iter().map(|(_, folder)| folder).collect();
+        let charts = if folders.len() == 1 { "chart" } else { "charts" };
+        message.push_str(&format!("; checked with the {charts} in {}", list(&folders)));
+    }
     match failed {
         0 => {}
         1 => message.push_str(&format!("; 1 template depends on {it} and was not rendered")),

@@ -67,7 +67,14 @@ pub struct Tracer<'s> {
 /// The path on disk of a template by its full name; the chart's name stands for its folder.
 pub fn template_path(chart: &Chart, name: &str) -> String {
     let inner = name.strip_prefix(chart.name()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
-    purlin_value::path::normalize(&format!("{}/{inner}", chart.folder))
+    let (mut chart, mut folder, mut rest) = (chart, chart.folder.clone(), inner);
+    // A chart that is not in `charts/` is in a folder of its own, and so is what is in it.
+    while let Some((name, behind)) = rest.strip_prefix("charts/").and_then(|rest| rest.split_once('/')) {
+        let Some(child) = chart.dependencies.iter().find(|child| child.name() == name) else { break };
+        folder = if child.is_nearby { child.folder.clone() } else { format!("{folder}/charts/{name}") };
+        (chart, rest) = (child, behind);
+    }
+    purlin_value::path::normalize(&format!("{folder}/{rest}"))
 }
 
 impl<'s> Tracer<'s> {

@@ -1,0 +1,52 @@
+//! Dependencies that are not in `charts/` and that `file://` names: `helm dependency build` would copy them there.
+//!
+//! Checking a chart without its library says little. The chart beside it is taken instead, and the missing copy reported.
+
+use purlin_value::{Session, path};
+
+use crate::chart::Chart;
+use crate::dependencies::{is_compatible, missing};
+use crate::load;
+
+/// What the address of a chart in this repository begins with.
+const FILE: &str = "file://";
+
+/// Charts that take in others this deep have a cycle.
+const DEEPEST: usize = 8;
+
+/// Adds the charts that are missing and at hand, and those that they miss themselves. Returns the folders that the
+/// chart's own were read from, by their names.
+pub fn fill(session: &Session, chart: &mut Chart) -> Vec<(String, String)> {
+    fill_to(session, chart, DEEPEST)
+}
+
+fn fill_to(session: &Session, chart: &mut Chart, depth: usize) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    if depth == 0 || chart.metadata.dependencies.is_empty() {
+        return found;
+    }
+    for name in missing(chart) {
+        let declared = chart.metadata.dependencies.iter().find(|one| one.name == name);
+        let Some((place, range)) = declared.and_then(|one| Some((one.repository.strip_prefix(FILE)?, &one.version)))
+        else {
+            continue;
+        };
+        // Under several aliases it is one chart; an absolute path is not of this repository.
+        if path::is_absolute(place) || found.iter().any(|(known, _)| *known == name) {
+            continue;
+        }
+        let folder = path::normalize(&path::join(&chart.folder, place));
+        if !session.world.exists(&path::join(&folder, "Chart.yaml")) {
+            continue;
+        }
+        let Ok(mut inner) = load::load(session, &folder) else { continue };
+        if inner.name() != name || !is_compatible(range, &inner.metadata.version) {
+            continue;
+        }
+        fill_to(session, &mut inner, depth - 1);
+        inner.is_nearby = true;
+        chart.dependencies.push(inner);
+        found.push((name, folder));
+    }
+    found
+}
