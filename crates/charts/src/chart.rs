@@ -24,8 +24,6 @@ pub struct Chart {
     pub dependencies: Vec<Chart>,
     /// The folder or archive it was read from.
     pub folder: String,
-    /// Whether it is a dependency that is not in `charts/` but in a folder of its own.
-    pub is_nearby: bool,
 }
 
 /// A file of a chart.

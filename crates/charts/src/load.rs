@@ -245,8 +245,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
         })?);
     }
     let folder = folder.to_owned();
-    let is_nearby = false;
-    Ok(Chart { metadata, values, schema, written, templates, files: others, dependencies, folder, is_nearby })
+    Ok(Chart { metadata, values, schema, written, templates, files: others, dependencies, folder })
 }
 
 fn default_values(

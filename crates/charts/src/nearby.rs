@@ -44,7 +44,6 @@ fn fill_to(session: &Session, chart: &mut Chart, depth: usize) -> Vec<(String, S
             continue;
         }
         fill_to(session, &mut inner, depth - 1);
-        inner.is_nearby = true;
         chart.dependencies.push(inner);
         found.push((name, folder));
     }

@@ -68,10 +68,11 @@ pub struct Tracer<'s> {
 pub fn template_path(chart: &Chart, name: &str) -> String {
     let inner = name.strip_prefix(chart.name()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
     let (mut chart, mut folder, mut rest) = (chart, chart.folder.clone(), inner);
-    // A chart that is not in `charts/` is in a folder of its own, and so is what is in it.
+    // A folder in `charts/` need not be called as its chart, and a dependency may be elsewhere.
     while let Some((name, behind)) = rest.strip_prefix("charts/").and_then(|rest| rest.split_once('/')) {
         let Some(child) = chart.dependencies.iter().find(|child| child.name() == name) else { break };
-        folder = if child.is_nearby { child.folder.clone() } else { format!("{folder}/charts/{name}") };
+        let is_archive = child.folder.ends_with(".tgz");
+        folder = if is_archive { format!("{folder}/charts/{name}") } else { child.folder.clone() };
         (chart, rest) = (child, behind);
     }
     purlin_value::path::normalize(&format!("{folder}/{rest}"))
