@@ -2,7 +2,7 @@
 
 use crate::{rules, shape};
 use purlin_syntax::{Diagnostic, Flavor, Node, Span};
-use purlin_value::world::WorldError;
+use purlin_value::world::{World, WorldError};
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
 /// Names of the file, in the order they are looked for.
@@ -114,20 +114,34 @@ impl Kustomization {
         Ok(())
     }
 
-    /// The place of a file that it names. Kustomize takes only those of its folder; other folders are bases.
+    /// The place of a file that it names. Kustomize takes only those of its folder, wherever links lead; other folders are
+    /// bases.
     pub fn own_file(&self, session: &Session, item: &Value, written: &str) -> Result<String, Problem> {
         let place = path::normalize(&path::join(&self.folder, written));
-        let folder = path::normalize(&self.folder);
-        let is_inside = match folder.as_str() {
-            "." => !place.starts_with("../") && !place.starts_with('/'),
-            folder => place.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
-        };
-        if is_inside || self.reads_anywhere {
+        if self.reads_anywhere {
             return Ok(place);
         }
-        let message = format!("`{written}` is not below the folder of its kustomization, and Kustomize refuses that");
-        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message)
-            .hint("name a folder with a kustomization of its own, or pass `--load-restrictor=LoadRestrictionsNone`");
+        let is_below = is_inside(&path::normalize(&self.folder), &place);
+        let (message, hint) = if !is_below {
+            // What is not there is not refused, but missing.
+            if let Err(error) = session.world.stat(&place) {
+                let mut diagnostic = error.diagnostic(&place);
+                diagnostic.span = session.origins.span(item.origin, &session.sources);
+                return Err(diagnostic.into());
+            }
+            let hint =
+                "name a folder with a kustomization of its own, or pass `--load-restrictor=LoadRestrictionsNone`";
+            (format!("`{written}` is not below the folder of its kustomization, and Kustomize refuses that"), hint)
+        } else if let Some(target) = leads_out(&*session.world, &self.folder, &place) {
+            let hint = "copy the file, or pass `--load-restrictor=LoadRestrictionsNone`";
+            let message = format!(
+                "`{written}` is a link to `{target}`, which is not below the folder of its kustomization, and Kustomize refuses that"
+            );
+            (message, hint)
+        } else {
+            return Ok(place);
+        };
+        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).hint(hint);
         diagnostic.span = session.origins.span(item.origin, &session.sources);
         Err(diagnostic.into())
     }
@@ -150,6 +164,57 @@ impl Kustomization {
     pub fn is_component(&self) -> bool {
         self.text("kind") == "Component"
     }
+}
+
+/// Whether a path is below a folder.
+fn is_inside(folder: &str, place: &str) -> bool {
+    match folder {
+        "." => !place.starts_with("../") && place != ".." && !path::is_absolute(place),
+        folder => place.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+    }
+}
+
+/// Links that are followed before a path is taken for a cycle.
+const MOST_LINKS: usize = 40;
+
+/// Where a path below a folder leads, if a link on the way leads out of the folder.
+fn leads_out(world: &dyn World, folder: &str, place: &str) -> Option<String> {
+    let folder = path::normalize(folder);
+    let real = real_path(world, &folder, place)?;
+    // The folder itself may be reached by a link.
+    let home = real_path(world, ".", &folder).unwrap_or(folder);
+    (!is_inside(&home, &real)).then_some(real)
+}
+
+/// The path without links, of which there are none up to `known`; `None` if there is no link at all.
+fn real_path(world: &dyn World, known: &str, place: &str) -> Option<String> {
+    let mut done = known.to_owned();
+    let below = if known == "." { place } else { place.strip_prefix(known)?.trim_start_matches('/') };
+    let mut left: Vec<String> = below.split('/').rev().map(str::to_owned).collect();
+    let mut links = 0;
+    while let Some(name) = left.pop() {
+        let next = path::normalize(&path::join(&done, &name));
+        let Ok(target) = world.read_link(&next) else {
+            done = next;
+            continue;
+        };
+        links += 1;
+        if links > MOST_LINKS {
+            return None;
+        }
+        let target = match target.strip_prefix(world.root()).and_then(|rest| rest.strip_prefix('/')) {
+            Some(within) => within.to_owned(),
+            None if path::is_absolute(&target) => return Some(target),
+            None => path::normalize(&path::join(&done, &target)),
+        };
+        if target.starts_with("..") {
+            return Some(target);
+        }
+        // What a link leads to may have links on its way, from the root on.
+        left.extend(target.split('/').rev().map(str::to_owned));
+        done = ".".to_owned();
+    }
+    (links > 0).then_some(done)
 }
 
 fn is_empty(value: &Value) -> bool {
