@@ -100,7 +100,9 @@ fn folders(check: &Check<'_, '_>, world: &dyn World) {
         ))
     };
     let hint = |path: &str| {
-        near(path).unwrap_or_else(|| "correct the path; it starts at the folder of `skaffold.yaml`".to_owned())
+        let further_up = run_in(check, |full| world.stat(full).is_ok(), path).map(|folder| run_there(&folder));
+        let fallback = || "correct the path; it starts at the folder of `skaffold.yaml`".to_owned();
+        further_up.or_else(|| near(path)).unwrap_or_else(fallback)
     };
     for section in ["manifests", "deploy"] {
         let paths = view.at(&[section, "kustomize", "paths"]).into_iter().flat_map(View::items);
@@ -125,6 +127,27 @@ fn folders(check: &Check<'_, '_>, world: &dyn World) {
     }
 }
 
+/// The folder above a configuration in which Skaffold has to run for a path to be found. Paths of a configuration that no
+/// other one requires start where Skaffold runs, and `-f` names files further down.
+fn run_in(check: &Check<'_, '_>, is_there: impl Fn(&str) -> bool, text: &str) -> Option<String> {
+    if check.config.is_dependency || path::is_absolute(text) || text.starts_with("..") {
+        return None;
+    }
+    let mut folder = path::normalize(check.config.base.as_ref()?);
+    while folder != "." && !folder.starts_with("..") && !path::is_absolute(&folder) {
+        folder = path::normalize(path::parent(&folder));
+        if is_there(&path::join(&folder, text)) {
+            return Some(folder);
+        }
+    }
+    None
+}
+
+fn run_there(folder: &str) -> String {
+    let place = if folder == "." { "the top of the repository".to_owned() } else { format!("`{folder}`") };
+    format!("it is found if Skaffold runs in {place}, with `-f` naming this file")
+}
+
 /// Each pattern of raw manifests must match something.
 fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
     let list = check.config.item.view().at(&["manifests", "rawYaml"]);
@@ -141,6 +164,13 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
             let message = format!("no manifest is found at `{text}`");
             let span = pattern.span().unwrap_or(check.config.span);
             let problem = Diagnostic::at(&crate::rules::MANIFEST, span, message);
+            let is_there = |full: &str| !glob::expand(world, full).is_empty();
+            if scope == Scope::Project
+                && let Some(folder) = run_in(check, is_there, &text)
+            {
+                check.push(problem.warning().hint(run_there(&folder)));
+                continue;
+            }
             let may_come = scope == Scope::Project && text.contains(['*', '?', '[']);
             check.push(if may_come { problem.warning() } else { problem });
         }
