@@ -41,7 +41,13 @@ pub struct Checked {
 }
 
 /// Folders that hold no configuration of the user's.
-const SKIPPED: &[&str] = &["node_modules", "target", "vendor"];
+const SKIPPED: &[&str] = &["node_modules"];
+
+/// Folders of other people's code, if one of these files is in them.
+const VENDORED: (&str, &[&str]) = ("vendor", &["modules.txt", "autoload.php", "bundle", "cache"]);
+
+/// Folders of what was built, if one of these files is beside them.
+const BUILT: (&str, &[&str]) = ("target", &["Cargo.toml", "pom.xml", "build.sbt"]);
 
 /// Hidden folders in which tools keep what they have made or fetched. Other hidden folders are the user's.
 const OF_TOOLS: &[&str] = &[
@@ -571,7 +577,7 @@ pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]
         for entry in &entries {
             let place = path::join(&folder, &entry.name);
             let is_folder = entry.kind == FileKind::Folder;
-            if is_folder && is_skipped(entry, is_chart) {
+            if is_folder && (is_skipped(entry, is_chart) || is_foreign(session, &place, &entries)) {
                 continue;
             }
             let is_usual = || dialects.iter().any(|dialect| (dialect.is_usual)(&entry.name));
@@ -596,6 +602,15 @@ pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]
     }
     found.claims.sort_by(|a, b| a.file.cmp(&b.file));
     found
+}
+
+/// Whether a folder holds what a tool has fetched or built; `beside` are the entries of the folder it is in.
+fn is_foreign(session: &Session, folder: &str, beside: &[Entry]) -> bool {
+    let has = |entries: &[Entry], names: &[&str]| entries.iter().any(|entry| names.contains(&entry.name.as_str()));
+    match path::file_name(folder) {
+        name if name == VENDORED.0 => session.world.list(folder).is_ok_and(|entries| has(&entries, VENDORED.1)),
+        name => name == BUILT.0 && has(beside, BUILT.1),
+    }
 }
 
 fn is_skipped(folder: &Entry, in_chart: bool) -> bool {
