@@ -9,6 +9,7 @@ use purlin_value::{Session, path};
 use crate::chart::Chart;
 use crate::manifest;
 use crate::metachart::kinds;
+use crate::nearby;
 use crate::report::{ChartYaml, report, report_elsewhere, report_failed, report_values};
 use crate::rules;
 use crate::template::{self, Options};
@@ -30,14 +31,15 @@ type Identity = (&'static str, String, String);
 /// error; one that is not found again is a warning.
 pub fn check(session: &Session, folder: &str, options: &Options, files: &[String]) {
     // Why it cannot be loaded was reported.
-    let Ok(chart) = template::open(session, folder) else { return };
+    let Ok(mut chart) = template::open(session, folder) else { return };
+    nearby::fill(session, &mut chart);
     let found = errors(session, &chart, folder, options, files);
     let mut known = HashSet::new();
     for mut diagnostic in session.sink.take() {
         let is_of_values = OF_VALUES.iter().any(|rule| rule.name == diagnostic.rule.name);
-        if is_of_values && diagnostic.severity == Severity::Error {
+        if diagnostic.severity == Severity::Error {
             let identity = identity(session, &diagnostic);
-            if !found.iter().any(|(other, _)| *other == identity) {
+            if is_of_values && !found.iter().any(|(other, _)| *other == identity) {
                 diagnostic.severity = Severity::Warning;
                 diagnostic.message.push_str(" (without the values files in `ci/`)");
             }

@@ -56,9 +56,15 @@ impl ChartYaml<'_> {
 
     /// The value of a key of a dependency, which several aliases may share a name with.
     pub fn dependency_key(&self, dependency: &Dependency, key: &str) -> Option<Span> {
+        // What an alias renames is called by it from then on.
         let is_it = |entry: &Node<'_>| {
-            let says = |key: &str, text: &str| entry.get(key).map_or(text.is_empty(), |value| value.text() == text);
-            says("name", &dependency.name) && says("alias", &dependency.alias)
+            let text = |key: &str| entry.get(key).map(|value| value.text().to_owned()).unwrap_or_default();
+            let (name, alias) = (text("name"), text("alias"));
+            if alias.is_empty() {
+                name == dependency.name
+            } else {
+                alias == dependency.alias || alias == dependency.name
+            }
         };
         let declared = |root: Node<'_>| {
             let entry = root.get("dependencies")?.items().find(is_it)?;

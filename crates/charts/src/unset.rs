@@ -45,7 +45,11 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
         let source =
             || source_of(session, &template_path(chart, &format!("{}/{}", chart.name(), file.name)), text.clone());
         for unknown in unknown_fields(text) {
-            push(unknown.warning(&source()));
+            // `set .Release "seen" dict` makes one.
+            let quoted = format!("\"{}\"", unknown.name);
+            if !texts.iter().any(|text| text.contains(&quoted)) {
+                push(unknown.warning(&source()));
+            }
         }
         for read in reads(text, VALUES).into_iter().filter(|_| is_whole) {
             // The same path is read in many places.

@@ -45,6 +45,11 @@ pub fn failed<'n>(
     }
     if let Some(rest) = text.strip_prefix("wrong type for value; expected ") {
         let (wanted, found) = rest.split_once("; got ")?;
+        // A mapping of anything has nothing there.
+        if found == "interface {}" {
+            let hint = "set it in `values.yaml`, or give a fallback with `default`";
+            return words(format!("expected {}, found a value that is not set", noun(wanted)), hint, None);
+        }
         let hint = conversion(wanted).unwrap_or("test its type with `kindIs` first");
         return words(format!("expected {}, found {}", noun(wanted), noun(found)), hint, None);
     }
@@ -220,7 +225,11 @@ fn unset_argument(text: &str, node: &str, function: Option<&str>) -> Option<Word
     let is_key = text.contains("with nil") || text.starts_with("value is nil");
     let mut paths = node.split_whitespace().filter(|word| word.starts_with(['.', '$']));
     let path = if is_key { paths.next_back() } else { paths.next() }.map(|path| path.trim_end_matches([')', '}']));
+    let keys = node.split_whitespace().filter(|word| word.starts_with(['"', '`'])).count();
     let message = match path {
+        Some(path) if name == "index" && !is_key && keys > 1 => {
+            format!("one of the keys that `index` looks up in `{path}` is not set")
+        }
         Some(path) => format!("`{path}` is not set, so `{name}` cannot be computed"),
         None => format!("what `{name}` is given is not set"),
     };
