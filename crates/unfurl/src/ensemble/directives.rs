@@ -12,6 +12,9 @@ use std::collections::HashMap;
 /// How often a document is expanded while directives name what others bring in.
 const MOST_ROUNDS: usize = 8;
 
+/// Where an ensemble has its service template.
+const TEMPLATE: [&str; 2] = ["spec", "service_template"];
+
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
@@ -60,6 +63,8 @@ pub struct Directives<'d, 'l> {
     pub problems: Vec<(Problem, Origin)>,
     /// Whether there was any directive.
     pub used: bool,
+    /// Service templates that were laid over others, with the one at the bottom.
+    bottoms: HashMap<Origin, Origin>,
     /// Whether the document has keys that may be directives. Most have none, and stay as they are.
     may_have: bool,
 }
@@ -81,7 +86,21 @@ impl<'d, 'l> Directives<'d, 'l> {
         let mut known: HashMap<EcoString, Val> = anchors.into_iter().collect();
         let may_have = gather(root, &mut known, 0);
         let root = root.clone();
-        Directives { load, root, anchors: known, path: Vec::new(), problems: Vec::new(), used: false, may_have }
+        Directives {
+            load,
+            root,
+            anchors: known,
+            path: Vec::new(),
+            problems: Vec::new(),
+            used: false,
+            bottoms: HashMap::new(),
+            may_have,
+        }
+    }
+
+    /// Where the lowest layer of a service template is written. Paths in it start there.
+    pub fn bottom(&self, template: &Val) -> Origin {
+        self.bottoms.get(&template.origin).copied().unwrap_or(template.origin)
     }
 
     /// The document with its directives carried out. What one directive names may come from another.
@@ -126,7 +145,7 @@ impl<'d, 'l> Directives<'d, 'l> {
             self.check_strategy(value, strategy);
         }
         let mut own = ValMap::default();
-        let mut bases: Vec<ValMap> = Vec::new();
+        let mut bases: Vec<Val> = Vec::new();
         for (key, item) in entries {
             match key.as_str().filter(|key| key.starts_with('+')) {
                 Some("+&") => {
@@ -137,7 +156,7 @@ impl<'d, 'l> Directives<'d, 'l> {
                     if let Some(directive) = Directive::parse(text) {
                         self.used = true;
                         match self.target(text, &directive, item, depth) {
-                            Some(base) if base.as_map().is_some() => bases.extend(base.as_map().cloned()),
+                            Some(base) if base.as_map().is_some() => bases.push(base),
                             Some(base) if entries.len() == 1 => return base,
                             Some(_) => self.problems.push((Problem::NotMergeable(text.to_owned()), item.origin)),
                             None => {}
@@ -152,14 +171,31 @@ impl<'d, 'l> Directives<'d, 'l> {
             self.path.pop();
             own.insert(key.clone(), expanded);
         }
-        let mut layers = bases.into_iter().chain([own]);
-        let mut out = layers.next().unwrap_or_default();
-        for layer in layers {
+        let layers = || bases.iter().filter_map(Val::as_map).chain([&own]);
+        let mut out = layers().next().cloned().unwrap_or_default();
+        for layer in layers().skip(1) {
             let mut merger = Merger::default();
-            out = merger.merge(&out, &layer);
+            out = merger.merge(&out, layer);
             self.problems.extend(merger.forbidden.into_iter().map(|(key, at)| (Problem::Forbidden(key), at)));
         }
-        value.clone().with(Val::map(out).data)
+        let merged = value.clone().with(Val::map(out).data);
+        self.note_bottom(&bases, &merged);
+        merged
+    }
+
+    /// Remembers where the service template begins if what was merged has one, or is one.
+    fn note_bottom(&mut self, bases: &[Val], merged: &Val) {
+        let Some((above, below)) = TEMPLATE.split_at_checked(self.path.len()).filter(|_| !bases.is_empty()) else {
+            return;
+        };
+        if !self.path.iter().zip(above).all(|(key, known)| key.as_str() == Some(known)) {
+            return;
+        }
+        let template = |of: &Val| follow(of, below.iter().copied()).map(|template| template.origin);
+        let lowest = bases.iter().find_map(template).map(|lowest| self.bottoms.get(&lowest).copied().unwrap_or(lowest));
+        if let (Some(lowest), Some(top)) = (lowest, template(merged)) {
+            self.bottoms.insert(top, lowest);
+        }
     }
 
     /// A strategy nobody knows replaces, which is seldom what was meant. What a directive brings in is looked at for each.

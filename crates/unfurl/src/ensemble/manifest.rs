@@ -20,7 +20,7 @@ use purlin_model::project::Request;
 use purlin_syntax::{Diagnostic, Head, Node, Span, Tree};
 use purlin_tosca::load::Given;
 use purlin_value::world::FileKind;
-use purlin_value::{Session, path};
+use purlin_value::{Origin, Session, path};
 use std::sync::Arc;
 
 /// Names an ensemble's file may have, looked for in this order.
@@ -124,7 +124,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     project::report(session, &opened.problems);
     project::report_vault(session, opened.vault);
     let alone = is_alone(root);
-    let placed = |document: Val| if alone { in_spec(document) } else { document };
+    let placed = |document: Val| if alone { in_spec(document) } else { with_service_template(document) };
     let document = placed(opened.document);
     projects.list.iter().for_each(|project| shape::project(session, &project.config));
     if !alone {
@@ -133,8 +133,12 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     repositories.declare_manifest(&document);
     let own = document.get("environment").cloned().unwrap_or_default();
     let environment = project::environment(&environments, &own, &environment_name);
-    let connections = project::relabelled(&environments, &environment, "connections");
-    let service = service_tree(session, file, &tree, &document, &connections, || {
+    // A file of types is not what the environment is for, and may be one of its imports.
+    let surroundings = if alone { ValMap::default() } else { surroundings(&environments, &environment) };
+    // Paths of a template that lies over an included one start where that is.
+    let start = opened.bottom.and_then(|bottom| files.folder_of(bottom)).filter(|start| !alone && *start != folder);
+    let start = start.map_or_else(|| file.to_owned(), |start| path::join(&start, path::file_name(file)));
+    let service = service_tree(session, &start, &tree, &document, surroundings, || {
         placed(Expanded::read(&files, root, None, &mut repositories).document)
     });
     for import in imported_repositories(&document) {
@@ -160,6 +164,31 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
 /// Whether a file is a service template rather than an ensemble that has one.
 fn is_alone(root: Node<'_>) -> bool {
     root.get("tosca_definitions_version").is_some() && root.get("spec").is_none()
+}
+
+/// An older name of `service_template`.
+const OLDER_NAME: &str = "tosca";
+
+/// The part of a file that is its service template.
+fn template_in(spec: Node<'_>) -> Option<Node<'_>> {
+    spec.get("service_template").or_else(|| spec.get(OLDER_NAME))
+}
+
+/// An ensemble whose service template goes by its present name.
+fn with_service_template(document: Val) -> Val {
+    let spec = document.get("spec").and_then(Val::as_map);
+    let Some(spec) = spec.filter(|spec| !spec.contains_key(&MapKey::from("service_template"))) else {
+        return document;
+    };
+    let Some(template) = spec.get(&MapKey::from(OLDER_NAME)) else { return document };
+    let mut renamed = spec.clone();
+    renamed.insert(MapKey::from("service_template"), template.clone());
+    renamed.shift_remove(&MapKey::from(OLDER_NAME));
+    let mut entries = document.as_map().cloned().unwrap_or_default();
+    if let Some(spec) = entries.get_mut(&MapKey::from("spec")) {
+        *spec = spec.clone().with(Val::map(renamed).data);
+    }
+    document.with(Val::map(entries).data)
 }
 
 /// A service template as part of an ensemble.
@@ -208,6 +237,8 @@ struct Expanded {
     document: Val,
     problems: project::Problems,
     vault: Vec<(Span, crate::vault::Problem)>,
+    /// Where the lowest layer of the service template is written.
+    bottom: Option<Origin>,
 }
 
 impl Expanded {
@@ -228,7 +259,9 @@ impl Expanded {
         let mut directives = Directives::new(&written, anchors, &mut load);
         let document = directives.expand();
         let problems = std::mem::take(&mut directives.problems);
-        Expanded { document, problems, vault: reader.problems }
+        let template = document.get("spec").and_then(|spec| spec.get("service_template"));
+        let bottom = template.map(|template| directives.bottom(template));
+        Expanded { document, problems, vault: reader.problems, bottom }
     }
 }
 
@@ -291,14 +324,14 @@ struct ServiceTree {
     merged: Option<Val>,
 }
 
-/// The service template as a TOSCA file of its own. Without directives it is a part of the ensemble's tree. Connections
-/// of the environment are templates of relationships.
+/// The service template as a TOSCA file of its own. Without directives it is a part of the ensemble's tree. What the
+/// environment adds wins over what the template says.
 fn service_tree(
     session: &Session,
     file: &str,
     tree: &Arc<Tree>,
     document: &Val,
-    connections: &ValMap,
+    surroundings: ValMap,
     written: impl FnOnce() -> Val,
 ) -> ServiceTree {
     // A `spec` without a service template is an ensemble without nodes.
@@ -308,21 +341,20 @@ fn service_tree(
         spec.get("service_template").cloned().or_else(|| spec.as_map().map(|_| empty()))
     };
     let is_misspelt = tree.root().and_then(|root| root.get("spec")?.is_map().then(|| root.get("spec"))?);
-    let is_misspelt = is_misspelt.is_some_and(|spec| {
-        spec.get("service_template").is_none() && super::misspelt(spec, "service_template").is_some()
-    });
+    let is_misspelt = is_misspelt
+        .is_some_and(|spec| template_in(spec).is_none() && super::misspelt(spec, "service_template").is_some());
     if is_misspelt || part(document).is_none() {
         return ServiceTree::default();
     }
     let node = match tree.root() {
         Some(root) if is_alone(root) => Some(root),
-        root => root.and_then(|root| root.get("spec")).and_then(|spec| spec.get("service_template")),
+        root => root.and_then(|root| root.get("spec")).and_then(template_in),
     };
     let span = node.map(|node| node.span()).or_else(|| tree.root().map(|root| root.span()));
     let found = ServiceTree { span, ..ServiceTree::default() };
     let given = |tree: Arc<Tree>, root: u32| Some(Given { path: file.to_owned(), tree, root });
     let inline = inline_templates(document);
-    let own = node.filter(|node| connections.is_empty() && inline.is_empty() && !directives::touch(tree, *node));
+    let own = node.filter(|node| surroundings.is_empty() && inline.is_empty() && !directives::touch(tree, *node));
     if let Some(own) = own {
         return ServiceTree { given: given(tree.clone(), own.target().index()), ..found };
     }
@@ -330,10 +362,9 @@ fn service_tree(
     let Some(mut value) = part(&written()) else {
         return found;
     };
-    if !connections.is_empty() {
-        let templates = Val::record([("relationship_templates", Val::map(connected(connections)))]);
-        let more = [(MapKey::from("topology_template"), templates)].into_iter().collect();
-        let merged = Merger::default().merge(&more, value.as_map().unwrap_or(&ValMap::default()));
+    if !surroundings.is_empty() {
+        let mut merger = Merger { replaced: &["relationship_templates"], ..Merger::default() };
+        let merged = merger.merge(value.as_map().unwrap_or(&ValMap::default()), &surroundings);
         value = value.with(Val::map(merged).data);
     }
     if !inline.is_empty() {
@@ -362,6 +393,29 @@ fn inline_templates(document: &Val) -> ValMap {
         if let (Some(template), true) = (template, name.as_str().is_some()) {
             out.insert(name.clone(), template.clone());
         }
+    }
+    out
+}
+
+/// What an environment adds to a service template: its connections as templates of relationships, and its imports. One
+/// with a prefix is only there for connections whose types begin with it. Paths start at the ensemble.
+fn surroundings(environments: &ValMap, environment: &Val) -> ValMap {
+    let connections = project::relabelled(environments, environment, "connections");
+    let types: Vec<&str> =
+        connections.values().filter_map(|connection| connection.get("type").and_then(Val::as_str)).collect();
+    let is_used = |import: &&Val| match import.get("namespace_prefix").and_then(Val::as_str) {
+        Some(prefix) => types.iter().any(|name| name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'))),
+        None => true,
+    };
+    let imports = environment.get("imports").and_then(Val::as_list).unwrap_or(&[]);
+    let imports: Vec<Val> = imports.iter().filter(is_used).cloned().collect();
+    let mut out = ValMap::default();
+    if !imports.is_empty() {
+        out.insert(MapKey::from("imports"), Val::list(imports));
+    }
+    if !connections.is_empty() {
+        let templates = Val::record([("relationship_templates", Val::map(connected(&connections)))]);
+        out.insert(MapKey::from("topology_template"), templates);
     }
     out
 }

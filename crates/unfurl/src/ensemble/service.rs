@@ -4,6 +4,7 @@ use super::library;
 use super::manifest::Manifest;
 use super::overlooked;
 use super::places::{Places, Reading};
+use super::project::PROJECT_FILE;
 use super::read;
 use super::requirements;
 use super::types;
@@ -31,7 +32,7 @@ use purlin_tosca::resolve::Resolution;
 use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{self, Topology};
 use purlin_tosca::val as tosca;
-use purlin_value::{Session, Taint};
+use purlin_value::{Session, Taint, path};
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -210,6 +211,12 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
             diagnostic = Diagnostic { rule: &rules::UNDECLARED, ..diagnostic };
         }
         diagnostic.span = diagnostic.span.map(|span| places.span(span));
+        // Imports of an environment are the service template's.
+        let written = diagnostic.span.and_then(|span| session.sources.get(span.file));
+        let of_project = written.is_some_and(|source| path::file_name(source.path()) == PROJECT_FILE);
+        if of_project && rule == tosca_rules::IMPORT.name {
+            diagnostic = diagnostic.hint("correct the path; it is relative to the service template, not to this file");
+        }
         let labels = diagnostic.labels.iter_mut().chain(&mut diagnostic.trace);
         labels.for_each(|label| label.span = places.span(label.span));
         broken |= diagnostic.is_error();

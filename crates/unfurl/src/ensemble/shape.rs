@@ -47,6 +47,9 @@ const ENVIRONMENT: &[(&str, Wanted)] = &[
     ("repositories", Wanted::Mapping),
     ("imports", Wanted::List),
     ("external", Wanted::Named),
+    ("name", Wanted::Text),
+    ("cloudmaps", Wanted::Mapping),
+    ("lfs_lock", Wanted::Mapping),
 ];
 
 /// Sections of what an ensemble specifies.
@@ -212,8 +215,25 @@ impl Shape<'_> {
         }
     }
 
+    /// Keys that the original passes over in silence.
+    fn overlooked_keys(&self, of: &Val, known: &[(&str, Wanted)], owner: &str) {
+        for (key, value) in of.as_map().into_iter().flatten() {
+            let Some(key) = key.as_str().filter(|key| known.iter().all(|(known, _)| known != key)) else { continue };
+            let near = suggest::nearest(key, known.iter().map(|(known, _)| *known));
+            let message = format!("unknown key `{key}` in {owner}, which has no effect");
+            let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).warning();
+            let hint = near.map_or_else(|| "remove it".to_owned(), |near| format!("did you mean `{near}`?"));
+            diagnostic = diagnostic.hint(hint);
+            diagnostic.span = self.session.origins.key_span(value.origin, key, &self.session.sources);
+            diagnostic.span =
+                diagnostic.span.or_else(|| self.session.origins.span(value.origin, &self.session.sources));
+            self.session.sink.push(diagnostic);
+        }
+    }
+
     fn environment(&self, environment: &Val) {
         self.sections(environment, ENVIRONMENT);
+        self.overlooked_keys(environment, ENVIRONMENT, "an environment");
         let external = environment.get("external").and_then(Val::as_map);
         for (_, entry) in external.into_iter().flatten() {
             match &entry.data {
