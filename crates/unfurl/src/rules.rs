@@ -28,7 +28,7 @@ pub const SUSPICIOUS: Rule =
     Rule::warning("unfurl-suspicious", "An expression is valid but probably not what was meant.");
 /// A property no type declares.
 pub const UNDECLARED: Rule =
-    Rule::warning("unfurl-undeclared", "A property or requirement is assigned that its type does not declare.");
+    Rule::warning("unfurl-undeclared", "A property, requirement or input is given that nothing declares.");
 /// An artifact whose file is not there.
 pub const ARTIFACT: Rule = Rule::warning("unfurl-artifact", "The file of an artifact does not exist.");
 /// A merge directive that leads nowhere.

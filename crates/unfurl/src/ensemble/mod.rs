@@ -30,6 +30,7 @@ use crate::tree::{NodeId, Tree};
 use crate::val::{Data, MapKey, Val};
 use build::Instances;
 use ecow::EcoString;
+use indexmap::IndexMap;
 use manifest::Manifest;
 use purlin_model::project::Request;
 use purlin_syntax::{Diagnostic, suggest};
@@ -46,6 +47,8 @@ pub struct Ensemble {
     pub service: Rc<Service>,
     /// Its instances.
     pub tree: Tree,
+    /// What it is given, whether or not it declares it.
+    inputs: IndexMap<EcoString, Val>,
 }
 
 /// Opens the ensemble a request means. Problems go to the session's sink; none if there is nothing to evaluate.
@@ -121,7 +124,7 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     }
     manifest.settings.variables.extend(connections::variables(&manifest, &service));
     let tree = build::build(session, &manifest, &service, &inputs, which);
-    Some(Ensemble { manifest, service, tree })
+    Some(Ensemble { manifest, service, tree, inputs })
 }
 
 /// Says that there is no service template, at the key that was probably meant to be it.
@@ -245,6 +248,7 @@ impl Ensemble {
     /// Warns about what Unfurl accepts without a word and is seldom meant.
     pub fn report_overlooked(&self, session: &Session) {
         overlooked::report(session, &self.service);
+        overlooked::inputs(session, &self.manifest, &self.service, &self.inputs);
     }
 
     /// An evaluator of its expressions.

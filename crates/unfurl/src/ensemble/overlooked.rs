@@ -1,10 +1,14 @@
-//! What Unfurl accepts without a word and is seldom meant: requirements that no type declares, artifacts without a file; and what
-//! it refuses late: nodes that are their own host.
+//! What Unfurl accepts without a word and is seldom meant: requirements that no type declares, artifacts without a file, inputs
+//! that nothing declares or reads; and what it refuses late: nodes that are their own host.
 
+use super::manifest::Manifest;
 use super::places::Places;
 use super::service::Service;
 use crate::jinja;
 use crate::rules;
+use crate::val::Val;
+use ecow::EcoString;
+use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_tosca::entity::Entity;
 use purlin_tosca::model::Model;
@@ -32,6 +36,51 @@ pub(super) fn report(session: &Session, service: &Service) {
             missing_file(session, &service.model, &service.places, artifact);
         }
     }
+}
+
+/// Warns about inputs that the service template does not declare and no expression reads. Those of an environment are for
+/// all ensembles in it.
+pub(super) fn inputs(session: &Session, manifest: &Manifest, service: &Service, given: &IndexMap<EcoString, Val>) {
+    let shared = manifest.environment.get("inputs");
+    for (name, value) in given {
+        // Names that no input can have are errors of their own.
+        if name.contains(char::is_whitespace) {
+            continue;
+        }
+        let of_environment = shared.and_then(|shared| shared.get(name)).is_some_and(|own| own.origin == value.origin);
+        if of_environment || service.topology.inputs.contains_key(name) || is_read(manifest, service, name) {
+            continue;
+        }
+        let known = service.topology.inputs.keys().map(EcoString::as_str);
+        let hint = match suggest::nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("declare `{name}` under `inputs` of the service template, or remove it"),
+        };
+        let message = format!("the service template declares no input `{name}`");
+        let template = service.model.service();
+        let declared = template.filter(|template| template.slot("inputs").is_some());
+        let place = declared.map(|template| service.places.span(template.place("inputs"))).or(manifest.service_span);
+        let written = session.origins.span(value.origin, &session.sources);
+        let key = session.origins.key_span(value.origin, name, &session.sources);
+        let mut diagnostic = Diagnostic::nowhere(&rules::UNDECLARED, message).hint(hint);
+        diagnostic.span = key.or(written).or(place);
+        session.sink.push(diagnostic);
+    }
+}
+
+/// Whether an expression names an input that need not be declared: `::root::inputs::x`, `get_input: [x, default]`.
+fn is_read(manifest: &Manifest, service: &Service, name: &str) -> bool {
+    let ways = [
+        format!("inputs::{name}"),
+        format!("inputs.{name}"),
+        format!("inputs['{name}']"),
+        format!("inputs[\"{name}\"]"),
+        format!("get_input: [{name}"),
+        format!("get_input: [\"{name}\""),
+    ];
+    let imported = service.model.files.list.iter().map(|file| &file.tree);
+    let mut texts = manifest.trees.iter().chain(imported).map(|tree| tree.source().text());
+    texts.any(|text| ways.iter().any(|way| text.contains(way)))
 }
 
 fn requirements(session: &Session, model: &Model, places: &Places, node: &Node) {
