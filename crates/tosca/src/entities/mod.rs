@@ -60,6 +60,7 @@ purlin_model::kinds!(
     WORKFLOW_STEP,
     WORKFLOW_PRECONDITION,
     CALL_OPERATION,
+    DECORATOR,
 );
 
 /// The eight kinds of types.
@@ -124,6 +125,7 @@ const ENTITIES: &[Entity] = &[
     templates::WORKFLOW_STEP_ROW,
     templates::WORKFLOW_PRECONDITION_ROW,
     templates::CALL_OPERATION_ROW,
+    templates::DECORATOR_ROW,
 ];
 
 /// The tables. One place in memory: a constant would be laid down anew wherever it is used.

@@ -66,6 +66,31 @@ pub(super) const NODE_TEMPLATE_ROW: Entity = entity(
     ]],
 );
 
+/// What is added to a node template or to a requirement of one.
+pub(super) const DECORATOR_ROW: Entity = entity(
+    DECORATOR,
+    "decorator",
+    "What is added to node templates, or to one of their requirements.",
+    &[&[
+        DESCRIPTION,
+        METADATA,
+        PROPERTIES,
+        ATTRIBUTES_1,
+        field("directives", Shape::ListOf(&Shape::Text), "What an orchestrator is to do with the node."),
+        field("capabilities", Shape::Map(CAPABILITY_ASSIGNMENT), "Values of the node's capabilities."),
+        field("requirements", Shape::Repeating(REQUIREMENT_ASSIGNMENT), "How needs of the node are met."),
+        INTERFACES,
+        field("artifacts", Shape::Map(ARTIFACT), "Files the node comes with."),
+        field("type", Shape::Reference(&[NODE_TYPE]), "Another type of the node."),
+        field("node", Shape::Reference(&[NODE_TEMPLATE, NODE_TYPE]), "The node that the requirement leads to.").loose(),
+        field("capability", Shape::Reference(&[CAPABILITY_TYPE]), "The capability that the requirement uses.").loose(),
+        field("relationship", Shape::One(RELATIONSHIP_ASSIGNMENT), "How the requirement ties two nodes together."),
+        field("occurrences", Shape::Range, "How often the requirement is assigned."),
+        field("node_filter", Shape::Any, "What the other node must satisfy, or is given."),
+        field("title", shapes::ALIASES, "What people call it."),
+    ]],
+);
+
 pub(super) const RELATIONSHIP_TEMPLATE_ROW: Entity = entity(
     RELATIONSHIP_TEMPLATE,
     "relationship template",

@@ -32,7 +32,7 @@ const FILE_KEYS: &[Field] = &[
         .until(V2_0),
     field("service_template", Shape::One(SERVICE_TEMPLATE), "The service itself.").since(V2_0),
     extension("types", shapes::TYPES, "Types of any kind; what each derives from tells which."),
-    extension("decorators", Shape::Any, "Properties that are given to templates, by their name or type."),
+    extension("decorators", Shape::Map(DECORATOR), "What is added to templates, by their name or type."),
     extension("deployment_blueprints", shapes::ALIASES, "Ways to deploy the service."),
     extension("template_name", shapes::ALIASES, "The name of the template."),
     extension("template_author", shapes::ALIASES, "Who wrote the template."),

@@ -127,6 +127,8 @@ struct Renderer<'a> {
     topology: Topology,
     /// The relationships that counts have made.
     counted: Total,
+    /// What files add to templates.
+    decorators: decorate::Decorators,
     /// Whether what is required must be there.
     demanding: bool,
     /// Whether not all is known of the type, because a file could not be read.
@@ -147,6 +149,7 @@ impl<'a> Renderer<'a> {
             interfaces: HashMap::new(),
             topology,
             counted: Total::default(),
+            decorators: decorate::Decorators::default(),
             demanding: true,
             partial: false,
         }
@@ -155,6 +158,8 @@ impl<'a> Renderer<'a> {
     /// Everything but inputs and outputs, and which inputs come from a node that the service stands for.
     fn frame(model: &'a Model, service: &Arc<Entity>, problems: &'a mut Problems) -> (Topology, Vec<EcoString>) {
         let mut renderer = Renderer::new(model, Topology::default(), problems);
+        renderer.decorators = decorate::Decorators::of(model);
+        renderer.check_decorators();
         for (name, template) in service.entries("node_templates") {
             if let Some(node) = renderer.node(template) {
                 renderer.topology.nodes.insert(name.clone(), Arc::new(node));

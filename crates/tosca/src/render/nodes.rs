@@ -18,7 +18,10 @@ use std::sync::Arc;
 impl Renderer<'_> {
     pub(super) fn node(&mut self, template: &Arc<Entity>) -> Option<Node> {
         let (node_type, partial) = self.node_type(template)?;
+        let written = template;
         let template = &self.decorated(template, node_type);
+        let retyped = template.str("type") != written.str("type");
+        let (node_type, partial) = if retyped { self.node_type(template)? } else { (node_type, partial) };
         let complete = self.model.complete(node_type)?.clone();
         self.partial = partial;
         // A selected node exists elsewhere, with all its values.
