@@ -191,6 +191,8 @@ pub struct Schema {
     pub required: bool,
     /// An expression applied to the value, with `$value`.
     pub transform: Option<Val>,
+    /// The same for parts of the value, by its data type: the keys that lead to each, innermost first.
+    pub part_transforms: Vec<(Vec<EcoString>, Val)>,
     /// An expression that must hold, with `$value`.
     pub validation: Option<Val>,
     /// Whether it is an attribute (may be null) rather than a property.

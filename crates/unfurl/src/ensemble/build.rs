@@ -18,7 +18,7 @@ use purlin_tosca::topology::{self, Given, Prop, Props};
 use purlin_tosca::val::Text;
 use purlin_tosca::values::Stance;
 use purlin_value::{Session, path};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -360,11 +360,15 @@ impl<'a> Builder<'a> {
             return Some(Rc::clone(known));
         }
         let metadata = definition.value("metadata");
-        let read = |name: &str| metadata.and_then(|all| all.get(name)).map(|value| from_tosca(value, self.reading));
+        let of_type = prop.data_type.and_then(|id| self.service.model.names.decl(id)).map(|decl| &decl.entity);
+        let of_type = of_type.and_then(|entity| entity.value("metadata"));
+        let written = |name: &str| metadata.and_then(|all| all.get(name)).or_else(|| of_type?.get(name));
+        let read = |name: &str| written(name).map(|value| from_tosca(value, self.reading));
         let schema = Schema {
             type_name: definition.text("type").map(|name| name.text.clone()).unwrap_or_default(),
             required: definition.bool("required").unwrap_or(true),
             transform: read("transform"),
+            part_transforms: self.part_transforms(prop.data_type),
             validation: read("validation"),
             attribute: stance != Stance::Property,
             sensitive: definition.sensitive,
@@ -374,6 +378,29 @@ impl<'a> Builder<'a> {
         let schema = Rc::new(schema);
         self.schemas.insert(key, Rc::clone(&schema));
         Some(schema)
+    }
+
+    /// Expressions that are applied to parts of values of a data type. A type that has itself for a part is looked at once.
+    fn part_transforms(&self, data_type: Option<DeclId>) -> Vec<(Vec<EcoString>, Val)> {
+        let model = &self.service.model;
+        let mut out = Vec::new();
+        let mut waiting: Vec<(DeclId, Vec<EcoString>)> = data_type.map(|id| (id, Vec::new())).into_iter().collect();
+        let mut seen: HashSet<DeclId> = waiting.iter().map(|(id, _)| *id).collect();
+        while let Some((id, path)) = waiting.pop() {
+            for (name, part) in model.complete(id).into_iter().flat_map(|complete| complete.entries("properties")) {
+                let kind = model.type_of(part, "type", entities::DATA_TYPE);
+                let of_type = kind.and_then(|id| model.names.decl(id)).and_then(|decl| decl.entity.value("metadata"));
+                let metadata = [part.value("metadata"), of_type].into_iter().flatten();
+                let transform = metadata.filter_map(|metadata| metadata.get("transform")).next();
+                let path: Vec<EcoString> = path.iter().chain([name]).cloned().collect();
+                out.extend(transform.map(|transform| (path.clone(), from_tosca(transform, self.reading))));
+                if let Some(kind) = kind.filter(|kind| seen.insert(*kind)) {
+                    waiting.push((kind, path));
+                }
+            }
+        }
+        out.reverse();
+        out
     }
 
     /// Parts of a data type that are secrets.

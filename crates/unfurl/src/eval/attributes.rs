@@ -165,6 +165,9 @@ impl Engine<'_> {
             if !schema.sensitive_parts.is_empty() {
                 value = crate::ensemble::validate::mark_parts(self.force(value)?, &schema.sensitive_parts);
             }
+            for (path, transform) in &schema.part_transforms {
+                value = transformed_part(&ctx, self.force(value)?, path, transform)?;
+            }
             if let Some(transform) = &schema.transform {
                 let scope = ctx.layer(vec![Variable::ready("value", value)]);
                 frame.scope = Some(scope);
@@ -199,6 +202,21 @@ impl Engine<'_> {
         }
         Ok(None)
     }
+}
+
+/// A value with an expression applied to one part of it, if it has that part.
+fn transformed_part(ctx: &Ctx<'_, '_>, value: Val, path: &[EcoString], transform: &Val) -> Result<Val> {
+    let Some((key, rest)) = path.split_first() else {
+        return ctx.with_variables(vec![Variable::ready("value", value)]).map_value(transform);
+    };
+    let key = MapKey::Str(key.clone());
+    let Some(part) = value.as_map().and_then(|entries| entries.get(&key)).filter(|part| !part.is_null()) else {
+        return Ok(value);
+    };
+    let part = transformed_part(ctx, ctx.engine.force(part.clone())?, rest, transform)?;
+    let mut entries = value.as_map().cloned().unwrap_or_default();
+    entries.insert(key, part);
+    Ok(value.with(Val::map(entries).data))
 }
 
 /// What computes a value as written.

@@ -258,17 +258,23 @@ fn substituted(ctx: &Ctx<'_, '_>, text: &str, old: &BTreeMap<String, Val>, new: 
     Ok(Val::str(out).taint_if(tainted))
 }
 
-/// `APP_X`: the property `x` of the node the topology stands for.
+/// `APP_X`: the property `x` of the node the topology stands for; `DB_X`: that of the node its requirement `db` leads to.
 fn of_application(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     let tree = ctx.engine.tree;
-    let (Some(wanted), Some(app)) = (name.strip_prefix("APP_"), tree.topology_of(ctx.instance()).substitution_node)
+    let (Some((owner, wanted)), Some(app)) = (name.split_once('_'), tree.topology_of(ctx.instance()).substitution_node)
     else {
         return Ok(None);
     };
+    let leads_to = |name: &str| {
+        let mut requirements = tree.node(app).requirements.iter().copied();
+        let found = requirements.find(|id| tree.node(*id).name.to_uppercase() == name)?;
+        crate::eval::status::target(tree, found)
+    };
+    let Some(owner) = (if owner == "APP" { Some(app) } else { leads_to(owner) }) else { return Ok(None) };
     let matching =
-        tree.node(app).attributes.keys().find(|name| name.to_uppercase().as_str().replace('-', "_") == wanted);
+        tree.node(owner).attributes.keys().find(|name| name.to_uppercase().as_str().replace('-', "_") == wanted);
     match matching {
-        Some(name) => Ok(ctx.engine.attribute(app, name)?.filter(|value| !value.is_null())),
+        Some(name) => Ok(ctx.engine.attribute(owner, name)?.filter(|value| !value.is_null())),
         None => Ok(None),
     }
 }
