@@ -276,6 +276,10 @@ impl Checker<'_> {
                 wrong("needs a value and a schema");
             }
             "and" | "or" if items.is_some_and(<[Val]>::is_empty) => wrong("needs at least one operand"),
+            "concat" if items.is_some_and(<[Val]>::is_empty) => {
+                self.refused.set(true);
+                wrong("needs at least one value");
+            }
             "get_input" => {
                 let input = items.map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
                 // Evaluation says the same.
@@ -297,6 +301,7 @@ impl Checker<'_> {
     /// The instance and name of `get_property` and `get_attribute`.
     fn entity(&self, function: &str, arg: &Val) {
         let Some([entity, name, ..]) = arg.as_list() else {
+            self.refused.set(true);
             return self.say(
                 &rules::TYPE,
                 arg,

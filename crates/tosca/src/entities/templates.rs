@@ -34,7 +34,7 @@ pub(super) const SERVICE_TEMPLATE_ROW: Entity = entity(
             Shape::One(SUBSTITUTION_MAPPINGS),
             "The node that the whole service can replace.",
         ),
-        extension("root", shapes::ALIASES, "The node that the whole service is about."),
+        extension("root", Shape::One(SUBSTITUTION_MAPPINGS), "Another name of `substitution_mappings`."),
     ]],
 );
 
@@ -303,7 +303,8 @@ pub(super) const WORKFLOW_ROW: Entity = entity(
         NOTES,
         field("inputs", Shape::Map(PARAMETER_DEFINITION), "What it is given.").since(V1_1),
         field("preconditions", Shape::List(WORKFLOW_PRECONDITION), "What must hold before it starts.").since(V1_1),
-        field("steps", Shape::Map(WORKFLOW_STEP), "What it does.").since(V1_1),
+        field("steps", Shape::Map(WORKFLOW_STEP), "What it does.").since(V1_1).except(EXTENDED),
+        extension("steps", Shape::Map(WORKFLOW_STEP), "What it does.").required(),
         field("implementation", Shape::One(IMPLEMENTATION), "What carries it out as a whole.").since(V2_0),
         field("outputs", shapes::OUTPUT_MAPPINGS, "Where its results go.").since(V2_0),
     ]],
@@ -339,7 +340,7 @@ pub(super) const WORKFLOW_STEP_ROW: Entity = entity(
         field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
         field("operation_host", Shape::Text, "Where it runs.").since(V1_1).until(V2_0),
         field("filter", shapes::CONDITION, "What must hold.").since(V1_1),
-        field("activities", shapes::ACTIVITIES, "What it does.").required().since(V1_1),
+        field("activities", shapes::ACTIVITIES, "What it does.").required().optional_in(EXTENDED).since(V1_1),
         field("on_success", Shape::ListOf(&Shape::Text), "Steps that follow when it works.").since(V1_1),
         field("on_failure", Shape::ListOf(&Shape::Text), "Steps that follow when it fails.").since(V1_1),
     ]],

@@ -2,6 +2,7 @@
 
 use super::Renderer;
 use super::props::Sort;
+use crate::edition::Standard;
 use crate::entities;
 use crate::entity::Entity;
 use crate::names::DeclId;
@@ -9,6 +10,8 @@ use crate::rules;
 use crate::topology::{Group, Policy};
 use crate::val::Text;
 use purlin_model::Kind;
+use purlin_syntax::Diagnostic;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 impl Renderer<'_> {
@@ -34,6 +37,9 @@ impl Renderer<'_> {
         for member in template.texts("members") {
             self.fits(member, &allowed, service, "be a member of this group");
         }
+        if template.edition.is_extended() {
+            self.distinct_members(template);
+        }
         Some(Group {
             template: template.clone(),
             group_type,
@@ -41,6 +47,19 @@ impl Renderer<'_> {
             interfaces,
             members: template.texts("members").to_vec(),
         })
+    }
+
+    /// Unfurl wants members that are named once each, and at least one.
+    fn distinct_members(&mut self, template: &Entity) {
+        let mut seen = HashSet::new();
+        for member in template.texts("members").iter().filter(|member| !seen.insert(&member.text)) {
+            let message = format!("duplicate member `{}`", member.text);
+            self.problems.push(Diagnostic::at(&rules::MALFORMED, member.span, message).hint("remove one of them"));
+        }
+        if template.slot("members").is_some() && template.texts("members").is_empty() {
+            let diagnostic = Diagnostic::at(&rules::MALFORMED, template.place("members"), "a group needs a member");
+            self.problems.push(diagnostic.hint("name a node template, or remove `members`"));
+        }
     }
 
     fn policy(&mut self, template: &Arc<Entity>, service: &Entity) -> Option<Policy> {

@@ -24,7 +24,11 @@ const PARTS: [(Part, &str, &str); 5] = [
 impl Renderer<'_> {
     /// Renders the mappings and gives the inputs that they fill.
     pub(super) fn substitution(&mut self, service: &Arc<Entity>) -> Vec<EcoString> {
-        let Some(entity) = service.one("substitution_mappings").cloned() else { return Vec::new() };
+        let named = service.one("substitution_mappings").or_else(|| service.one("root"));
+        let Some(entity) = named.cloned() else { return Vec::new() };
+        if entity.edition.is_extended() {
+            self.mapped_beside_node(&entity);
+        }
         let Some(node_type) = self.model.type_of(&entity, "node_type", entities::NODE_TYPE) else { return Vec::new() };
         let Some(complete) = self.model.complete(node_type).cloned() else { return Vec::new() };
         let mut mappings = Vec::new();
@@ -57,6 +61,18 @@ impl Renderer<'_> {
             .collect();
         self.topology.substitution = Some(Substitution { entity, node_type, mappings });
         inputs
+    }
+
+    /// A node that the service is about has its own properties, capabilities and requirements.
+    fn mapped_beside_node(&mut self, entity: &Entity) {
+        let Some(node) = entity.slot("node") else { return };
+        for slot in
+            entity.slots.iter().filter(|slot| ["properties", "capabilities", "requirements"].contains(&slot.name))
+        {
+            let message = format!("`{}` cannot be mapped where `node` names the node", slot.name);
+            let diagnostic = Diagnostic::at(&rules::MALFORMED, slot.at, message).label(node.at, "named here");
+            self.problems.push(diagnostic.hint(format!("remove `{}` or `node`", slot.name)));
+        }
     }
 
     /// Whether the node type has what is mapped; otherwise what is lacking, and what may have been meant.
@@ -129,6 +145,7 @@ impl Renderer<'_> {
                 self.interface_workflows(value, service);
                 Some(Target::Other)
             }
+            (Data::Str(_), Part::Property) if self.model.edition().is_extended() => self.input_target(value, service),
             (_, Part::Property) => Some(Target::Value(value.clone())),
             (Data::Call(_) | Data::Map(_), _) if is_2 => Some(Target::Other),
             _ => self.malformed(key),

@@ -10,6 +10,7 @@ use purlin_tosca::names::DeclId;
 use purlin_tosca::problem::Problems;
 use purlin_tosca::read::Role;
 use purlin_tosca::rules;
+use purlin_tosca::val::Data;
 use std::sync::Arc;
 
 /// The interface whose entries all others share; it has no operations.
@@ -32,10 +33,14 @@ pub fn check(model: &Model, problems: &mut Problems) {
     for (_, template) in service.entries("node_templates") {
         template.named("interfaces", DEFAULTS).into_iter().for_each(|defaults| check_defaults(defaults, problems));
     }
-    for (name, output) in service.entries("outputs").filter(|(_, output)| output.slot("value").is_none()) {
+    for (name, output) in service.entries("outputs").filter(|(_, output)| has_no_value(output)) {
         let message = format!("the output `{name}` needs the key `value`");
         problems.beyond(&rules::MISSING_KEY, output.at, ".value", message);
     }
+}
+
+fn has_no_value(output: &Entity) -> bool {
+    output.slot("value").is_none() || output.value("value").is_some_and(|value| matches!(value.data, Data::Null))
 }
 
 /// Where problems were found before, in order: what is missing there may be what could not be read.
