@@ -334,6 +334,13 @@ impl Checker<'_> {
             },
         };
         let (Some(id), Some(wanted)) = (id, name.as_str()) else { return };
+        if let Some(part) = arg.as_list().and_then(|items| items.get(2)).filter(|_| function == "get_property")
+            && let Some(unset) = part.as_str().filter(|unset| self.is_unset(id, wanted, unset))
+        {
+            self.refused.set(true);
+            let message = format!("`{unset}` of the capability `{wanted}` is not set");
+            return self.say(&rules::UNKNOWN, part, None, message, Some("assign it, or give it a default".into()));
+        }
         if !self.has_name(id, wanted) {
             self.refused.set(true);
             let known = self.names_of(id);
@@ -348,6 +355,16 @@ impl Checker<'_> {
                 hint,
             );
         }
+    }
+
+    /// Whether a capability of a node has no value for a property.
+    fn is_unset(&self, id: NodeId, capability: &str, property: &str) -> bool {
+        let node = self.tree.node(id);
+        let is_meant = |name: &EcoString| name == capability && !node.attributes.contains_key(name);
+        let requires = node.requirements.iter().any(|id| self.tree.node(*id).name == capability);
+        let mut capabilities = node.capabilities.iter().map(|id| self.tree.node(*id));
+        let found = capabilities.find(|known| !requires && is_meant(&known.name));
+        found.is_some_and(|found| found.attributes.get(property).is_none_or(|attribute| attribute.raw.is_null()))
     }
 
     /// Whether a node requires something, so that it may be hosted.

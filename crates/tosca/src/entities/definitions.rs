@@ -156,7 +156,7 @@ pub(super) const REQUIREMENT_DEFINITION_ROW: Entity = entity(
             .except(EXTENDED),
         extension(
             "node",
-            Shape::Reference(&[NODE_TYPE, NODE_TEMPLATE]),
+            Shape::Reference(&[NODE_TYPE, NODE_TEMPLATE, CAPABILITY_TYPE]),
             "The type of node that is needed, or the node.",
         )
         .merge(Narrow),
@@ -170,7 +170,7 @@ pub(super) const REQUIREMENT_DEFINITION_ROW: Entity = entity(
         field("count_range", Shape::Range, "How often it may be assigned.").merge(Narrow).since(V2_0),
     ]],
 )
-.short(&[text("capability")]);
+.short(&[text("capability").until(EXTENDED), text("node").since(EXTENDED).until(V2_0), text("capability").since(V2_0)]);
 
 pub(super) const RELATIONSHIP_DEFINITION_ROW: Entity = entity(
     RELATIONSHIP_DEFINITION,

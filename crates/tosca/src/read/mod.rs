@@ -28,6 +28,14 @@ use std::sync::Arc;
 /// The directive of templates that are part of every service that imports them, in the extended edition.
 pub const SHARED: &str = "default";
 
+/// What Unfurl refuses if nothing is written under its name.
+const MUST_SAY_SOMETHING: [Kind; 4] = [
+    entities::REQUIREMENT_DEFINITION,
+    entities::REQUIREMENT_ASSIGNMENT,
+    entities::INTERFACE_ASSIGNMENT,
+    entities::DECORATOR,
+];
+
 /// Where a file stands among the files of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
@@ -259,7 +267,7 @@ impl Reader<'_> {
         }
         // Anything of which only the name is written.
         let nothing = is_nothing(node, row.kind) && self.allows(quirks::EMPTY_PERMISSIVE);
-        if nothing || (node.is_null() && self.edition.is_extended()) {
+        if nothing || (node.is_null() && self.edition.is_extended() && !MUST_SAY_SOMETHING.contains(&row.kind)) {
             self.missing_keys(row, &entity, &[]);
             return Some(entity);
         }

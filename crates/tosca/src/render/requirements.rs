@@ -88,7 +88,12 @@ impl Renderer<'_> {
     }
 
     pub(super) fn default_count(&self) -> Range {
-        if self.model.edition().is_2() { Range::ANY } else { Range::ONE }
+        match self.model.edition() {
+            edition if edition.is_2() => Range::ANY,
+            // There is no upper bound that nobody has written.
+            edition if edition.is_extended() => Range { lower: 1, upper: None },
+            _ => Range::ONE,
+        }
     }
 
     /// How often a requirement is assigned at once, and that it is not too often.

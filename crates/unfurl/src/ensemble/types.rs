@@ -61,7 +61,7 @@ impl Known {
 }
 
 fn check_type(model: &Model, own: &Entity, complete: &Entity, known: &Known, problems: &mut Problems) {
-    for (slot, noun) in [("properties", "property"), ("attributes", "attribute")] {
+    for (slot, noun) in [("properties", "property"), ("attributes", "attribute"), ("capabilities", "capability")] {
         for (name, part) in own.map(slot).into_iter().flat_map(|parts| parts.own()) {
             let untyped = complete.named(slot, name).is_some_and(|full| full.slot("type").is_none());
             if untyped && !known.within(part.span) {
