@@ -5,6 +5,7 @@
 //! A hint of the place that found the problem says more and is never replaced.
 
 use crate::entry::entry_at;
+use crate::once::suggestion;
 use purlin_syntax::{About, Diagnostic, Node, Rule, Sources, Span};
 
 /// So many problems are narrowed; nobody reads more.
@@ -31,9 +32,35 @@ fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
             same.next().filter(|_| same.next().is_none()).map(|(_, place)| *place)
         })
     });
-    if let Some(found) = found.flatten() {
+    if let Some(found) = found.flatten().or_else(|| unknown_in(diagnostic, span, sources)) {
         diagnostic.span = Some(found);
     }
+}
+
+/// Where the unknown name of a message is, if it is written once in the text of a place, as a part of an expression.
+fn unknown_in(diagnostic: &Diagnostic, span: Span, sources: &Sources) -> Option<Span> {
+    let name = diagnostic.message.split_once("unknown ").and_then(|(_, rest)| rest.split('`').nth(1))?;
+    let source = sources.get(span.file)?;
+    let text = source.text().get(span.start as usize..span.end as usize)?;
+    if text.trim_matches(['"', '\'']) == name {
+        return None;
+    }
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    let last = name.rsplit('.').next()?;
+    // What a hint proposes takes the place of what is shown.
+    let has_dots = suggestion(diagnostic).is_none_or(|meant| meant.contains('.'));
+    let names = if has_dots { [name, last] } else { [last, name] };
+    names.into_iter().filter(|name| !name.is_empty()).find_map(|name| {
+        let is_whole = |at: &usize| {
+            let (before, behind) = (text.get(..*at), text.get(*at + name.len()..));
+            !is_part(before.and_then(|text| text.chars().next_back()))
+                && !is_part(behind.and_then(|text| text.chars().next()))
+        };
+        let mut places = text.match_indices(name).map(|(at, _)| at).filter(is_whole);
+        let at = places.next().filter(|_| places.next().is_none())?;
+        let start = span.start + u32::try_from(at).ok()?;
+        Some(Span { start, end: start + u32::try_from(name.len()).ok()?, ..span })
+    })
 }
 
 /// A key that is not declared is wrong itself, not its value.

@@ -4,7 +4,8 @@
 //! A problem is never taken away for the sake of a milder one, so an error stays an error.
 
 use crate::entry::{Around, Entry, entry_at, is_inside};
-use purlin_syntax::{About, Diagnostic, Loses, Node, Severity, Sources, Span, suggest};
+use purlin_syntax::{About, Diagnostic, Label, Loses, Node, Severity, Sources, Span, suggest};
+use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
 
 /// So many problems are looked at for what follows from them; nobody reads more.
@@ -33,6 +34,77 @@ pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
     let causes: Vec<Vec<usize>> = found.iter().map(causes).collect();
     let mut is_kept = kept(&causes).into_iter();
     found.retain(|_| is_kept.next().unwrap_or(true));
+    gather(found);
+}
+
+/// So many places of one unknown name are shown.
+const MOST_PLACES: usize = 10;
+
+/// Several uses of one unknown name are one problem, at the first of them; the others are shown with it.
+fn gather(found: &mut Vec<Diagnostic>) {
+    let mut first: HashMap<(u32, &'static str, Severity, String), usize> = HashMap::new();
+    let mut uses: HashMap<usize, Vec<Span>> = HashMap::new();
+    let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    for problem in std::mem::take(found) {
+        let key = unknown_name(&problem).map(|name| (problem.project, problem.rule.name, problem.severity, name));
+        let known = key.and_then(|key| match first.entry(key) {
+            Slot::Occupied(slot) => Some(*slot.get()),
+            Slot::Vacant(slot) => {
+                slot.insert(kept.len());
+                None
+            }
+        });
+        match known.zip(problem.span) {
+            Some((at, span)) => uses.entry(at).or_default().push(span),
+            None => kept.push(problem),
+        }
+    }
+    for (at, spans) in uses {
+        if let Some(problem) = kept.get_mut(at) {
+            show_uses(problem, &spans);
+        }
+    }
+    *found = kept;
+}
+
+fn show_uses(problem: &mut Diagnostic, spans: &[Span]) {
+    // One place may be reported for several users of it.
+    let mut seen: HashSet<(u32, u32, u32)> = problem.span.iter().map(key_of).collect();
+    let spans: Vec<&Span> = spans.iter().filter(|span| seen.insert(key_of(span))).collect();
+    let more = spans.len().saturating_sub(MOST_PLACES);
+    for (at, span) in spans.iter().take(MOST_PLACES).enumerate() {
+        let message = match more {
+            more if more > 0 && at + 1 == MOST_PLACES => format!("{USED} and in {more} more places"),
+            _ => USED.to_owned(),
+        };
+        problem.labels.push(Label { span: **span, message });
+    }
+}
+
+fn key_of(span: &Span) -> (u32, u32, u32) {
+    (span.file.0, span.start, span.end)
+}
+
+/// What further places of an unknown name are labelled with.
+pub const USED: &str = "also used here";
+
+/// What a message about an unknown name is about: that name and its kind. Where the words around it tell of more than
+/// where it is used, all of them count.
+fn unknown_name(problem: &Diagnostic) -> Option<String> {
+    if problem.rule.about != About::Name || problem.span.is_none() {
+        return None;
+    }
+    let message = problem.message.as_str();
+    let named = |mark: &str| {
+        let (_, rest) = message.split_once(mark)?;
+        let (kind, rest) = rest.split_once('`')?;
+        let (name, _) = rest.split_once('`')?;
+        Some(format!("{mark}{} `{name}`", kind.split_whitespace().next_back().unwrap_or_default()))
+    };
+    // What something lacks is the same mistake only where the same was meant.
+    let lacking = || [UNDECLARED, NO_KEY].into_iter().find_map(named).zip(suggestion(problem));
+    let lacking = || lacking().map(|(name, meant)| format!("{name}, not `{meant}`"));
+    Some(named(UNKNOWN).or_else(lacking).unwrap_or_else(|| message.to_owned()))
 }
 
 /// Which problems are kept, by the causes of each: those without one, and the first of those that only explain each
@@ -195,17 +267,18 @@ impl Misspelt {
 }
 
 /// The name that a hint proposes.
-fn suggestion(problem: &Diagnostic) -> Option<&str> {
+pub(crate) fn suggestion(problem: &Diagnostic) -> Option<&str> {
     problem.hints.iter().find_map(|hint| hint.strip_prefix("did you mean `")?.strip_suffix("`?"))
 }
 
-/// Words before several names, and before one that is written but not declared.
+/// Words before several names, before one that is written but not declared, and before one that nothing has.
 const MANY: &str = " need a value: ";
 const UNDECLARED: &str = " declares no ";
+const UNKNOWN: &str = "unknown ";
+const NO_KEY: &str = "could not find key ";
 
 /// Words after which a message names what it is about; otherwise it is the first name.
-const MARKS: &[&str] =
-    &[MANY, "could not find key ", UNDECLARED, " has no value for ", " needs the key ", "unknown ", " named "];
+const MARKS: &[&str] = &[MANY, NO_KEY, UNDECLARED, " has no value for ", " needs the key ", UNKNOWN, " named "];
 
 /// Whether all that a message is about is so.
 fn is_about(message: &str, is_so: impl Fn(&str) -> bool) -> bool {
@@ -264,6 +337,31 @@ fn last_part(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use purlin_syntax::{FileId, Rule};
+
+    #[test]
+    fn uses_of_one_unknown_name_are_one_problem() {
+        const NAME: Rule = Rule::error("unknown-name", "For tests.").about(About::Name);
+        let at = |start: u32, message: &str| Diagnostic::at(&NAME, Span::new(FileId(0), start, start + 1), message);
+        let mut found = vec![
+            at(0, "unknown node template `a` in `host`"),
+            at(5, "unknown node type `b`"),
+            at(7, "`x`: unknown template `a`"),
+            at(7, "`y`: unknown template `a`"),
+            at(9, "unknown input `a`"),
+        ];
+        found.extend((20..40).map(|start| at(start, "`c` has no value")));
+        found.push(Diagnostic { project: 1, ..at(50, "unknown node type `b`") });
+        found.push(at(60, "`m` declares no key `p`").hint("did you mean `q`?"));
+        found.push(at(61, "`n` declares no key `p`").hint("did you mean `q`?"));
+        found.push(at(62, "`o` declares no key `p`"));
+        gather(&mut found);
+        let shown: Vec<(u32, usize)> =
+            found.iter().map(|problem| (problem.span.map_or(0, |span| span.start), problem.labels.len())).collect();
+        assert_eq!(shown, [(0, 1), (5, 0), (9, 0), (20, MOST_PLACES), (50, 0), (60, 1), (62, 0)]);
+        let last = found.get(3).and_then(|problem| problem.labels.last()).map(|label| label.message.as_str());
+        assert_eq!(last, Some("also used here and in 9 more places"));
+    }
 
     #[test]
     fn what_follows_goes_and_something_is_always_left() {

@@ -298,7 +298,7 @@ impl Survey<'_> {
 
     fn one_by_one(&mut self, claims: &[&Claim]) {
         let is_shared = |claim: &&&Claim| claim.judged.sign.is_shared && claim.is_listed();
-        let mut unread: Vec<&Claim> = claims.iter().filter(is_shared).copied().collect();
+        let shared: HashSet<&str> = claims.iter().filter(is_shared).map(|claim| claim.file()).collect();
         for claim in claims {
             if self.is_taken(claim) {
                 let taker = self.taker(claim).cloned();
@@ -306,16 +306,17 @@ impl Survey<'_> {
                     .extend(taker.filter(|_| claim.is_listed()).map(|taker| within(self.session, claim, taker)));
                 continue;
             }
+            let (mark, known) = (self.session.sources.mark(), self.session.sink.len());
             let (done, inner) = (self.check)(self.session, self.request, claim);
             self.taken.extend(inner.into_iter().map(|inner| (inner, done.label.clone())));
-            unread.retain(|other| {
-                let is_read = self.session.has_read(&other.file);
-                if is_read && other.file != claim.file {
-                    self.taken.insert(other.file.clone(), done.label.clone());
+            for read in self.session.sources.since(&mark) {
+                if shared.contains(read.path()) && read.path() != claim.file {
+                    self.taken.insert(read.path().to_owned(), done.label.clone());
                 }
-                !is_read
-            });
+            }
             self.checked.push(done);
+            // Names of one project say nothing about those of another.
+            self.session.sink.belong_to(u32::try_from(self.checked.len()).unwrap_or(u32::MAX), known);
         }
     }
 

@@ -208,7 +208,7 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
     };
     let mut need = needed(kind, name, reference.span);
     let Some(other) = actions.get(&need.key) else {
-        report_missing(ground, actions, &need, &format!("unknown {} action `{name}`", kind.name()));
+        report_missing(ground, actions, &need, &format!("unknown action `{}`", need.key));
         return Some(need);
     };
     if other.key == action.key {

@@ -7,6 +7,7 @@ use crate::outline::{Level, Spot, Step};
 use crate::place::Place;
 use crate::shapes::Shapes;
 use crate::workspace::Problem;
+use purlin_compiler::USED;
 use purlin_syntax::{FileId, Source};
 use purlin_value::{Value, path};
 
@@ -34,9 +35,14 @@ impl Ide {
             let (from, to) = (problem.place.bytes.0 as usize, problem.place.bytes.1 as usize);
             from <= end && start <= to
         };
-        let problems = self.problems(&file);
+        let mut problems = self.problems(&file);
+        problems.extend(self.used_in(&file));
         for problem in problems.iter().filter(touches) {
-            fixes.extend(problem.hints.iter().filter_map(|hint| meant(&source, problem, hint)));
+            for fix in problem.hints.iter().filter_map(|hint| meant(&source, problem, hint)) {
+                let everywhere = self.everywhere(&fix, problem);
+                fixes.push(fix);
+                fixes.extend(everywhere);
+            }
             if problem.rule.contains("missing-key") || problem.rule == "skaffold-required" {
                 let at = problem.place.bytes.0 as usize;
                 fixes.extend(self.missing(&file, at).map(|fix| Fix { problem: Some(problem.clone()), ..fix }));
@@ -46,6 +52,43 @@ impl Ide {
             fixes.extend(self.missing(&file, start));
         }
         fixes
+    }
+
+    /// Problems that are reported elsewhere, as seen from their further uses in a file.
+    fn used_in(&self, file: &str) -> Vec<Problem> {
+        let picture = self.picture();
+        let mut found = Vec::new();
+        for problem in picture.problems.values().flatten() {
+            for (at, (place, message)) in problem.related.iter().enumerate() {
+                if place.file == file && message.starts_with(USED) {
+                    let mut seen = Problem { place: place.clone(), ..problem.clone() };
+                    if let Some(first) = seen.related.get_mut(at) {
+                        first.0 = problem.place.clone();
+                    }
+                    found.push(seen);
+                }
+            }
+        }
+        found
+    }
+
+    /// The same change in all places where a name is used, if there are several that are written alike.
+    fn everywhere(&self, fix: &Fix, problem: &Problem) -> Option<Fix> {
+        let edit = fix.edits.first()?;
+        let written = |place: &Place| {
+            let text = self.text(&place.file)?;
+            text.get(place.bytes.0 as usize..place.bytes.1 as usize).map(str::to_owned)
+        };
+        let wrong = written(&edit.place)?;
+        let uses = problem.related.iter().filter(|(_, message)| message.starts_with(USED)).map(|(place, _)| place);
+        let others = uses.filter(|place| written(place).as_deref() == Some(wrong.as_str()));
+        let others: Vec<Edit> = others.map(|place| Edit { place: place.clone(), ..edit.clone() }).collect();
+        if others.is_empty() {
+            return None;
+        }
+        let title = format!("{} in {} places", fix.title, others.len() + 1);
+        let edits = std::iter::once(edit.clone()).chain(others).collect();
+        Some(Fix { title, problem: None, edits })
     }
 
     /// The change that formats a file; nothing where it is formatted already. The message says why it stays as it is.

@@ -350,12 +350,12 @@ impl Workspace {
         let inner = self.inner();
         let is_own = |outcome: &&Arc<Outcome>| !is_taken(&outcome.claim, &inner);
         let own = self.outcomes.iter().filter(is_own).map(|outcome| (outcome.claim.file(), &outcome.found));
+        let all = own.chain([(self.start.as_str(), &self.outside), (&self.house.file, &self.house.found)]);
         let mut placed = Vec::new();
-        for (project, found) in own.chain([(self.start.as_str(), &self.outside), (&self.house.file, &self.house.found)])
-        {
+        for (number, (project, found)) in (1..).zip(all) {
             for diagnostic in found {
                 match diagnostic.span {
-                    Some(_) => placed.push(diagnostic.clone()),
+                    Some(_) => placed.push(Diagnostic { project: number, ..diagnostic.clone() }),
                     None => self.judged(vec![diagnostic.clone()], None).iter().for_each(|one| note(project, one)),
                 }
             }

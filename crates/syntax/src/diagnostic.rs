@@ -172,6 +172,8 @@ pub struct Diagnostic {
     pub hints: Vec<String>,
     /// The chain of imports, templates and parents that led here, innermost first.
     pub trace: Vec<Label>,
+    /// Which of the projects that are checked together it was found in, by a number; 0 where there is only one.
+    pub project: u32,
 }
 
 impl Diagnostic {
@@ -198,6 +200,7 @@ impl Diagnostic {
             labels: Vec::new(),
             hints: Vec::new(),
             trace: Vec::new(),
+            project: 0,
         }
     }
 
@@ -464,6 +467,12 @@ impl Sink {
     pub fn since(&self, len: usize) -> Vec<Diagnostic> {
         let found = self.lock();
         found.shown(found.kept.get(len..).unwrap_or(&[]).to_vec())
+    }
+
+    /// Says of those that arrived after the first so many which project they were found in.
+    pub fn belong_to(&self, project: u32, len: usize) {
+        let mut found = self.lock();
+        found.kept.iter_mut().skip(len).for_each(|diagnostic| diagnostic.project = project);
     }
 
     /// Whether there are none.

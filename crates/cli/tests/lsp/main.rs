@@ -75,6 +75,18 @@ fn garden() {
     let params = json!({"textDocument": {"uri": client.uri(file)}, "range": range, "context": {"diagnostics": []}});
     let actions = client.request("textDocument/codeAction", params);
     assert_eq!(actions[0]["title"], "change to `host`", "{actions}");
+    // Several uses of one unknown name are one problem, and all of them can be changed at once.
+    client.change(file, &text.replacen("var.host", "var.hots", 3));
+    client.settle();
+    let found = client.diagnostics[file].clone();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["relatedInformation"].as_array().map(Vec::len), Some(2), "{found:?}");
+    for range in [&found[0]["range"], &found[0]["relatedInformation"][1]["location"]["range"]] {
+        let params = json!({"textDocument": {"uri": client.uri(file)}, "range": range, "context": {"diagnostics": []}});
+        let actions = client.request("textDocument/codeAction", params);
+        assert_eq!(actions[0]["title"], "change to `host`", "{actions}");
+        assert_eq!(actions[1]["title"], "change to `host` in 3 places", "{actions}");
+    }
     client.change(file, &text);
     client.settle();
     assert!(client.diagnostics[file].is_empty());
