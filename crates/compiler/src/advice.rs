@@ -20,7 +20,11 @@ pub fn narrow(found: &mut [Diagnostic], sources: &Sources) {
 }
 
 fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
-    let Some(span) = diagnostic.span.filter(|_| diagnostic.rule.about == About::Name) else { return };
+    let Some(span) = diagnostic.span else { return };
+    if diagnostic.rule.about != About::Name {
+        diagnostic.span = unknown_in(diagnostic, span, sources).or(Some(span));
+        return;
+    }
     // What something does not have is wrong, not what lacks it.
     let (before, after) = diagnostic.message.split_once(" has no ").unwrap_or(("", &diagnostic.message));
     let names: Vec<&str> = [after, before].iter().flat_map(|words| words.split('`').skip(1).step_by(2)).collect();
@@ -46,7 +50,7 @@ fn unknown_in(diagnostic: &Diagnostic, span: Span, sources: &Sources) -> Option<
         return None;
     }
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-    let last = name.rsplit('.').next()?;
+    let last = name.rsplit(if name.contains('/') { '/' } else { '.' }).next()?;
     // What a hint proposes takes the place of what is shown.
     let has_dots = suggestion(diagnostic).is_none_or(|meant| meant.contains('.'));
     let names = if has_dots { [name, last] } else { [last, name] };

@@ -19,6 +19,7 @@ pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
     drop_repeated(found, sources);
     let gaps = first(found, |problem| Gap::of(problem, sources));
     let misspelt = first(found, |problem| Misspelt::of(problem, sources));
+    let wide = first(found, |problem| Wide::of(problem, sources));
     let wrong: HashMap<Place, usize> = (0..)
         .zip(found.iter())
         .filter(|(_, problem)| problem.rule.about != About::Value)
@@ -29,7 +30,8 @@ pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
         let same = of_place.and_then(|place| wrong.get(&place)).copied();
         let gaps = gaps.iter().filter(|(_, gap)| gap.explains(problem)).map(|(at, _)| *at);
         let misspelt = misspelt.iter().filter(|(_, name)| name.explains(problem)).map(|(at, _)| *at);
-        same.into_iter().chain(gaps).chain(misspelt).collect()
+        let wide = wide.iter().filter(|(_, cause)| cause.explains(problem)).map(|(at, _)| *at);
+        same.into_iter().chain(gaps).chain(misspelt).chain(wide).collect()
     };
     let causes: Vec<Vec<usize>> = found.iter().map(causes).collect();
     let mut is_kept = kept(&causes).into_iter();
@@ -91,10 +93,14 @@ pub const USED: &str = "also used here";
 /// What a message about an unknown name is about: that name and its kind. Where the words around it tell of more than
 /// where it is used, all of them count.
 fn unknown_name(problem: &Diagnostic) -> Option<String> {
-    if problem.rule.about != About::Name || problem.span.is_none() {
+    let message = problem.message.as_str();
+    let unset = message.split_once(UNSET).map(|(value, _)| value.trim_start_matches(['`', '$']).to_owned());
+    if problem.span.is_none() || unset.is_some() {
+        return unset.filter(|_| problem.span.is_some());
+    }
+    if problem.rule.about != About::Name {
         return None;
     }
-    let message = problem.message.as_str();
     let named = |mark: &str| {
         let (_, rest) = message.split_once(mark)?;
         let (kind, rest) = rest.split_once('`')?;
@@ -208,6 +214,9 @@ impl Gap {
         if self.value.zip(problem.span).is_some_and(|(value, span)| is_inside(span, value)) {
             return true;
         }
+        if self.is_at_stop(problem) {
+            return true;
+        }
         let is_of_file = problem.span.is_some_and(|span| span.file == self.unread.file);
         let is_unread = || is_about(&problem.message, |name| self.names.contains(name));
         let is_key = || {
@@ -222,6 +231,16 @@ impl Gap {
             About::Value => is_unread() || (is_key() && (is_near() || problem.message.contains(UNDECLARED))),
             About::Name => is_unread() || is_key(),
         }
+    }
+}
+
+impl Gap {
+    /// Whether a problem is about what was read last before reading stopped, which is not what it was meant to be.
+    fn is_at_stop(&self, problem: &Diagnostic) -> bool {
+        let reaches =
+            |span: Span| span.file == self.unread.file && span.end > self.unread.start && span.start <= self.cause.end;
+        let is_of_keys = problem.rule.loses == Loses::Entry || problem.rule.about != About::Anything;
+        self.loses == Loses::Rest && is_of_keys && problem.span.is_some_and(reaches)
     }
 }
 
@@ -266,6 +285,73 @@ impl Misspelt {
     }
 }
 
+/// What a problem leaves open for a whole project.
+enum Lack {
+    /// Names: something has none, or files that declare some are not taken in.
+    Names,
+    /// What a type has from others.
+    Parents,
+    /// What fits a requirement: a type is not known.
+    Types,
+    /// A name that is not allowed.
+    Refused(String),
+}
+
+/// A problem from which others follow wherever they are in the project.
+struct Wide {
+    cause: Span,
+    project: u32,
+    severity: Severity,
+    lack: Lack,
+}
+
+/// Keys that take in files with further names, and that take over what another type has.
+const TAKING_IN: &[&str] = &["imports", "import"];
+const PARENTS: &[&str] = &["derived_from"];
+
+/// Words about a requirement that nothing meets, and about a name that is not allowed.
+const REQUIREMENT: &str = " the requirement `";
+const REFUSED: &str = "invalid name `";
+
+impl Wide {
+    fn of(problem: &Diagnostic, sources: &Sources) -> Option<Self> {
+        let (cause, message) = (problem.span?, problem.message.as_str());
+        let is_type = |message: &str| message.split('`').next().is_some_and(|kind| kind.ends_with(" type "));
+        let lack = match problem.rule.about {
+            About::Missing if is_about(message, |name| name == "name") => Lack::Names,
+            About::Missing if is_about(message, |name| name == "type") => Lack::Types,
+            About::Name if message.split_once(UNKNOWN).is_some_and(|(_, rest)| is_type(rest)) => Lack::Types,
+            About::Anything if message.starts_with(REFUSED) => {
+                Lack::Refused(message.get(REFUSED.len()..)?.split('`').next()?.to_owned())
+            }
+            About::Anything => {
+                let meant =
+                    suggestion(problem).filter(|_| entry_at(cause, sources).is_some_and(|at| at.key == cause))?;
+                match meant {
+                    meant if TAKING_IN.contains(&meant) => Lack::Names,
+                    meant if PARENTS.contains(&meant) => Lack::Parents,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        Some(Wide { cause, project: problem.project, severity: problem.severity, lack })
+    }
+
+    fn explains(&self, problem: &Diagnostic) -> bool {
+        let is_follower = problem.rule.about == About::Name && problem.project == self.project;
+        if !is_follower || problem.severity > self.severity || problem.span == Some(self.cause) {
+            return false;
+        }
+        match &self.lack {
+            Lack::Names => suggestion(problem).is_none() && problem.message.contains(UNKNOWN),
+            Lack::Parents => suggestion(problem).is_none() && problem.message.contains(UNDECLARED),
+            Lack::Types => problem.message.contains(REQUIREMENT),
+            Lack::Refused(name) => suggestion(problem).is_some_and(|meant| last_part(meant) == name),
+        }
+    }
+}
+
 /// The name that a hint proposes.
 pub(crate) fn suggestion(problem: &Diagnostic) -> Option<&str> {
     problem.hints.iter().find_map(|hint| hint.strip_prefix("did you mean `")?.strip_suffix("`?"))
@@ -273,17 +359,22 @@ pub(crate) fn suggestion(problem: &Diagnostic) -> Option<&str> {
 
 /// Words before several names, before one that is written but not declared, and before one that nothing has.
 const MANY: &str = " need a value: ";
+const ONE_OF: &str = " needs one of ";
 const UNDECLARED: &str = " declares no ";
 const UNKNOWN: &str = "unknown ";
+const UNSET: &str = " is not set, so `";
 const NO_KEY: &str = "could not find key ";
 
 /// Words after which a message names what it is about; otherwise it is the first name.
-const MARKS: &[&str] = &[MANY, NO_KEY, UNDECLARED, " has no value for ", " needs the key ", UNKNOWN, " named "];
+const MARKS: &[&str] = &[MANY, ONE_OF, NO_KEY, UNDECLARED, " has no value for ", " needs the key ", UNKNOWN, " named "];
 
 /// Whether all that a message is about is so.
 fn is_about(message: &str, is_so: impl Fn(&str) -> bool) -> bool {
     let marked = MARKS.iter().find_map(|mark| message.split_once(mark).map(|(_, rest)| (*mark, rest)));
     let (mark, rest) = marked.unwrap_or(("", message));
+    if mark == ONE_OF {
+        return rest.split('`').skip(1).step_by(2).any(|name| is_so(last_part(name)));
+    }
     let many = if mark == MANY { usize::MAX } else { 1 };
     let mut names = rest.split('`').skip(1).step_by(2).take(many).peekable();
     // What must be otherwise is there.

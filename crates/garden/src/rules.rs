@@ -53,7 +53,8 @@ pub const IMPORT: Rule = Rule::warning("garden-import-variables", "Variables fro
 pub const PROJECT: Rule = Rule::error("garden-project", "A folder has no project that can be read.");
 /// An environment that does not exist or is incomplete.
 pub const ENVIRONMENT: Rule = Rule::error("garden-environment", "An environment does not exist or is incomplete.")
-    .advice("name a declared environment with `--env`");
+    .advice("name a declared environment with `--env`")
+    .about(About::Name);
 /// Two configurations with the same name.
 pub const DUPLICATE: Rule =
     Rule::error("garden-duplicate", "Two configurations of the same kind share a name.").advice("rename one of them");

@@ -404,6 +404,17 @@ impl<'a> Builder<'a> {
         self.finish_child(Expanded::text(0));
     }
 
+    /// The last value is not what it seems if it reaches into the line that cannot be read, which begins at `line`: its
+    /// lines were meant to be something else.
+    pub fn spoil(&mut self, line: usize) {
+        let line = offset(line);
+        let reaches = |last: &&mut Raw| last.kind == Kind::Scalar && last.start < line && line < last.end;
+        let plain = |last: &&mut Raw| last.style == Style::Plain && last.flags & KEY == 0;
+        if let Some(last) = self.tree.nodes.last_mut().filter(reaches).filter(plain) {
+            (last.kind, last.style, last.flags, last.extra) = (Kind::Error, Style::Empty, 0, 0);
+        }
+    }
+
     /// The finished tree.
     pub fn finish(mut self, end: usize) -> Tree {
         if !self.frames.is_empty() {

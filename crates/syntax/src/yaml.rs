@@ -233,6 +233,8 @@ impl<'s, 'l> Reader<'s, 'l> {
             Some(quote) => diagnostic.label(quote, "it is opened here"),
             None => diagnostic,
         });
+        let line = self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |end| end + 1);
+        self.builder.spoil(self.place(line));
         self.builder.end_document(self.place(at));
     }
 }

@@ -65,7 +65,8 @@ pub const COPY_LOOP: Rule = Rule::error("tosca-copy-loop", "Templates copy each 
 /// Something is assigned that the type does not declare.
 pub const UNDECLARED: Rule = Rule::error("tosca-undeclared", "Something is assigned that the type does not declare.")
     .advice("correct the name, or declare it in the type")
-    .about(About::Name);
+    .about(About::Name)
+    .loses(Loses::Entry);
 /// A value that is required is not assigned.
 pub const UNASSIGNED: Rule =
     Rule::error("tosca-unassigned", "A value that is required is not assigned.").about(About::Value);
