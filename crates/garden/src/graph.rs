@@ -220,6 +220,9 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
         let known = spec_type(&other.type_name, kind);
         let listed = known.map_or(&[] as &[&str], |spec| spec.static_outputs);
         let is_static = reference.name(4).is_some_and(|output| listed.contains(&output.as_str()));
+        if let Some(output) = reference.name(4).filter(|_| !is_static) {
+            warn_of_near_output(ground, other, output, listed, reference.span);
+        }
         // A project of another dialect knows its outputs, and yet comes before whoever uses them.
         need.needs_static = is_static || known.is_some_and(|spec| spec.is_project());
         need.needs_executed = !is_static;
@@ -247,6 +250,15 @@ fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message
     });
     let hint = near.or_else(other_kind);
     ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message.to_owned()).maybe_hint(hint), need.span);
+}
+
+/// An output that a type of actions does not have, and that is nearly called like one that it has: Garden only finds out
+/// when the action has run.
+fn warn_of_near_output(ground: &Ground<'_>, of: &Action, output: &str, listed: &[&str], span: Option<Span>) {
+    let Some(near) = suggest::nearest(output, listed.iter().copied()) else { return };
+    let message = format!("unknown output `{output}` of `{}`, which is of type `{}`", of.key, of.type_name);
+    let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message).warning();
+    ground.push(diagnostic.hint(format!("did you mean `{near}`?")), span);
 }
 
 /// Reports every circle once, with the place of each step. Returns all actions that reach one.

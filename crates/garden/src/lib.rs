@@ -28,6 +28,7 @@ pub mod json;
 pub mod json_schema;
 mod live;
 pub mod modules;
+mod near_variables;
 pub mod number;
 mod outputs;
 pub mod phases;

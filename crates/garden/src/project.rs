@@ -9,6 +9,7 @@ use crate::draft::Draft;
 use crate::files::is_config_file;
 use crate::ground::{Ground, fill};
 use crate::imports::import_layer;
+use crate::near_variables;
 use crate::place::NodeRef;
 use crate::rules;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, flag_map, known_names, read_varfile};
@@ -103,6 +104,7 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
     let environments = environment_nodes(&document);
     let names: Vec<EcoString> = environments.iter().map(|(name, _)| name.clone()).collect();
     report_environments(ground, &document, &environments);
+    near_variables::report(ground, &document, &environments);
     let (environment, namespace_flag) = select_environment(ground, &document, &base, &names)?;
     let project_scope = base.push_shared(import_layer(ground, &document, &base));
     let flags = has_flags(ground.request).then(|| ground.cell());

@@ -121,6 +121,12 @@ pub const PROVIDER: Rule =
 pub const VARIABLE_SCOPE: Rule =
     Rule::warning("garden-variable-scope", "A variable means something else here than it does in Garden.");
 
+/// A variable of one environment that nearly has the name of another.
+pub const NEAR_VARIABLE: Rule = Rule::warning(
+    "garden-near-variable",
+    "A variable of one environment is nearly called like one of the project or of the other environments.",
+);
+
 /// The project inside an action.
 pub const INNER: Rule = Rule::error("garden-inner-project", "The project that an action refers to does not exist.")
     .advice_for(&[
@@ -168,6 +174,7 @@ pub const RULES: &[&Rule] = &[
     &INVALID_VALUE,
     &PROVIDER,
     &VARIABLE_SCOPE,
+    &NEAR_VARIABLE,
     &INNER,
     &NOT_RENDERED,
     &UNUSED_PATCH,

@@ -312,7 +312,10 @@ impl Evaluator<'_, '_> {
         let innermost = ops.last().copied();
         let mut value = match self.node(inner) {
             // `!missing` and `typeof missing` have an answer.
-            Err(Stop::Missing(_)) if matches!(innermost, Some(UnaryOp::Not | UnaryOp::Typeof)) => Value::absent(),
+            Err(Stop::Missing(missing)) if matches!(innermost, Some(UnaryOp::Not | UnaryOp::Typeof)) => {
+                self.warn_of_near(&missing);
+                Value::absent()
+            }
             other => other?,
         };
         for &op in ops.iter().rev() {
@@ -400,7 +403,10 @@ impl Evaluator<'_, '_> {
         let mut passed: Vec<(&Node, Option<Value>)> = Vec::new();
         for (_, next) in rest {
             match self.node(node) {
-                Err(Stop::Missing(_)) => passed.push((node, None)),
+                Err(Stop::Missing(missing)) => {
+                    self.warn_of_near(&missing);
+                    passed.push((node, None));
+                }
                 Err(other) => return Err(other),
                 Ok(value) if value.is_pending() || is_truthy(&value) => {
                     return Ok(self.after(value, &passed).tainted_if(tainted));
@@ -425,7 +431,10 @@ impl Evaluator<'_, '_> {
         for node in std::iter::once(first).chain(rest.iter().map(|(_, node)| node)) {
             passed.extend(before.map(|before| (before, Some(value.clone()))));
             value = match self.node(node) {
-                Err(Stop::Missing(_)) => self.constant(Value::from(false)),
+                Err(Stop::Missing(missing)) => {
+                    self.warn_of_near(&missing);
+                    self.constant(Value::from(false))
+                }
                 other => other?,
             };
             tainted |= value.is_tainted();
@@ -442,7 +451,10 @@ impl Evaluator<'_, '_> {
         let mut passed: Vec<(&Node, Option<Value>)> = Vec::new();
         for (condition, then) in arms {
             let value = match self.node(condition) {
-                Err(Stop::Missing(_)) => None,
+                Err(Stop::Missing(missing)) => {
+                    self.warn_of_near(&missing);
+                    None
+                }
                 other => Some(other?),
             };
             if let Some(value) = value.as_ref().filter(|value| value.is_pending()) {

@@ -8,6 +8,7 @@ use super::eval::{Evaluator, Missing, Stop};
 use super::layers::merge_parts;
 use super::operate::shown_type;
 use crate::number;
+use crate::phases::KEYS;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
@@ -241,6 +242,28 @@ impl Evaluator<'_, '_> {
         self.eval.session.sink.push(diagnostic.hint("give the variables of the two scopes different names"));
     }
 
+    /// A key that may be missing where it is, but never exists and nearly has the name of one that does: it is misspelt,
+    /// and Garden goes on without it in silence.
+    pub(super) fn warn_of_near(&mut self, missing: &Missing) {
+        let known: Vec<&str> = match missing.under.as_str() {
+            _ if missing.phase.is_some() || missing.itself.is_some() => return,
+            "" => KEYS.iter().map(|key| key.name).collect(),
+            under => match CLOSED.iter().find(|(name, _)| *name == under) {
+                Some((_, fields)) => fields.to_vec(),
+                None => return,
+            },
+        };
+        if known.contains(&missing.key.as_str()) || self.eval.session.sink.pushed() >= HINTS {
+            return;
+        }
+        let Some(near) = purlin_syntax::suggest::nearest(&missing.key, known) else { return };
+        let place = if missing.under.is_empty() { String::new() } else { format!(" under `{}`", missing.under) };
+        let message = format!("could not find key `{}`{place}, which counts as missing here", missing.key);
+        let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message).warning();
+        diagnostic.span = self.place.part(missing.at);
+        self.eval.session.sink.push(diagnostic.hint(format!("did you mean `{near}`?")));
+    }
+
     fn walk(&mut self, mut found: Found, steps: &[Step], from: usize) -> Result<Found, Stop> {
         for (index, step) in steps.iter().enumerate().skip(from) {
             found = match found {
@@ -383,6 +406,16 @@ impl Evaluator<'_, '_> {
         self.failed(&rules::TEMPLATE_TYPE, at, message)
     }
 }
+
+/// Keys whose fields are always the same.
+const CLOSED: &[(&str, &[&str])] = &[
+    ("environment", &["name", "fullName", "namespace"]),
+    ("project", &["name"]),
+    ("git", &["branch", "commitHash", "originUrl"]),
+    ("local", &["env", "username", "usernameLowerCase", "userId", "platform", "arch", "projectPath", "artifactsPath"]),
+    ("datetime", &["now", "today", "timestamp"]),
+    ("command", &["name", "params"]),
+];
 
 /// Keys that a message looks at: a collection may have as many as a file has lines.
 const KEYS_LOOKED_AT: usize = 10_000;
