@@ -5,6 +5,7 @@ use crate::complete::{ProposalKind, Proposals};
 use crate::context::{Context, Language};
 use crate::facts::{Facts, kind};
 use crate::functions::functions;
+use crate::likely::Surroundings;
 use purlin_garden::config::ActionKind;
 use purlin_garden::phases::KEYS;
 use std::collections::BTreeMap;
@@ -130,21 +131,27 @@ impl Ide {
         proposals: &mut Proposals<'_>,
         shown: impl Fn(&str) -> Option<String>,
     ) {
-        let used = used(related, of, &proposals.context.file);
+        let here = Surroundings::of(proposals.context);
+        let used = used(related, of, &proposals.context.file, &here);
+        let worth = |text: &str, uses: Option<&Uses>| match uses {
+            Some(uses) => uses.often.min(60) * 5 + uses.nearby + here.fits(text),
+            None => UNUSED + here.fits(text),
+        };
         for facts in related {
             for mark in facts.declared.iter().filter(|mark| mark.kind == of) {
                 if let Some(text) = shown(&mark.name) {
-                    let often = used.get(mark.name.as_str()).copied().unwrap_or(0);
+                    let score = 1_000 + worth(&text, used.get(mark.name.as_str()));
                     let detail = format!("{of} in {}", facts.source.path());
-                    proposals.add(&text, ProposalKind::Name, &detail, "", 1_000 + often.min(200) * 10);
+                    proposals.add(&text, ProposalKind::Name, &detail, "", score);
                 }
             }
         }
         // What is used and declared nowhere may come from a chart that is not here, or from values of others.
         if matches!(of, kind::VALUE | kind::NAMED_TEMPLATE) {
-            for (name, often) in used {
+            for (name, uses) in &used {
                 if let Some(text) = shown(name).filter(|text| !text.is_empty()) {
-                    proposals.add(&text, ProposalKind::Name, "used in this chart", "", 900 + often.min(200) * 10);
+                    let score = 900 + worth(&text, Some(uses));
+                    proposals.add(&text, ProposalKind::Name, "used in this chart", "", score);
                 }
             }
         }
@@ -220,23 +227,38 @@ const ACTION_FIELDS: &[(&str, &str)] = &[
     ("sourcePath", "The folder of its source."),
 ];
 
-/// How often names of a kind are used; what the file itself uses counts more. A path of values counts for all above it.
-fn used<'f>(related: &'f [Arc<Facts>], of: &str, file: &str) -> BTreeMap<&'f str, u32> {
+/// What is declared and not used yet is likely to be used next.
+const UNUSED: u32 = 150;
+
+/// The uses of a name.
+#[derive(Default)]
+struct Uses {
+    /// How many there are; what the file itself uses counts more.
+    often: u32,
+    /// What the nearest one in the file is worth.
+    nearby: u32,
+}
+
+/// The uses of names of a kind. A path of values counts for all above it.
+fn used<'f>(related: &'f [Arc<Facts>], of: &str, file: &str, here: &Surroundings) -> BTreeMap<&'f str, Uses> {
     /// So much more likely is what the same file uses.
     const HERE: u32 = 6;
-    let mut counts = BTreeMap::new();
+    let mut found: BTreeMap<&str, Uses> = BTreeMap::new();
     for facts in related {
-        let weight = if facts.source.path() == file { HERE } else { 1 };
+        let is_here = facts.source.path() == file;
         for mark in facts.mentioned.iter().filter(|mark| mark.kind == of) {
             let name = mark.name.as_str();
-            *counts.entry(name).or_default() += weight;
-            if of == kind::VALUE {
-                let above = name.match_indices('.').filter_map(|(at, _)| name.get(..at));
-                above.for_each(|above| *counts.entry(above).or_default() += weight);
+            let above = name.match_indices('.').filter(|_| of == kind::VALUE).filter_map(|(at, _)| name.get(..at));
+            for name in std::iter::once(name).chain(above) {
+                let uses = found.entry(name).or_default();
+                uses.often += if is_here { HERE } else { 1 };
+                if is_here {
+                    uses.nearby = uses.nearby.max(here.nearby(&mark.bytes));
+                }
             }
         }
     }
-    counts
+    found
 }
 
 /// How often a word is part of a lookup.

@@ -13,6 +13,7 @@ mod facts;
 mod functions;
 mod house;
 mod hover;
+mod likely;
 mod names;
 mod outline;
 mod place;
