@@ -19,7 +19,8 @@ pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
     drop_repeated(found, sources);
     let gaps = first(found, |problem| Gap::of(problem, sources));
     let misspelt = first(found, |problem| Misspelt::of(problem, sources));
-    let wide = first(found, |problem| Wide::of(problem, sources));
+    let mut wide = first(found, |problem| Wide::of(problem, sources));
+    keep_plausible(&mut wide, found);
     let wrong: HashMap<Place, usize> = (0..)
         .zip(found.iter())
         .filter(|(_, problem)| problem.rule.about != About::Value)
@@ -287,7 +288,9 @@ impl Misspelt {
 
 /// What a problem leaves open for a whole project.
 enum Lack {
-    /// Names: something has none, or files that declare some are not taken in.
+    /// One name: something has none.
+    Name,
+    /// Any names: files that declare some are not taken in.
     Names,
     /// What a type has from others.
     Parents,
@@ -318,7 +321,7 @@ impl Wide {
         let (cause, message) = (problem.span?, problem.message.as_str());
         let is_type = |message: &str| message.split('`').next().is_some_and(|kind| kind.ends_with(" type "));
         let lack = match problem.rule.about {
-            About::Missing if is_about(message, |name| name == "name") => Lack::Names,
+            About::Missing if is_about(message, |name| name == "name") => Lack::Name,
             About::Missing if is_about(message, |name| name == "type") => Lack::Types,
             About::Name if message.split_once(UNKNOWN).is_some_and(|(_, rest)| is_type(rest)) => Lack::Types,
             About::Anything if message.starts_with(REFUSED) => {
@@ -344,12 +347,34 @@ impl Wide {
             return false;
         }
         match &self.lack {
-            Lack::Names => suggestion(problem).is_none() && problem.message.contains(UNKNOWN),
+            Lack::Name | Lack::Names => is_undeclared(problem),
             Lack::Parents => suggestion(problem).is_none() && problem.message.contains(UNDECLARED),
             Lack::Types => problem.message.contains(REQUIREMENT),
             Lack::Refused(name) => suggestion(problem).is_some_and(|meant| last_part(meant) == name),
         }
     }
+}
+
+/// Whether a problem is about a name that nothing declares, nor one like it.
+fn is_undeclared(problem: &Diagnostic) -> bool {
+    suggestion(problem).is_none() && problem.message.contains(UNKNOWN)
+}
+
+/// Something without a name may be what an unknown name stands for, but only as many as there are: with more unknown
+/// names, some of them are mistakes of their own, and nobody knows which.
+fn keep_plausible(wide: &mut Vec<(usize, Wide)>, found: &[Diagnostic]) {
+    let mut names: HashMap<u32, HashSet<String>> = HashMap::new();
+    for problem in found.iter().filter(|problem| problem.rule.about == About::Name && is_undeclared(problem)) {
+        names.entry(problem.project).or_default().extend(unknown_name(problem));
+    }
+    let mut nameless: HashMap<u32, usize> = HashMap::new();
+    for (_, cause) in wide.iter().filter(|(_, cause)| matches!(cause.lack, Lack::Name)) {
+        *nameless.entry(cause.project).or_default() += 1;
+    }
+    wide.retain(|(_, cause)| {
+        let unknown = names.get(&cause.project).map_or(0, HashSet::len);
+        !matches!(cause.lack, Lack::Name) || nameless.get(&cause.project).is_some_and(|count| unknown <= *count)
+    });
 }
 
 /// The name that a hint proposes.
