@@ -129,8 +129,11 @@ impl Words<'_> {
         }
         for (key, value) in crate::bind::entries(node) {
             match entity.field_or_alias(&key, Edition(0)) {
-                Some(field) if value.is_null() => self.null(field, value),
-                Some(field) => self.value(field, &field.shape, value, depth),
+                Some(field) if value.is_null() => self.null(kind, field, value),
+                Some(field) => {
+                    self.null_items(kind, field, value);
+                    self.value(field, &field.shape, value, depth);
+                }
                 None if entities::LENIENT.contains(&kind) => self.ignored(entity, node, &key),
                 None => {}
             }
@@ -146,8 +149,9 @@ impl Words<'_> {
     }
 
     /// Null does not stand for what is not set. A required key without a value was reported.
-    fn null(&self, field: &'static Field, node: Node<'_>) {
+    fn null(&self, kind: Kind, field: &'static Field, node: Node<'_>) {
         let is_nullable = match &field.shape {
+            _ if entities::NOT_NULLABLE.contains(&(kind, field.key)) => false,
             Shape::Any | Shape::Union(_) => true,
             Shape::Special(word) => words::takes_null(word) || entities::NULLABLE.contains(&field.key),
             _ => entities::NULLABLE.contains(&field.key),
@@ -157,6 +161,18 @@ impl Words<'_> {
             let message = format!("invalid `{}`: expected {expected}, found null", field.key);
             self.sink
                 .push(Diagnostic::at(&rules::INVALID_VALUE, node.span(), message).hint("remove the key, or set it"));
+        }
+    }
+
+    /// Some lists do without items that are null, others take none.
+    fn null_items(&self, kind: Kind, field: &'static Field, node: Node<'_>) {
+        if !self.refuses_null || !node.is_list() || !entities::DENSE.contains(&(kind, field.key)) {
+            return;
+        }
+        for item in node.items().filter(|item| item.is_null()) {
+            let message = format!("`{}` has an item that is null", field.key);
+            self.sink
+                .push(Diagnostic::at(&rules::INVALID_VALUE, item.span(), message).hint("remove the item, or set it"));
         }
     }
 

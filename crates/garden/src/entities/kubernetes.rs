@@ -2,8 +2,8 @@
 
 use super::container::{LOCAL_MODE_KEYS, OWNER, SYNC_KEYS, SYNC_PATH_KEYS};
 use super::words::{
-    ABSOLUTE, BOOL, ENVIRONMENT, FILE_LIST, FULL_TEXTS, INTEGER, KUSTOMIZE_VERSION, LABEL, MODE, OPEN_MAP, PATH,
-    SUB_PATH, TEXT, TEXT_MAP, TEXTS,
+    ABSOLUTE, BOOL, ENVIRONMENT, FILE_LIST, FULL_TEXTS, INTEGER, KUSTOMIZATION, KUSTOMIZE_VERSION, LABEL, MODE,
+    OPEN_MAP, PATH, SUB_PATH, TEXT, TEXT_MAP, TEXTS,
 };
 use super::{
     CONTAINER_ARTIFACT, HELM_CHART, HELM_DEPLOY, HELM_POD, KUBERNETES_DEPLOY, KUBERNETES_EXEC, KUBERNETES_LOCAL_MODE,
@@ -164,7 +164,7 @@ pub(super) const KUSTOMIZE_ROW: Entity = entity(
     "kustomize",
     "A kustomization to build manifests with.",
     &[&[
-        field("path", TEXT, "Its folder, or an address.").default(Literal::Text(".")),
+        field("path", KUSTOMIZATION, "Its folder, or an address.").default(Literal::Text(".")),
         field("version", KUSTOMIZE_VERSION, "The version of kustomize: 4 or 5.").default(Literal::Int(5)),
         field("extraArgs", FULL_TEXTS, "Further arguments.").default(EMPTY_LIST),
     ]],

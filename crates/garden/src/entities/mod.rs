@@ -315,6 +315,42 @@ const IGNORED: Field = field("ignored", Shape::MapOf(&Shape::Any), "Keys that Ga
 /// Keys of specs that null is a value of.
 pub(crate) const NULLABLE: &[&str] = &["localVolumes", "path", "autoApply"];
 
+/// Keys that null is no value of, though their shape has several forms or another entity's key of that name takes null.
+pub(crate) const NOT_NULLABLE: &[(Kind, &str)] = &[
+    (PORT, "nodePort"),
+    (INGRESS, "path"),
+    (CONTAINER_SYNC_PATH, "defaultOwner"),
+    (CONTAINER_SYNC_PATH, "defaultGroup"),
+    (SYNC_PATH, "defaultOwner"),
+    (SYNC_PATH, "defaultGroup"),
+    (SYNC_DEFAULTS, "owner"),
+    (SYNC_DEFAULTS, "group"),
+];
+
+/// Lists of specs whose items may not be null. Of all others Garden leaves such items out.
+pub(crate) const DENSE: &[(Kind, &str)] = &[
+    (EXEC_BUILD, "command"),
+    (EXEC_BUILD, "statusCommand"),
+    (EXEC_DEPLOY, "deployCommand"),
+    (EXEC_DEPLOY, "statusCommand"),
+    (EXEC_DEPLOY, "cleanupCommand"),
+    (EXEC_RUN, "command"),
+    (EXEC_RUN, "statusCommand"),
+    (EXEC_RUN, "artifacts"),
+    (CONTAINER_RUN, "artifacts"),
+    (CONTAINER_SYNC, "paths"),
+    (CONTAINER_SYNC_PATH, "exclude"),
+    (LOCAL_MODE, "ports"),
+    (KUBERNETES_LOCAL_MODE, "ports"),
+    (KUBERNETES_DEPLOY, "portForwards"),
+    (HELM_DEPLOY, "portForwards"),
+    (SYNC, "paths"),
+    (SYNC, "overrides"),
+    (SYNC_DEFAULTS, "exclude"),
+    (SYNC_PATH, "exclude"),
+    (LOCAL_VOLUME, "excludes"),
+];
+
 /// Entities whose unknown keys Garden ignores; they are worth a warning.
 pub(crate) const LENIENT: &[Kind] = &[
     EXEC_BUILD,

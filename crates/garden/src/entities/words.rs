@@ -52,6 +52,7 @@ const RELATIVE_ADDRESS_NUMBER: u16 = 29;
 const ARGUMENTS_NUMBER: u16 = 30;
 const LOCAL_FILES_NUMBER: u16 = 31;
 const LOCAL_PATH_NUMBER: u16 = 32;
+const KUSTOMIZATION_NUMBER: u16 = 33;
 
 /// A name that a user gives.
 pub(crate) const NAME: Shape = Shape::Special(&word(NAME_NUMBER, "a name", Shape::Text));
@@ -65,6 +66,9 @@ pub(crate) const SUB_PATH: Shape = Shape::Special(&word(SUB_PATH_NUMBER, "a path
 pub(crate) const LOCAL_FILES: Shape = Shape::Special(&word(LOCAL_FILES_NUMBER, "a path or pattern", Shape::Text));
 /// A path below a folder of this machine, which may have any characters.
 pub(crate) const LOCAL_PATH: Shape = Shape::Special(&word(LOCAL_PATH_NUMBER, "a path", Shape::Text));
+/// A path below a folder, or an address.
+pub(crate) const KUSTOMIZATION: Shape =
+    Shape::Special(&word(KUSTOMIZATION_NUMBER, "a path or an address", Shape::Text));
 /// A path.
 pub(crate) const PATH: Shape = Shape::Special(&word(PATH_NUMBER, "a path", Shape::Text));
 /// The name of a file.
@@ -249,6 +253,8 @@ fn number_problem(number: u16, given: Given<'_>) -> Option<Problem> {
 fn text_problem(number: u16, text: &str) -> Option<Problem> {
     let with = |expected, hint| Some(Problem { expected, hint: Some(hint) });
     match number {
+        KUSTOMIZATION_NUMBER if is_address(text) => None,
+        KUSTOMIZATION_NUMBER => text_problem(SUB_PATH_NUMBER, text),
         NAME_NUMBER if !is_name(text) => with("a valid name", NAME_HINT),
         LABEL_NUMBER if !is_label(text) => with("a valid name", LABEL_HINT),
         TEXT_NUMBER | HOST_NUMBER | ADDRESS_NUMBER if text.is_empty() => expected("a string that is not empty"),
