@@ -193,6 +193,12 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
         unset::check_conditions(session, folder, &prepared.chart, &prepared.values);
         unread::check(session, &prepared.chart, &prepared.values);
     }
+    if let Some(kinds) = job.kinds.as_ref().filter(|_| options.lenient) {
+        let mut rendered: Vec<&str> = kinds.rendered.iter().map(|kind| kind.key.as_str()).collect();
+        rendered.push("settings");
+        unset::check_strings(session, &prepared.values);
+        unread::check_metachart(session, &prepared.chart, &prepared.values, &rendered);
+    }
     Some(resolved)
 }
 

@@ -12,9 +12,30 @@ use crate::chart::Chart;
 use crate::rules;
 use crate::unset::{SHORTEST, mentions, texts_of};
 
+/// The same for a Metachart chart, where strings of values are templates as well and what is `rendered` is read as a whole.
+pub fn check_metachart(session: &Session, chart: &Chart, values: &Value, rendered: &[&str]) {
+    let mut texts = texts_of(chart);
+    strings(values, &mut |text, _| texts.push(text.to_owned()));
+    let own = Walk { session, chart, texts: OnceCell::from(texts), rendered };
+    own.compare(values, &chart.values, &mut String::new());
+}
+
+/// Hands over every string of a value that has a template in it.
+pub(crate) fn strings(value: &Value, each: &mut dyn FnMut(&str, &Value)) {
+    // Values nest as deep as documents may.
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        if let Some(text) = value.as_str().filter(|text| text.contains("{{")) {
+            each(text, value);
+        }
+        left.extend(value.as_list().unwrap_or_default().iter().rev());
+        left.extend(value.as_map().iter().flat_map(|map| map.iter()).map(|(_, value)| value));
+    }
+}
+
 /// Warns of given values that nobody reads, in a chart and those inside it. `values` are all that the chart has.
 pub fn check(session: &Session, chart: &Chart, values: &Value) {
-    let own = Walk { session, chart, texts: OnceCell::new() };
+    let own = Walk { session, chart, texts: OnceCell::new(), rendered: &[] };
     own.compare(values, &chart.values, &mut String::new());
     for inner in &chart.dependencies {
         if let Some(values) = values.get(inner.name()) {
@@ -28,6 +49,8 @@ struct Walk<'a> {
     chart: &'a Chart,
     /// The texts of all templates, which are needed only where a name is doubtful.
     texts: OnceCell<Vec<String>>,
+    /// Keys at the root whose values are read as a whole.
+    rendered: &'a [&'a str],
 }
 
 impl Walk<'_> {
@@ -54,6 +77,7 @@ impl Walk<'_> {
     fn is_elsewhere(&self, name: &str) -> bool {
         let declared = &self.chart.metadata.dependencies;
         matches!(name, "global" | "tags")
+            || self.rendered.contains(&name)
             || self.chart.dependencies.iter().any(|inner| inner.name() == name)
             || declared.iter().any(|one| one.name == name || one.alias == name)
     }

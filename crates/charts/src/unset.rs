@@ -12,6 +12,7 @@ use crate::chart::Chart;
 use crate::report::{ChartYaml, source_of};
 use crate::rules;
 use crate::trace::template_path;
+use crate::unread::strings;
 
 /// Shorter names are too easily similar by chance.
 pub(crate) const SHORTEST: usize = 4;
@@ -198,6 +199,34 @@ impl Wholes {
     fn hold(&self, names: &[&str]) -> bool {
         self.all || (1..=names.len()).any(|end| self.mappings.contains(&names.get(..end).unwrap_or_default().join(".")))
     }
+}
+
+/// Functions that make do with a value that is not set.
+const LENIENT: [&str; 9] = ["default", "coalesce", "if", "with", "or", "empty", "hasKey", "ternary", "required"];
+
+/// Warns of values that strings of other values read and nobody sets, where a similar one is set: in a Metachart chart
+/// they are templates.
+pub fn check_strings(session: &Session, values: &Value) {
+    let mut seen = HashSet::new();
+    strings(values, &mut |text, value| {
+        for action in actions(text).into_iter().filter(|action| !LENIENT.iter().any(|word| mentions(action.text, word)))
+        {
+            for (at, _) in action.text.match_indices(VALUES) {
+                let names = names_at(action.text.get(at + VALUES.len()..).unwrap_or_default());
+                let Some((depth, near)) = misspelt(&names, values) else { continue };
+                let is_meant = names.get(depth).is_some_and(|name| is_slip(name, &near));
+                let path = names.get(..=depth).unwrap_or_default().join(".");
+                // A mapping that is not there makes the template fail, which says all there is to say.
+                if !is_meant || depth + 1 < names.len() || !seen.insert(path.clone()) {
+                    continue;
+                }
+                let message = format!("no values file sets `{path}`");
+                let mut found = Diagnostic::nowhere(&rules::UNSET, message).hint(format!("did you mean `{near}`?"));
+                found.span = session.origins.span(value.origin, &session.sources);
+                session.sink.push(found);
+            }
+        }
+    });
 }
 
 /// Warns of conditions that name no value, so that the chart inside is always on. Of several that are given for one chart
