@@ -106,7 +106,7 @@ impl<'s, 'l> Reader<'s, 'l> {
                     self.builder.end_document(self.place(range.start));
                 }
                 Some(Err(error)) => {
-                    if is_outdented(error.kind()) && outdented.is_none() {
+                    if is_outdented(error.kind(), self.flavor) && outdented.is_none() {
                         outdented = error.marker().byte_offset().map(|at| (last_end, at));
                     }
                     self.fail(&error, last_end);
@@ -239,9 +239,13 @@ impl<'s, 'l> Reader<'s, 'l> {
     }
 }
 
-/// Whether a line of a quoted string is indented too little, or with a tab.
-fn is_outdented(kind: &ErrorKind) -> bool {
-    matches!(kind, ErrorKind::InvalidQuotedScalarIndent | ErrorKind::TabInIndentation)
+/// Whether a line of a quoted string is indented too little, or with a tab, and the family's own parser does not mind.
+fn is_outdented(kind: &ErrorKind, flavor: Flavor) -> bool {
+    match kind {
+        ErrorKind::InvalidQuotedScalarIndent => true,
+        ErrorKind::TabInIndentation => flavor != Flavor::Core,
+        _ => false,
+    }
 }
 
 /// Whether what the parser says needs no second look.

@@ -17,6 +17,12 @@ const DEVIATIONS: &[(&str, &str)] = &[
     ("QB6E", "lines of a quoted text may be indented less than the block around them, as go-yaml and PyYAML allow"),
 ];
 
+/// Cases that every family but JavaScript's reads although the suite refuses them, and why.
+const BUT_JAVASCRIPT: &[(&str, &str)] = &[(
+    "DK95-01",
+    "lines of a quoted text may begin with a tab to go-yaml and PyYAML, and not to the parser of Garden",
+)];
+
 struct Case {
     id: String,
     name: String,
@@ -186,7 +192,7 @@ fn we_follow_the_suite_but_for_what_is_listed() {
 #[test]
 fn every_listed_case_exists() {
     let cases = cases();
-    for (id, reason) in DEVIATIONS {
+    for (id, reason) in DEVIATIONS.iter().chain(BUT_JAVASCRIPT) {
         assert!(cases.iter().any(|case| case.id == *id), "{id}");
         assert!(!reason.is_empty());
     }
@@ -198,7 +204,8 @@ fn every_family_reads_every_case_without_a_panic() {
         for flavor in [Flavor::Core, Flavor::CoreGo, Flavor::Go, Flavor::Python] {
             let source = Arc::new(Source::new(FileId(0), "case.yaml", case.yaml.as_str()));
             let tree = yaml::parse(source, flavor, &Limits::default());
-            assert_eq!(tree.is_sound(), read(&case.yaml).is_sound(), "{} {flavor:?}", case.id);
+            let differs = flavor != Flavor::Core && BUT_JAVASCRIPT.iter().any(|(id, _)| *id == case.id);
+            assert_eq!(tree.is_sound(), differs || read(&case.yaml).is_sound(), "{} {flavor:?}", case.id);
         }
     }
 }
