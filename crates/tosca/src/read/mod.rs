@@ -218,12 +218,24 @@ impl Reader<'_> {
         if value.is_null() && self.allows(quirks::EMPTY_PERMISSIVE) && may_be_empty(field) {
             return;
         }
+        let is_mapping = matches!(field.shape, Shape::Map(_) | Shape::MapOf(_) | Shape::One(_));
+        if is_mapping && self.is_empty_list(value) {
+            let message = format!("`{}`: expected a mapping, found an empty list, which counts as nothing", field.key);
+            let hint = format!("write `{}: {{}}`, or remove it", field.key);
+            self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).hint(hint).warning());
+            return;
+        }
         if field.slot == "derived_from" && value.text() == ROOT_OF_ALL && self.allows(quirks::NORMATIVE_REPLACE) {
             return;
         }
         if let Some(content) = self.content(field, at, value) {
             entity.slots.push(Slot { name: field.slot, at, content });
         }
+    }
+
+    /// Unfurl takes an empty list for an empty mapping.
+    fn is_empty_list(&self, value: Node<'_>) -> bool {
+        self.edition.is_extended() && value.is_list() && value.items().next().is_none()
     }
 
     /// The row that takes keys without one.

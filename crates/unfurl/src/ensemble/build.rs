@@ -243,7 +243,13 @@ impl<'a> Builder<'a> {
         node.types = self.named_lineage(source.node_type, source.template.text("type"));
         node.source_dir = self.folder_of(&source.template);
         node.has_operations = has_operations(&service.model, source);
-        node.local_status = Some(if node.has_operations { Status::Pending } else { Status::Ok });
+        let checked = source.template.texts("directives").iter().any(|directive| directive.text == "check");
+        node.local_status = match (checked, node.has_operations) {
+            // Whether it is there is found out by its operation `check`.
+            (true, _) => None,
+            (false, true) => Some(Status::Pending),
+            (false, false) => Some(Status::Ok),
+        };
         node.parent = Some(self.host(index).unwrap_or(self.root));
         self.props(&mut node, &source.properties, false);
         self.open_properties(&mut node, source);
@@ -632,6 +638,10 @@ impl<'a> Builder<'a> {
                 }
             };
             self.describe(id, said);
+            // What a job has stored without saying how it is can be in any state.
+            if let Some(node) = self.tree.node_mut(id).filter(|_| saved && said.get("readyState").is_none()) {
+                node.local_status = None;
+            }
             if let Some(node) = self.tree.node_mut(id).filter(|_| depth > 0) {
                 node.parent = Some(parent);
             }

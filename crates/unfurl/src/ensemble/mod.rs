@@ -122,9 +122,32 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     if service.broken {
         return None;
     }
+    if !report_unknown_templates(session, &manifest, &service) {
+        return None;
+    }
     manifest.settings.variables.extend(connections::variables(&manifest, &service));
     let tree = build::build(session, &manifest, &service, &inputs, which);
     Some(Ensemble { manifest, service, tree, inputs })
+}
+
+/// Whether templates that instances of `spec` name are there. Those that are not are reported.
+fn report_unknown_templates(session: &Session, manifest: &Manifest, service: &Service) -> bool {
+    let instances = manifest.document.get("spec").and_then(|spec| spec.get("instances")).and_then(Val::as_map);
+    let mut all = true;
+    for (name, instance) in instances.into_iter().flatten().filter(|(_, instance)| instance.get("parent").is_none()) {
+        let Some(template) = instance.get("template") else { continue };
+        let Some(wanted) = template.as_str().filter(|wanted| !service.topology.nodes.contains_key(*wanted)) else {
+            continue;
+        };
+        let name = name.as_str().unwrap_or_default();
+        let near = suggest::nearest(wanted, service.topology.nodes.keys().map(EcoString::as_str));
+        let message = format!("unknown node template `{wanted}` of the instance `{name}`");
+        let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message);
+        diagnostic.span = session.origins.span(template.origin, &session.sources);
+        session.sink.push(diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+        all = false;
+    }
+    all
 }
 
 /// Says that there is no service template, at the key that was probably meant to be it.

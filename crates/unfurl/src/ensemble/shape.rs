@@ -24,6 +24,12 @@ const PROJECT_KEYS: &[&str] = &[
 /// Keys of an ensemble that others refer to.
 const EXTERNAL_KEYS: &[&str] = &["manifest", "uri", "instance", "schema", "version", "connections"];
 
+/// Sections under which nothing may be written.
+const MAY_BE_EMPTY: &[&str] = &["connections", "environments", "service_template"];
+
+/// Texts that a project says of an ensemble.
+const ENSEMBLE_TEXTS: &[&str] = &["file", "project", "managedBy", "alias", "environment"];
+
 /// What a value has to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
@@ -85,6 +91,12 @@ pub(super) fn ensemble(session: &Session, document: &Val) {
         shape.status(status);
         shape.instances(status, 0);
     }
+    shape.section(document, "jobsLog", Wanted::Text);
+    shape.section(document, "changes", Wanted::List);
+    shape.section(document, "lock", Wanted::Mapping);
+    if let Some(job) = shape.section(document, "lastJob", Wanted::Mapping) {
+        shape.change(job);
+    }
 }
 
 /// Reports unknown keys and wrong shapes of a project's file, after its directives.
@@ -98,13 +110,24 @@ pub(super) fn project(session: &Session, config: &Val) {
                 Some(_) if entry.get("file").is_none() => {
                     shape.problem(entry, "this ensemble of the project has no `file`".into(), None);
                 }
-                Some(_) => {}
+                Some(_) => {
+                    for key in ENSEMBLE_TEXTS {
+                        shape.section(entry, key, Wanted::Text);
+                    }
+                    if let Some(value) = entry.get("default").filter(|value| !matches!(value.data, Data::Bool(_))) {
+                        let message = format!("`default`: expected true or false, found {}", value.kind());
+                        shape.problem(value, message, Some("write `true`, or remove it".into()));
+                    }
+                }
                 None => shape.unexpected(entry, "ensembles", "mappings with a `file`"),
             }
         }
     }
     shape.section(config, "default_environment", Wanted::Text);
+    shape.section(config, "projects", Wanted::Mapping);
+    shape.section(config, "localRepositories", Wanted::Mapping);
     let environments = shape.section(config, "environments", Wanted::Mapping);
+    environments.into_iter().for_each(|environments| shape.names(environments, "environments"));
     for (_, environment) in environments.and_then(Val::as_map).into_iter().flatten() {
         match &environment.data {
             Data::Map(_) => shape.environment(environment),
@@ -168,12 +191,24 @@ impl Shape<'_> {
 
     /// A section, if it is there and what it has to be.
     fn section<'v>(&self, of: &'v Val, key: &str, wanted: Wanted) -> Option<&'v Val> {
-        let value = of.get(key).filter(|value| !value.is_null())?;
+        let value = of.get(key)?;
+        if value.is_null() && MAY_BE_EMPTY.contains(&key) {
+            return None;
+        }
         let (fits, noun) = match wanted {
             Wanted::Mapping | Wanted::Named => (value.as_map().is_some(), "a mapping"),
             Wanted::List => (value.as_list().is_some(), "a list"),
             Wanted::Text => (value.as_str().is_some(), "a string"),
         };
+        if !fits && value.is_null() {
+            let empty = match wanted {
+                Wanted::List => format!("write `{key}: []`, or remove it"),
+                Wanted::Text => "write a string, or remove it".to_owned(),
+                _ => format!("write `{key}: {{}}`, or remove it"),
+            };
+            self.key_problem(key, value, format!("`{key}`: expected {noun}, found nothing"), Some(empty));
+            return None;
+        }
         if !fits {
             self.unexpected(value, key, noun);
             return None;
@@ -193,7 +228,7 @@ impl Shape<'_> {
     /// Names begin with a letter, a dot or a line, and go on with digits, colons and hyphens too.
     fn names(&self, section: &Val, key: &str) {
         for (name, value) in section.as_map().into_iter().flatten() {
-            let text = name.as_str().unwrap_or_default();
+            let Some(text) = name.as_str() else { continue };
             let first = |c: char| c.is_ascii_alphabetic() || c == '.' || c == '_';
             let further = |c: char| first(c) || c.is_ascii_digit() || c == ':' || c == '-';
             let mut chars = text.chars();
@@ -234,12 +269,39 @@ impl Shape<'_> {
     fn environment(&self, environment: &Val) {
         self.sections(environment, ENVIRONMENT);
         self.overlooked_keys(environment, ENVIRONMENT, "an environment");
+        self.repositories(environment);
+        if let Some(lock) = environment.get("lfs_lock").and_then(|lock| lock.get("lock")) {
+            self.one_of(lock, "lock", &["no", "try", "require"]);
+        }
         let external = environment.get("external").and_then(Val::as_map);
         for (_, entry) in external.into_iter().flatten() {
             match &entry.data {
                 Data::Map(_) => self.known_keys(entry, EXTERNAL_KEYS, "an external ensemble"),
                 Data::Null => {}
                 _ => self.unexpected(entry, "external", "mappings with a `manifest`"),
+            }
+        }
+    }
+
+    /// The number of the last job: an `A` and eleven letters or digits.
+    fn change(&self, job: &Val) {
+        let Some(id) = job.get("changeId") else {
+            return self.problem(job, "the last job has no `changeId`".into(), None);
+        };
+        let is_one =
+            |text: &str| text.len() == 12 && text.starts_with('A') && text.chars().all(|c| c.is_ascii_alphanumeric());
+        if !id.as_str().is_some_and(is_one) {
+            self.problem(id, "`changeId`: expected `A` and eleven letters or digits".into(), None);
+        }
+    }
+
+    /// Repositories of an environment: an address each, or the name of another one.
+    fn repositories(&self, environment: &Val) {
+        for (name, entry) in environment.get("repositories").and_then(Val::as_map).into_iter().flatten() {
+            let name = name.as_str().unwrap_or("repositories");
+            if entry.as_map().is_some() && entry.get("url").is_none() {
+                let message = format!("the repository `{name}` has no `url`");
+                self.key_problem(name, entry, message, Some("add `url:` with its address".into()));
             }
         }
     }
