@@ -243,13 +243,7 @@ impl<'a> Builder<'a> {
         node.types = self.named_lineage(source.node_type, source.template.text("type"));
         node.source_dir = self.folder_of(&source.template);
         node.has_operations = has_operations(&service.model, source);
-        let checked = source.template.texts("directives").iter().any(|directive| directive.text == "check");
-        node.local_status = match (checked, node.has_operations) {
-            // Whether it is there is found out by its operation `check`.
-            (true, _) => None,
-            (false, true) => Some(Status::Pending),
-            (false, false) => Some(Status::Ok),
-        };
+        node.local_status = Some(if node.has_operations { Status::Pending } else { Status::Ok });
         node.parent = Some(self.host(index).unwrap_or(self.root));
         self.props(&mut node, &source.properties, false);
         self.open_properties(&mut node, source);

@@ -469,18 +469,15 @@ fn settings(
     let mut known: Vec<(EcoString, EcoString)> =
         repositories.folders().map(|(name, folder)| (name.clone(), absolute(folder))).collect();
     known.push(("unfurl".into(), absolute(".purlin/unfurl")));
-    let in_project = projects.folder().is_some();
+    let mut secrets = section("secrets").unwrap_or_default();
+    secrets.shift_remove(&MapKey::from("vault_secrets"));
     Settings {
         project_dir: absolute(projects.folder().unwrap_or(folder)),
         home_dir: session.world.env("UNFURL_HOME").unwrap_or_default().into(),
         repositories: known,
         addresses: repositories.addresses().map(|(name, url)| (name.clone(), url.clone())).collect(),
-        locals: in_project.then(|| section("locals").unwrap_or_default()),
-        secrets: in_project.then(|| {
-            let mut secrets = section("secrets").unwrap_or_default();
-            secrets.shift_remove(&MapKey::from("vault_secrets"));
-            secrets
-        }),
+        locals: Some(section("locals").unwrap_or_default()),
+        secrets: Some(secrets),
         externals: Default::default(),
         variables: section("variables")
             .into_iter()
