@@ -240,9 +240,10 @@ fn laid_over(own: Option<&Content>, given: &Content) -> Content {
             let mut out: IndexMap<EcoString, (Text, Val)> =
                 own.iter().map(|(name, value)| (name.text.clone(), (name.clone(), value.clone()))).collect();
             for (name, value) in given.iter() {
+                let value = unquoted(value);
                 let value = match out.get(&name.text) {
-                    Some((_, own)) => merged(own, value),
-                    None => value.clone(),
+                    Some((_, own)) => merged(own, &value),
+                    None => value,
                 };
                 out.insert(name.text.clone(), (name.clone(), value));
             }
@@ -258,6 +259,12 @@ fn laid_over(own: Option<&Content>, given: &Content) -> Content {
             }
             Content::Map(Arc::new(Defs::new(out)))
         }
+        (_, Content::Values(given)) => {
+            Content::Values(Arc::new(given.iter().map(|(name, value)| (name.clone(), unquoted(value))).collect()))
+        }
+        (None, Content::One(given)) => {
+            Content::One(Arc::new(entity_over(&Entity { slots: Vec::new(), ..Entity::clone(given) }, given)))
+        }
         (_, given) => given.clone(),
     }
 }
@@ -269,6 +276,26 @@ fn entity_over(own: &Entity, given: &Entity) -> Entity {
         out.set(slot.name, slot.at, content);
     }
     out
+}
+
+/// A value without its quotes: decorators are evaluated once, which leaves what `q` protects for later.
+fn unquoted(value: &Val) -> Val {
+    let quoted = match &value.data {
+        Data::Call(call) if call.name == "q" => call.args.first(),
+        _ => None,
+    };
+    if let Some(quoted) = quoted {
+        return quoted.get("q").unwrap_or(quoted).clone();
+    }
+    match &value.data {
+        Data::Map(entries) => match entries.as_slice() {
+            [(key, quoted)] if key.as_str() == Some("q") => quoted.clone(),
+            entries => value
+                .with(Data::Map(Arc::new(entries.iter().map(|(key, item)| (key.clone(), unquoted(item))).collect()))),
+        },
+        Data::List(items) => value.with(Data::List(Arc::new(items.iter().map(unquoted).collect()))),
+        _ => value.clone(),
+    }
 }
 
 /// A value laid over another: entries of maps one by one, items of lists behind those that are there.

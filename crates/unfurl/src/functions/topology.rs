@@ -187,7 +187,7 @@ pub fn get_artifact(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     for id in entities(ctx, &entity)? {
         let found = tree.node(id).artifacts.iter().find(|artifact| tree.node(**artifact).name == name);
         if let Some(artifact) = found {
-            return Ok(handle(ctx, *artifact));
+            return handle(ctx, *artifact);
         }
     }
     Ok(Val::null())
@@ -198,25 +198,31 @@ fn named<'l>(list: &'l [(EcoString, EcoString)], name: &str) -> Option<&'l str> 
 }
 
 /// An artifact's image, or the full path of its file.
-fn handle(ctx: &Ctx<'_, '_>, id: NodeId) -> Val {
+fn handle(ctx: &Ctx<'_, '_>, id: NodeId) -> Result<Val> {
     let node = ctx.engine.tree.node(id);
     let field = |wanted: &str| node.fields.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
     let Some(file) = field("file").and_then(Val::as_str) else {
-        return Val::null();
+        return Ok(Val::null());
     };
     let repository = field("repository").and_then(Val::as_str);
     let image = node.types.iter().any(|name| name.contains("Image.Container") || name.ends_with("ContainerImage"));
     if image {
         let address = repository.and_then(|name| named(&ctx.engine.settings.addresses, name));
-        return match address.map(images::registry) {
+        return Ok(match address.map(images::registry) {
             Some(registry) => images::image(&format!("{registry}/{file}")),
             None => images::image(file),
-        };
+        });
     }
     let folder = repository.and_then(|name| named(&ctx.engine.settings.repositories, name));
+    if let (None, Some(name)) = (folder, repository)
+        && named(&ctx.engine.settings.addresses, name).is_some_and(|address| address.starts_with("http"))
+    {
+        let message = format!("the repository `{name}` of the artifact `{}` is not in this project", node.name);
+        return Err(Error::new(Kind::Missing, message).hint("clone it, and let its `url` name the folder"));
+    }
     let base = folder.or(field("base").and_then(Val::as_str)).unwrap_or("");
     let full = super::files::absolute(ctx, &purlin_value::path::join(base, file));
     let value = Val::str(full.as_str());
     let kind = Handle::File { path: full.into(), encoding: None };
-    External { kind, key: value.clone(), value, select: Vec::new() }.into_val()
+    Ok(External { kind, key: value.clone(), value, select: Vec::new() }.into_val())
 }
