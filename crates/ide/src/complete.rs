@@ -7,6 +7,7 @@ use crate::functions::tosca_functions;
 use crate::outline::{Cursor, Level, Spot, Step};
 use crate::place::Place;
 use crate::shapes::Shapes;
+use crate::tosca;
 use purlin_compiler::SchemaOf;
 use purlin_model::json_schema::{NAMES, TAKES};
 use purlin_syntax::{FileId, Source};
@@ -186,7 +187,10 @@ impl Ide {
                 }
             }
         }
-        self.tosca_keys(context, related, proposals);
+        tosca::keys(context, related, proposals);
+        if proposals.found.is_empty() {
+            tosca::calls(context, related, proposals);
+        }
         if proposals.found.is_empty() {
             // Where the schema knows nothing, what is written elsewhere under the same key is all there is.
             let keys = related.iter().flat_map(|facts| facts.keys.iter()).filter(|((above, _), _)| above == parent);
@@ -196,51 +200,6 @@ impl Ide {
                 proposals.add(key, ProposalKind::Key, "", "", count);
             }
         }
-    }
-
-    /// Names that a type gives to the keys of a template: properties, attributes, capabilities, requirements.
-    fn tosca_keys(&self, context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
-        let Some(SchemaOf::Tosca(_) | SchemaOf::Ensemble) = context.of else { return };
-        let cursor = &context.cursor;
-        let steps: Vec<&Step> = cursor.path.iter().collect();
-        let section = steps.iter().rposition(|step| {
-            matches!(step, Step::Key(key) if matches!(key.as_str(), "properties" | "attributes" | "capabilities" | "requirements" | "interfaces" | "inputs"))
-        });
-        let Some(section) = section else { return };
-        let Some(Step::Key(name)) = steps.get(section) else { return };
-        let Some(own) = cursor.levels.get(section).and_then(|level| level.get("type")) else { return };
-        let is_direct = steps.len() - section <= 2;
-        if !is_direct {
-            return;
-        }
-        let typed = context.text.get(cursor.word.clone()).unwrap_or("");
-        let present = |key: &str| key != typed && cursor.level().is_some_and(|level| level.has(key));
-        for (key, doc) in self.type_keys(related, own, name) {
-            if !present(&key) {
-                proposals.add(&key, ProposalKind::Name, &format!("of `{own}`"), &doc, 3_000);
-            }
-        }
-    }
-
-    /// The entries of a section of a type and of all types it derives from.
-    fn type_keys(&self, related: &[Arc<Facts>], own: &str, section: &str) -> Vec<(String, String)> {
-        let mut found = Vec::new();
-        let mut name = own.rsplit(':').next().unwrap_or(own).to_owned();
-        for _ in 0..50 {
-            let Some((facts, mark)) = find_type(related, &name) else { break };
-            let Some(node) = value_at(facts, mark) else { break };
-            if let Some(entries) = node.get(section) {
-                let mut all: Vec<_> = entries.entries().collect();
-                all.extend(entries.items().flat_map(|item| item.entries()));
-                for entry in all {
-                    let doc = entry.value.get("description").map(|text| text.text().to_owned()).unwrap_or_default();
-                    found.push((entry.key.text().to_owned(), doc));
-                }
-            }
-            let Some(parent) = node.get("derived_from").map(|parent| parent.text().to_owned()) else { break };
-            name = parent.rsplit(':').next().unwrap_or(&parent).to_owned();
-        }
-        found
     }
 
     /// Values of the key that the cursor is in.
@@ -264,18 +223,20 @@ impl Ide {
         let mentions = mentions(related);
         for facts in related {
             let own = if facts.source.path() == context.file { 50 } else { 0 };
+            // Where a node and a type of nodes may be named, it is mostly a node.
+            let first = |kind: &str| if kind == "node template" { 60 } else { 0 };
             for mark in facts.declared.iter().filter(|mark| kinds.contains(&mark.kind)) {
                 let text = shown_name(context, mark);
                 let often = mentions.get(&(mark.kind, mark.name.as_str())).copied().unwrap_or(0).min(20);
                 let detail = format!("{} in {}", mark.kind, facts.source.path());
-                proposals.add(&text, ProposalKind::Name, &detail, "", 1_000 + own + often * 10);
+                proposals.add(&text, ProposalKind::Name, &detail, "", 1_000 + own + first(mark.kind) + often * 10);
             }
         }
-        if kinds.iter().any(|kind| kind.ends_with("type")) {
-            for (name, doc) in builtin_types(context) {
-                proposals.add(&name, ProposalKind::Name, "built in", &doc, 400);
-            }
+        for name in tosca::builtin_names(context, &kinds) {
+            let often: u32 = kinds.iter().filter_map(|kind| mentions.get(&(*kind, name.as_str()))).sum();
+            proposals.add(&name, ProposalKind::Name, "built in", "", 900 + often.min(40) * 10 + common_type(&name));
         }
+        tosca::arguments(context, related, proposals);
         if kinds.contains(&"data type") {
             for (index, name) in PRIMITIVES.iter().enumerate() {
                 let first = 10u32.saturating_sub(u32::try_from(index).unwrap_or(10));
@@ -345,6 +306,19 @@ fn usual(key: &str) -> u32 {
 const PRIMITIVES: &[&str] =
     &["string", "integer", "boolean", "list", "map", "float", "version", "timestamp", "range", "scalar-unit.size"];
 
+/// Built-in types that are used most.
+#[rustfmt::skip]
+const COMMON_TYPES: &[&str] = &[
+    "tosca.nodes.Root", "tosca.nodes.Compute", "tosca.nodes.SoftwareComponent", "tosca.capabilities.Endpoint",
+    "tosca.capabilities.Node", "tosca.capabilities.Compute", "tosca.relationships.HostedOn", "tosca.relationships.ConnectsTo",
+    "tosca.relationships.DependsOn", "tosca.datatypes.Root", "tosca.artifacts.File", "tosca.artifacts.Implementation.Bash",
+    "tosca.interfaces.node.lifecycle.Standard", "tosca.policies.Scaling", "tosca.policies.Placement", "tosca.groups.Root",
+];
+
+fn common_type(name: &str) -> u32 {
+    if COMMON_TYPES.contains(&name) { 60 } else { 0 }
+}
+
 /// How well what is written under a key fits another key: its scalar, or the keys of its mapping.
 fn evidence(shapes: &Shapes<'_>, cursor: &Cursor, key: &str) -> u32 {
     let below = &cursor.below;
@@ -388,7 +362,13 @@ fn evidence(shapes: &Shapes<'_>, cursor: &Cursor, key: &str) -> u32 {
         _ => "string",
     };
     let is_type = |name: Option<&str>| name == Some(found) || (found == "number" && name == Some("integer"));
+    // What takes anything takes this too.
+    let takes_any =
+        |map: &&Map| ["type", "enum", "anyOf", "oneOf", "properties"].iter().all(|key| map.get(*key).is_none());
     let fits = all.iter().any(|map| {
+        if takes_any(map) {
+            return true;
+        }
         let of = map.get("type");
         let several = of.and_then(Value::as_list).is_some_and(|list| list.iter().any(|one| is_type(one.as_str())));
         is_type(of.and_then(Value::as_str)) || several
@@ -491,20 +471,4 @@ pub(crate) fn value_at<'f>(facts: &'f Facts, mark: &Mark) -> Option<purlin_synta
         facts.tree.node(*index).is_some_and(|node| node.is_scalar() && node.span().end as usize >= mark.bytes.end)
     })?;
     facts.tree.node(key + 1)
-}
-
-/// Types that every file of an edition has.
-fn builtin_types(context: &Context) -> Vec<(String, String)> {
-    let Some(SchemaOf::Tosca(edition)) = context.of else { return Vec::new() };
-    let versions = purlin_tosca::profile::VERSIONS.iter().filter(|version| version.edition == edition);
-    let mut found = Vec::new();
-    for file in versions.flat_map(|version| version.profile) {
-        for line in file.text.lines() {
-            let Some(name) = line.strip_prefix("  ").and_then(|rest| rest.strip_suffix(':')) else { continue };
-            if name.starts_with("tosca.") && !name.contains(' ') {
-                found.push((name.to_owned(), String::new()));
-            }
-        }
-    }
-    found
 }

@@ -57,6 +57,9 @@ impl Ide {
             Some(SchemaOf::Garden) => {
                 between(&text, offset, "${", "}").map(|range| Inside { language: Language::Garden, range })
             }
+            Some(SchemaOf::Skaffold(_)) => {
+                between(&text, offset, "{{", "}}").map(|range| Inside { language: Language::Go, range })
+            }
             Some(SchemaOf::Ensemble | SchemaOf::Tosca(_)) => {
                 between(&text, offset, "{{", "}}").map(|range| Inside { language: Language::Jinja, range })
             }

@@ -3,9 +3,10 @@
 use crate::Ide;
 use crate::complete::{ProposalKind, Proposals};
 use crate::context::{Context, Language};
-use crate::facts::{Facts, kind};
+use crate::facts::{Facts, Mark, kind};
 use crate::functions::functions;
 use crate::likely::Surroundings;
+use purlin_compiler::SchemaOf;
 use purlin_garden::config::ActionKind;
 use purlin_garden::phases::KEYS;
 use std::collections::BTreeMap;
@@ -24,6 +25,13 @@ impl Ide {
         let path = &before[path_start..];
         let word_start = path.rfind('.').map_or(path_start, |at| path_start + at + 1);
         let word_end = context.offset + after.find(|c: char| !is_part(c)).unwrap_or(after.len());
+        // A name in quotes is replaced as a whole, with its dots.
+        let quoted =
+            before.rfind('"').filter(|_| inside.language == Language::Go && before.matches('"').count() % 2 == 1);
+        let (word_start, word_end) = match quoted {
+            Some(quote) => (quote + 1, context.offset + after.find(['"', ' ']).unwrap_or(after.len())),
+            None => (word_start, word_end),
+        };
         let mut proposals = Proposals::new(context, inside.range.start + word_start..word_end.max(context.offset));
         let parts: Vec<&str> = path.split('.').collect();
         let related = self.related(&context.file);
@@ -183,7 +191,9 @@ impl Ide {
             });
         }
         if let Some(rest) = path.strip_prefix('.').or_else(|| path.strip_prefix("$.")) {
+            let is_skaffold = matches!(proposals.context.of, Some(SchemaOf::Skaffold(_)));
             let fields: &[&str] = match rest.split_once('.') {
+                None if is_skaffold => SKAFFOLD_FIELDS,
                 None => &["Values", "Release", "Chart", "Files", "Capabilities", "Template", "Subcharts"],
                 Some(("Release", _)) => &["Name", "Namespace", "Revision", "IsUpgrade", "IsInstall", "Service"],
                 Some(("Chart", _)) => &["Name", "Version", "AppVersion", "Type", "Description", "Annotations"],
@@ -214,6 +224,17 @@ impl Ide {
         }
     }
 }
+
+/// What templates of Skaffold can ask for, besides environment variables.
+const SKAFFOLD_FIELDS: &[&str] = &[
+    "IMAGE_REPO",
+    "IMAGE_TAG",
+    "IMAGE_FULLY_QUALIFIED",
+    "IMAGE_NAME",
+    "IMAGE_DIGEST",
+    "IMAGE_DOMAIN",
+    "IMAGE_REPO_NO_DOMAIN",
+];
 
 /// What every action can be asked for in a lookup.
 const ACTION_FIELDS: &[(&str, &str)] = &[
@@ -246,7 +267,9 @@ fn used<'f>(related: &'f [Arc<Facts>], of: &str, file: &str, here: &Surroundings
     let mut found: BTreeMap<&str, Uses> = BTreeMap::new();
     for facts in related {
         let is_here = facts.source.path() == file;
-        for mark in facts.mentioned.iter().filter(|mark| mark.kind == of) {
+        // What is being written is no use of anything yet.
+        let is_other = |mark: &&Mark| !is_here || !here.touches(&mark.bytes);
+        for mark in facts.mentioned.iter().filter(|mark| mark.kind == of).filter(is_other) {
             let name = mark.name.as_str();
             let above = name.match_indices('.').filter(|_| of == kind::VALUE).filter_map(|(at, _)| name.get(..at));
             for name in std::iter::once(name).chain(above) {

@@ -10,6 +10,7 @@ mod complete;
 mod context;
 mod expressions;
 mod facts;
+mod flow;
 mod functions;
 mod house;
 mod hover;
@@ -20,6 +21,7 @@ mod place;
 mod scan;
 mod shapes;
 mod tokens;
+mod tosca;
 mod workspace;
 
 pub use actions::Fix;

@@ -46,6 +46,11 @@ impl Surroundings {
         Surroundings { offset, asks, key, around: above.into_iter().chain(below).collect(), stem }
     }
 
+    /// Whether the cursor is in a mention.
+    pub fn touches(&self, mention: &Range<usize>) -> bool {
+        mention.start <= self.offset && self.offset <= mention.end
+    }
+
     /// What a mention of the same name in this file is worth.
     pub fn nearby(&self, mention: &Range<usize>) -> u32 {
         let away = mention.start.saturating_sub(self.offset).max(self.offset.saturating_sub(mention.end));

@@ -1,7 +1,8 @@
 //! Where a cursor is in a YAML text, told from indentation alone, so that it works while the text is half written.
 //!
-//! It sees lines, dashes and keys of block style; what is written in flow style is a value like any other.
+//! It sees lines, dashes and keys of block style; what is written in flow style on one line is left to [`crate::flow`].
 
+use crate::flow::{self, Written};
 use std::ops::Range;
 
 /// A step from a mapping or list to what is in it.
@@ -76,6 +77,25 @@ pub struct Below {
 }
 
 impl Cursor {
+    /// The same inside a value in flow style.
+    fn within(mut self, inside: flow::Inside) -> Self {
+        // The value itself is the last step so far.
+        self.levels.pop();
+        self.levels.extend(inside.levels);
+        if inside.spot != Written::Key {
+            self.levels.push(Level::default());
+        }
+        self.path.extend(inside.path);
+        self.spot = match inside.spot {
+            Written::Key => Spot::Key,
+            Written::Value => Spot::Value,
+            Written::Item => Spot::Item,
+        };
+        let is_list = inside.scalar.starts_with('[');
+        self.below = Below { scalar: inside.scalar, is_list, ..Below::default() };
+        self
+    }
+
     /// The key whose value the cursor is in, or the key itself.
     pub fn last_key(&self) -> Option<&str> {
         self.path.iter().rev().find_map(|step| match step {
@@ -161,10 +181,20 @@ pub fn cursor(text: &str, offset: usize) -> Cursor {
             Cursor { below: below(&scanned.entries, at, entry.column, value), ..found }
         }
         Mark::Key { name, .. } => {
+            let into = Some(Step::Key(name.clone()));
+            if let Some(inside) = flow::inside(&text[entry.value_at..line_end], offset - entry.value_at) {
+                let word = word_at(text, offset, line_start, line_end);
+                return placed(&scanned.entries, at, entry.column, Spot::Value, word, into).within(inside);
+            }
             let word = value_word(text, entry.value_at, line_end, offset);
-            placed(&scanned.entries, at, entry.column, Spot::Value, word, Some(Step::Key(name.clone())))
+            placed(&scanned.entries, at, entry.column, Spot::Value, word, into)
         }
         Mark::Dash => {
+            if let Some(inside) = flow::inside(&text[entry.value_at..line_end], offset - entry.value_at) {
+                let word = word_at(text, offset, line_start, line_end);
+                let column = entry.range.end + 1 - line_start;
+                return placed(&scanned.entries, at + 1, column, Spot::Item, word, None).within(inside);
+            }
             let word = value_word(text, entry.value_at, line_end, offset);
             let column = word.start.max(entry.range.end + 1) - line_start;
             placed(&scanned.entries, at + 1, column, Spot::Item, word, None)
