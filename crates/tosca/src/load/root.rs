@@ -7,7 +7,7 @@ use crate::profile::{self, Version};
 use crate::quirks;
 use crate::rules;
 use crate::val::{self, Data};
-use purlin_syntax::{Diagnostic, Node, Severity, Span, Tree};
+use purlin_syntax::{Diagnostic, Node, Severity, Span, Tree, suggest};
 use std::sync::Arc;
 
 impl Loader<'_> {
@@ -104,14 +104,17 @@ impl Loader<'_> {
                 return standard(edition);
             }
             let message = "missing key `tosca_definitions_version`: the edition of TOSCA is not known";
-            let mut diagnostic =
-                Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message);
-            let misspelt = root.entries().find(|entry| entry.name().starts_with("tosca_definitions"));
-            diagnostic = match misspelt {
-                Some(entry) => diagnostic
-                    .label(entry.key.span(), "this key is not known")
-                    .hint("did you mean `tosca_definitions_version`?"),
-                None => diagnostic.hint("begin it with `tosca_definitions_version: tosca_2_0`"),
+            let is_meant = |name: &str| {
+                name.starts_with("tosca_definitions") || suggest::nearest(name, ["tosca_definitions_version"]).is_some()
+            };
+            let diagnostic = match root.entries().find(|entry| is_meant(entry.name())) {
+                Some(entry) => {
+                    let message = format!("unknown key `{}`: the edition of TOSCA is not known", entry.name());
+                    let diagnostic = Diagnostic::at(&rules::VERSION, entry.key.span(), message);
+                    diagnostic.hint("did you mean `tosca_definitions_version`?")
+                }
+                None => Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message)
+                    .hint("begin it with `tosca_definitions_version: tosca_2_0`"),
             };
             self.problems.push(diagnostic);
             return None;

@@ -21,6 +21,9 @@ const PROJECT_KEYS: &[&str] = &[
     "include_paths",
     "exclude_paths",
 ];
+/// Keys of an ensemble's file.
+const ENSEMBLE_KEYS: &[&str] =
+    &["apiVersion", "kind", "metadata", "environment", "spec", "status", "changes", "lastJob", "changeLog", "jobsLog"];
 /// Keys of an ensemble that others refer to.
 const EXTERNAL_KEYS: &[&str] = &["manifest", "uri", "instance", "schema", "version", "connections"];
 
@@ -72,6 +75,7 @@ const SPEC: &[(&str, Wanted)] = &[
 pub(super) fn ensemble(session: &Session, document: &Val) {
     let shape = Shape { session };
     shape.head(document, &["Ensemble", "Manifest"]);
+    shape.near_keys(document, ENSEMBLE_KEYS.iter().copied(), "an ensemble");
     if let Some(metadata) = shape.section(document, "metadata", Wanted::Mapping)
         && metadata.get("uri").is_none()
     {
@@ -85,6 +89,7 @@ pub(super) fn ensemble(session: &Session, document: &Val) {
         shape.environment(environment);
     }
     if let Some(spec) = shape.section(document, "spec", Wanted::Mapping) {
+        shape.near_keys(spec, SPEC.iter().map(|(key, _)| *key), "`spec`");
         shape.sections(spec, SPEC);
     }
     if let Some(status) = shape.section(document, "status", Wanted::Mapping) {
@@ -254,16 +259,31 @@ impl Shape<'_> {
     fn overlooked_keys(&self, of: &Val, known: &[(&str, Wanted)], owner: &str) {
         for (key, value) in of.as_map().into_iter().flatten() {
             let Some(key) = key.as_str().filter(|key| known.iter().all(|(known, _)| known != key)) else { continue };
-            let near = suggest::nearest(key, known.iter().map(|(known, _)| *known));
-            let message = format!("unknown key `{key}` in {owner}, which has no effect");
-            let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).warning();
-            let hint = near.map_or_else(|| "remove it".to_owned(), |near| format!("did you mean `{near}`?"));
-            diagnostic = diagnostic.hint(hint);
-            diagnostic.span = self.session.origins.key_span(value.origin, key, &self.session.sources);
-            diagnostic.span =
-                diagnostic.span.or_else(|| self.session.origins.span(value.origin, &self.session.sources));
-            self.session.sink.push(diagnostic);
+            self.overlooked(key, value, owner, suggest::nearest(key, known.iter().map(|(known, _)| *known)));
         }
+    }
+
+    /// Other keys are allowed and mean nothing; those that nearly are one that means something are misspelt.
+    fn near_keys<'k>(&self, of: &Val, known: impl Iterator<Item = &'k str> + Clone, owner: &str) {
+        for (key, value) in of.as_map().into_iter().flatten() {
+            let Some(key) = key.as_str().filter(|key| !known.clone().any(|known| known == *key)) else { continue };
+            // Where one of these is missing, that is an error with the misspelt key.
+            let is_required = |key: &&str| matches!(*key, "spec" | "service_template");
+            let missing = known.clone().filter(|known| of.get(known).is_none() && !is_required(known));
+            if let Some(near) = suggest::nearest(key, missing) {
+                self.overlooked(key, value, owner, Some(near));
+            }
+        }
+    }
+
+    fn overlooked(&self, key: &str, value: &Val, owner: &str, near: Option<&str>) {
+        let (origins, sources) = (&self.session.origins, &self.session.sources);
+        let message = format!("unknown key `{key}` in {owner}, which has no effect");
+        let hint = near.map_or_else(|| "remove it".to_owned(), |near| format!("did you mean `{near}`?"));
+        let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).warning().hint(hint);
+        diagnostic.span =
+            origins.key_span(value.origin, key, sources).or_else(|| origins.span(value.origin, sources));
+        self.session.sink.push(diagnostic);
     }
 
     fn environment(&self, environment: &Val) {
