@@ -103,11 +103,10 @@ pub(crate) fn inside(value: &str, offset: usize) -> Option<Inside> {
             ':' => {
                 let ends = value.get(at + 1..).and_then(|rest| rest.chars().next());
                 let is_mark = ends.is_none_or(|c| c.is_whitespace() || matches!(c, ',' | '}' | ']' | '{' | '[' | '"'));
-                if let Some(open) = top.and_then(|open| all.get_mut(open)).filter(|open| open.is_map && is_mark) {
-                    if open.key.is_none() {
-                        open.key = Some(text(open.start, at).trim().trim_matches(['"', '\'']).to_owned());
-                        open.start = at + 1;
-                    }
+                let is_key = |open: &&mut Open| open.is_map && open.key.is_none() && is_mark;
+                if let Some(open) = top.and_then(|open| all.get_mut(open)).filter(is_key) {
+                    open.key = Some(text(open.start, at).trim().trim_matches(['"', '\'']).to_owned());
+                    open.start = at + 1;
                 }
             }
             _ => {}

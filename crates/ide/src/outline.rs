@@ -174,6 +174,7 @@ pub fn cursor(text: &str, offset: usize) -> Cursor {
         let column = word.start - line_start;
         return placed(&scanned.entries, index, column, Spot::Key, word, None);
     };
+    let in_flow = |from: usize| flow::inside(text.get(from..line_end)?, offset.checked_sub(from)?);
     let at = index + here.iter().filter(|other| other.range.start < entry.range.start).count();
     match &entry.mark {
         Mark::Key { value, .. } if offset <= entry.range.end => {
@@ -182,7 +183,7 @@ pub fn cursor(text: &str, offset: usize) -> Cursor {
         }
         Mark::Key { name, .. } => {
             let into = Some(Step::Key(name.clone()));
-            if let Some(inside) = flow::inside(&text[entry.value_at..line_end], offset - entry.value_at) {
+            if let Some(inside) = in_flow(entry.value_at) {
                 let word = word_at(text, offset, line_start, line_end);
                 return placed(&scanned.entries, at, entry.column, Spot::Value, word, into).within(inside);
             }
@@ -190,7 +191,7 @@ pub fn cursor(text: &str, offset: usize) -> Cursor {
             placed(&scanned.entries, at, entry.column, Spot::Value, word, into)
         }
         Mark::Dash => {
-            if let Some(inside) = flow::inside(&text[entry.value_at..line_end], offset - entry.value_at) {
+            if let Some(inside) = in_flow(entry.value_at) {
                 let word = word_at(text, offset, line_start, line_end);
                 let column = entry.range.end + 1 - line_start;
                 return placed(&scanned.entries, at + 1, column, Spot::Item, word, None).within(inside);
@@ -450,6 +451,12 @@ mod tests {
         let cursor = at("a:\n  b: 1\n  |\nc: 2\n");
         assert_eq!((path(&cursor).as_str(), cursor.spot), ("a", Spot::Key));
         assert!(cursor.level().unwrap().has("b") && !cursor.level().unwrap().has("c"));
+        for text in ["a |: {b: 1}\n", "|- {b: 1}\n", "- |{b: 1}\n", "a:| {b: 1}\n", "a: {b: 1}|\n", "a:|"] {
+            assert!(at(text).levels.len() > at(text).path.len(), "{text}");
+        }
+        let cursor = at("a:\n  - {b: {c: |}, d: 1}\n");
+        assert_eq!((path(&cursor).as_str(), cursor.spot), ("a/-/b/c", Spot::Value));
+        assert_eq!(cursor.levels.get(2).and_then(|level| level.get("d")), Some("1"));
         let cursor = at("list:\n- name: x\n  |\n- name: y\n  z: 1\n");
         assert_eq!(path(&cursor), "list/-");
         assert!(cursor.level().unwrap().has("name") && !cursor.level().unwrap().has("z"));
