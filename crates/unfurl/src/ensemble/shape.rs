@@ -22,8 +22,19 @@ const PROJECT_KEYS: &[&str] = &[
     "exclude_paths",
 ];
 /// Keys of an ensemble's file.
-const ENSEMBLE_KEYS: &[&str] =
-    &["apiVersion", "kind", "metadata", "environment", "spec", "status", "changes", "lastJob", "changeLog", "jobsLog"];
+const ENSEMBLE_KEYS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "metadata",
+    "environment",
+    "spec",
+    "status",
+    "changes",
+    "lastJob",
+    "changeLog",
+    "jobsLog",
+    "jobLog",
+];
 /// Keys of an ensemble that others refer to.
 const EXTERNAL_KEYS: &[&str] = &["manifest", "uri", "instance", "schema", "version", "connections"];
 
