@@ -292,8 +292,7 @@ impl Shape<'_> {
         let message = format!("unknown key `{key}` in {owner}, which has no effect");
         let hint = near.map_or_else(|| "remove it".to_owned(), |near| format!("did you mean `{near}`?"));
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).warning().hint(hint);
-        diagnostic.span =
-            origins.key_span(value.origin, key, sources).or_else(|| origins.span(value.origin, sources));
+        diagnostic.span = origins.key_span(value.origin, key, sources).or_else(|| origins.span(value.origin, sources));
         self.session.sink.push(diagnostic);
     }
 
