@@ -14,13 +14,17 @@ const FILE: &str = "file://";
 /// Charts that take in others this deep have a cycle.
 const DEEPEST: usize = 8;
 
+/// So many charts are added. Charts that all take in each other would be added without end; what is not added is reported
+/// as missing.
+const MOST: usize = 200;
+
 /// Adds the charts that are missing and at hand, and those that they miss themselves. Returns the folders that the
 /// chart's own were read from, by their names.
 pub fn fill(session: &Session, chart: &mut Chart) -> Vec<(String, String)> {
-    fill_to(session, chart, DEEPEST)
+    fill_to(session, chart, DEEPEST, &mut { MOST })
 }
 
-fn fill_to(session: &Session, chart: &mut Chart, depth: usize) -> Vec<(String, String)> {
+fn fill_to(session: &Session, chart: &mut Chart, depth: usize, left: &mut usize) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     if depth == 0 || chart.metadata.dependencies.is_empty() {
         return found;
@@ -36,14 +40,15 @@ fn fill_to(session: &Session, chart: &mut Chart, depth: usize) -> Vec<(String, S
             continue;
         }
         let folder = path::normalize(&path::join(&chart.folder, place));
-        if !session.world.exists(&path::join(&folder, "Chart.yaml")) {
+        if *left == 0 || !session.world.exists(&path::join(&folder, "Chart.yaml")) {
             continue;
         }
         let Ok(mut inner) = load::load(session, &folder) else { continue };
         if inner.name() != name || !is_compatible(range, &inner.metadata.version) {
             continue;
         }
-        fill_to(session, &mut inner, depth - 1);
+        *left = left.saturating_sub(1);
+        fill_to(session, &mut inner, depth - 1, left);
         chart.dependencies.push(inner);
         found.push((name, folder));
     }

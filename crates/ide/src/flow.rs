@@ -143,14 +143,7 @@ mod tests {
     fn at(text: &str) -> (String, Written, String, String) {
         let offset = text.find('|').unwrap();
         let found = inside(&text.replacen('|', "", 1), offset).unwrap();
-        let steps: Vec<&str> = found
-            .path
-            .iter()
-            .map(|step| match step {
-                Step::Key(key) => key.as_str(),
-                Step::Item => "-",
-            })
-            .collect();
+        let steps: Vec<&str> = found.path.iter().map(Step::name).collect();
         let level = found.levels.last().unwrap();
         let keys: Vec<String> = level.keys.iter().map(|(key, value)| format!("{key}={value}")).collect();
         (steps.join("/"), found.spot, keys.join(","), found.scalar)

@@ -14,6 +14,16 @@ pub enum Step {
     Item,
 }
 
+impl Step {
+    /// The key, or `-` for an item.
+    pub fn name(&self) -> &str {
+        match self {
+            Step::Key(key) => key.as_str(),
+            Step::Item => "-",
+        }
+    }
+}
+
 /// The keys of one mapping with their scalars as written; nothing for a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Level {
@@ -423,14 +433,7 @@ mod tests {
     }
 
     fn path(cursor: &Cursor) -> String {
-        let steps: Vec<&str> = cursor
-            .path
-            .iter()
-            .map(|step| match step {
-                Step::Key(key) => key.as_str(),
-                Step::Item => "-",
-            })
-            .collect();
+        let steps: Vec<&str> = cursor.path.iter().map(Step::name).collect();
         steps.join("/")
     }
 

@@ -173,14 +173,7 @@ const SECTIONS_OF_TEMPLATES: &[&str] =
 pub(crate) fn keys(context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
     let Some(edition) = edition(context.of) else { return };
     let cursor = &context.cursor;
-    let steps: Vec<&str> = cursor
-        .path
-        .iter()
-        .map(|step| match step {
-            Step::Key(key) => key.as_str(),
-            Step::Item => "-",
-        })
-        .collect();
+    let steps: Vec<&str> = cursor.path.iter().map(Step::name).collect();
     let Some(at) = steps.iter().rposition(|key| SECTIONS_OF_TEMPLATES.contains(key)) else { return };
     let Some(section) = steps.get(at).copied() else { return };
     let below: Vec<&str> = steps.get(at + 1..).unwrap_or_default().to_vec();

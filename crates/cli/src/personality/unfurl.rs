@@ -100,7 +100,7 @@ fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
     Exit::Usage
 }
 
-/// Opens the ensemble that the flags name, or says why there is none.
+/// Opens the ensemble that the flags name, or reports why it cannot be opened.
 fn open(
     invocation: &mut Invocation<'_>,
     flags: &Flags,

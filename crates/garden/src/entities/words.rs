@@ -194,7 +194,7 @@ fn real(expected: &'static str, is_quoted: bool) -> Option<Problem> {
     Some(Problem { expected, hint })
 }
 
-/// What is wrong with the value of an environment variable. Which values are allowed depends on the mapping it is in.
+/// Why the value of an environment variable is refused. Each kind of mapping allows other values.
 pub(crate) fn variable_problem(word: &Special, value: Variable) -> Option<Problem> {
     match (word.number, value) {
         (_, Variable::Text) => None,

@@ -102,7 +102,7 @@ pub(super) fn read_global(args: &[String]) -> Result<(usize, bool), String> {
             "quiet" => is_quiet = true,
             name if GLOBAL.contains(&name) => {}
             name if GLOBAL_WITH_VALUE.contains(&name) => at += usize::from(value.is_none()),
-            // An empty path asks for no home project, and there is none.
+            // An empty path asks for no home project, and Purlin never reads one.
             "home" if value.or(args.get(at).map(String::as_str)) == Some("") => at += usize::from(value.is_none()),
             name => return Err(refusal(name, &format!("-{name}")).unwrap_or_else(|| unknown(arg))),
         }
