@@ -50,7 +50,7 @@ spec:
   shell: true
   command: [echo, \"${{var.image}}:${{var.label}}\", \"${{join(var.settings.tags, ',')}}\"]
   env:
-    INDEX: \"${{var.index + 1}}\"
+    INDEX: \"${{string(var.index + 1)}}\"
     STAGE: \"${{var.stage == 'dev' ? 'development' : 'production'}}\"
     NAME: \"${{upper(this.name)}}\"
 "

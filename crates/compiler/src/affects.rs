@@ -81,7 +81,7 @@ impl Search<'_> {
                 continue;
             }
             let kind = self.session.origins.get(origin, &self.session.sources);
-            let mut behind = kind.inputs();
+            let mut behind: Vec<Origin> = kind.inputs().collect();
             if let OriginKind::Selected { because, .. } = kind {
                 behind.push(because);
             }

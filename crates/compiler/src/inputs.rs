@@ -51,14 +51,14 @@ pub(crate) fn dependencies(session: &Session, origin: Origin) -> Vec<Origin> {
         if order.len() >= MOST {
             break;
         }
-        let next = session.origins.look(origin, &session.sources, |kind| {
-            let mut next = kind.inputs();
-            if let OriginKind::Selected { because, .. } = kind {
-                next.push(*because);
-            }
-            next
+        session.origins.look(origin, &session.sources, |kind| {
+            let because = match kind {
+                OriginKind::Selected { because, .. } => Some(*because),
+                _ => None,
+            };
+            let next = kind.inputs().chain(because).rev();
+            open.extend(next.filter(|origin| origin.is_known() && seen.insert(*origin)));
         });
-        open.extend(next.into_iter().rev().filter(|origin| origin.is_known() && seen.insert(*origin)));
     }
     order
 }

@@ -12,7 +12,7 @@ use purlin_model::glance::is_data;
 use purlin_model::{Glance, Variant};
 use purlin_syntax::{Diagnostic, Head, Span};
 use purlin_value::world::FileKind;
-use purlin_value::{Origin, OriginKind, Session, Value, path};
+use purlin_value::{Origin, OriginKind, OriginSet, Session, Value, path};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Everything that was used by some variant.
@@ -21,7 +21,7 @@ pub(crate) struct Usage<'a> {
     claim: &'a Claim,
     sides: &'a [(&'a Variant, &'a Side)],
     /// Origins that went into something.
-    used: HashSet<Origin>,
+    used: OriginSet,
     /// Where they are written.
     spans: Spans,
     /// The expressions among them, each a part of the text it is written in.
@@ -44,6 +44,15 @@ struct Lost<'v> {
     by: Vec<(&'v str, Span)>,
 }
 
+/// What a condition came to: the origins of each answer.
+#[derive(Default)]
+struct Outcomes {
+    is_true: Vec<Origin>,
+    is_false: Vec<Origin>,
+    /// Whether it was once about something that was missing.
+    is_open: bool,
+}
+
 impl<'a> Usage<'a> {
     pub(crate) fn of(session: &'a Session, claim: &'a Claim, sides: &'a [(&'a Variant, &'a Side)]) -> Self {
         let mut roots = Vec::new();
@@ -52,7 +61,7 @@ impl<'a> Usage<'a> {
                 roots.extend(pieces.iter().map(|piece| piece.origin).filter(|origin| origin.is_known()));
             }
         });
-        let mut used = HashSet::new();
+        let mut used = OriginSet::default();
         let (mut spans, mut expressions) = (Vec::new(), Vec::new());
         while let Some(origin) = roots.pop() {
             if !used.insert(origin) {
@@ -74,7 +83,10 @@ impl<'a> Usage<'a> {
         // Only the composing dialect has variables and conditions of its own; those of charts are an offer to others.
         if self.claim.dialect().name == "garden" {
             self.variables(&mut found);
-            self.branches(&mut found);
+            // In a single environment every condition has one answer.
+            if self.sides.len() > 1 {
+                self.branches(&mut found);
+            }
         }
         self.declared(&mut found);
         self.files(&mut found);
@@ -110,7 +122,7 @@ impl<'a> Usage<'a> {
     }
 
     fn is_used(&self, origin: Origin, span: Span) -> bool {
-        self.used.contains(&origin) || self.spans.hold(span) || self.expressions.lie_in(span)
+        self.used.contains(origin) || self.spans.hold(span) || self.expressions.lie_in(span)
     }
 
     /// Variables that are overridden wherever they apply, and those that nothing uses.
@@ -157,8 +169,7 @@ impl<'a> Usage<'a> {
 
     /// Conditions that came to the same wherever they were looked at.
     fn branches(&self, found: &mut Vec<Diagnostic>) {
-        let mut outcomes: BTreeMap<Span3, (bool, bool)> = BTreeMap::new();
-        let mut open: HashSet<Span3> = HashSet::new();
+        let mut outcomes: BTreeMap<Span3, Outcomes> = BTreeMap::new();
         let mut conditions = Vec::new();
         self.session.origins.each(|origin, kind| {
             if let OriginKind::Derived { step, span: Some(span), .. } = kind {
@@ -179,24 +190,22 @@ impl<'a> Usage<'a> {
             if !is_own {
                 continue;
             }
+            let place = span3(span);
+            let known = outcomes.entry(place).or_default();
             match outcome {
-                Some(true) => outcomes.entry(span3(span)).or_default().0 = true,
-                Some(false) => outcomes.entry(span3(span)).or_default().1 = true,
-                None => {
-                    open.insert(span3(span));
-                }
-            }
-            if !open.contains(&span3(span)) && self.depends_on_surroundings(origin) {
-                open.insert(span3(span));
+                Some(true) => known.is_true.push(origin),
+                Some(false) => known.is_false.push(origin),
+                None => known.is_open = true,
             }
         }
         for (place, outcome) in outcomes {
-            let what = match outcome {
-                (true, false) => "true",
-                (false, true) => "false",
+            let what = match (outcome.is_true.is_empty(), outcome.is_false.is_empty()) {
+                (false, true) => "true",
+                (true, false) => "false",
                 _ => continue,
             };
-            if !open.contains(&place) {
+            let mut origins = outcome.is_true.into_iter().chain(outcome.is_false);
+            if !outcome.is_open && !origins.any(|origin| self.depends_on_surroundings(origin)) {
                 let message = format!("this condition is {what} in every environment");
                 let diagnostic = Diagnostic::at(&rules::DEAD_BRANCH, of_span3(place), message);
                 found.push(diagnostic.hint("remove the condition and the branch that is never taken"));
@@ -336,17 +345,17 @@ struct Spans {
 
 impl Spans {
     fn new(spans: Vec<Span>) -> Self {
-        let mut files: HashMap<u32, Vec<(u32, u32, u32)>> = HashMap::new();
-        for span in spans {
-            files.entry(span.file.0).or_default().push((span.start, span.end, 0));
-        }
-        for list in files.values_mut() {
-            list.sort_unstable();
+        let mut all: Vec<Span3> = spans.into_iter().map(span3).collect();
+        all.sort_unstable();
+        all.dedup();
+        let mut files = HashMap::new();
+        for part in all.chunk_by(|one, next| one.0 == next.0) {
             let mut so_far = 0;
-            for (_, end, furthest) in list.iter_mut() {
+            let list = part.iter().map(|(_, start, end)| {
                 so_far = so_far.max(*end);
-                *furthest = so_far;
-            }
+                (*start, *end, so_far)
+            });
+            files.extend(part.first().map(|(file, ..)| (*file, list.collect::<Vec<_>>())));
         }
         Spans { files }
     }

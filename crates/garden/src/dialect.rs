@@ -24,8 +24,7 @@ use purlin_model::{
 };
 use purlin_syntax::diagnostic::RuleClass;
 use purlin_syntax::{Diagnostic, DocumentHead, suggest};
-use purlin_value::{Eval, Map, Session, Value};
-use std::collections::HashMap;
+use purlin_value::{Eval, FastMap, Map, Session, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -144,7 +143,7 @@ pub(crate) struct Met {
     /// Whether there were others.
     pub has_others: bool,
     /// What each action has added.
-    pub shares: HashMap<EcoString, Share>,
+    pub shares: FastMap<EcoString, Share>,
 }
 
 /// A resolution in the shape that all commands read, with the actions that `recall` knows as they were before.

@@ -19,8 +19,7 @@ use crate::variants::Shared;
 use crate::varying::Varying;
 use ecow::EcoString;
 use purlin_model::{Declared, Request};
-use purlin_value::Session;
-use std::collections::{HashMap, HashSet};
+use purlin_value::{FastMap, FastSet, Session};
 use std::sync::Arc;
 
 /// What is left of a resolution for the next one.
@@ -71,7 +70,7 @@ impl Past {
         ground.varying = Arc::new(Varying::over_time());
         making.read_again(&ground, &project, &phases, &configs)?;
         session.sink.extend(making.problems.iter().cloned());
-        let mut actions = Actions::with_capacity(live.graph().actions.len());
+        let mut actions = Actions::with_capacity_and_hasher(live.graph().actions.len(), Default::default());
         for action in making.parts.values().flat_map(|part| &part.actions) {
             session.sink.extend(action.problems.iter().cloned());
             session.sink.extend(action.links.get().into_iter().flat_map(|links| links.problems.iter().cloned()));
@@ -93,7 +92,7 @@ impl Past {
         };
         let changed = graph.actions.values().filter(|action| is_changed(action)).map(|action| &action.key);
         let reached = reached(&graph, changed.collect());
-        let same: HashSet<EcoString> = graph.actions.keys().filter(|key| !reached.contains(*key)).cloned().collect();
+        let same: FastSet<EcoString> = graph.actions.keys().filter(|key| !reached.contains(*key)).cloned().collect();
         let phases = phases.renewed(&ground);
         let files = live.shared_files().clone();
         let known = Known { live: &live, same: &same };
@@ -115,12 +114,12 @@ fn is_source(session: &Session, files: &FileTree, file: &str) -> bool {
 }
 
 /// Some actions and all that depend on them.
-fn reached<'g>(graph: &'g Graph, mut open: Vec<&'g EcoString>) -> HashSet<&'g EcoString> {
-    let mut dependents: HashMap<&EcoString, Vec<&'g EcoString>> = HashMap::new();
+fn reached<'g>(graph: &'g Graph, mut open: Vec<&'g EcoString>) -> FastSet<&'g EcoString> {
+    let mut dependents: FastMap<&EcoString, Vec<&'g EcoString>> = FastMap::default();
     for (key, needs) in &graph.needs {
         needs.iter().for_each(|need| dependents.entry(&need.key).or_default().push(key));
     }
-    let mut reached = HashSet::new();
+    let mut reached = FastSet::default();
     while let Some(key) = open.pop() {
         if reached.insert(key) {
             open.extend(dependents.get(key).into_iter().flatten());

@@ -8,10 +8,9 @@ use crate::ground::Ground;
 use crate::references::{Reference, Step, references};
 use crate::rules;
 use ecow::EcoString;
-use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::Value;
+use purlin_value::{FastIndex, Value};
 use std::sync::Arc;
 
 /// How one action needs another.
@@ -34,14 +33,14 @@ pub struct Needed {
 }
 
 /// Actions by key, in the order they were found.
-pub type Actions = IndexMap<EcoString, Arc<Action>>;
+pub type Actions = FastIndex<EcoString, Arc<Action>>;
 
 /// All actions with what they need.
 pub struct Graph {
     /// The actions.
     pub actions: Actions,
     /// What each needs, in the same order.
-    pub needs: IndexMap<EcoString, Vec<Needed>>,
+    pub needs: FastIndex<EcoString, Vec<Needed>>,
     /// Actions that templates refer to and that do not exist, or that refer to themselves, which was reported.
     pub missing: Vec<(ActionKind, EcoString)>,
     /// Actions that are part of a circle, or depend on one; they have no version.
@@ -51,7 +50,7 @@ pub struct Graph {
 /// Builds the graph and reports what is wrong with it.
 pub(crate) fn build_graph(ground: &Ground<'_>, actions: Actions) -> Graph {
     let mut missing = Vec::new();
-    let needs: IndexMap<EcoString, Vec<Needed>> = actions
+    let needs: FastIndex<EcoString, Vec<Needed>> = actions
         .values()
         .map(|action| (action.key.clone(), action_needs(ground, action, &actions, &mut missing)))
         .collect();
@@ -262,7 +261,7 @@ fn warn_of_near_output(ground: &Ground<'_>, of: &Action, output: &str, listed: &
 }
 
 /// Reports every circle once, with the place of each step. Returns all actions that reach one.
-fn report_cycles(ground: &Ground<'_>, actions: &Actions, needs: &IndexMap<EcoString, Vec<Needed>>) -> Vec<EcoString> {
+fn report_cycles(ground: &Ground<'_>, actions: &Actions, needs: &FastIndex<EcoString, Vec<Needed>>) -> Vec<EcoString> {
     let mut graph: Digraph<EcoString> = Digraph::new();
     for key in actions.keys() {
         graph.add(key.clone());
@@ -290,7 +289,7 @@ fn report_cycles(ground: &Ground<'_>, actions: &Actions, needs: &IndexMap<EcoStr
     reversed.reachable(members.iter()).into_iter().cloned().collect()
 }
 
-fn report_cycle(ground: &Ground<'_>, keys: &[EcoString], needs: &IndexMap<EcoString, Vec<Needed>>) {
+fn report_cycle(ground: &Ground<'_>, keys: &[EcoString], needs: &FastIndex<EcoString, Vec<Needed>>) {
     let mut shown: Vec<&str> = keys.iter().map(EcoString::as_str).collect();
     shown.extend(keys.first().map(EcoString::as_str));
     let message = format!("circular dependency: {}", shown.join(" → "));

@@ -9,8 +9,8 @@ use crate::versions::Sources;
 use purlin_model::Request;
 use purlin_model::schema::{Edition, Kind, Literal};
 use purlin_syntax::{Diagnostic, FileId, Rule, Span, Tree};
-use purlin_value::{EcoString, Eval, Scope, Session, Value, path};
-use std::collections::{BTreeMap, HashMap};
+use purlin_value::{EcoString, Eval, FastMap, Scope, Session, Value, path};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -236,7 +236,7 @@ impl<'s> Ground<'s> {
 /// The defaults of rows, each made once.
 #[derive(Default)]
 pub struct Defaults {
-    rows: Mutex<HashMap<Kind, RowDefaults>>,
+    rows: Mutex<FastMap<Kind, RowDefaults>>,
 }
 
 /// The keys of a row that have a default, with it.

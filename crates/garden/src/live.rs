@@ -23,13 +23,11 @@ use crate::versions::{
     listed_dependencies, source_version,
 };
 use ecow::EcoString;
-use indexmap::IndexMap;
 use purlin_model::schema::Kind;
 use purlin_model::{Answer, Engines, Question};
 use purlin_syntax::Span;
 use purlin_value::emit::REDACTED;
-use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, merge_patch, path};
-use std::collections::{HashMap, HashSet};
+use purlin_value::{Data, Eval, FastIndex, FastMap, FastSet, Lazy, Map, Session, Thunk, Value, merge_patch, path};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// One action, live.
@@ -60,7 +58,7 @@ pub(crate) struct Base {
     varying: Arc<Varying>,
     outputs: KnownOutputs,
     /// Outputs of actions that ran since; what was not asked for before they were known sees them.
-    learned: Mutex<HashMap<EcoString, Value>>,
+    learned: Mutex<FastMap<EcoString, Value>>,
     /// What is asked of all actions; it owns what this is part of, so it is not owned here.
     actions: Weak<OnceLock<Value>>,
     /// The same for providers.
@@ -68,11 +66,11 @@ pub(crate) struct Base {
     sources: Arc<Sources>,
     /// Who decides how source is hashed that several actions share.
     owners: Arc<Owners>,
-    written: Mutex<HashMap<EcoString, Arc<Version>>>,
+    written: Mutex<FastMap<EcoString, Arc<Version>>>,
     /// The resolved specs by action, filled once all actions are bound.
-    specs: OnceLock<HashMap<EcoString, Value>>,
+    specs: OnceLock<FastMap<EcoString, Value>>,
     /// Versions, each with whether it differs between environments.
-    resolved: Mutex<HashMap<EcoString, (Computed, bool)>>,
+    resolved: Mutex<FastMap<EcoString, (Computed, bool)>>,
     /// Who answers for projects of other dialects.
     engines: Engines,
     /// Whether charts come with the definitions of kinds they bring along.
@@ -82,7 +80,7 @@ pub(crate) struct Base {
     /// What objects that are made for a cluster have to know of the project.
     owner: Owner,
     /// What came of the projects inside actions, by the action's key, each with whether it differs between environments.
-    inner: Mutex<HashMap<EcoString, (Arc<Inner>, bool)>>,
+    inner: Mutex<FastMap<EcoString, (Arc<Inner>, bool)>>,
     /// Where these projects are, with the action that asked.
     taken: Mutex<Vec<(EcoString, String)>>,
 }
@@ -111,14 +109,14 @@ pub(crate) struct About {
 }
 
 /// Who decides how source is hashed that several actions share.
-pub type Owners = HashMap<SourceKey, EcoString>;
+pub type Owners = FastMap<SourceKey, EcoString>;
 
 /// What is known of actions from another environment.
 pub(crate) struct Known<'k> {
     /// All actions there.
     pub live: &'k LiveSet,
     /// Those that are the same here.
-    pub same: &'k HashSet<EcoString>,
+    pub same: &'k FastSet<EcoString>,
 }
 
 impl Known<'_> {
@@ -127,7 +125,7 @@ impl Known<'_> {
     }
 
     /// Entries of actions that are the same, as far as they do not differ.
-    fn steady<T: Clone>(&self, all: &Mutex<HashMap<EcoString, (T, bool)>>) -> HashMap<EcoString, (T, bool)> {
+    fn steady<T: Clone>(&self, all: &Mutex<FastMap<EcoString, (T, bool)>>) -> FastMap<EcoString, (T, bool)> {
         let all = all.lock().unwrap_or_else(PoisonError::into_inner);
         let is_steady = |(key, (_, varies)): &(&EcoString, &(T, bool))| !varies && self.same.contains(*key);
         all.iter().filter(is_steady).map(|(key, entry)| (key.clone(), entry.clone())).collect()
@@ -179,8 +177,8 @@ pub(crate) fn bind_actions(
         inner: Mutex::new(inner),
         taken: Mutex::new(taken),
     });
-    let mut actions = IndexMap::with_capacity(base.graph.actions.len());
-    let mut by_kind: IndexMap<ActionKind, Map> = ActionKind::ALL.into_iter().map(|kind| (kind, Map::new())).collect();
+    let mut actions = FastIndex::with_capacity_and_hasher(base.graph.actions.len(), Default::default());
+    let mut by_kind: FastIndex<ActionKind, Map> = ActionKind::ALL.into_iter().map(|kind| (kind, Map::new())).collect();
     for action in base.graph.actions.values().filter(|action| is_wanted(&action.key)) {
         let before = known.and_then(|known| known.action(&action.key));
         let (live, value) = bind_action(ground, project, phases, &base, action, before);
@@ -198,7 +196,9 @@ pub(crate) fn bind_actions(
             map.insert(name.clone(), Value::poison());
         }
     }
-    let kind = |kind: ActionKind| Value::map(by_kind.get(&kind).cloned().unwrap_or_default());
+    let by_kind: FastIndex<ActionKind, Value> =
+        by_kind.into_iter().map(|(kind, map)| (kind, Value::map(map))).collect();
+    let kind = |kind: ActionKind| by_kind.get(&kind).cloned().unwrap_or_else(|| Value::map(Map::new()));
     let all = ActionKind::ALL.into_iter().map(|k| (EcoString::from(k.lower()), kind(k))).collect();
     let runtime =
         Map::from_iter([("services".into(), kind(ActionKind::Deploy)), ("tasks".into(), kind(ActionKind::Run))]);
@@ -225,7 +225,7 @@ fn project_exclusions(ground: &Ground<'_>, project: &Project) -> Exclusions {
 /// The first action of each choice of files, in Garden's order of kinds.
 pub fn source_owners(graph: &Graph) -> Owners {
     const ORDER: [ActionKind; 4] = [ActionKind::Deploy, ActionKind::Build, ActionKind::Run, ActionKind::Test];
-    let mut owners = HashMap::with_capacity(graph.actions.len());
+    let mut owners = FastMap::with_capacity_and_hasher(graph.actions.len(), Default::default());
     for kind in ORDER {
         for action in graph.actions.values().filter(|action| action.kind == kind) {
             owners.entry(source_key(action)).or_insert_with(|| action.key.clone());
@@ -253,7 +253,7 @@ pub fn source_key(action: &Action) -> SourceKey {
 pub struct LiveSet {
     base: Arc<Base>,
     /// The actions by key.
-    pub actions: IndexMap<EcoString, Box<LiveAction>>,
+    pub actions: FastIndex<EcoString, Box<LiveAction>>,
 }
 
 impl LiveSet {

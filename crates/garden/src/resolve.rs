@@ -24,11 +24,9 @@ use crate::types::{report_module_types, report_types};
 use crate::variants::{Other, Shared};
 use crate::varying::Varying;
 use ecow::EcoString;
-use indexmap::IndexMap;
 use purlin_model::{Declared, Manifest, Request};
 use purlin_syntax::{Diagnostic, FileId};
-use purlin_value::{Eval, Map, Session, Value};
-use std::collections::HashSet;
+use purlin_value::{Eval, FastIndex, FastSet, Map, Session, Value};
 use std::sync::Arc;
 
 /// A project whose graph is there; values are computed as they are asked for.
@@ -60,7 +58,7 @@ pub(crate) struct Making {
     /// The providers.
     pub providers: Providers,
     /// The configuration files with their actions, in the order of the scan.
-    pub parts: IndexMap<EcoString, Part>,
+    pub parts: FastIndex<EcoString, Part>,
     /// Problems that were found before there were actions.
     pub problems: Vec<Diagnostic>,
     /// Whether actions share a name.
@@ -139,10 +137,10 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
         configs.all.iter().filter(|config| config.kind == kind).cloned().collect()
     };
     let (workflows, commands) = (of_kind(ConfigKind::Workflow), of_kind(ConfigKind::Command));
-    let mut actions = Actions::with_capacity(configs.all.len() + modules.actions.len());
+    let mut actions = Actions::with_capacity_and_hasher(configs.all.len() + modules.actions.len(), Default::default());
     // Only who resolves the same environment again asks for them.
     let is_alone = !is_watched && other.is_none();
-    let mut parts = if is_alone { parts(session, &project, &scanned) } else { IndexMap::new() };
+    let mut parts = if is_alone { parts(session, &project, &scanned) } else { FastIndex::default() };
     let mut has_duplicates = false;
     let mut made = Vec::new();
     let all = if is_watched { configs.all.clone() } else { std::mem::take(&mut configs.all) };
@@ -198,10 +196,10 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
 }
 
 /// The configuration files in the order of the scan, without their actions.
-fn parts(session: &Session, project: &Project, scanned: &Scanned) -> IndexMap<EcoString, Part> {
+fn parts(session: &Session, project: &Project, scanned: &Scanned) -> FastIndex<EcoString, Part> {
     let id = |file: &str| session.load_text(file, file).ok().map(|text| text.source.id());
     let part = |file: &String| (file.into(), Part { text: id(file), is_plain: true, actions: Vec::new() });
-    let mut parts: IndexMap<EcoString, Part> = scanned.config_files.iter().map(part).collect();
+    let mut parts: FastIndex<EcoString, Part> = scanned.config_files.iter().map(part).collect();
     let others = scanned.documents.iter().filter(|document| !matches!(document.kind, ConfigKind::Action(_)));
     for document in others.chain([&project.document]) {
         if let Some(part) = parts.get_mut(document.file.as_str()) {
@@ -212,7 +210,7 @@ fn parts(session: &Session, project: &Project, scanned: &Scanned) -> IndexMap<Ec
 }
 
 fn declared_templates(scanned: &Scanned, configs: &[Config]) -> Vec<Declared> {
-    let used: HashSet<&str> =
+    let used: FastSet<&str> =
         configs.iter().filter_map(|config| Some(config.rendered.as_ref()?.template.as_str())).collect();
     let templates = scanned.documents.iter().filter(|document| document.kind == ConfigKind::ConfigTemplate);
     let declared = |document: &Document| {

@@ -24,8 +24,7 @@ use crate::versions::SourceKey;
 use ecow::EcoString;
 use purlin_model::{Declared, Kept, Request, Resolved, Resumable, Resuming};
 use purlin_syntax::{Diagnostic, FileId, Span};
-use purlin_value::{Session, path};
-use std::collections::{HashMap, HashSet};
+use purlin_value::{FastMap, FastSet, Session, path};
 use std::sync::{Arc, PoisonError};
 
 /// How projects are resolved again.
@@ -50,11 +49,11 @@ struct Memory {
     graph: Arc<Graph>,
     owners: Arc<Owners>,
     resolved: Resolved,
-    shares: HashMap<EcoString, Share>,
+    shares: FastMap<EcoString, Share>,
     /// Where projects inside actions are, by action.
-    taken: HashMap<EcoString, Vec<String>>,
+    taken: FastMap<EcoString, Vec<String>>,
     /// Actions with problems, and those whose evaluation met them.
-    unsound: HashSet<EcoString>,
+    unsound: FastSet<EcoString>,
     /// How many origins a whole resolution made.
     origins: usize,
 }
@@ -64,7 +63,7 @@ fn start(session: &Session, request: &Request) -> Resumable {
     let Some(resolution) = resolve(session, request, &[]) else { return Resumable { resolved: None, kept: None } };
     let (resolved, met) = assemble(&resolution, &|_| None);
     let made = session.origins.len() - before;
-    let memory = Memory::of(resolution, &resolved, met, HashMap::new(), made);
+    let memory = Memory::of(resolution, &resolved, met, FastMap::default(), made);
     resumable(resolved, memory)
 }
 
@@ -88,7 +87,7 @@ impl Memory {
         resolution: Resolution<'_>,
         resolved: &Resolved,
         met: Met,
-        mut taken: HashMap<EcoString, Vec<String>>,
+        mut taken: FastMap<EcoString, Vec<String>>,
         origins: usize,
     ) -> Option<Memory> {
         let Resolution { ground, project, phases, modules, live, workflows, commands, declared, mut making, .. } =
@@ -103,7 +102,7 @@ impl Memory {
         if making.problems.iter().any(|problem| problem.span.is_none()) {
             return None;
         }
-        let mut unsound = HashSet::new();
+        let mut unsound = FastSet::default();
         for (key, problems) in &met.problems {
             unsound.insert(key.clone());
             for problem in problems {
@@ -147,7 +146,7 @@ impl Memory {
         let ground = Ground::resumed(session, request, std::mem::take(&mut self.standing));
         self.making.read_again(&ground, &self.project, &self.phases, changed)?;
         session.sink.extend(self.making.problems.iter().cloned());
-        let mut actions = Actions::with_capacity(self.graph.actions.len());
+        let mut actions = Actions::with_capacity_and_hasher(self.graph.actions.len(), Default::default());
         for action in self.making.parts.values().flat_map(|part| &part.actions) {
             session.sink.extend(action.problems.iter().cloned());
             session.sink.extend(action.links.get().into_iter().flat_map(|links| links.problems.iter().cloned()));
@@ -183,7 +182,7 @@ impl Memory {
         let recall = |key: &str| (!concerned.contains(key)).then(|| Some((known, shares.get(key)?))).flatten();
         let (mut resolved, mut met) = assemble(&resolution, &recall);
         self.taken.retain(|key, _| !concerned.contains(key) && resolution.graph().actions.contains_key(key));
-        let asked_again: HashSet<EcoString> = resolution.live.taken_in().into_iter().map(|(key, _)| key).collect();
+        let asked_again: FastSet<EcoString> = resolution.live.taken_in().into_iter().map(|(key, _)| key).collect();
         self.taken.retain(|key, _| !asked_again.contains(key));
         resolved.inner.extend(self.taken.values().flatten().cloned());
         // What was kept is reported as it was; the variables are forced already.
@@ -193,7 +192,7 @@ impl Memory {
     }
 
     /// The actions that a change concerns: those that are not what they were, and what depends on them.
-    fn concerned(&self, graph: &Graph, source: &HashSet<SourceKey>, changed: &[String]) -> HashSet<EcoString> {
+    fn concerned(&self, graph: &Graph, source: &FastSet<SourceKey>, changed: &[String]) -> FastSet<EcoString> {
         let is_same = |action: &Arc<Action>| {
             let before = self.graph.actions.get(&action.key);
             before.is_some_and(|before| Arc::ptr_eq(before, action))
@@ -226,13 +225,13 @@ impl Memory {
     }
 
     /// The actions that must be bound to evaluate others; all actions if it is not set.
-    fn needed(&self, graph: &Graph, concerned: &HashSet<EcoString>) -> Option<HashSet<EcoString>> {
+    fn needed(&self, graph: &Graph, concerned: &FastSet<EcoString>) -> Option<FastSet<EcoString>> {
         let has_varfiles = graph.actions.values().any(|action| !action.varfiles.is_empty());
         let reaches_all = !self.workflows.is_empty() || !self.commands.is_empty() || has_varfiles;
         if reaches_all || self.project.document.field("outputs").is_some() {
             return None;
         }
-        let mut needed = HashSet::new();
+        let mut needed = FastSet::default();
         let mut open: Vec<EcoString> = concerned.iter().cloned().collect();
         while let Some(key) = open.pop() {
             open.extend(graph.needs(&key).iter().map(|need| need.key.clone()).filter(|key| !needed.contains(key)));
@@ -248,8 +247,8 @@ pub(crate) fn outdated_source(
     before: (&Graph, &Owners),
     now: (&Graph, &Owners),
     changed: &[String],
-) -> HashSet<SourceKey> {
-    let mut outdated = HashSet::new();
+) -> FastSet<SourceKey> {
+    let mut outdated = FastSet::default();
     let mut sources = ground.sources.lock().unwrap_or_else(PoisonError::into_inner);
     sources.retain(|key, version| {
         let decides = |(graph, owners): (&Graph, &Owners)| graph.actions.get(owners.get(key)?).cloned();
@@ -266,7 +265,7 @@ pub(crate) fn outdated_source(
 /// How a change spreads from actions to those that depend on them.
 #[derive(Default)]
 struct Spread<'g> {
-    dependents: HashMap<&'g EcoString, Vec<(&'g Action, Use)>>,
+    dependents: FastMap<&'g EcoString, Vec<(&'g Action, Use)>>,
 }
 
 /// What one action has of another that it depends on.
@@ -289,9 +288,9 @@ impl<'g> Spread<'g> {
     }
 
     /// The actions whose values a change of some concerns.
-    fn from(&self, changed: impl Iterator<Item = &'g EcoString>) -> HashSet<EcoString> {
+    fn from(&self, changed: impl Iterator<Item = &'g EcoString>) -> FastSet<EcoString> {
         let mut open: Vec<(&EcoString, Use)> = changed.map(|key| (key, Use::Values)).collect();
-        let (mut values, mut versions) = (HashSet::new(), HashSet::new());
+        let (mut values, mut versions) = (FastSet::default(), FastSet::default());
         while let Some((key, what)) = open.pop() {
             let is_new = match what {
                 Use::Values => values.insert(key.clone()),
@@ -363,7 +362,7 @@ fn has(action: &Action, place: Span) -> bool {
 /// Nothing if it is a problem of something else, which would not be met again.
 fn owner(graph: &Graph, key: &EcoString, problem: &Diagnostic) -> Option<EcoString> {
     let mut places = problem.span.into_iter().chain(problem.trace.iter().map(|step| step.span));
-    let (mut open, mut seen) = (vec![key.clone()], HashSet::new());
+    let (mut open, mut seen) = (vec![key.clone()], FastSet::default());
     let places: Vec<Span> = places.by_ref().collect();
     while let Some(key) = open.pop() {
         let action = graph.actions.get(&key)?;

@@ -49,6 +49,6 @@ fn described(session: &Session, kind: &OriginKind) -> Option<String> {
 fn inputs(kind: &OriginKind) -> Vec<Origin> {
     match kind {
         OriginKind::Selected { taken, because } => vec![*because, *taken],
-        other => other.inputs(),
+        other => other.inputs().collect(),
     }
 }

@@ -14,26 +14,25 @@ use crate::resolve::{Begun, Making, Resolution, begin, resolve_begun};
 use crate::varying::{Names, Varying};
 use ecow::EcoString;
 use purlin_model::{Request, Resolved};
-use purlin_value::Session;
-use std::collections::{HashMap, HashSet};
+use purlin_value::{FastMap, FastSet, Session};
 use std::sync::{Arc, PoisonError};
 
 /// What an environment takes over from another.
 #[derive(Default)]
 pub(crate) struct Shared {
     /// Actions that are the same, with what they need.
-    pub same: HashSet<EcoString>,
+    pub same: FastSet<EcoString>,
     /// Those of them that come to the same.
-    recalled: HashSet<EcoString>,
+    recalled: FastSet<EcoString>,
     /// The actions that must be bound to evaluate the rest; all of them if it is not set.
-    pub needed: Option<HashSet<EcoString>>,
+    pub needed: Option<FastSet<EcoString>>,
 }
 
 /// An environment that is resolved.
 pub(crate) struct Other<'s> {
     resolution: Resolution<'s>,
     resolved: Resolved,
-    shares: HashMap<EcoString, Share>,
+    shares: FastMap<EcoString, Share>,
 }
 
 /// Resolves a project in several environments, and hands over each as it is done.
@@ -87,7 +86,7 @@ fn resolve_like(mut begun: Begun<'_>, other: &Other<'_>) -> Resolved {
         is_recalled.then(|| Some((&other.resolved, other.shares.get(key)?))).flatten()
     };
     let (mut resolved, _) = assemble(&resolution, &recall);
-    let asked: HashSet<EcoString> = resolution.live.taken_in().into_iter().map(|(key, _)| key).collect();
+    let asked: FastSet<EcoString> = resolution.live.taken_in().into_iter().map(|(key, _)| key).collect();
     let taken = other.live().taken_in().into_iter();
     let taken = taken.filter(|(key, _)| resolution.shared.recalled.contains(key) && !asked.contains(key));
     resolved.inner.extend(taken.map(|(_, path)| path));
@@ -126,10 +125,10 @@ impl Other<'_> {
                     && before.needs(key) == graph.needs(key)
                     && before.cyclic.contains(key) == graph.cyclic.contains(key)
         };
-        let same: HashSet<EcoString> =
+        let same: FastSet<EcoString> =
             graph.actions.values().filter(is_same).map(|action| action.key.clone()).collect();
         let is_steady = |key: &&EcoString| self.shares.get(*key).is_some_and(|share| !share.varies);
-        let recalled: HashSet<EcoString> = same.iter().filter(is_steady).cloned().collect();
+        let recalled: FastSet<EcoString> = same.iter().filter(is_steady).cloned().collect();
         let needed = (!reaches_all).then(|| needed(graph, &recalled));
         Shared { same, recalled, needed }
     }
@@ -150,8 +149,8 @@ impl Other<'_> {
 }
 
 /// The actions that must be bound to evaluate those that are not recalled.
-fn needed(graph: &Graph, recalled: &HashSet<EcoString>) -> HashSet<EcoString> {
-    let mut needed = HashSet::new();
+fn needed(graph: &Graph, recalled: &FastSet<EcoString>) -> FastSet<EcoString> {
+    let mut needed = FastSet::default();
     let mut open: Vec<&EcoString> = graph.actions.keys().filter(|key| !recalled.contains(*key)).collect();
     while let Some(key) = open.pop() {
         if needed.insert(key.clone()) {

@@ -6,7 +6,7 @@
 use crate::config::ActionKind;
 use crate::graph::Actions;
 use ecow::EcoString;
-use std::collections::HashSet;
+use purlin_value::FastSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +17,7 @@ pub struct Varying {
     variables: Names,
     providers: AtomicBool,
     /// Keys of actions, once they are known.
-    actions: OnceLock<HashSet<EcoString>>,
+    actions: OnceLock<FastSet<EcoString>>,
     /// Whether something was read that is another time something else.
     is_of_its_time: AtomicBool,
 }
@@ -39,7 +39,7 @@ pub enum Names {
     #[default]
     None,
     /// These.
-    Some(HashSet<EcoString>),
+    Some(FastSet<EcoString>),
     /// It cannot be told which.
     All,
 }

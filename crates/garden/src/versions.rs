@@ -13,11 +13,10 @@ use ecow::EcoString;
 use purlin_value::encoding::hex;
 use purlin_value::pattern::{Refused, Work, compile};
 use purlin_value::world::WorldError;
-use purlin_value::{Data, Session, Value, path};
+use purlin_value::{Data, FastMap, Session, Value, path};
 use regex::{Regex, RegexBuilder};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// Fields that do not count in a version.
@@ -114,7 +113,7 @@ impl SourceKey {
 }
 
 /// Source that was hashed already.
-pub type Sources = Mutex<HashMap<SourceKey, Arc<SourceVersion>>>;
+pub type Sources = Mutex<FastMap<SourceKey, Arc<SourceVersion>>>;
 
 /// What counts as source of an action or module.
 pub struct SourceScope<'a> {
@@ -323,7 +322,7 @@ pub fn combine(
 ) -> Version {
     let mut sorted: Vec<&(EcoString, EcoString)> = dependencies.iter().collect();
     sorted.sort();
-    let mut times: HashMap<&EcoString, usize> = HashMap::with_capacity(listed.len());
+    let mut times: FastMap<&EcoString, usize> = FastMap::with_capacity_and_hasher(listed.len(), Default::default());
     for key in listed {
         *times.entry(key).or_default() += 1;
     }

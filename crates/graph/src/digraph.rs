@@ -12,13 +12,13 @@ use std::hash::Hash;
 #[derive(Clone, Debug)]
 pub struct Digraph<K> {
     keys: Vec<K>,
-    index: HashMap<K, usize>,
+    index: HashMap<K, usize, foldhash::fast::RandomState>,
     needs: Vec<Vec<usize>>,
 }
 
 impl<K> Default for Digraph<K> {
     fn default() -> Self {
-        Digraph { keys: Vec::new(), index: HashMap::new(), needs: Vec::new() }
+        Digraph { keys: Vec::new(), index: HashMap::default(), needs: Vec::new() }
     }
 }
 

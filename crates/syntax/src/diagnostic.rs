@@ -7,6 +7,7 @@ use crate::source::{FileId, Span};
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How bad a problem is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -259,19 +260,19 @@ const SHORTEST: usize = 3;
 #[derive(Default, Debug)]
 pub struct Sink {
     found: Mutex<Found>,
+    /// How many have arrived. Evaluation asks before and after every value, so nothing is locked for it.
+    pushed: AtomicUsize,
 }
 
 #[derive(Default, Debug)]
 struct Found {
     kept: Vec<Diagnostic>,
     seen: HashSet<(&'static str, Option<Span>, String)>,
-    pushed: usize,
     hidden: HashSet<String>,
 }
 
 impl Found {
     fn push(&mut self, mut diagnostic: Diagnostic) {
-        self.pushed += 1;
         diagnostic.texts_mut().for_each(shorten);
         if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
             self.kept.push(diagnostic);
@@ -406,7 +407,7 @@ impl Sink {
 
     /// Takes a diagnostic.
     pub fn push(&self, diagnostic: Diagnostic) {
-        self.lock().push(diagnostic);
+        self.extend([diagnostic]);
     }
 
     /// From now on this text of a secret is shown nowhere.
@@ -430,7 +431,10 @@ impl Sink {
     /// Takes several.
     pub fn extend(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
         let mut found = self.lock();
-        diagnostics.into_iter().for_each(|diagnostic| found.push(diagnostic));
+        for diagnostic in diagnostics {
+            self.pushed.fetch_add(1, Ordering::Relaxed);
+            found.push(diagnostic);
+        }
     }
 
     /// Whether there is an error among them.
@@ -460,7 +464,7 @@ impl Sink {
 
     /// How many have arrived, those that were known already included.
     pub fn pushed(&self) -> usize {
-        self.lock().pushed
+        self.pushed.load(Ordering::Relaxed)
     }
 
     /// Those that arrived after the first so many.
@@ -485,7 +489,7 @@ impl Sink {
     pub fn take(&self) -> Vec<Diagnostic> {
         let mut found = self.lock();
         found.seen.clear();
-        found.pushed = 0;
+        self.pushed.store(0, Ordering::Relaxed);
         let kept = std::mem::take(&mut found.kept);
         found.shown(kept)
     }

@@ -15,9 +15,8 @@ use crate::rules;
 use ecow::{EcoString, eco_format};
 use purlin_model::Kind;
 use purlin_syntax::Diagnostic;
-use std::collections::{HashMap, HashSet, VecDeque};
-
-type FastMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+use purlin_value::FastMap;
+use std::collections::{HashSet, VecDeque};
 
 /// Declarations by name, for each kind.
 #[derive(Clone, Debug, Default)]

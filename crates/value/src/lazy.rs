@@ -84,7 +84,8 @@ pub struct Eval<'s> {
     /// The run this belongs to.
     pub session: &'s Session,
     frames: Vec<Frame>,
-    /// Addresses of the frames' lazy values, so that a cycle is found at once however deep the chain is.
+    /// Addresses of the lazy values of all frames but the first [`SHORT`], so that a cycle is found at once however deep
+    /// the chain is.
     active: HashSet<usize, foldhash::fast::RandomState>,
     /// What was forced with everything in it, by address, so that what many share is forced once; with what was
     /// forced, which keeps the address taken, and whether it varies.
@@ -98,6 +99,9 @@ pub struct Eval<'s> {
 
 /// Forcing nests at most this deep; a chain of that many variables is a mistake or an attack.
 const FORCE_DEPTH: usize = purlin_syntax::limits::CHAIN_LEVELS;
+
+/// Most chains are this short, and looking through one costs less than keeping a table of it.
+const SHORT: usize = 16;
 
 /// Bytes are handed to the session's meter in portions, as steps are, so that threads do not fight for it.
 const BYTE_PORTION: u64 = 64 * 1024;
@@ -124,7 +128,10 @@ impl<'s> Eval<'s> {
 
     /// Computes a lazy value; any other value is returned as it is. The parts of a collection stay lazy.
     pub fn force(&mut self, value: &Value) -> Value {
-        let mut value = value.clone();
+        let mut value = match &value.data {
+            Data::Lazy(lazy) => self.force_lazy(lazy).tainted_by(value.taint()),
+            _ => value.clone(),
+        };
         while let Data::Lazy(lazy) = &value.data {
             let taint = value.taint();
             value = self.force_lazy(&lazy.clone()).tainted_by(taint);
@@ -143,20 +150,16 @@ impl<'s> Eval<'s> {
             self.varies |= lazy.varies.load(Ordering::Relaxed);
             return value.clone();
         }
-        let address = Arc::as_ptr(lazy) as usize;
-        if !self.active.insert(address) {
+        if self.is_active(lazy) {
             self.report_cycle(lazy);
             return Value::poison();
         }
         if self.frames.len() >= FORCE_DEPTH {
-            self.active.remove(&address);
             return self.too_deep(lazy.thunk.span());
         }
-        self.frames.push(Frame { lazy: lazy.clone(), in_cycle: false });
+        self.enter(lazy);
         let (mut value, varies) = self.watched(|eval| lazy.thunk.evaluate(eval));
-        self.active.remove(&address);
-        let in_cycle = self.frames.pop().is_some_and(|frame| frame.in_cycle);
-        if in_cycle {
+        if self.leave() {
             // Whatever an operand made of the poison, it depends on who asked first: every member is poison.
             value = Value::poison();
         }
@@ -165,6 +168,28 @@ impl<'s> Eval<'s> {
             self.varies = true;
         }
         lazy.memo.get_or_init(|| value).clone()
+    }
+
+    /// Whether a lazy value is being forced.
+    fn is_active(&self, lazy: &Arc<Lazy>) -> bool {
+        self.frames.iter().take(SHORT).any(|frame| Arc::ptr_eq(&frame.lazy, lazy))
+            || (self.frames.len() > SHORT && self.active.contains(&(Arc::as_ptr(lazy) as usize)))
+    }
+
+    fn enter(&mut self, lazy: &Arc<Lazy>) {
+        if self.frames.len() >= SHORT {
+            self.active.insert(Arc::as_ptr(lazy) as usize);
+        }
+        self.frames.push(Frame { lazy: lazy.clone(), in_cycle: false });
+    }
+
+    /// Whether what was forced last turned out to be part of a cycle.
+    fn leave(&mut self) -> bool {
+        let Some(frame) = self.frames.pop() else { return false };
+        if self.frames.len() >= SHORT {
+            self.active.remove(&(Arc::as_ptr(&frame.lazy) as usize));
+        }
+        frame.in_cycle
     }
 
     /// Says that something is read which differs between variants of a project, such as its environments. Every value

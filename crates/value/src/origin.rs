@@ -123,14 +123,52 @@ pub enum OriginKind {
 
 impl OriginKind {
     /// What a value was made from, without what only decided on it and without what it overrode.
-    pub fn inputs(&self) -> Vec<Origin> {
-        match self {
-            OriginKind::Derived { pieces, .. } => pieces.iter().map(|piece| piece.origin).collect(),
-            OriginKind::Chosen { winner, .. } => vec![*winner],
-            OriginKind::Parent { from, .. } => vec![*from],
-            OriginKind::Selected { taken, .. } => vec![*taken],
-            _ => Vec::new(),
+    pub fn inputs(&self) -> impl DoubleEndedIterator<Item = Origin> + '_ {
+        let (pieces, one): (&[Piece], Option<Origin>) = match self {
+            OriginKind::Derived { pieces, .. } => (pieces, None),
+            OriginKind::Chosen { winner, .. } => (&[], Some(*winner)),
+            OriginKind::Parent { from, .. } => (&[], Some(*from)),
+            OriginKind::Selected { taken, .. } => (&[], Some(*taken)),
+            _ => (&[], None),
+        };
+        pieces.iter().map(|piece| piece.origin).chain(one)
+    }
+}
+
+/// A set of known origins: one bit each, since their numbers lie close together.
+#[derive(Clone, Default, Debug)]
+pub struct OriginSet {
+    nodes: Vec<u64>,
+    derived: Vec<u64>,
+}
+
+impl OriginSet {
+    /// Adds an origin. Whether it is known and was not there before.
+    pub fn insert(&mut self, origin: Origin) -> bool {
+        if !origin.is_known() {
+            return false;
         }
+        let words = if origin.is_derived() { &mut self.derived } else { &mut self.nodes };
+        let (at, bit) = OriginSet::place(origin);
+        if at >= words.len() {
+            words.resize(at + 1, 0);
+        }
+        let Some(word) = words.get_mut(at) else { return false };
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// Whether an origin is in it.
+    pub fn contains(&self, origin: Origin) -> bool {
+        let words = if origin.is_derived() { &self.derived } else { &self.nodes };
+        let (at, bit) = OriginSet::place(origin);
+        words.get(at).is_some_and(|word| word & bit != 0)
+    }
+
+    fn place(origin: Origin) -> (usize, u64) {
+        let number = origin.0 & !DERIVED;
+        ((number / u64::BITS) as usize, 1 << (number % u64::BITS))
     }
 }
 

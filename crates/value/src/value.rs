@@ -9,6 +9,7 @@ use crate::taint::Taint;
 use crate::weight::Memo;
 use ecow::EcoString;
 use indexmap::IndexMap;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Keys in the order they were written, with their values.
@@ -145,7 +146,7 @@ impl From<Vec<Value>> for List {
 
 impl Drop for List {
     fn drop(&mut self) {
-        if self.0.iter().any(Value::is_collection) {
+        if self.0.iter().any(Value::holds_alone) && !dropped_nested(|| self.0.clear()) {
             drop_flat(std::mem::take(&mut self.0));
         }
     }
@@ -153,10 +154,30 @@ impl Drop for List {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        if self.0.values().any(Value::is_collection) {
+        if self.0.values().any(Value::holds_alone) && !dropped_nested(|| self.0.clear()) {
             drop_flat(std::mem::take(&mut self.0).into_values().collect());
         }
     }
+}
+
+/// So many collections are dropped inside each other; what is nested deeper is taken apart first.
+const DROP_DEPTH: u32 = 32;
+
+thread_local! {
+    /// How many collections are being dropped, one inside the other.
+    static DROPPING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Drops the parts of a collection where they are. False if too many are being dropped around it already.
+fn dropped_nested(drop_parts: impl FnOnce()) -> bool {
+    let depth = DROPPING.get();
+    if depth >= DROP_DEPTH {
+        return false;
+    }
+    DROPPING.set(depth + 1);
+    drop_parts();
+    DROPPING.set(depth);
+    true
 }
 
 /// Drops values with an explicit stack, so that depth costs memory and not machine stack.
@@ -402,6 +423,15 @@ impl Value {
         self.any(Value::is_tainted)
     }
 
+    /// Whether this is a collection that nobody else holds.
+    fn holds_alone(&self) -> bool {
+        match &self.data {
+            Data::List(list) => Arc::strong_count(list) == 1,
+            Data::Map(map) => Arc::strong_count(map) == 1,
+            _ => false,
+        }
+    }
+
     /// Where a collection lies, if others may hold it, too.
     pub fn shared_at(&self) -> Option<usize> {
         match &self.data {
@@ -413,6 +443,9 @@ impl Value {
 
     /// Whether a question is true of this value or anything in it.
     pub fn any(&self, question: impl Fn(&Value) -> bool) -> bool {
+        if !self.is_collection() {
+            return question(self);
+        }
         let mut stack = vec![self];
         // What many share is asked once; looking that up pays off in large values only.
         let mut seen = 0u32;

@@ -286,6 +286,7 @@ pub fn inputs() -> Vec<Input> {
     let schema = "{\"properties\":{\"text\":{\"pattern\":\"((a{1,100}){1,100}){1,100}\"}}}";
     all.push(chart("schema/pattern", "a: b\n", Ends::Answered).file("values.schema.json", schema));
     all.push(archives());
+    all.push(ring());
     all.extend(metachart());
     all
 }
@@ -307,6 +308,22 @@ fn archives() -> Input {
         .file("Chart.yaml", CHART)
         .file("charts/a.tgz", inner)
         .file("templates/a.yaml", "a: b\n")
+}
+
+/// Charts beside each other that all take in each other: there are as many ways through them as orders of them.
+fn ring() -> Input {
+    const CHARTS: usize = 10;
+    let mut input = Input::new("charts/dependencies/ring", "check", Ends::Answered);
+    for own in 0..CHARTS {
+        let others = (0..CHARTS).filter(|other| *other != own);
+        let dependencies: String = others
+            .map(|other| format!("- {{name: c{other}, version: 0.1.0, repository: \"file://../c{other}\"}}\n"))
+            .collect();
+        let chart = format!("apiVersion: v2\nname: c{own}\nversion: 0.1.0\ndependencies:\n{dependencies}");
+        input = input.file(&format!("c{own}/Chart.yaml"), chart);
+        input = input.file(&format!("c{own}/templates/a.yaml"), "a: {{ .Chart.Name }}\n");
+    }
+    input
 }
 
 /// A gzipped tar archive.

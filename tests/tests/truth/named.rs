@@ -82,6 +82,6 @@ fn walk(session: &Session, origin: Origin, is_value: bool, seen: &mut HashSet<Or
         if let OriginKind::Selected { because, .. } = &kind {
             open.push((*because, false));
         }
-        open.extend(kind.inputs().into_iter().map(|input| (input, is_value)));
+        open.extend(kind.inputs().map(|input| (input, is_value)));
     }
 }

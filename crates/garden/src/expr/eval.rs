@@ -605,6 +605,9 @@ pub fn pending_in(value: &Value) -> Option<Value> {
 
 /// What two values wait for together.
 pub(crate) fn merge_pending(before: Option<Value>, value: &Value) -> Option<Value> {
+    if !value.is_collection() && !value.is_pending() {
+        return before;
+    }
     let mut found = before;
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {

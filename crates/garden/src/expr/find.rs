@@ -127,8 +127,11 @@ impl Evaluator<'_, '_> {
         let found = match self.env.scope.lookup(&head.name, self.eval) {
             Lookup::Found(value) => Found::One(value),
             Lookup::Parts(parts) => {
-                let plain = self.without_own(&head.name, rest, parts.clone());
-                let shortened = plain.len() < parts.len();
+                // Only a variable may mean the one below it.
+                let is_variable = matches!(self.own, Some(Own { layer: OwnLayer::Variables { .. }, .. }));
+                let (all, count) = (if is_variable { parts.clone() } else { Vec::new() }, parts.len());
+                let plain = self.without_own(&head.name, rest, parts);
+                let shortened = plain.len() < count;
                 let found = self.walk(Found::Parts(plain), steps, 1).map_err(|stop| match stop {
                     Stop::Missing(mut missing) if shortened => {
                         missing.itself = self.own.map(Own::name);
@@ -138,7 +141,7 @@ impl Evaluator<'_, '_> {
                 })?;
                 let value = self.close(found)?;
                 if !shortened {
-                    self.warn_of_scope_trap(parts, steps, &value);
+                    self.warn_of_scope_trap(all, steps, &value);
                 }
                 return Ok(value);
             }
@@ -306,24 +309,27 @@ impl Evaluator<'_, '_> {
     /// One step into partial collections: every one that has the key contributes, down to the first plain value.
     fn step_parts(&mut self, parts: Vec<Value>, steps: &[Step], index: usize, step: &Step) -> Result<Found, Stop> {
         let mut next: Vec<Value> = Vec::new();
-        let mut without: Vec<Value> = Vec::new();
         for (place, part) in parts.iter().enumerate() {
-            let part = self.eval.force(part);
+            let forced;
+            let part = match &part.data {
+                Data::Lazy(_) => {
+                    forced = self.eval.force(part);
+                    &forced
+                }
+                _ => part,
+            };
             let found = match &part.data {
                 Data::Map(map) => map.get(&step.name).cloned(),
                 Data::List(list) if step.name == "length" => Some(Value::from(i64::try_from(list.len()).unwrap_or(0))),
                 Data::List(list) => step.name.parse::<usize>().ok().and_then(|at| list.get(at)).cloned(),
                 Data::Poison => return Err(Stop::Poison),
                 // It may hold the key, and it is stronger than what follows.
-                Data::Pending(_) if next.is_empty() => return Ok(Found::One(self.pending_path(part, steps))),
+                Data::Pending(_) if next.is_empty() => return Ok(Found::One(self.pending_path(part.clone(), steps))),
                 _ => None,
             };
-            let Some(value) = found else {
-                without.push(part);
-                continue;
-            };
-            self.go_into(&part);
-            let value = self.eval.force(&value.part_of(&part));
+            let Some(value) = found else { continue };
+            self.go_into(part);
+            let value = self.eval.force(&value.part_of(part));
             if value.is_poison() {
                 return Err(Stop::Poison);
             }
@@ -336,6 +342,7 @@ impl Evaluator<'_, '_> {
             next.push(value);
         }
         if next.is_empty() {
+            let without = parts.iter().map(|part| self.eval.force(part)).collect();
             return Err(self.missing(steps, index, Vec::new(), without));
         }
         Ok(Found::Parts(next))
@@ -360,7 +367,10 @@ impl Evaluator<'_, '_> {
         if value.is_poison() {
             return Err(Stop::Poison);
         }
-        Ok(value.get(REST).map_or(value.clone(), |rest| rest.clone().tainted_by(value.taint())))
+        Ok(match value.get(REST) {
+            Some(rest) => rest.clone().tainted_by(value.taint()),
+            None => value,
+        })
     }
 
     /// Whatever lies below something pending is pending too; it is shown by the path the user wrote.

@@ -12,10 +12,8 @@ use crate::outputs::{in_registry, mapped, untagged};
 use crate::render::Config;
 use crate::rules;
 use ecow::EcoString;
-use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Map, Origin, Session, Value};
-use std::collections::HashSet;
+use purlin_value::{FastIndex, FastSet, Map, Origin, Session, Value};
 use std::sync::Arc;
 
 /// How modules of a type become actions.
@@ -36,14 +34,14 @@ const TYPES: &[(&str, Convert)] = &[
 /// Which names are services, tasks and modules, for turning dependencies into references.
 pub(super) struct Names<'g> {
     ground: &'g Ground<'g>,
-    services: IndexMap<EcoString, Taken>,
-    tasks: IndexMap<EcoString, Taken>,
+    services: FastIndex<EcoString, Taken>,
+    tasks: FastIndex<EcoString, Taken>,
     /// Modules by name, for base modules.
-    pub modules: IndexMap<EcoString, Arc<Module>>,
+    pub modules: FastIndex<EcoString, Arc<Module>>,
     /// Modules that others copy files from.
-    sources: HashSet<EcoString>,
+    sources: FastSet<EcoString>,
     /// Deploy and Run actions that are written as such, by key.
-    actions: HashSet<EcoString>,
+    actions: FastSet<EcoString>,
 }
 
 /// Who has a name.
@@ -70,7 +68,7 @@ impl Label {
 /// Converts all modules.
 ///
 /// `written` are the keys of the Deploy and Run actions that services, tasks and tests may depend on.
-pub fn convert(ground: &Ground<'_>, modules: &[Arc<Module>], written: HashSet<EcoString>) -> Vec<Converted> {
+pub fn convert(ground: &Ground<'_>, modules: &[Arc<Module>], written: FastSet<EcoString>) -> Vec<Converted> {
     let names = collect_names(ground, modules, written);
     let mut actions = Vec::new();
     for module in modules {
@@ -92,11 +90,11 @@ pub fn convert(ground: &Ground<'_>, modules: &[Arc<Module>], written: HashSet<Ec
 
 /// Services and tasks share one space of names. Two services, or two tasks, of one name are two actions of one name,
 /// which are reported as such.
-fn collect_names<'g>(ground: &'g Ground<'g>, modules: &[Arc<Module>], actions: HashSet<EcoString>) -> Names<'g> {
+fn collect_names<'g>(ground: &'g Ground<'g>, modules: &[Arc<Module>], actions: FastSet<EcoString>) -> Names<'g> {
     let mut names = Names {
         ground,
-        services: IndexMap::new(),
-        tasks: IndexMap::new(),
+        services: FastIndex::default(),
+        tasks: FastIndex::default(),
         modules: modules.iter().map(|module| (module.name().clone(), module.clone())).collect(),
         sources: modules.iter().flat_map(|module| copied(module).map(|d| d.name.clone())).collect(),
         actions,

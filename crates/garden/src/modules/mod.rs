@@ -22,11 +22,9 @@ use crate::rules;
 use crate::scan::texts;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
-use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Map, MapLayer, Session, Value, path};
-use std::collections::HashSet;
+use purlin_value::{FastIndex, FastSet, Map, MapLayer, Session, Value, path};
 use std::sync::Arc;
 
 /// Keys of every module, whatever its type.
@@ -150,14 +148,14 @@ pub(crate) fn resolve_modules(
     configs: &[Config],
     files: &FileTree,
 ) -> Modules {
-    let written: HashSet<EcoString> = configs.iter().filter_map(runtime_key).collect();
+    let written: FastSet<EcoString> = configs.iter().filter_map(runtime_key).collect();
     let configs: Vec<&Config> = configs.iter().filter(|config| config.kind == ConfigKind::Module).collect();
     if configs.is_empty() {
         fill(phases.modules(), Value::map(Map::from_iter([("modules".into(), Value::map(Map::new()))])));
         return Modules { modules: Vec::new(), actions: Vec::new() };
     }
     report_duplicate_modules(ground, &configs);
-    let mut drafts: IndexMap<EcoString, Pending> = IndexMap::new();
+    let mut drafts: FastIndex<EcoString, Pending> = FastIndex::default();
     for config in configs {
         let pending = Pending::new(ground, project, phases, config);
         drafts.entry(config.name.clone()).or_insert(pending);
@@ -297,7 +295,7 @@ fn mentioned(ground: &Ground<'_>, env: &Arc<Env>, config: &Config) -> Vec<Refere
 /// The next module that must be resolved before another; one that leads back is reported.
 fn next_needed(
     ground: &Ground<'_>,
-    drafts: &IndexMap<EcoString, Pending>,
+    drafts: &FastIndex<EcoString, Pending>,
     name: &EcoString,
     open: &[EcoString],
     known: &Map,
@@ -319,7 +317,7 @@ fn next_needed(
 }
 
 /// Reports a circle, unless all of it is written: those were reported before.
-fn report_discovered_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &IndexMap<EcoString, Pending>) {
+fn report_discovered_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &FastIndex<EcoString, Pending>) {
     let next = path.iter().cycle().skip(1);
     let is_discovered = |(from, to): (&EcoString, &EcoString)| {
         let pending = drafts.get(from)?;
@@ -332,7 +330,7 @@ fn report_discovered_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &Ind
 
 fn report_missing_module(
     ground: &Ground<'_>,
-    drafts: &IndexMap<EcoString, Pending>,
+    drafts: &FastIndex<EcoString, Pending>,
     name: &str,
     need: &str,
     span: Option<Span>,
@@ -346,7 +344,7 @@ fn report_missing_module(
 }
 
 fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
-    let mut seen: IndexMap<&EcoString, &Config> = IndexMap::new();
+    let mut seen: FastIndex<&EcoString, &Config> = FastIndex::default();
     for config in configs {
         if let Some(first) = seen.get(&config.name) {
             let message =
@@ -362,7 +360,7 @@ fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
 }
 
 /// Modules with those they need first; circles are reported and broken.
-fn order(ground: &Ground<'_>, drafts: &IndexMap<EcoString, Pending>) -> Vec<EcoString> {
+fn order(ground: &Ground<'_>, drafts: &FastIndex<EcoString, Pending>) -> Vec<EcoString> {
     let mut graph: Digraph<EcoString> = Digraph::new();
     for name in drafts.keys() {
         graph.add(name.clone());
@@ -382,7 +380,7 @@ fn order(ground: &Ground<'_>, drafts: &IndexMap<EcoString, Pending>) -> Vec<EcoS
     graph.depth_first(drafts.keys()).into_iter().cloned().collect()
 }
 
-fn report_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &IndexMap<EcoString, Pending>) {
+fn report_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &FastIndex<EcoString, Pending>) {
     let mut shown: Vec<&str> = path.iter().map(EcoString::as_str).collect();
     shown.extend(path.first().map(EcoString::as_str));
     let message = format!("circular dependency between modules: {}", shown.join(" → "));

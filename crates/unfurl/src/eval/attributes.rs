@@ -58,7 +58,7 @@ impl Engine<'_> {
 
     /// The origin of a text that was decided on by values which were read and are no piece of it.
     fn with_reads(&self, text: Origin, pieces: Origin, mut reads: Vec<Origin>) -> Origin {
-        let known = self.session.origins.get(pieces, &self.session.sources).inputs();
+        let known = self.session.origins.look(pieces, &self.session.sources, |kind| kind.inputs().collect::<Vec<_>>());
         reads.retain(|read| *read != pieces && !known.contains(read));
         self.session.origins.selected(text, "other values were read", None, reads)
     }
