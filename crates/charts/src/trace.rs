@@ -129,7 +129,9 @@ impl<'s> Tracer<'s> {
         let first = (piece.site - base) as usize;
         let source = base + forward(file.file.text.bytes(), first, (start.source - base) as usize, count) as u32;
         self.cursor.set(Cursor { text: here, site, rendered: at, source });
-        source
+        // What a function made stands nowhere in the template; the place is that of its call.
+        let is_copied = text.bytes.get(at) == file.file.text.bytes().get((source - base) as usize);
+        if is_copied { source } else { piece.site }
     }
 
     /// The origin of one piece of rendered text, which a value is `at`, with the conditions around it.

@@ -25,10 +25,18 @@ pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) ->
     let environment = resolved.environment.to_string();
     let places = resolved.nodes.iter().filter_map(|node| Some((node.id.as_str(), node.source?)));
     let named_at: HashMap<&str, Span> = places.filter(|(_, span)| search.is_short(*span)).collect();
+    let named_by: HashMap<&str, Origin> = resolved.nodes.iter().map(|node| (node.id.as_str(), node.named)).collect();
+    let inside = resolved.nodes.iter().filter_map(|node| Some((node.id.as_str(), node.inside.as_deref()?)));
+    let outer: HashMap<&str, &str> = inside.collect();
     for (node, whole) in wholes(resolved) {
         let affected = |field: String| Affected { node: node.to_owned(), field, environment: environment.clone() };
         // What names a node decides on the node itself.
-        let is_named_here = named_at.get(node).is_some_and(|span| search.is_line(*span));
+        let mut is_named_here = |node: &str| {
+            named_at.get(node).is_some_and(|span| search.is_line(*span))
+                || named_by.get(node).is_some_and(|origin| search.touches(*origin))
+        };
+        // The name of a node is part of the names of those inside it.
+        let is_named_here = is_named_here(node) || outer.get(node).is_some_and(|outer| is_named_here(outer));
         found.extend(is_named_here.then(|| affected(String::new())));
         found.extend(search.fields(&whole).into_iter().map(affected));
     }

@@ -38,6 +38,7 @@ pub fn added_action(
         file: beside.config.file.clone(),
         folder: beside.config.folder.clone(),
         span: beside.config.span,
+        named: beside.config.named,
         rendered: None,
         varies: false,
     };

@@ -219,6 +219,7 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
     let mut node = Node::new(action.key.clone(), action.kind.name(), "garden");
     node.type_name = action.type_name.clone();
     node.source = action.span();
+    node.named = action.config.named;
     node.disabled = action.disabled;
     let dependency = |need: &crate::graph::Needed| Dependency {
         node: need.key.clone(),

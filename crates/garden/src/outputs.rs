@@ -5,7 +5,7 @@ use crate::config::ActionKind;
 use crate::expr::REST;
 use crate::live::About;
 use ecow::EcoString;
-use purlin_value::{Eval, Map, Value};
+use purlin_value::{Data, Eval, Map, Origins, Piece, Value};
 
 impl About {
     /// The outputs of an action that are known without running it.
@@ -21,19 +21,22 @@ impl About {
 
     fn image_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
         let spec = eval.force(&self.spec);
+        let origins = &eval.session.origins;
         let given = spec.get("localId").map(|value| eval.force(value)).filter(|value| !value.is_null());
         let given = given.unwrap_or_else(|| Value::str(action.name.clone()));
-        let local = mapped(&given, |text| untagged(text).into());
+        let local = mapped(origins, &given, |text| untagged(text).into());
         let registry = self.deployment_registry(eval);
         let deployed = match &registry {
             // Its name is made of all parts of the registry.
-            Some(registry) => mapped(&local, |name| in_registry(registry, name)).tainted_if(registry.is_tainted_deep()),
+            Some(registry) => {
+                mapped(origins, &local, |name| in_registry(registry, name)).tainted_if(registry.is_tainted_deep())
+            }
             None => local.clone(),
         };
         let version = self.version(eval);
         let id = |name: &Value| match (name.as_str(), version.as_str()) {
-            (Some(text), Some(tag)) => {
-                Value::str(ecow::eco_format!("{text}:{tag}")).tainted_by(name.taint() | version.taint())
+            (Some(_), Some(tag)) => {
+                mapped(origins, name, |text| ecow::eco_format!("{text}:{tag}")).tainted_by(version.taint())
             }
             (None, _) => name.clone(),
             _ => version.clone(),
@@ -75,9 +78,14 @@ impl About {
     }
 }
 
-/// A string made of another; anything else stays.
-pub(crate) fn mapped(value: &Value, make: impl FnOnce(&str) -> EcoString) -> Value {
-    value.as_str().map_or_else(|| value.clone(), |text| Value::str(make(text)).tainted_by(value.taint()))
+/// The name of an image made of another; anything else stays.
+pub(crate) fn mapped(origins: &Origins, value: &Value, make: impl FnOnce(&str) -> EcoString) -> Value {
+    let Some((text, made)) = value.as_str().map(|text| (text, make(text))) else { return value.clone() };
+    if text == made || !value.origin.is_known() {
+        return value.clone().with(Data::Str(made));
+    }
+    let origin = origins.derived("image name", None, vec![Piece::whole(value.origin)]);
+    value.clone().with(Data::Str(made)).with_origin(origin)
 }
 
 /// The name of an image without its tag. Garden knows no digests: it cuts at the colon.

@@ -18,7 +18,7 @@ use crate::rules;
 use crate::scan::{Scanned, report_duplicates};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Data, Map, MapLayer, Scope, Value, path};
+use purlin_value::{Data, Map, MapLayer, Origin, Scope, Value, path};
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,8 +35,8 @@ struct Template {
 /// A use of a template, with one choice of its matrix.
 #[derive(Clone, Debug)]
 pub struct Rendered {
-    /// The use's name.
-    pub parent: EcoString,
+    /// The use's name, with where it is written.
+    pub parent: Value,
     /// The template's name.
     pub template: EcoString,
     /// The folder of the template's file.
@@ -54,11 +54,11 @@ pub struct Rendered {
 impl Rendered {
     /// The layer with `inputs`, `parent` and `template`, inputs bound to a scope of their own.
     pub fn layer(&self, ground: &Ground<'_>, env: &Arc<Env>) -> MapLayer {
-        let name = |name: &EcoString| Value::map(Map::from_iter([("name".into(), Value::str(name.clone()))]));
+        let name = |name: Value| Value::map(Map::from_iter([("name".into(), name)]));
         let mut layer = Map::from_iter([
             ("inputs".into(), self.inputs_value(ground, env)),
-            ("parent".into(), name(&self.parent)),
-            ("template".into(), name(&self.template)),
+            ("parent".into(), name(self.parent.clone())),
+            ("template".into(), name(Value::str(self.template.clone()))),
         ]);
         layer.extend(self.item.iter().map(|item| ("item".into(), item.clone())));
         MapLayer::new("template", Value::map(layer))
@@ -109,6 +109,8 @@ pub struct Config {
     pub folder: EcoString,
     /// Where to point for problems of the whole.
     pub span: Option<Span>,
+    /// Where a name comes from that a template made.
+    pub named: Origin,
     /// The use of a template that made it.
     pub rendered: Option<Arc<Rendered>>,
     /// Whether that use makes something else in another environment.
@@ -139,6 +141,7 @@ impl Config {
             file: document.file.as_str().into(),
             folder: document.folder().into(),
             span: document.span(),
+            named: Origin::NONE,
             rendered: None,
             varies: false,
         })
@@ -260,6 +263,8 @@ fn render_use(
     }
     // Without a name to derive others from, nothing is made; that it is missing was said with the other shapes.
     let (Some(name), Some(parent)) = (wanted.as_str(), document.plain("name")) else { return Vec::new() };
+    let written = document.field("name").and_then(|field| field.get().map(Origin::node));
+    let parent = Value::str(parent).with_origin(written.unwrap_or(Origin::NONE));
     let Some(template) = templates.iter().find(|template| template.name == name) else {
         if !ground.misses_source() {
             let hint = suggest::did_you_mean(name, templates.iter().map(|template| template.name.as_str()));
@@ -271,7 +276,7 @@ fn render_use(
     let mut configs = Vec::new();
     for inputs in combinations(ground, &env, document) {
         let rendered = Arc::new(Rendered {
-            parent: parent.as_str().into(),
+            parent: parent.clone(),
             template: template.name.clone(),
             template_folder: template.folder.clone(),
             inputs,
@@ -417,7 +422,7 @@ fn render_one(
     }
     let kind = if is_module { ConfigKind::Module } else { config_kind(ground, view)? };
     let env = env_at(ground, scope.clone(), Stage::PreGraph);
-    let text = |key: &str| -> Option<(EcoString, Option<Span>)> {
+    let text = |key: &str| -> Option<(EcoString, Option<Span>, Origin)> {
         let field = node.other(view.get(key)?);
         let value = force(ground, &env, &field);
         if value.is_tainted_deep() {
@@ -425,7 +430,7 @@ fn render_one(
             return None;
         }
         match value.data {
-            Data::Str(text) => Some((text, field.span())),
+            Data::Str(text) => Some((text, field.span(), value.origin)),
             // What is written as a collection was reported with the other shapes.
             Data::Poison | Data::List(_) | Data::Map(_) => None,
             Data::Pending(pending) => {
@@ -433,7 +438,7 @@ fn render_one(
                 ground.report(&rules::TEMPLATE, field.span(), message);
                 None
             }
-            _ => Some((crate::expr::text_of(&value), field.span())),
+            _ => Some((crate::expr::text_of(&value), field.span(), value.origin)),
         }
     };
     match kind {
@@ -442,7 +447,7 @@ fn render_one(
         _ if view.get("name").is_none() => report_nameless(ground, node),
         _ => {}
     }
-    let (name, span) = text("name")?;
+    let (name, span, named) = text("name")?;
     // The name of an action is checked with its other fields.
     if !matches!(kind, ConfigKind::Action(_)) {
         check_name(ground, view.get("name"), &name);
@@ -459,6 +464,7 @@ fn render_one(
         file: document.file.as_str().into(),
         folder,
         span,
+        named,
         rendered: Some(rendered.clone()),
         varies: false,
     })

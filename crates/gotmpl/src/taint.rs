@@ -42,6 +42,7 @@ impl Machine<'_> {
             Made::Scalar => (self.made_from(func, args), self.join_origins(args).1),
             _ => self.join_origins(args),
         };
+        let origin = if func.form == Form::Read { result.origin } else { origin };
         result.at(origin).taint(tainted)
     }
 

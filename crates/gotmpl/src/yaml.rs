@@ -11,7 +11,7 @@ use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Node, RuleClass, Source,
 use crate::emit::{KeyOrder, emit};
 use crate::error::{Fault, Limit};
 use crate::machine::Machine;
-use crate::rope::{Piece, Rope, first_behind};
+use crate::rope::{Piece, Rope, first_behind, slice};
 use crate::value::{Data, Heap, Str, Val};
 use crate::yaml_tree::{Build, Leaf, build};
 
@@ -58,7 +58,8 @@ fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
         return Err(Fault::new(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem))));
     }
     let Some(root) = tree.root() else { return Ok(Val::NIL) };
-    build(root, &mut Reader { heap: &mut m.heap, origin, tainted, pieces }).map_err(Fault::new)
+    let bytes = source.bytes();
+    build(root, &mut Reader { heap: &mut m.heap, bytes, origin, tainted, pieces }).map_err(Fault::new)
 }
 
 /// Parses a text that is no file.
@@ -151,6 +152,8 @@ pub fn go_message(tree: &Tree, problem: &Diagnostic) -> String {
 /// Builds values of the heap.
 struct Reader<'h> {
     heap: &'h mut Heap,
+    /// What is read.
+    bytes: &'h [u8],
     origin: u32,
     tainted: bool,
     pieces: Option<Vec<Piece>>,
@@ -165,14 +168,21 @@ impl Build for Reader<'_> {
             Leaf::Null => Val::NIL,
             Leaf::Bool(truth) => Val::bool(truth),
             Leaf::Number(number) => Val::float(number),
-            Leaf::Text(text) => Val::str(text),
+            Leaf::Text(text) => match self.own_pieces(node, &text) {
+                Some(pieces) => {
+                    let tainted = pieces.iter().any(|piece| piece.tainted);
+                    return Val::new(Data::Str(Str::with_pieces(text.as_bytes().to_vec(), pieces))).taint(tainted);
+                }
+                None => Val::str(text),
+            },
         };
         self.place(node, value)
     }
 
     fn list(&mut self, node: Node<'_>, items: Vec<Val>) -> Val {
+        let is_empty = items.is_empty();
         let value = self.heap.any_list(items);
-        self.place(node, value)
+        if is_empty { self.place(node, value) } else { self.place_whole(node, value) }
     }
 
     fn insert(&mut self, map: &mut BTreeMap<Str, Val>, (node, text): (Node<'_>, Cow<'_, str>), value: Val) {
@@ -185,8 +195,9 @@ impl Build for Reader<'_> {
     }
 
     fn map(&mut self, node: Node<'_>, entries: BTreeMap<Str, Val>) -> Val {
+        let is_empty = entries.is_empty();
         let value = self.heap.any_map(entries);
-        self.place(node, value)
+        if is_empty { self.place(node, value) } else { self.place_whole(node, value) }
     }
 }
 
@@ -195,6 +206,30 @@ impl Reader<'_> {
     fn place(&self, node: Node<'_>, value: Val) -> Val {
         let (origin, tainted) = self.source(node);
         value.at(origin).taint(tainted)
+    }
+
+    /// What is in a collection knows where it comes from; the collection itself is from none of these places.
+    fn place_whole(&self, node: Node<'_>, value: Val) -> Val {
+        let (origin, tainted) = self.source(node);
+        value.at(if self.pieces.is_some() { 0 } else { origin }).taint(tainted)
+    }
+
+    /// The pieces of a text that was put together from several values, or that a template itself says, if it stands there
+    /// as it is.
+    fn own_pieces(&self, node: Node<'_>, text: &str) -> Option<Vec<Piece>> {
+        let (pieces, span) = (self.pieces.as_ref()?, node.span());
+        let (start, end) = (span.start as usize, span.end as usize);
+        let first = first_behind(pieces, start);
+        if pieces.get(first).is_none_or(|piece| piece.origin != 0 && piece.end as usize >= end) {
+            return None;
+        }
+        let from = start + memchr::memmem::find(self.bytes.get(start..end)?, text.as_bytes())?;
+        let mut own = slice(pieces, from, from + text.len());
+        let before = first_behind(pieces, from).checked_sub(1).and_then(|at| pieces.get(at));
+        if let Some(piece) = own.first_mut().filter(|piece| piece.origin == 0) {
+            piece.site += (from - before.map_or(0, |piece| piece.end as usize)) as u32;
+        }
+        Some(own)
     }
 
     /// The origin of the text that a node was read from, and whether it is secret.

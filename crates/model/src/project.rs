@@ -5,7 +5,7 @@
 use crate::inner::Engines;
 use crate::options::{ChartOptions, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::{Span, Tree};
-use purlin_value::{Data, EcoString, Map, Value};
+use purlin_value::{Data, EcoString, Map, Origin, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -132,6 +132,8 @@ pub struct Node {
     pub type_name: EcoString,
     /// Where it is defined.
     pub source: Option<Span>,
+    /// Where its name comes from, if that is not written where it is defined.
+    pub named: Origin,
     /// What it needs.
     pub dependencies: Vec<Dependency>,
     /// Its configuration, resolved.
@@ -153,6 +155,7 @@ impl Node {
             dialect,
             type_name: EcoString::new(),
             source: None,
+            named: Origin::NONE,
             dependencies: Vec::new(),
             resolved: Value::map(Map::new()),
             outputs: Value::map(Map::new()),

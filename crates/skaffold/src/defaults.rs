@@ -271,7 +271,8 @@ fn port_forward(config: &mut Item<'_>, around: &Surround) -> bool {
         if let Some(port) = port
             && view.raw("localPort").and_then(View::int).unwrap_or(0) == 0
         {
-            item.set("localPort", default(Data::Int(port).into()));
+            let written = view.get("port").filter(|written| written.int() == Some(port)).map(View::to_item);
+            item.set("localPort", written.unwrap_or_else(|| default(Data::Int(port).into())));
         }
     }
     sound

@@ -91,7 +91,7 @@ impl Converter<'_> {
             Data::Str(text) => purlin_value::Data::Str(text.clone()),
             Data::Bytes(bytes) => purlin_value::Data::Bytes(Arc::from(bytes.as_ref())),
             Data::List(_) | Data::Map(_) => self.collection(value),
-            Data::External(external) => return self.value(&external.value).tainted_if(value.is_tainted()),
+            Data::External(_) => return self.value(&value.clone().plain()),
             Data::Node(id) => {
                 let entry = ("ref".into(), Value::str(crate::eval::special::key_of(tree, *id)));
                 return Value::map(Map::from_iter([entry])).tainted_if(value.is_tainted());

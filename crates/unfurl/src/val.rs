@@ -317,8 +317,11 @@ impl Val {
     pub fn plain(self) -> Val {
         match &self.data {
             Data::External(external) => {
-                let tainted = self.is_tainted();
-                external.value.clone().taint_if(tainted)
+                let mut value = external.value.clone().taint_if(self.is_tainted());
+                if !value.origin.is_known() {
+                    value.origin = self.origin;
+                }
+                value
             }
             _ => self,
         }

@@ -13,7 +13,7 @@ use crate::render::Config;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{FastIndex, FastSet, Map, Origin, Session, Value};
+use purlin_value::{FastIndex, FastSet, Map, Origin, Origins, Session, Value};
 use std::sync::Arc;
 
 /// How modules of a type become actions.
@@ -237,6 +237,7 @@ pub(super) fn action(
         file: module.config.file.clone(),
         folder: module.config.folder.clone(),
         span: label.span,
+        named: module.config.named,
         rendered: module.config.rendered.clone(),
         varies: module.config.varies,
     };
@@ -466,22 +467,27 @@ fn service_spec(module: &Module, service: &Draft) -> Vec<(&'static str, Draft)> 
 }
 
 /// What `modules.NAME.outputs` holds; `built` says whether a container module builds its image.
-pub fn module_outputs(module: &Module, built: bool, registry: impl FnOnce() -> Option<Value>) -> Value {
+pub fn module_outputs(
+    origins: &Origins,
+    module: &Module,
+    built: bool,
+    registry: impl FnOnce() -> Option<Value>,
+) -> Value {
     let mut map = Map::new();
     if module.config.type_name == "helm" {
         map.insert("release-name".into(), own_or_name(module, "releaseName"));
     }
     if matches!(module.config.type_name.as_str(), "container" | "jib-container") {
         let image = own_or_name(module, "image");
-        let local = mapped(&image, |name| untagged(name).into());
+        let local = mapped(origins, &image, |name| untagged(name).into());
         let deployed = match registry() {
             // Its name is made of all parts of the registry.
             Some(registry) => {
-                mapped(&local, |name| in_registry(&registry, name)).tainted_if(registry.is_tainted_deep())
+                mapped(origins, &local, |name| in_registry(&registry, name)).tainted_if(registry.is_tainted_deep())
             }
             None => local.clone(),
         };
-        let tagged = |name: &Value| mapped(name, |name| ecow::eco_format!("{name}:{}", module.version));
+        let tagged = |name: &Value| mapped(origins, name, |name| ecow::eco_format!("{name}:{}", module.version));
         // An image that is not built is used as it is named.
         let id = |name: &Value| if built { tagged(name) } else { image.clone() };
         map.insert("local-image-id".into(), id(&local));

@@ -600,7 +600,8 @@ fn resolve_one(
     module.version = version::module_version(ground, files, &module, done);
     generate::generate_files(ground, &env, &module);
     let built = has_dockerfile(ground, files, &module);
-    let outputs = convert::module_outputs(&module, built, || deployment_registry(ground, phases));
+    let outputs =
+        convert::module_outputs(&ground.session.origins, &module, built, || deployment_registry(ground, phases));
     let value = Value::map(Map::from_iter([
         ("name".into(), Value::str(config.name.clone())),
         ("path".into(), Value::str(ground.full_path(&config.folder))),

@@ -5,7 +5,7 @@ use purlin_syntax::write::{GoStyle, GoYamlWriter, JsonFlavor, JsonLayout, JsonWr
 use super::{arg, bytes, pieces, row};
 use crate::emit::{EmitError, KeyOrder, emit};
 use crate::error::{Fault, Limit};
-use crate::func::{Func, Run, Ty};
+use crate::func::{Form, Func, Run, Ty};
 use crate::json;
 use crate::machine::Machine;
 use crate::value::{Data, ListType, Str, Val};
@@ -17,6 +17,11 @@ const A: Ty = Ty::Any;
 /// A function that reads text.
 const fn reader(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
     row(name, params, about, run).costs(Cost::Slow)
+}
+
+/// A function that reads text and knows which part of it each value comes from.
+const fn tracked(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
+    Func { form: Form::Read, ..reader(name, params, about, run) }
 }
 
 /// The rows.
@@ -35,7 +40,7 @@ pub(crate) static FUNCS: &[Func] = &[
         or_empty(finish(emitted, writer.finish()).map(|text| Val::str(text.strip_suffix('\n').unwrap_or(&text))))
     })
     .unseen(),
-    reader(
+    tracked(
         "fromYaml",
         &[Ty::Str],
         "`fromYaml TEXT`: a dictionary read from YAML; a problem is under the key `Error`.",
@@ -45,7 +50,7 @@ pub(crate) static FUNCS: &[Func] = &[
         },
     )
     .unseen(),
-    reader(
+    tracked(
         "fromYamlArray",
         &[Ty::Str],
         "`fromYamlArray TEXT`: a list read from YAML; a problem is its only element.",

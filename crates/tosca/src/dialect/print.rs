@@ -292,7 +292,8 @@ impl<'a> Printer<'a> {
         let default = prop.definition.as_ref().filter(|definition| definition.slot("default").is_some());
         match (prop.given, default) {
             (Given::Default, _) if !prop.value.has_call() => {
-                out.origin = self.session.origins.fallback(eco_format!("default of `{name}`"), Some(prop.at));
+                let written = self.session.origins.span(out.origin, &self.session.sources).unwrap_or(prop.at);
+                out.origin = self.session.origins.fallback(eco_format!("default of `{name}`"), Some(written));
             }
             (Given::Assigned | Given::Input, Some(definition)) => {
                 let overrode = self
