@@ -168,7 +168,7 @@ impl Build for Reader<'_> {
             Leaf::Null => Val::NIL,
             Leaf::Bool(truth) => Val::bool(truth),
             Leaf::Number(number) => Val::float(number),
-            Leaf::Text(text) => match self.own_pieces(node, &text) {
+            Leaf::Text(text) => match self.own_pieces(node, text) {
                 Some(pieces) => {
                     let tainted = pieces.iter().any(|piece| piece.tainted);
                     return Val::new(Data::Str(Str::with_pieces(text.as_bytes().to_vec(), pieces))).taint(tainted);
