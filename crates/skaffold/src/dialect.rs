@@ -38,7 +38,7 @@ pub const DIALECT: Dialect = Dialect {
     has_name: false,
     unit: "node",
     recognise,
-    is_usual: |name| NAMES.contains(&name),
+    is_usual,
     usual: &[Usual { name: "skaffold.yaml", version: Some("skaffold/v4beta11"), kind: Some("Config") }],
     inside: &[],
     reaches_below: false,
@@ -55,6 +55,11 @@ pub const DIALECT: Dialect = Dialect {
 type Places<'a> = HashMap<usize, &'a EcoString>;
 
 const NAMES: &[&str] = &["skaffold.yaml", "skaffold.yml"];
+
+/// Whether Skaffold finds a file of this name without being told.
+pub(crate) fn is_usual(name: &str) -> bool {
+    NAMES.contains(&name)
+}
 
 /// What the versions of this tool's own files begin with.
 const API: &str = "skaffold/";

@@ -45,12 +45,25 @@ type HashSet<T> = std::collections::HashSet<T, RandomState>;
 struct Kept {
     texts: HashMap<String, Text>,
     bytes: HashMap<String, Weak<[u8]>>,
+    /// How many entries of `bytes` there may be before those that nobody holds are dropped.
+    bytes_bound: usize,
     trees: HashMap<(FileId, Flavor), Arc<Tree>>,
     /// Files whose bytes count already, with how many they are.
     counted: HashMap<String, u64>,
     total: u64,
     /// What looking through one text came to.
     findings: FileFindings,
+}
+
+/// So many entries are not worth looking through.
+const FEW: usize = 64;
+
+impl Kept {
+    /// A `Weak` keeps the memory of what it refers to: bytes are stored beside their counters.
+    fn drop_unheld_bytes(&mut self) {
+        self.bytes.retain(|_, bytes| bytes.strong_count() > 0);
+        self.bytes_bound = self.bytes.len().saturating_mul(2).max(FEW);
+    }
 }
 
 /// By the kind of the finding, which is a type of its own, and the text.
@@ -187,7 +200,16 @@ impl Files {
     }
 
     pub(crate) fn keep_bytes(&self, key: String, bytes: &Arc<[u8]>) {
-        self.kept().bytes.insert(key, Arc::downgrade(bytes));
+        let mut kept = self.kept();
+        if kept.bytes.len() >= kept.bytes_bound {
+            kept.drop_unheld_bytes();
+        }
+        kept.bytes.insert(key, Arc::downgrade(bytes));
+    }
+
+    /// Frees the bytes of files that nobody holds any more.
+    pub(crate) fn drop_unheld_bytes(&self) {
+        self.kept().drop_unheld_bytes();
     }
 
     pub(crate) fn tree(&self, id: FileId, flavor: Flavor) -> Option<Arc<Tree>> {
@@ -254,5 +276,24 @@ impl Files {
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
         lock(&self.kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_nobody_holds_are_freed() {
+        let files = Files::new("/");
+        let held: Arc<[u8]> = vec![0; 8].into();
+        files.keep_bytes("held".to_owned(), &held);
+        for number in 0..1_000 {
+            files.keep_bytes(number.to_string(), &vec![0; 8].into());
+        }
+        assert!(files.kept().bytes.len() <= FEW + 1);
+        files.drop_unheld_bytes();
+        assert_eq!(files.kept().bytes.len(), 1);
+        assert!(files.bytes("held").is_some());
     }
 }

@@ -183,6 +183,7 @@ impl Session {
         let late = self.sources.since(mark);
         let gone = late.iter().filter(|source| !is_kept(source)).map(|source| source.id()).collect();
         self.sources.release_since(mark, &gone);
+        self.files.drop_unheld_bytes();
     }
 
     /// The files whose text was read so far.

@@ -104,16 +104,12 @@ fn folders(check: &Check<'_, '_>, world: &dyn World) {
         let fallback = || "correct the path; it starts at the folder of `skaffold.yaml`".to_owned();
         further_up.or_else(|| near(path)).unwrap_or_else(fallback)
     };
-    for section in ["manifests", "deploy"] {
-        let paths = view.at(&[section, "kustomize", "paths"]).into_iter().flat_map(View::items);
-        for (path, span) in paths.filter_map(missing) {
-            let message = format!("no kustomization is found at `{path}`");
-            check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint(&path)));
-        }
-        let releases = view.at(&[section, "helm", "releases"]).into_iter().flat_map(View::items);
-        let charts = releases.filter(|release| release.get("repo").is_none());
-        for (path, span) in charts.filter_map(|release| release.get("chartPath").and_then(missing)) {
-            let message = format!("no chart is found at `{path}`");
+    let kustomizations = kustomizations(view).filter_map(missing).map(|found| ("kustomization", found));
+    let charts = charts(view).filter_map(missing).map(|found| ("chart", found));
+    let all: Vec<_> = kustomizations.chain(charts).collect();
+    if !all.is_empty() && !runs_above(check, world) {
+        for (what, (path, span)) in all {
+            let message = format!("no {what} is found at `{path}`");
             check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint(&path)));
         }
     }
@@ -127,20 +123,54 @@ fn folders(check: &Check<'_, '_>, world: &dyn World) {
     }
 }
 
-/// The folder above a configuration in which Skaffold has to run for a path to be found. Paths of a configuration that no
-/// other one requires start where Skaffold runs, and `-f` names files further down.
+/// The sections that say what is deployed.
+const DEPLOYED: [&str; 2] = ["manifests", "deploy"];
+
+/// The folders of kustomizations that a configuration names.
+fn kustomizations<'v, 'f>(view: View<'v, 'f>) -> impl Iterator<Item = View<'v, 'f>> {
+    let paths = move |section| view.at(&[section, "kustomize", "paths"]);
+    DEPLOYED.into_iter().filter_map(paths).flat_map(View::items)
+}
+
+/// The charts in this repository that a configuration names.
+fn charts<'v, 'f>(view: View<'v, 'f>) -> impl Iterator<Item = View<'v, 'f>> {
+    let releases = move |section| view.at(&[section, "helm", "releases"]);
+    let releases = DEPLOYED.into_iter().filter_map(releases).flat_map(View::items);
+    releases.filter(|release| release.get("repo").is_none()).filter_map(|release| release.get("chartPath"))
+}
+
+/// Whether a configuration is for running Skaffold in a folder above its own: only `-f` finds a file that is not called
+/// `skaffold.yaml`, and all that it names is found from one folder further up.
+fn runs_above(check: &Check<'_, '_>, world: &dyn World) -> bool {
+    if crate::dialect::is_usual(path::file_name(&check.config.file.path)) {
+        return false;
+    }
+    let view = check.config.item.view();
+    let manifests = view.at(&["manifests", "rawYaml"]).into_iter().flat_map(View::items);
+    let named = kustomizations(view).chain(charts(view)).chain(manifests).map(|named| named.text().to_string());
+    let is_plain = |text: &String| !text.is_empty() && !text.contains(['{', '$']) && !crate::paths::is_address(text);
+    let named: Vec<String> = named.filter(is_plain).collect();
+    let is_there = |full: &str| world.exists(full) || !glob::expand(world, full).is_empty();
+    let is_inside = |text: &String| !path::is_absolute(text) && !text.starts_with("..");
+    let all_there = |folder: String| named.iter().all(|text| is_there(&path::join(&folder, text)));
+    named.iter().all(is_inside) && folders_above(check).any(all_there)
+}
+
+/// The folders above a configuration in which Skaffold may run. Paths of a configuration that no other one requires start
+/// where it runs, and `-f` names files further down.
+fn folders_above(check: &Check<'_, '_>) -> impl Iterator<Item = String> {
+    let base = check.config.base.as_ref().filter(|_| !check.config.is_dependency);
+    let is_below = |folder: &String| folder != "." && !folder.starts_with("..") && !path::is_absolute(folder);
+    let up = move |folder: &String| is_below(folder).then(|| path::normalize(path::parent(folder)));
+    std::iter::successors(base.map(|base| path::normalize(base)), up).skip(1)
+}
+
+/// The first of them from which a path is found.
 fn run_in(check: &Check<'_, '_>, is_there: impl Fn(&str) -> bool, text: &str) -> Option<String> {
-    if check.config.is_dependency || path::is_absolute(text) || text.starts_with("..") {
+    if path::is_absolute(text) || text.starts_with("..") {
         return None;
     }
-    let mut folder = path::normalize(check.config.base.as_ref()?);
-    while folder != "." && !folder.starts_with("..") && !path::is_absolute(&folder) {
-        folder = path::normalize(path::parent(&folder));
-        if is_there(&path::join(&folder, text)) {
-            return Some(folder);
-        }
-    }
-    None
+    folders_above(check).find(|folder| is_there(&path::join(folder, text)))
 }
 
 fn run_there(folder: &str) -> String {
@@ -168,7 +198,9 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
             if scope == Scope::Project
                 && let Some(folder) = run_in(check, is_there, &text)
             {
-                check.push(problem.warning().hint(run_there(&folder)));
+                if !runs_above(check, world) {
+                    check.push(problem.warning().hint(run_there(&folder)));
+                }
                 continue;
             }
             let may_come = scope == Scope::Project && text.contains(['*', '?', '[']);
