@@ -168,15 +168,17 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
 /// become holes, and what depends on them is pending in the nodes.
 pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Option<Resolved> {
     let opened = template::open(session, folder).and_then(|mut chart| {
+        let contained = contained(&chart);
         let nearby = if options.lenient { nearby::fill(session, &mut chart) } else { Vec::new() };
         let kinds = kinds::kinds(session, &chart);
         let definitions = match &kinds {
             Some(kinds) => current::refresh(session, &mut chart, kinds),
             None => current::named(session, &chart),
         };
-        Ok((template::prepare_loaded(session, chart, options)?, kinds, definitions.unwrap_or_default(), nearby))
+        let definitions = definitions.unwrap_or_default();
+        Ok((template::prepare_loaded(session, chart, options)?, kinds, definitions, nearby, contained))
     });
-    let (prepared, kinds, definitions, nearby) = match opened {
+    let (prepared, kinds, definitions, nearby, contained) = match opened {
         Ok(opened) => opened,
         Err(error) => {
             report(session, folder, None, &error);
@@ -185,6 +187,7 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     };
     let job = Job { session, folder, kinds, definitions, nearby };
     let mut resolved = job.resolve(&prepared);
+    resolved.contained = contained;
     if options.include_crds {
         resolved.manifests.splice(0..0, brought_along(session, &prepared.chart));
     }
@@ -200,6 +203,11 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
         unread::check_metachart(session, &prepared.chart, &prepared.values, &rendered);
     }
     Some(resolved)
+}
+
+/// How many charts are in `charts/`, at any depth, which the loader bounds.
+fn contained(chart: &Chart) -> usize {
+    chart.dependencies.iter().map(|inner| 1 + contained(inner)).sum()
 }
 
 /// A chart that is loaded, on its way to nodes and manifests.

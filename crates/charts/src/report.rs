@@ -148,9 +148,9 @@ pub fn report_missing(
     let mut message = format!("{noun} {} {verb} missing from `charts/`", list(&names));
     let it = if names.len() == 1 { "it" } else { "them" };
     if !nearby.is_empty() {
-        let folders: Vec<&String> = nearby.iter().map(|(_, folder)| folder).collect();
+        let folders: Vec<String> = nearby.iter().map(|(_, folder)| session.sources.shown(folder)).collect();
         let charts = if folders.len() == 1 { "chart" } else { "charts" };
-        message.push_str(&format!("; checked with the {charts} in {}", list(&folders)));
+        message.push_str(&format!("; checked with the {charts} in {}", list(&folders.iter().collect::<Vec<_>>())));
     }
     match failed {
         0 => {}
@@ -162,7 +162,8 @@ pub fn report_missing(
         Some(span) => diagnostic.span = Some(span),
         None => diagnostic = place.locate(diagnostic, &["dependencies"]),
     }
-    session.sink.push(diagnostic.hint(format!("fetch {it} with `purlin helm dependency build {}`", place.folder)));
+    let folder = session.sources.shown(place.folder);
+    session.sink.push(diagnostic.hint(format!("fetch {it} with `purlin helm dependency build {folder}`")));
 }
 
 /// Reports the templates that failed. What they include may fail in many of them; it is reported once.
@@ -552,7 +553,7 @@ struct Unset {
 }
 
 /// Go speaks of a nil pointer where a value on the way is missing; a chart's author wants to know which.
-fn unset_value(last: &ExecError, chart: &Chart, values: Option<&Value>) -> Option<Unset> {
+fn unset_value(session: &Session, last: &ExecError, chart: &Chart, values: Option<&Value>) -> Option<Unset> {
     let text = last.fault.go_text();
     let wanted = text.strip_prefix("nil pointer evaluating ")?.rsplit_once('.')?.1.to_owned();
     let node = last.node.as_str();
@@ -560,7 +561,7 @@ fn unset_value(last: &ExecError, chart: &Chart, values: Option<&Value>) -> Optio
     let at = parts.iter().position(|part| *part == wanted).filter(|at| *at > 1)?;
     let missing = parts.get(..at)?.join(".");
     let message = format!("`{missing}` is not set, so `{node}` cannot be read");
-    let file = purlin_value::path::normalize(&format!("{}/values.yaml", chart.folder));
+    let file = session.sources.shown(&purlin_value::path::normalize(&format!("{}/values.yaml", chart.folder)));
     let Some((_, keys)) = missing.split_once("Values.") else {
         let hint = words::built_in(&missing)?;
         let name = missing.rsplit('.').next().unwrap_or_default();
@@ -597,7 +598,7 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
         message.truncate(end);
         message.push('…');
     }
-    let unset = unset_value(last, chart, values);
+    let unset = unset_value(session, last, chart, values);
     let mut places = Levels { session, chart, files: HashMap::new() };
     let mut diagnostic = match unset {
         Some(unset) => {

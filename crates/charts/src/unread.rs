@@ -16,7 +16,8 @@ use crate::unset::{SHORTEST, mentions, texts_of};
 pub fn check_metachart(session: &Session, chart: &Chart, values: &Value, rendered: &[&str]) {
     let mut texts = texts_of(chart);
     strings(values, &mut |text, _| texts.push(text.to_owned()));
-    let own = Walk { session, chart, texts: OnceCell::from(texts), rendered };
+    let own =
+        Walk { session, chart, texts: OnceCell::from(texts), rendered, conditions: conditions(chart), outer: None };
     own.compare(values, &chart.values, &mut String::new());
 }
 
@@ -35,13 +36,30 @@ pub(crate) fn strings(value: &Value, each: &mut dyn FnMut(&str, &Value)) {
 
 /// Warns of given values that nobody reads, in a chart and those inside it. `values` are all that the chart has.
 pub fn check(session: &Session, chart: &Chart, values: &Value) {
-    let own = Walk { session, chart, texts: OnceCell::new(), rendered: &[] };
+    check_inside(session, chart, values, conditions(chart), None);
+}
+
+/// Depth is that of charts inside charts, which the loader bounds.
+fn check_inside(session: &Session, chart: &Chart, values: &Value, conditions: Vec<String>, outer: Option<&Walk<'_>>) {
+    let own = Walk { session, chart, texts: OnceCell::new(), rendered: &[], conditions, outer };
     own.compare(values, &chart.values, &mut String::new());
     for inner in &chart.dependencies {
         if let Some(values) = values.get(inner.name()) {
-            check(session, inner, values);
+            let inside = own.conditions.iter().filter_map(|path| path.strip_prefix(inner.name())?.strip_prefix('.'));
+            let inside = inside.map(str::to_owned).chain(conditions_of(inner)).collect();
+            check_inside(session, inner, values, inside, Some(&own));
         }
     }
+}
+
+/// The values that switch charts inside a chart on.
+fn conditions(chart: &Chart) -> Vec<String> {
+    conditions_of(chart).collect()
+}
+
+fn conditions_of(chart: &Chart) -> impl Iterator<Item = String> {
+    let all = chart.metadata.dependencies.iter().flat_map(|one| one.condition.split(','));
+    all.map(|path| path.trim().to_owned()).filter(|path| !path.is_empty())
 }
 
 struct Walk<'a> {
@@ -51,6 +69,10 @@ struct Walk<'a> {
     texts: OnceCell<Vec<String>>,
     /// Keys at the root whose values are read as a whole.
     rendered: &'a [&'a str],
+    /// Paths of values that conditions read, of this chart and those around it.
+    conditions: Vec<String>,
+    /// The chart around this one, whose templates may read these values, too.
+    outer: Option<&'a Walk<'a>>,
 }
 
 impl Walk<'_> {
@@ -87,6 +109,9 @@ impl Walk<'_> {
         let Some(near) = near.filter(|near| is_doubtful(near) && self.is_read(near) && !self.is_read(name)) else {
             return;
         };
+        if self.is_condition(path) || self.is_read_around(name) {
+            return;
+        }
         let message = format!("the chart `{}` declares no value `{name}`", self.chart.name());
         let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(format!("did you mean `{near}`?"));
         found.span = self.session.origins.span(value.origin, &self.session.sources);
@@ -94,6 +119,17 @@ impl Walk<'_> {
             found.message = format!("the chart `{}` declares no value `{path}`", self.chart.name());
         }
         self.session.sink.push(found);
+    }
+
+    /// Whether a condition reads the value at a path, or one inside it.
+    fn is_condition(&self, path: &str) -> bool {
+        let reads = |one: &String| one.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        self.conditions.iter().any(reads)
+    }
+
+    fn is_read_around(&self, name: &str) -> bool {
+        let around = std::iter::successors(self.outer, |walk| walk.outer);
+        around.into_iter().any(|walk| walk.is_read(name))
     }
 
     fn is_read(&self, name: &str) -> bool {

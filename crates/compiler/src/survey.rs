@@ -36,6 +36,8 @@ pub struct Checked {
     pub nodes: usize,
     /// How many errors it has.
     pub errors: usize,
+    /// How many projects are inside it and were checked with it: charts in `charts/`.
+    pub contained: usize,
     /// The label of the project that it is checked with, if that is another one.
     pub part_of: Option<String>,
 }
@@ -469,7 +471,8 @@ fn check_variants(session: &Session, request: &Request, claim: &Claim) -> (Check
 fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {
     let name = resolved.map(|resolved| resolved.project.clone()).unwrap_or_default();
     let nodes = resolved.map_or(0, |resolved| resolved.nodes.len());
-    described(session, claim, name, nodes, own.sink.count(Severity::Error))
+    let contained = resolved.map_or(0, |resolved| resolved.contained);
+    Checked { contained, ..described(session, claim, name, nodes, own.sink.count(Severity::Error)) }
 }
 
 fn described(session: &Session, claim: &Claim, name: EcoString, nodes: usize, errors: usize) -> Checked {
@@ -480,7 +483,7 @@ fn described(session: &Session, claim: &Claim, name: EcoString, nodes: usize, er
         "." => path::file_name(&claim.file).to_owned(),
         path => path.to_owned(),
     };
-    Checked { path, name, label, noun: dialect.noun, unit: dialect.unit, nodes, errors, part_of: None }
+    Checked { path, name, label, noun: dialect.noun, unit: dialect.unit, nodes, errors, contained: 0, part_of: None }
 }
 
 /// A project that was checked with another one.

@@ -110,7 +110,7 @@ fn report_outdated(session: &Session, chart: &Chart, generated: &Generated) {
     let message = format!("{shown} {verb} generated from another configuration than `config/` holds now");
     let mut diagnostic = Diagnostic::nowhere(&rules::OUTDATED, message);
     diagnostic.span = start_of(session, &path::join(&chart.folder, first));
-    let hint = format!("run `purlin metachart gen -r {}`", chart.folder);
+    let hint = format!("run `purlin metachart gen -r {}`", session.sources.shown(&chart.folder));
     session.sink.push(diagnostic.hint(hint));
 }
 

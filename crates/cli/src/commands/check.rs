@@ -151,7 +151,8 @@ impl Total {
                 ("errors", number(project.errors)),
             ];
             let outer = project.part_of.as_ref().map(|outer| ("partOf", text(outer)));
-            let members = members.into_iter().chain(outer);
+            let contained = (project.contained > 0).then(|| ("contains", number(project.contained)));
+            let members = members.into_iter().chain(outer).chain(contained);
             Value::map(members.map(|(key, value)| (EcoString::from(key), value)).collect::<Map>())
         };
         let counts =
@@ -189,7 +190,12 @@ fn project_text(project: &Checked) -> String {
     if let Some(outer) = &project.part_of {
         return format!("{} ({}) in {outer}", project.label, project.noun);
     }
-    format!("{} ({}) {}", project.label, project.noun, plural(project.nodes, project.unit))
+    let nodes = plural(project.nodes, project.unit);
+    let inside = match project.contained {
+        0 => String::new(),
+        contained => format!(", {} inside", plural(contained, project.noun)),
+    };
+    format!("{} ({}) {nodes}{inside}", project.label, project.noun)
 }
 
 fn plural(n: usize, word: &str) -> String {

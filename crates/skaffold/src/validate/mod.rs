@@ -107,8 +107,10 @@ fn folders(check: &Check<'_, '_>, world: &dyn World) {
     let kustomizations = kustomizations(view).filter_map(missing).map(|found| ("kustomization", found));
     let charts = charts(view).filter_map(missing).map(|found| ("chart", found));
     let all: Vec<_> = kustomizations.chain(charts).collect();
-    if !all.is_empty() && !runs_above(check, world) {
-        for (what, (path, span)) in all {
+    let runs_above = !all.is_empty() && runs_above(check, world);
+    for (what, (path, span)) in all {
+        let is_above = || run_in(check, |full| world.stat(full).is_ok(), &path).is_some();
+        if !(runs_above && is_above()) {
             let message = format!("no {what} is found at `{path}`");
             check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint(&path)));
         }
@@ -140,7 +142,7 @@ fn charts<'v, 'f>(view: View<'v, 'f>) -> impl Iterator<Item = View<'v, 'f>> {
 }
 
 /// Whether a configuration is for running Skaffold in a folder above its own: only `-f` finds a file that is not called
-/// `skaffold.yaml`, and all that it names is found from one folder further up.
+/// `skaffold.yaml`, and from a folder further up more is found of what it names, and nothing less.
 fn runs_above(check: &Check<'_, '_>, world: &dyn World) -> bool {
     if crate::dialect::is_usual(path::file_name(&check.config.file.path)) {
         return false;
@@ -148,12 +150,20 @@ fn runs_above(check: &Check<'_, '_>, world: &dyn World) -> bool {
     let view = check.config.item.view();
     let manifests = view.at(&["manifests", "rawYaml"]).into_iter().flat_map(View::items);
     let named = kustomizations(view).chain(charts(view)).chain(manifests).map(|named| named.text().to_string());
-    let is_plain = |text: &String| !text.is_empty() && !text.contains(['{', '$']) && !crate::paths::is_address(text);
-    let named: Vec<String> = named.filter(is_plain).collect();
+    let named: Vec<String> = named.filter(|text| !text.contains(['{', '$']) && starts_where_it_runs(text)).collect();
     let is_there = |full: &str| world.exists(full) || !glob::expand(world, full).is_empty();
-    let is_inside = |text: &String| !path::is_absolute(text) && !text.starts_with("..");
-    let all_there = |folder: String| named.iter().all(|text| is_there(&path::join(&folder, text)));
-    named.iter().all(is_inside) && folders_above(check).any(all_there)
+    let here: Vec<&String> =
+        named.iter().filter(|text| is_there(&crate::render::from_file(check.config, text))).collect();
+    let is_better = |folder: String| {
+        let found = |text: &String| is_there(&path::join(&folder, text));
+        here.iter().all(|text| found(text)) && named.iter().filter(|text| found(text)).count() > here.len()
+    };
+    folders_above(check).any(is_better)
+}
+
+/// Whether a path may be found from another folder than that of its file.
+fn starts_where_it_runs(text: &str) -> bool {
+    !text.is_empty() && !path::is_absolute(text) && !text.starts_with("..") && !crate::paths::is_address(text)
 }
 
 /// The folders above a configuration in which Skaffold may run. Paths of a configuration that no other one requires start
@@ -167,7 +177,7 @@ fn folders_above(check: &Check<'_, '_>) -> impl Iterator<Item = String> {
 
 /// The first of them from which a path is found.
 fn run_in(check: &Check<'_, '_>, is_there: impl Fn(&str) -> bool, text: &str) -> Option<String> {
-    if path::is_absolute(text) || text.starts_with("..") {
+    if !starts_where_it_runs(text) {
         return None;
     }
     folders_above(check).find(|folder| is_there(&path::join(folder, text)))
@@ -185,6 +195,7 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
     if patterns.len() == 1 && patterns.iter().all(|pattern| pattern.text() == crate::render::DEFAULT_MANIFESTS) {
         return;
     }
+    let mut above: Vec<(Diagnostic, String)> = Vec::new();
     for pattern in patterns {
         let text = pattern.text();
         if crate::paths::is_address(&text) || text.contains("{{") {
@@ -198,13 +209,21 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
             if scope == Scope::Project
                 && let Some(folder) = run_in(check, is_there, &text)
             {
-                if !runs_above(check, world) {
-                    check.push(problem.warning().hint(run_there(&folder)));
-                }
+                above.push((problem, folder));
                 continue;
             }
             let may_come = scope == Scope::Project && text.contains(['*', '?', '[']);
-            check.push(if may_come { problem.warning() } else { problem });
+            let yet = "correct the pattern, or add the manifests; it starts at the folder of `skaffold.yaml`";
+            check.push(if may_come { problem.warning().hint(yet) } else { problem });
         }
+    }
+    let more = above.len().saturating_sub(1);
+    if let Some((mut problem, folder)) = above.into_iter().next().filter(|_| !runs_above(check, world)) {
+        match more {
+            0 => {}
+            1 => problem.message.push_str(", nor at one more path"),
+            more => problem.message.push_str(&format!(", nor at {more} more paths")),
+        }
+        check.push(problem.warning().hint(run_there(&folder)));
     }
 }

@@ -4,7 +4,8 @@ use super::Check;
 use crate::item::View;
 use crate::rules;
 use crate::walk::Config;
-use purlin_syntax::{Sink, Span};
+use purlin_syntax::suggest::nearest;
+use purlin_syntax::{Diagnostic, Sink, Span};
 use std::collections::{HashMap, HashSet};
 
 const FORWARDED: &[&str] = &[
@@ -27,7 +28,15 @@ pub fn check(check: &Check<'_, '_>) {
         let kind = forward.text_of("resourceType");
         if !FORWARDED.contains(&kind.to_lowercase().as_str()) {
             let span = forward.get("resourceType").or(Some(forward)).and_then(View::span);
-            check.report(&rules::VALUE, span, format!("ports of a `{kind}` cannot be forwarded"));
+            let message = match kind.is_empty() {
+                true => "this port forward has no `resourceType`".to_owned(),
+                false => format!("ports of a `{kind}` cannot be forwarded"),
+            };
+            let hint = match nearest(&kind.to_lowercase(), FORWARDED.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("use one of `{}`", FORWARDED.join("`, `")),
+            };
+            check.push(Diagnostic::at(&rules::VALUE, span.unwrap_or(check.config.span), message).hint(hint));
         }
     }
     if let Some(prefix) = config.at(&["deploy", "logs", "prefix"]) {
