@@ -7,6 +7,7 @@ use crate::eval::form::{self, Expr, Form};
 use crate::functions;
 use crate::jinja;
 use crate::limits::MAX_DEPTH;
+use crate::lookup::{Found, Lookup, When};
 use crate::query::{self, Key, Query, Range, Segment, Start};
 use crate::rules;
 use crate::special::SPECIAL_KEYS;
@@ -16,6 +17,7 @@ use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::Session;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 
 /// What a check found.
 pub struct Findings {
@@ -40,10 +42,17 @@ pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
         if tree.node(id).shadow.is_some() {
             continue; // its values are those of the node that stands for it
         }
+        let kind = tree.node(id).kind;
         for (name, attribute) in &tree.node(id).attributes {
+            checker.is_read = match kind {
+                NodeKind::Node | NodeKind::Capability | NodeKind::Relationship => attribute.property,
+                NodeKind::Values => id == tree.topology_of(id).outputs,
+                _ => false,
+            };
             checker.attribute(name, attribute);
         }
     }
+    checker.operations(ensemble);
     Findings { errors: checker.errors.take(), refused: checker.refused.get() }
 }
 
@@ -62,6 +71,8 @@ struct Checker<'c> {
     node: Option<NodeId>,
     /// Whether the expression is evaluated whatever is said about it.
     asked: bool,
+    /// Whether Unfurl looks at TOSCA's functions here while it reads the service template, where they are the whole value.
+    is_read: bool,
     errors: RefCell<Vec<Span>>,
     refused: Cell<bool>,
 }
@@ -84,15 +95,11 @@ impl<'c> Checker<'c> {
             variables: Vec::new(),
             node: None,
             asked: false,
+            is_read: false,
             errors: RefCell::default(),
             refused: Cell::new(false),
         }
     }
-}
-
-/// The separator of `token`, if it is written out.
-fn separator(items: Option<&[Val]>) -> Option<&str> {
-    items?.get(1)?.as_str().filter(|separator| !jinja::is_template(separator))
 }
 
 impl Checker<'_> {
@@ -122,6 +129,34 @@ impl Checker<'_> {
     fn attribute(&mut self, name: &str, attribute: &Attribute) {
         self.value(&attribute.raw, 0);
         self.result_type(name, attribute);
+    }
+
+    /// Inputs of interfaces and operations: only TOSCA's functions, since tasks evaluate them with more at hand.
+    fn operations(&mut self, ensemble: &Ensemble) {
+        self.is_read = true;
+        for (name, node) in &ensemble.service.topology.nodes {
+            let Some(id) = self.tree.by_name(name) else { continue };
+            self.node = Some(id);
+            for interface in node.interfaces.values() {
+                let inputs = interface.operations.values().flat_map(|operation| operation.inputs.values());
+                let mut seen: HashSet<Span> = HashSet::new();
+                for prop in interface.inputs.values().chain(inputs).filter(|prop| prop.value.is_call()) {
+                    // What an interface says is in each of its operations.
+                    if !seen.insert(prop.value.span) {
+                        continue;
+                    }
+                    let raw = ensemble.written(&prop.value);
+                    let entries = raw.as_map().filter(|entries| entries.len() == 1);
+                    if let Some(Form { expr: Expr::Standalone(function), entries }) = entries.and_then(Form::of)
+                        && matches!(function.name, "get_property" | "get_attribute" | "get_input" | "concat" | "token")
+                    {
+                        let null = Val::null();
+                        let arg = entries.get(&MapKey::Str(function.name.into())).unwrap_or(&null);
+                        self.arguments(function.name, arg, true);
+                    }
+                }
+            }
+        }
     }
 
     /// A value as written, and everything in it.
@@ -234,7 +269,7 @@ impl Checker<'_> {
     fn call(&mut self, name: &str, entries: &ValMap, depth: usize) {
         let null = Val::null();
         let arg = entries.get(&MapKey::Str(name.into())).unwrap_or(&null);
-        self.arguments(name, arg);
+        self.arguments(name, arg, self.is_read && depth == 0);
         match name {
             "q" => {}
             "if" | "and" | "or" | "not" if !entries.contains_key(&MapKey::from("map_value")) => {
@@ -253,9 +288,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Arguments whose shape or names can be told.
-    fn arguments(&self, name: &str, arg: &Val) {
+    /// Arguments whose shape or names can be told. What is the `whole` value is refused while the template is read.
+    fn arguments(&self, name: &str, arg: &Val, whole: bool) {
         let wrong = |message: &str| self.say(&rules::TYPE, arg, None, format!("`{name}` {message}"), None);
+        let refuse = |message: &str| {
+            self.refused.set(true);
+            wrong(message);
+        };
         let items = arg.as_list();
         match name {
             "eq" | "ne" | "gt" | "ge" | "lt" | "le" | "add" | "sub" | "mul" | "pow" | "div" | "mod"
@@ -264,115 +303,111 @@ impl Checker<'_> {
             {
                 wrong("needs a list of two values");
             }
+            "token" if whole => match items {
+                Some([_, separator, index, ..]) => {
+                    if separator.as_str().is_none_or(|separator| separator.chars().count() != 1) {
+                        refuse("needs a separator of one character");
+                    } else if !matches!(index.data, Data::Int(_)) {
+                        refuse("needs an integer as index");
+                    }
+                }
+                _ => refuse("needs a string, a separator and an index"),
+            },
             "token" if items.is_none_or(|items| items.len() < 3) && !is_computed(arg) => {
-                self.refused.set(true);
                 wrong("needs a string, a separator and an index");
-            }
-            "token" if separator(items).is_some_and(|separator| separator.chars().nth(1).is_some()) => {
-                self.refused.set(true);
-                wrong("needs a separator of one character");
             }
             "validate" | "validate_json" if items.is_some_and(|items| items.len() != 2) => {
                 wrong("needs a value and a schema");
             }
             "and" | "or" if items.is_some_and(<[Val]>::is_empty) => wrong("needs at least one operand"),
-            "concat" if items.is_some_and(<[Val]>::is_empty) => {
-                self.refused.set(true);
-                wrong("needs at least one value");
-            }
-            "get_input" => {
-                let input = items.map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
-                // Evaluation says the same.
-                if let Some(input) = input.and_then(Val::as_str).filter(|_| !self.asked)
-                    && !self.inputs().contains_key(input)
-                {
-                    self.refused.set(true);
-                    let known = self.inputs().keys().map(EcoString::as_str);
-                    let hint =
-                        purlin_syntax::suggest::nearest(input, known).map(|near| format!("did you mean `{near}`?"));
-                    self.say(&rules::UNKNOWN, arg, None, format!("unknown input `{input}`"), hint);
-                }
-            }
-            "get_property" | "get_attribute" => self.entity(name, arg),
+            "concat" if whole && items.is_some_and(<[Val]>::is_empty) => refuse("needs at least one value"),
+            "get_input" => self.input(arg, whole),
+            "get_property" | "get_attribute" => self.entity(name, arg, whole),
             _ => {}
         }
     }
 
-    /// The instance and name of `get_property` and `get_attribute`.
-    fn entity(&self, function: &str, arg: &Val) {
-        let Some([entity, name, ..]) = arg.as_list() else {
+    /// The name of an input.
+    fn input(&self, arg: &Val, whole: bool) {
+        let name = arg.as_list().map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
+        let Some(name) = name else { return };
+        // Evaluation says the same.
+        let unknown = name.as_str().filter(|name| !self.asked && !self.inputs().contains_key(*name));
+        if let Some(unknown) = unknown {
+            self.refused.set(self.refused.get() || whole);
+            let known = self.inputs().keys().map(EcoString::as_str);
+            let hint = purlin_syntax::suggest::nearest(unknown, known).map(|near| format!("did you mean `{near}`?"));
+            self.say(&rules::UNKNOWN, arg, None, format!("unknown input `{unknown}`"), hint);
+        } else if whole && name.as_str().is_none() {
             self.refused.set(true);
-            return self.say(
-                &rules::TYPE,
-                arg,
-                None,
-                format!("`{function}` needs a list of an instance and a name"),
-                None,
-            );
+            self.say(&rules::TYPE, arg, None, "`get_input` needs the name of an input".to_owned(), None);
+        }
+    }
+
+    /// The instance and name of `get_property` and `get_attribute`.
+    fn entity(&self, function: &str, arg: &Val, whole: bool) {
+        let refuse = |refused: bool| self.refused.set(self.refused.get() || refused);
+        let Some(arguments @ [entity, ..]) = arg.as_list().filter(|items| items.len() > 1) else {
+            refuse(whole);
+            let message = format!("`{function}` needs a list of an instance and a name");
+            return self.say(&rules::TYPE, arg, None, message, None);
         };
-        let Some(entity_name) = entity.as_str().filter(|name| !jinja::is_template(name)) else { return };
+        let Some(entity_name) = entity.as_str().filter(|name| whole || !jinja::is_template(name)) else {
+            if whole {
+                refuse(true);
+                let message = format!("`{function}` needs the name of an instance here, not an expression");
+                self.say(&rules::TYPE, entity, None, message, Some(format!("write `eval: {{{function}: […]}}`")));
+            }
+            return;
+        };
         let at_root = self.node.is_some_and(|id| id == self.tree.topology_of(id).root);
-        let id = match entity_name {
+        match entity_name {
             "SELF" | "HOST" if at_root && !self.asked => {
-                self.refused.set(true);
+                refuse(whole);
                 let message = format!("`{entity_name}` means nothing outside of a node");
                 return self.say(&rules::UNKNOWN, entity, None, message, None);
             }
-            "HOST" if self.node.is_some_and(|id| !self.is_hosted(id)) => {
-                self.refused.set(true);
-                let message = "`HOST` means nothing here: the node is not hosted on another";
-                return self.say(&rules::UNKNOWN, entity, None, message.to_owned(), None);
+            "SELF" | "HOST" | "SOURCE" | "TARGET" | "ORCHESTRATOR" | "OPERATION_HOST" => {}
+            other if self.tree.find(self.here(), other).or_else(|| self.of_type(other)).is_none() => {
+                refuse(whole);
+                return self.no_instance(entity, other, None);
             }
-            "SELF" => self.node,
-            "SOURCE" | "TARGET" | "HOST" | "ORCHESTRATOR" | "OPERATION_HOST" => return,
-            other => match self.tree.find(self.here(), other).or_else(|| self.of_type(other)) {
-                Some(id) => Some(id),
-                None => {
-                    self.refused.set(true);
-                    return self.no_instance(entity, other, None);
-                }
-            },
+            _ => {}
+        }
+        let Some(here) = self.node else { return };
+        let when = if whole { When::Read } else { When::Evaluated };
+        let lookup = Lookup { tree: self.tree, here, arguments, when };
+        let looked = match function {
+            "get_property" => lookup.property().map(|found| self.elsewhere(arg, here, &found)),
+            _ if whole => lookup.attribute(),
+            // Evaluated, what is not there is null.
+            _ => Ok(()),
         };
-        let (Some(id), Some(wanted)) = (id, name.as_str()) else { return };
-        if let Some(part) = arg.as_list().and_then(|items| items.get(2)).filter(|_| function == "get_property")
-            && let Some(unset) = part.as_str().filter(|unset| self.is_unset(id, wanted, unset))
-        {
-            self.refused.set(true);
-            let message = format!("`{unset}` of the capability `{wanted}` is not set");
-            return self.say(&rules::UNKNOWN, part, None, message, Some("assign it, or give it a default".into()));
-        }
-        if !self.has_name(id, wanted) {
-            self.refused.set(true);
-            let known = self.names_of(id);
-            let hint = purlin_syntax::suggest::nearest(wanted, known.iter().map(EcoString::as_str));
-            let hint = hint.map(|near| format!("did you mean `{near}`?"));
-            let node = &self.tree.node(id).name;
-            self.say(
-                &rules::UNKNOWN,
-                name,
-                None,
-                format!("`{node}` has no {} `{wanted}`", function.trim_start_matches("get_")),
-                hint,
-            );
+        if let Err(missing) = looked {
+            refuse(whole);
+            let at = arguments.get(missing.argument).unwrap_or(arg);
+            self.say(&rules::UNKNOWN, at, None, missing.message, missing.hint);
         }
     }
 
-    /// Whether a capability of a node has no value for a property.
-    fn is_unset(&self, id: NodeId, capability: &str, property: &str) -> bool {
-        let node = self.tree.node(id);
-        let is_meant = |name: &EcoString| name == capability && !node.attributes.contains_key(name);
-        let requires = node.requirements.iter().any(|id| self.tree.node(*id).name == capability);
-        let mut capabilities = node.capabilities.iter().map(|id| self.tree.node(*id));
-        let found = capabilities.find(|known| !requires && is_meant(&known.name));
-        found.is_some_and(|found| found.attributes.get(property).is_none_or(|attribute| attribute.raw.is_null()))
-    }
-
-    /// Whether a node requires something, so that it may be hosted.
-    fn is_hosted(&self, id: NodeId) -> bool {
-        let node = self.tree.node(id);
-        node.kind != NodeKind::Node
-            || !node.requirements.is_empty()
-            || node.parent.is_some_and(|parent| self.tree.node(parent).kind != NodeKind::Root)
+    /// An expression that `get_property` brings from another node, and that means something else here.
+    fn elsewhere(&self, arg: &Val, here: NodeId, found: &Found) {
+        let Found::Property(owner, name, _) = found else { return };
+        let node = self.tree.node(*owner);
+        let node =
+            if node.kind == NodeKind::Capability { node.parent.map_or(node, |id| self.tree.node(id)) } else { node };
+        let of = self.tree.node(here);
+        let of = if of.kind == NodeKind::Capability { of.parent.map_or(of, |id| self.tree.node(id)) } else { of };
+        let raw = self.tree.node(*owner).attributes.get(name).map(|attribute| &attribute.raw);
+        if node.name == of.name || !raw.is_some_and(is_relative) {
+            return;
+        }
+        let message = format!(
+            "`{name}` of `{}` is an expression that `get_property` evaluates on `{}`, where it is asked for",
+            node.name, of.name
+        );
+        let hint = Some(format!("to have it evaluated on `{}`, write `eval: ::{}::{name}`", node.name, node.name));
+        self.say(&rules::SUSPICIOUS, arg, None, message, hint);
     }
 
     /// The first instance of a type.
@@ -385,20 +420,6 @@ impl Checker<'_> {
         let names = self.tree.named_in(self.here()).map(|(name, _)| name.as_str());
         let hint = purlin_syntax::suggest::nearest(name, names).map(|near| format!("did you mean `{near}`?"));
         self.say(&rules::UNKNOWN, raw, at, format!("unknown instance `{name}`"), hint);
-    }
-
-    fn names_of(&self, id: NodeId) -> Vec<EcoString> {
-        let node = self.tree.node(id);
-        let parts = node.capabilities.iter().chain(&node.requirements).map(|id| self.tree.node(*id).name.clone());
-        node.attributes.keys().cloned().chain(parts).collect()
-    }
-
-    fn has_name(&self, id: NodeId, name: &str) -> bool {
-        let node = self.tree.node(id);
-        // Attributes of another kind of instance, or supplied by an expression, cannot be told.
-        node.kind != NodeKind::Node
-            || node.attributes.contains_key(".interfaces")
-            || self.names_of(id).iter().any(|known| known == name)
     }
 
     fn query(&self, raw: &Val, text: &str) {
@@ -485,6 +506,20 @@ fn is_computed(value: &Val) -> bool {
     match &value.data {
         Data::Str(text) => jinja::is_template(text),
         Data::Map(entries) => crate::eval::form::Form::of(entries).is_some(),
+        _ => false,
+    }
+}
+
+/// Whether a value is evaluated from where it is: a path that starts at an instance, or a template that names `SELF`.
+fn is_relative(raw: &Val) -> bool {
+    match &raw.data {
+        Data::Str(text) => jinja::is_template(text) && text.contains("SELF"),
+        Data::Map(entries) => match Form::of(entries).map(|form| form.expr) {
+            Some(Expr::Eval(expr)) => {
+                expr.as_str().is_some_and(|path| !path.starts_with("::") && !path.starts_with('$'))
+            }
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -15,6 +15,7 @@ pub mod inner;
 pub mod jinja;
 pub mod job;
 mod limits;
+mod lookup;
 pub mod python;
 pub mod query;
 mod rules;

@@ -205,6 +205,24 @@ pub struct Schema {
     pub check: Option<Check>,
 }
 
+/// What a type declares, for what is asked of templates before anything is evaluated.
+#[derive(Debug, Default)]
+pub struct Declared {
+    /// Names of properties, whether or not they have a value.
+    pub properties: Vec<EcoString>,
+    /// Names of attributes, each with its type.
+    pub attributes: Vec<(EcoString, EcoString)>,
+}
+
+/// The requirement that a relationship meets.
+#[derive(Debug, Clone)]
+pub struct Requirement {
+    /// Its name, which may differ from that of the relationship.
+    pub name: EcoString,
+    /// Whether the template assigns it, rather than only its type.
+    pub assigned: bool,
+}
+
 /// An instance.
 #[derive(Debug)]
 pub struct Node {
@@ -238,12 +256,16 @@ pub struct Node {
     pub relationships: Vec<NodeId>,
     /// The node a relationship starts at.
     pub source: Option<NodeId>,
+    /// The requirement that a relationship meets.
+    pub requirement: Option<Requirement>,
     /// Artifacts by name.
     pub artifacts: Vec<NodeId>,
     /// Directory of the file the template is written in, relative to the project.
     pub source_dir: EcoString,
     /// Defaults of its type, as written, for `.super`.
     pub defaults: Option<Val>,
+    /// What its type declares, if it was made from a template.
+    pub declared: Option<Rc<Declared>>,
     /// Free-form fields shown as special keys: `created`, `protected`, `imported`.
     pub fields: Vec<(&'static str, Val)>,
     /// Its topology, by its place in the tree.
@@ -271,9 +293,11 @@ impl Node {
             requirements: Vec::new(),
             relationships: Vec::new(),
             source: None,
+            requirement: None,
             artifacts: Vec::new(),
             source_dir: EcoString::new(),
             defaults: None,
+            declared: None,
             fields: Vec::new(),
             topology: 0,
             shadow: None,

@@ -5,7 +5,7 @@ use super::nested;
 use super::places::Reading;
 use super::service::{Service, from_tosca, is_open_node};
 use super::validate;
-use crate::tree::{Attribute, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
+use crate::tree::{self, Attribute, Declared, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
 use indexmap::{IndexMap, IndexSet};
@@ -67,6 +67,7 @@ pub(super) struct Builder<'a> {
     types: HashMap<DeclId, Rc<Vec<EcoString>>>,
     schemas: HashMap<*const Entity, Rc<Schema>>,
     defaults: HashMap<DeclId, Val>,
+    declared: HashMap<DeclId, Rc<Declared>>,
 }
 
 /// Which instances there are.
@@ -174,6 +175,7 @@ impl<'a> Builder<'a> {
             types: HashMap::new(),
             schemas: HashMap::new(),
             defaults: HashMap::new(),
+            declared: HashMap::new(),
         }
     }
 
@@ -249,6 +251,7 @@ impl<'a> Builder<'a> {
         self.open_properties(&mut node, source);
         self.props(&mut node, &source.attributes, true);
         node.defaults = Some(self.defaults_of(source.node_type));
+        node.declared = Some(self.declared_by(source.node_type));
         let id = self.tree.add_to(self.root, node);
         self.capabilities(id, source);
         self.artifacts(id, source);
@@ -303,6 +306,18 @@ impl<'a> Builder<'a> {
         let value = Val::map(entries.collect());
         self.defaults.insert(id, value.clone());
         value
+    }
+
+    /// Names of what a type declares.
+    fn declared_by(&mut self, id: DeclId) -> Rc<Declared> {
+        let complete = self.service.model.complete(id);
+        let entries = |slot: &'static str| complete.into_iter().flat_map(move |complete| complete.entries(slot));
+        let type_of = |definition: &Entity| definition.text("type").map(|name| name.text.clone()).unwrap_or_default();
+        let declared = || Declared {
+            properties: entries("properties").map(|(name, _)| name.clone()).collect(),
+            attributes: entries("attributes").map(|(name, definition)| (name.clone(), type_of(definition))).collect(),
+        };
+        Rc::clone(self.declared.entry(id).or_insert_with(|| Rc::new(declared())))
     }
 
     fn folder_of(&self, entity: &Entity) -> EcoString {
@@ -421,6 +436,7 @@ impl<'a> Builder<'a> {
             node.local_status = Some(Status::Ok);
             node.types = capability.capability_type.map_or_else(Default::default, |id| self.lineage(id));
             node.source_dir = self.tree.node(owner).source_dir.clone();
+            node.declared = capability.capability_type.map(|id| self.declared_by(id));
             self.props(&mut node, &capability.properties, false);
             self.props(&mut node, &capability.attributes, true);
             let id = self.tree.add_to(self.root, node);
@@ -515,6 +531,8 @@ impl<'a> Builder<'a> {
             let mut node = Node::new(name.clone(), NodeKind::Relationship);
             node.parent = Some(capability);
             node.source = Some(owner);
+            let assigned = requirement.assignment.is_some();
+            node.requirement = Some(tree::Requirement { name: requirement.name.clone(), assigned });
             node.template = name;
             node.local_status = Some(Status::Ok);
             node.types = match relationship.relationship_type {

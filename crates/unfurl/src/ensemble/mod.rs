@@ -51,6 +51,14 @@ pub struct Ensemble {
     inputs: IndexMap<EcoString, Val>,
 }
 
+impl Ensemble {
+    /// A value of the service template as expressions read it.
+    pub(crate) fn written(&self, value: &purlin_tosca::val::Val) -> Val {
+        let reading = places::Reading { secrets: &self.manifest.settings.vault, places: &self.service.places };
+        service::from_tosca(value, reading)
+    }
+}
+
 /// Opens the ensemble a request means. Problems go to the session's sink; none if there is nothing to evaluate.
 pub fn open(session: &Session, request: &Request) -> Option<Ensemble> {
     open_with(session, request, Instances::Planned)

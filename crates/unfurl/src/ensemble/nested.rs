@@ -17,6 +17,7 @@ use purlin_tosca::entity::{Content, Defs, Entity};
 use purlin_tosca::load::File;
 use purlin_tosca::model::Model;
 use purlin_tosca::names::DeclId;
+use purlin_tosca::problem::Problems;
 use purlin_tosca::read::Role;
 use purlin_tosca::topology::{self, Given, Prop, Props};
 use purlin_tosca::val::{self as tosca, Text};
@@ -90,7 +91,7 @@ struct Nested<'a> {
 
 impl Nested<'_> {
     fn add(&self, mut tree: Tree) -> Tree {
-        let prepare = |model: &mut Model| self.prepare(model);
+        let prepare = |model: &mut Model| make_mapped(model, &self.node.properties);
         let Some(mut service) = service::compile_imported(self.session, self.manifest, &self.path, &prepare) else {
             return tree;
         };
@@ -121,44 +122,6 @@ impl Nested<'_> {
         add(self.session, self.manifest, &Outer { service: &service, ids, prefix, within }, tree)
     }
 
-    /// Puts a node of the mapped type into a topology that names none.
-    fn prepare(&self, model: &mut Model) {
-        let Some(service) = model.service().cloned() else { return };
-        let Some(mappings) = service.one("substitution_mappings").filter(|mappings| mappings.text("node").is_none())
-        else {
-            return;
-        };
-        let Some(type_name) = mappings.text("node_type").cloned() else { return };
-        let at = mappings.at;
-        let mut made =
-            Entity { name: MADE.into(), kind: entities::NODE_TEMPLATE, slots: Vec::new(), ..(**mappings).clone() };
-        made.set("type", at, Content::Text(type_name));
-        let mut values: Vec<(Text, tosca::Val)> = Vec::new();
-        let text = |name: &str| Text { text: name.into(), span: at };
-        let declared = &self.node.properties;
-        let set = declared.iter().filter(|(_, prop)| prop.given != Given::Nothing);
-        values.extend(set.map(|(name, prop)| (text(name), prop.value.clone())));
-        for (name, input) in mapped(mappings, &service) {
-            let default = service.named("inputs", &input).and_then(|input| input.value("default"));
-            if let Some(default) = default.filter(|_| !declared.contains_key(name.as_str())) {
-                values.push((text(&name), default.clone()));
-            }
-        }
-        made.set("properties", at, Content::Values(Arc::new(values)));
-        let templates = IndexMap::from([(MADE.into(), Arc::new(made))]);
-        let templates = match service.map("node_templates") {
-            Some(known) => Defs::over(templates, Arc::clone(known)),
-            None => Defs::new(templates),
-        };
-        let mut changed = (*service).clone();
-        changed.set("node_templates", at, Content::Map(Arc::new(templates)));
-        model.set_apart();
-        if let Some(root) = Arc::make_mut(&mut model.files).list.first_mut() {
-            let place = root.entity.place("service_template");
-            Arc::make_mut(&mut root.entity).set("service_template", place, Content::One(Arc::new(changed)));
-        }
-    }
-
     /// What the topology gives has to be attributes of the node.
     fn refuse_outputs(&self, service: &Service, named: &str) {
         let inner = service.topology.nodes.get(named).and_then(|node| service.model.complete(node.node_type));
@@ -182,6 +145,56 @@ impl Nested<'_> {
             outer.shadow = Some(inner);
             outer.fields.push(("imported", Val::str(address)));
         }
+    }
+}
+
+/// Puts a node of the mapped type into a topology that names none, with the values of the node it stands for.
+pub(super) fn make_mapped(model: &mut Model, declared: &Props) {
+    let Some(service) = model.service().cloned() else { return };
+    let Some(mappings) = service.one("substitution_mappings").filter(|mappings| mappings.text("node").is_none()) else {
+        return;
+    };
+    let Some(type_name) = mappings.text("node_type").cloned() else { return };
+    let at = mappings.at;
+    let mut made =
+        Entity { name: MADE.into(), kind: entities::NODE_TEMPLATE, slots: Vec::new(), ..(**mappings).clone() };
+    made.set("type", at, Content::Text(type_name));
+    let mut values: Vec<(Text, tosca::Val)> = Vec::new();
+    let text = |name: &str| Text { text: name.into(), span: at };
+    let set = declared.iter().filter(|(_, prop)| prop.given != Given::Nothing);
+    values.extend(set.map(|(name, prop)| (text(name), prop.value.clone())));
+    for (name, input) in mapped(mappings, &service) {
+        let default = service.named("inputs", &input).and_then(|input| input.value("default"));
+        if let Some(default) = default.filter(|_| !declared.contains_key(name.as_str())) {
+            values.push((text(&name), default.clone()));
+        }
+    }
+    made.set("properties", at, Content::Values(Arc::new(values)));
+    let templates = IndexMap::from([(MADE.into(), Arc::new(made))]);
+    let templates = match service.map("node_templates") {
+        Some(known) => Defs::over(templates, Arc::clone(known)),
+        None => Defs::new(templates),
+    };
+    let mut changed = (*service).clone();
+    changed.set("node_templates", at, Content::Map(Arc::new(templates)));
+    model.set_apart();
+    if let Some(root) = Arc::make_mut(&mut model.files).list.first_mut() {
+        let place = root.entity.place("service_template");
+        Arc::make_mut(&mut root.entity).set("service_template", place, Content::One(Arc::new(changed)));
+    }
+}
+
+/// Refuses a mapping for a type that every service has: Unfurl looks for it among those that files of the service define.
+pub(super) fn refuse_common_type(model: &Model, problems: &mut Problems) {
+    let mappings = model.service().and_then(|service| service.one("substitution_mappings"));
+    let mapped = mappings.filter(|mappings| mappings.text("node").is_none());
+    let Some(name) = mapped.and_then(|mappings| mappings.text("node_type")) else { return };
+    let Some(found) = model.find(entities::NODE_TYPE, name).and_then(|id| model.names.decl(id)) else { return };
+    let file = model.files.of(found.entity.at.file).and_then(|file| model.files.list.get(file));
+    if file.is_some_and(|file| file.path.starts_with("purlin:")) {
+        let message = format!("`{}` cannot be substituted: the service does not define this type", name.text);
+        let hint = "define a type that derives from it, or name the `node` that stands for the topology";
+        problems.push(Diagnostic::at(&rules::SUBSTITUTION, name.span, message).hint(hint));
     }
 }
 
@@ -255,6 +268,7 @@ fn move_relationships(tree: &mut Tree, outer: NodeId, inner: NodeId) {
         copy.source = Some(inner);
         copy.template = known.template.clone();
         copy.types = Rc::clone(&known.types);
+        copy.requirement = known.requirement.clone();
         copy.local_status = known.local_status;
         copy.source_dir = known.source_dir.clone();
         copy.attributes = copies(known).into_iter().collect();

@@ -38,6 +38,28 @@ pub(super) fn report(session: &Session, service: &Service) {
     }
 }
 
+/// Refuses repositories whose address is no URL: a path alone is none.
+pub(super) fn refuse_addresses(model: &Model, problems: &mut Problems) {
+    let own = model.files.list.iter().filter(|file| !file.path.starts_with("purlin:"));
+    for (name, repository) in own.flat_map(|file| file.entity.entries("repositories")) {
+        let Some(url) = repository.text("url").filter(|url| !is_address(&url.text)) else { continue };
+        let message = format!("the `url` of the repository `{name}` is not a URL: `{}`", url.text);
+        let hint = match url.text.starts_with(['.', '/']) || !url.text.contains('.') {
+            true => format!("write `file:{}`", url.text),
+            false => format!("write `https://{}`", url.text),
+        };
+        problems.push(Diagnostic::at(&tosca_rules::MALFORMED, url.span, message).hint(hint));
+    }
+}
+
+/// Whether an address names a host or is a file's, or is what `git` takes for a host and a path.
+fn is_address(url: &str) -> bool {
+    match url.split_once("://") {
+        Some((scheme, rest)) => scheme == "file" || (!scheme.is_empty() && !rest.is_empty() && !rest.starts_with('/')),
+        None => url.starts_with("file:") || url.split_once('@').is_some_and(|(_, rest)| rest.contains(':')),
+    }
+}
+
 /// Warns about inputs that the service template does not declare and no expression reads. Those of an environment are for
 /// all ensembles in it.
 pub(super) fn inputs(session: &Session, manifest: &Manifest, service: &Service, given: &IndexMap<EcoString, Val>) {

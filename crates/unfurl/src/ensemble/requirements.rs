@@ -1,5 +1,5 @@
 //! Which node meets which requirement, where Unfurl's rules differ from TOSCA's: a named node counts whatever its type,
-//! several nodes that fit are a mistake only where `occurrences` says so, and what types require without being assigned
+//! all nodes that fit meet it unless `occurrences` allows fewer, and what types require without being assigned
 //! may stay open.
 
 use super::build::{ABSTRACT, has_operations};
@@ -39,9 +39,9 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
                 continue;
             }
             let matching = Matching { model, topology, resolution: &resolution, source, at, requirement };
-            match matching.edge(found.iter().find(|edge| edge.requirement == at)) {
-                Ok(Some(edge)) => edges.push(edge),
-                Ok(None) => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
+            match matching.edges(found.iter().find(|edge| edge.requirement == at)) {
+                Ok(met) if !met.is_empty() => edges.extend(met),
+                Ok(_) => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
                 Err(own) => {
                     let told = told.get(&Some(requirement.at)).filter(|told| told.is_error());
                     problems.push(told.map_or(*own, |told| (*told).clone()));
@@ -76,18 +76,18 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// What meets the requirement; `found` is what TOSCA's own rules give.
-    fn edge(&self, found: Option<&Edge>) -> Result<Option<Edge>, Box<Diagnostic>> {
+    /// What meets the requirement: the node that is named, or all that fit. `found` is what TOSCA's own rules give.
+    fn edges(&self, found: Option<&Edge>) -> Result<Vec<Edge>, Box<Diagnostic>> {
         let requirement = self.requirement;
         if let Some(named) = &requirement.node_template {
             return match self.topology.nodes.get_full(&named.text) {
                 Some((target, _, node)) => self.to_named(target, node),
-                None => Ok(None),
+                None => Ok(Vec::new()),
             };
         }
         // What only a type asks for, and may be left out, is not looked for.
         if requirement.assignment.is_none() && is_optional(requirement) {
-            return Ok(found.cloned());
+            return Ok(found.cloned().into_iter().collect());
         }
         let filter = filters::of(requirement);
         let candidates = self.candidates(filter);
@@ -101,13 +101,19 @@ impl Matching<'_> {
         {
             return Err(Box::new(self.too_many(&chosen, most)));
         }
-        let made = |target: &&usize| !ABSTRACT.iter().any(|directive| self.has_directive(**target, directive));
-        let Some(target) = chosen.iter().find(made).or(chosen.first()).copied() else {
-            return Ok(found.filter(|_| filter.is_none()).cloned());
-        };
-        let node = self.topology.nodes.get_index(target).map(|(_, node)| node);
-        let capability = node.and_then(|node| capability_of(self.model, node, requirement));
-        Ok(capability.map(|capability| self.to(target, capability)))
+        if chosen.is_empty() {
+            return Ok(found.filter(|_| filter.is_none()).cloned().into_iter().collect());
+        }
+        // Templates that only stand for others count where nothing else fits.
+        let is_made = |target: &usize| !ABSTRACT.iter().any(|directive| self.has_directive(*target, directive));
+        let made: Vec<usize> = chosen.iter().copied().filter(is_made).collect();
+        let chosen = if made.is_empty() { chosen.into_iter().take(1).collect() } else { made };
+        Ok(chosen.into_iter().filter_map(|target| self.to_fitting(target)).collect())
+    }
+
+    fn to_fitting(&self, target: usize) -> Option<Edge> {
+        let (_, node) = self.topology.nodes.get_index(target)?;
+        Some(self.to(target, capability_of(self.model, node, self.requirement)?))
     }
 
     fn to(&self, target: usize, capability: usize) -> Edge {
@@ -115,10 +121,10 @@ impl Matching<'_> {
     }
 
     /// A node that is named counts whatever its type, as long as the relationship may lead to one of its capabilities.
-    fn to_named(&self, target: usize, node: &Node) -> Result<Option<Edge>, Box<Diagnostic>> {
+    fn to_named(&self, target: usize, node: &Node) -> Result<Vec<Edge>, Box<Diagnostic>> {
         let capability = capability_of(self.model, node, self.requirement);
         if let Some(capability) = capability {
-            return Ok(Some(self.to(target, capability)));
+            return Ok(vec![self.to(target, capability)]);
         }
         let (name, wanted) = (&self.requirement.name, &node.template.name);
         let message = format!("the requirement `{name}` does not fit any capability of `{wanted}`");

@@ -2,6 +2,7 @@
 
 use super::library;
 use super::manifest::Manifest;
+use super::nested;
 use super::overlooked;
 use super::places::{Places, Reading};
 use super::project::PROJECT_FILE;
@@ -30,7 +31,7 @@ use purlin_tosca::profile::Embedded;
 use purlin_tosca::render::{self, MissingInputs};
 use purlin_tosca::resolve::Resolution;
 use purlin_tosca::rules as tosca_rules;
-use purlin_tosca::topology::{self, Topology};
+use purlin_tosca::topology::{self, Props, Topology};
 use purlin_tosca::val as tosca;
 use purlin_value::{Session, Taint, path};
 use std::collections::HashSet;
@@ -87,7 +88,8 @@ pub struct Service {
 /// Reads, renders and resolves a manifest's service template. Problems go to the session's sink.
 pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoString, Val>) -> Option<Service> {
     let given = manifest.service.clone()?;
-    compile_at(session, manifest, &given.path.clone(), Some(given), inputs, &|_| {})
+    let prepare = |model: &mut Model| nested::make_mapped(model, &Props::default());
+    compile_at(session, manifest, &given.path.clone(), Some(given), inputs, &prepare)
 }
 
 /// The same for a file that the service template imports, with its inputs' defaults. What is read may be changed before
@@ -149,6 +151,8 @@ fn compile_at(
             refuse_null_inputs(&topology, inputs, &mut problems);
         }
     }
+    nested::refuse_common_type(&model, &mut problems);
+    overlooked::refuse_addresses(&model, &mut problems);
     types::check(&model, &mut problems);
     purlin_tosca::library::collect(&model, &mut problems);
     validate::written(&model, &topology, &mut problems);

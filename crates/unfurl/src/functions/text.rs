@@ -69,7 +69,7 @@ pub fn join(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 /// `token`
 pub fn token(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?;
-    let Some([text, separator, index]) = value.as_list() else {
+    let Some([text, separator, index, ..]) = value.as_list() else {
         return type_error("`token` needs a string, a separator and an index");
     };
     let (Some(source), Some(separator), Data::Int(index)) = (text.as_str(), separator.as_str(), &index.data) else {

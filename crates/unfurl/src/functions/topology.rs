@@ -7,6 +7,7 @@ use crate::eval::path::{as_one, by_name, is_list, list_items, place};
 use crate::eval::special::{ancestors, hosted_on, named_on};
 use crate::eval::status::target;
 use crate::external::{External, Kind as Handle};
+use crate::lookup::{Found, Lookup, When, part_of};
 use crate::python;
 use crate::tree::{NodeId, NodeKind, Tree};
 use crate::val::{Data, Val};
@@ -55,6 +56,9 @@ fn entity_and_keys(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<(EcoString, Vec
     }
     Ok((ctx.text(entity)?, keys.to_vec()))
 }
+
+/// Names that stand for an instance by what it is to the current one.
+const KEYWORDS: [&str; 6] = ["SELF", "SOURCE", "TARGET", "HOST", "ORCHESTRATOR", "OPERATION_HOST"];
 
 /// The instances an entity's name stands for, nearest first.
 fn entities(ctx: &Ctx<'_, '_>, name: &str) -> Result<Vec<NodeId>> {
@@ -135,8 +139,17 @@ fn follow(ctx: &Ctx<'_, '_>, id: NodeId, keys: &[Val]) -> Result<Option<Val>> {
 /// `get_attribute`
 pub fn get_attribute(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let (entity, keys) = entity_and_keys(ctx, call)?;
+    let tree = ctx.engine.tree;
     for id in entities(ctx, &entity)? {
-        if let Some(value) = follow(ctx, id, &keys)? {
+        // Only instances are asked, not types.
+        let is_named = tree.find(ctx.instance(), &entity) == Some(id) || KEYWORDS.contains(&entity.as_str());
+        let found = match keys.as_slice() {
+            _ if !is_named => None,
+            // A name alone is an attribute; requirements and capabilities are steps on the way.
+            [key] => ctx.engine.attribute(id, &ctx.text(key)?)?,
+            keys => follow(ctx, id, keys)?,
+        };
+        if let Some(value) = found {
             return Ok(value);
         }
     }
@@ -145,7 +158,22 @@ pub fn get_attribute(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 
 /// `get_property`
 pub fn get_property(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let value = call.value(ctx)?;
     let (entity, keys) = entity_and_keys(ctx, call)?;
+    let arguments = value.as_list().unwrap_or_default();
+    let lookup = Lookup { tree: ctx.engine.tree, here: ctx.instance(), arguments, when: When::Evaluated };
+    match lookup.property() {
+        Ok(Found::Property(owner, name, led)) => return written(ctx, owner, &name, arguments.get(led..), led),
+        Ok(Found::Unset) => return Ok(Val::null()),
+        Ok(Found::Unknown) => {}
+        Err(missing) => {
+            let error = Error::new(Kind::Missing, missing.message);
+            return Err(match missing.hint {
+                Some(hint) => error.hint(hint),
+                None => error,
+            });
+        }
+    }
     let name = keys.first().map(|key| ctx.text(key)).transpose()?.unwrap_or_default();
     let ids = entities(ctx, &entity)?;
     if ids.is_empty() {
@@ -160,6 +188,38 @@ pub fn get_property(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         }
     }
     missing(format!("`get_property` asks for `{name}`, which `{entity}` does not have"))
+}
+
+/// A property of a template. It is evaluated where it is asked for, as Unfurl does, so a path in it starts there.
+fn written(ctx: &Ctx<'_, '_>, owner: NodeId, name: &str, keys: Option<&[Val]>, led: usize) -> Result<Val> {
+    let keys = keys.unwrap_or_default();
+    let node = ctx.engine.tree.node(owner);
+    let whose = if node.kind == NodeKind::Capability { node.parent.unwrap_or(owner) } else { owner };
+    let Some(attribute) = node.attributes.get(name).filter(|_| whose != ctx.instance()) else {
+        let mut path = vec![Val::str(name)];
+        path.extend_from_slice(keys);
+        return Ok(follow(ctx, owner, &path)?.unwrap_or_else(Val::null));
+    };
+    let part = match part_of(&attribute.raw, keys, led, name) {
+        Ok(part) => part,
+        Err(lacking) => return missing(lacking.message),
+    };
+    if !needs_evaluation(part) {
+        let mut path = vec![Val::str(name)];
+        path.extend_from_slice(keys);
+        return Ok(follow(ctx, owner, &path)?.unwrap_or_else(Val::null));
+    }
+    Ok(ctx.map_value(part)?.taint_if(attribute.sensitive))
+}
+
+/// Whether an expression or a template is in a value.
+fn needs_evaluation(value: &Val) -> bool {
+    match &value.data {
+        Data::Str(text) => crate::jinja::is_template(text),
+        Data::List(items) => items.iter().any(needs_evaluation),
+        Data::Map(entries) => crate::eval::form::Form::of(entries).is_some() || entries.values().any(needs_evaluation),
+        _ => false,
+    }
 }
 
 /// `get_nodes_of_type`
