@@ -47,7 +47,7 @@ pub enum Primitive {
 }
 
 /// Built-in data types by name.
-const PRIMITIVES: &[(&str, Primitive)] = &[
+pub const PRIMITIVES: &[(&str, Primitive)] = &[
     ("boolean", Primitive::Boolean),
     ("integer", Primitive::Integer),
     ("float", Primitive::Float),
@@ -190,7 +190,12 @@ fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option
         let inherited = hierarchy.parent(*id).and_then(|parent| out.get(parent.index()).copied().flatten());
         let own =
             || PRIMITIVES.iter().find(|(name, _)| built_in && *name == decl.name).map(|(_, primitive)| *primitive);
-        let found = inherited.or_else(own);
+        // A type that is not derived from a built-in one may name it.
+        let named = || {
+            let name = decl.entity.text("type")?;
+            PRIMITIVES.iter().find(|(known, _)| name.text == *known).map(|(_, primitive)| *primitive)
+        };
+        let found = inherited.or_else(own).or_else(named);
         if let Some(slot) = out.get_mut(id.index()) {
             *slot = found;
         }

@@ -53,6 +53,7 @@ pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
         }
     }
     checker.operations(ensemble);
+    checker.decorators(ensemble);
     Findings { errors: checker.errors.take(), refused: checker.refused.get() }
 }
 
@@ -156,6 +157,45 @@ impl Checker<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Decorators are evaluated while the service template is read, where nothing outside may be read.
+    fn decorators(&self, ensemble: &Ensemble) {
+        for file in &ensemble.service.model.files.list {
+            for (_, decorator) in file.entity.entries("decorators") {
+                for (_, value) in decorator.values("properties") {
+                    self.safe(&ensemble.written(value), 0);
+                }
+            }
+        }
+    }
+
+    /// Refuses functions that reach outside.
+    fn safe(&self, raw: &Val, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        match &raw.data {
+            Data::List(items) => items.iter().for_each(|item| self.safe(item, depth + 1)),
+            Data::Map(entries) => {
+                let function = match Form::of(entries).map(|form| form.expr) {
+                    Some(Expr::Standalone(function)) => Some(function),
+                    Some(Expr::Eval(expr)) => expr
+                        .as_map()
+                        .and_then(|entries| form::function_of(entries, false))
+                        .map(|(_, function)| function),
+                    None => None,
+                };
+                if let Some(function) = function.filter(|function| !function.call.safe) {
+                    self.refused.set(true);
+                    let message = format!("`{}` is not allowed in a decorator", function.name);
+                    let hint = "decorators are evaluated before anything outside may be read; set it in the template";
+                    return self.say(&rules::VALUE, raw, None, message, Some(hint.to_owned()));
+                }
+                entries.values().for_each(|item| self.safe(item, depth + 1));
+            }
+            _ => {}
         }
     }
 

@@ -69,8 +69,10 @@ impl<'a> Lookup<'a> {
             if declared.properties.iter().any(|known| known == name) {
                 return Ok(Found::Unset);
             }
+            let is_attribute = declared.attributes.iter().any(|(known, _)| known == name);
+            let hint = is_attribute.then(|| "it is an attribute: write `get_attribute`".to_owned());
             let names = node.attributes.iter().filter(|(_, attribute)| attribute.property).map(|(name, _)| name);
-            return missing(1, format!("`{}` has no property `{name}`", node.name), near(name, names));
+            return missing(1, format!("`{}` has no property `{name}`", node.name), hint.or_else(|| near(name, names)));
         };
         let Some(part) = part.as_str() else { return Ok(Found::Unknown) };
         let (capability, owner) = self.capability(id, name)?;
@@ -100,11 +102,10 @@ impl<'a> Lookup<'a> {
             if known.is_some() || set_property(node, name).is_some() {
                 return Ok(());
             }
-            return missing(
-                1,
-                format!("`{}` has no attribute `{name}`", node.name),
-                near(name, node.attributes.keys()),
-            );
+            let is_property = declared.properties.iter().any(|known| known == name);
+            let hint = is_property.then(|| "it is a property that is not set: assign it".to_owned());
+            let hint = hint.or_else(|| near(name, node.attributes.keys()));
+            return missing(1, format!("`{}` has no attribute `{name}`", node.name), hint);
         };
         if let Some((_, kind)) = known {
             return indexed(kind, name, part, 2);
@@ -268,7 +269,7 @@ pub fn part_of<'v>(raw: &'v Val, keys: &[Val], led: usize, name: &str) -> Looked
                     Some(item) => item,
                     None => {
                         let message = format!("`{name}` has {} items, and no index `{index}`", items.len());
-                        return missing(argument, message, None);
+                        return missing(argument, message, Some("indexes count from 0".into()));
                     }
                 }
             }

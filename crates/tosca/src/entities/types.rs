@@ -149,6 +149,7 @@ pub(super) const DATA_TYPE_ROW: Entity = entity(
         HEADER,
         &[
             PROPERTIES,
+            extension("type", Shape::Text, "The built-in type whose values it takes."),
             field("constraints", shapes::CONSTRAINTS, "What values must satisfy.")
                 .slot("validation")
                 .merge(Append)

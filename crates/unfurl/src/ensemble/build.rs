@@ -483,7 +483,8 @@ impl<'a> Builder<'a> {
         let text = |entity: &Entity, key: &str| entity.text(key).map(|text| Val::str(text.text.clone()));
         for field in ARTIFACT_FIELDS {
             let of_type = said.filter(|_| *field == "mime_type").and_then(|said| text(said, field));
-            let value = text(&artifact.entity, field).or(of_type).unwrap_or_else(Val::null);
+            let written = artifact.entity.value(field).map(|value| from_tosca(value, self.reading));
+            let value = text(&artifact.entity, field).or(written).or(of_type).unwrap_or_else(Val::null);
             node.attributes.insert((*field).into(), Attribute::new(value.clone()));
             node.fields.push((field, value));
         }

@@ -154,6 +154,7 @@ fn compile_at(
     nested::refuse_common_type(&model, &mut problems);
     overlooked::refuse_addresses(&model, &mut problems);
     types::check(&model, &mut problems);
+    types::refuse_derived(&model, &topology, &mut problems);
     purlin_tosca::library::collect(&model, &mut problems);
     validate::written(&model, &topology, &mut problems);
     let places = places(session, manifest, &model);

@@ -5,12 +5,14 @@ use super::service::INTERFACES;
 use purlin_syntax::{Diagnostic, FileId, Span, suggest};
 use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
-use purlin_tosca::model::Model;
-use purlin_tosca::names::DeclId;
+use purlin_tosca::model::{Model, PRIMITIVES};
+use purlin_tosca::names::{Decl, DeclId};
 use purlin_tosca::problem::Problems;
 use purlin_tosca::read::Role;
 use purlin_tosca::rules;
-use purlin_tosca::val::Data;
+use purlin_tosca::topology::{Given, Topology};
+use purlin_tosca::val::{Data, Text};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The interface whose entries all others share; it has no operations.
@@ -37,6 +39,34 @@ pub fn check(model: &Model, problems: &mut Problems) {
         let message = format!("the output `{name}` needs the key `value`");
         problems.beyond(&rules::MISSING_KEY, output.at, ".value", message);
     }
+}
+
+/// Refuses values of types that derive from a built-in one: Unfurl knows no definition of those.
+pub fn refuse_derived(model: &Model, topology: &Topology, problems: &mut Problems) {
+    let mut seen = HashSet::new();
+    for node in topology.nodes.values() {
+        let capabilities = node.capabilities.values().flat_map(|capability| capability.properties.values());
+        for prop in node.properties.values().chain(capabilities).filter(|prop| prop.given != Given::Nothing) {
+            let Some(id) = prop.data_type.filter(|id| seen.insert(*id)) else { continue };
+            let lineage = model.hierarchy.lineage(id).filter_map(|id| model.names.decl(id));
+            let own = |decl: &&Decl| model.files.list.get(decl.file).is_some_and(|file| file.role != Role::Profile);
+            for decl in lineage.take_while(own) {
+                let parent = decl.entity.text("derived_from");
+                let Some(parent) = parent.filter(|parent| is_built_in(model, parent)) else { continue };
+                let name = &decl.name;
+                let message = format!("`{name}` derives from `{}`, which Unfurl does not support", parent.text);
+                let built_in = parent.text.rsplit(':').next().unwrap_or_default();
+                let hint = format!("write `type: {built_in}` in place of `derived_from`");
+                problems.push(Diagnostic::at(&rules::INCOMPLETE, parent.span, message).hint(hint));
+            }
+        }
+    }
+}
+
+/// Whether a name means a type of values that is not made of others.
+fn is_built_in(model: &Model, name: &Text) -> bool {
+    let decl = model.find(entities::DATA_TYPE, name).and_then(|id| model.names.decl(id));
+    decl.is_some_and(|decl| PRIMITIVES.iter().any(|(known, _)| decl.name == *known))
 }
 
 fn has_no_value(output: &Entity) -> bool {

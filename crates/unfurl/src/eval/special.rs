@@ -9,6 +9,7 @@ use crate::tree::{Node, NodeId, NodeKind, Priority, Status, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
 use purlin_value::path;
+use std::collections::HashSet;
 
 /// An error for a key that starts with a dot and is none of ours.
 pub fn unknown(text: &str) -> Box<Error> {
@@ -256,32 +257,37 @@ fn is_type(node: &Node, name: &str) -> bool {
     node.types.iter().any(|type_name| type_name == name || type_name.rsplit('.').next() == Some(name))
 }
 
-/// What an instance is hosted on, nearest first.
+/// What an instance is hosted on, nearest first: by itself, or by what it requires in another way.
 pub(crate) fn hosted_on(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     follow(id, |id| {
-        let node = tree.node(id);
-        let hosting = node.requirements.iter().filter(|relationship| is_type(tree.node(**relationship), "HostedOn"));
-        hosting.filter_map(|relationship| target(tree, *relationship)).collect()
+        let requirements = tree.node(id).requirements.iter();
+        let step = |id: &NodeId| Some((target(tree, *id)?, is_type(tree.node(*id), "HostedOn")));
+        requirements.filter_map(step).collect()
     })
 }
 
 fn configured_by(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     follow(id, |id| {
-        let incoming = incoming(tree, tree.node(id));
-        let configuring = incoming.into_iter().filter(|relationship| is_type(tree.node(*relationship), "Configures"));
-        configuring.filter_map(|relationship| tree.node(relationship).source).collect()
+        let incoming = incoming(tree, tree.node(id)).into_iter();
+        let step = |id: NodeId| Some((tree.node(id).source?, is_type(tree.node(id), "Configures")));
+        incoming.filter_map(step).collect()
     })
 }
 
-fn follow(start: NodeId, next: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<NodeId> {
+/// The nodes that steps lead to, depth first, each once; of them those that count.
+fn follow(start: NodeId, steps: impl Fn(NodeId) -> Vec<(NodeId, bool)>) -> Vec<NodeId> {
     let mut out: Vec<NodeId> = Vec::new();
-    let mut todo: std::collections::VecDeque<NodeId> = next(start).into();
-    while let Some(id) = todo.pop_front() {
-        if out.contains(&id) {
+    let mut seen: HashSet<NodeId> = HashSet::new();
+    let mut todo = steps(start);
+    todo.reverse();
+    while let Some((id, counts)) = todo.pop() {
+        if !seen.insert(id) {
             continue;
         }
-        out.push(id);
-        todo.extend(next(id));
+        if counts {
+            out.push(id);
+        }
+        todo.extend(steps(id).into_iter().rev());
     }
     out
 }
