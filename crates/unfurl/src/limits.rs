@@ -16,3 +16,5 @@ pub const MAX_ITEMS: usize = 1_000_000;
 pub const MAX_FILE: usize = 16 * 1024 * 1024;
 /// Most entries kept of a trace.
 pub const MAX_TRACE: usize = 10_000;
+/// Most relationships of one topology to nodes that only fit a requirement, beside the first of each.
+pub const MAX_FITTING: usize = 100_000;

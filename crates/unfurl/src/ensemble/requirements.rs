@@ -5,6 +5,8 @@
 use super::build::{ABSTRACT, has_operations};
 use super::filters;
 use super::nested::MADE;
+use crate::limits::MAX_FITTING;
+use crate::rules;
 use purlin_syntax::{Diagnostic, Severity};
 use purlin_tosca::entities;
 use purlin_tosca::entity::{Entity, Range};
@@ -31,6 +33,7 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
     for problem in unresolved.list() {
         told.insert(problem.diagnostic.span, &problem.diagnostic);
     }
+    let mut further = 0;
     for (source, node) in topology.nodes.values().enumerate() {
         let found = resolution.edges.get(source).cloned().unwrap_or_default();
         let mut edges = Vec::with_capacity(found.len());
@@ -40,7 +43,15 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
             }
             let matching = Matching { model, topology, resolution: &resolution, source, at, requirement };
             match matching.edges(found.iter().find(|edge| edge.requirement == at)) {
-                Ok(met) if !met.is_empty() => edges.extend(met),
+                Ok(met) if !met.is_empty() => {
+                    let before = further;
+                    further += met.len() - 1;
+                    let all = further <= MAX_FITTING;
+                    edges.extend(met.into_iter().take(if all { usize::MAX } else { 1 }));
+                    if !all && before <= MAX_FITTING {
+                        problems.push(too_many_fit(node, requirement));
+                    }
+                }
                 Ok(_) => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
                 Err(own) => {
                     let told = told.get(&Some(requirement.at)).filter(|told| told.is_error());
@@ -54,6 +65,14 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
     }
     filters::apply(model, topology, &resolution);
     resolution
+}
+
+fn too_many_fit(node: &Node, requirement: &Requirement) -> Diagnostic {
+    let message = format!(
+        "more than {MAX_FITTING} relationships to nodes that fit requirements, counted up to `{}` of `{}`",
+        requirement.name, node.template.name
+    );
+    Diagnostic::at(&rules::LIMIT, requirement.at, message).hint("name the node that is meant in each requirement")
 }
 
 /// Whether TOSCA adds a requirement only to come to the least number of relationships: here one stands for all.
