@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 
 use purlin_model::Node;
+use purlin_model::kubernetes::{self, Slip};
 use purlin_model::validate::{Problem, Validator};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Origin, OriginKind, Session, Value};
 
+use crate::report::key_span;
 use crate::rules;
 use crate::schema;
 
@@ -48,6 +50,9 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
             );
             continue;
         }
+        if let Some(slip) = kubernetes::slip(&node.resolved) {
+            report_slip(session, node, slip);
+        }
         // What a hook leaves behind is removed before the next one: only what is there at one time is there twice.
         let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
         let hook = text(annotations.and_then(|annotations| annotations.get("helm.sh/hook")));
@@ -78,6 +83,18 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
             }
         }
     }
+}
+
+/// Helm renders a misspelt name without a word; the cluster refuses it.
+fn report_slip(session: &Session, node: &Node, slip: Slip) {
+    let Some(place) = slip.path.iter().try_fold(&node.resolved, |value, key| value.get(key)) else { return };
+    let value = slip.key.as_deref().and_then(|key| place.get(key)).unwrap_or(place);
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, slip.message).warning().hint(slip.hint);
+    diagnostic.span = at(session, value.origin);
+    if let Some((key, span)) = slip.key.as_deref().zip(diagnostic.span) {
+        diagnostic.span = key_span(session, key, span).or(diagnostic.span);
+    }
+    session.sink.push(diagnostic);
 }
 
 fn report_problem(session: &Session, node: &Node, problem: &Problem) {

@@ -13,6 +13,7 @@ pub mod inner;
 pub mod instance;
 pub mod json_schema;
 pub mod kinds;
+pub mod kubernetes;
 mod options;
 mod order;
 pub mod project;

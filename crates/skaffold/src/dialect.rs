@@ -16,7 +16,7 @@ use crate::profile::activation::Surroundings;
 use crate::remote::Sync;
 use crate::render::{self, Settings};
 use crate::rules::RULES;
-use crate::validate::{Scope, validate};
+use crate::validate::{Scope, suspicious, validate};
 use crate::value::ValueOut;
 use crate::walk::{Bases, Config, Walk, Wanted};
 use crate::{keys, unrendered};
@@ -196,6 +196,9 @@ impl Work<'_> {
         let world = session.world.as_ref();
         if !session.sink.has_errors() {
             validate(filled, Scope::Project, world, &session.sink);
+        }
+        if !session.sink.has_errors() {
+            suspicious(session, filled);
         }
         let root = path::parent(&self.file);
         let folder = path::join(world.root(), root);

@@ -138,7 +138,9 @@ fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Mani
             session.sink.push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));
             continue;
         }
-        session.sink.extend(objects::problems(root));
+        let problems = objects::problems(root);
+        let misspelt = problems.is_empty().then(|| objects::misspelt(root, &value)).flatten();
+        session.sink.extend(problems.into_iter().chain(misspelt));
         found.push(Manifest::new(source.clone(), value));
     }
 }

@@ -6,7 +6,7 @@ use crate::item::{Data, Entry, Form, Item, Step, View};
 use crate::profile::pointer::{END, Pointer, at, at_mut, child, index};
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::{Rule, Span};
+use purlin_syntax::{Rule, Span, suggest};
 use purlin_value::Meter;
 
 /// Why a patch does not apply.
@@ -36,7 +36,10 @@ pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile
     let op = patch.text_of("op");
     let op = if op.is_empty() { "replace" } else { op.as_ref() };
     let span = patch.get("path").and_then(View::span);
-    let pointer = Pointer::parse(path).map_err(|message| problem(format!("`{op}`: {message}"), span))?;
+    let pointer = Pointer::parse(path).map_err(|message| {
+        let hint = (!path.is_empty()).then(|| format!("write `/{path}`"));
+        Problem { hint, ..problem(format!("`{op}`: {message}"), span) }
+    })?;
     let way = Way { op, path, pointer: &pointer, span, meter };
     let value = patch.raw("value").map(|value| {
         let from = value.to_item();
@@ -92,7 +95,7 @@ impl Way<'_> {
     }
 
     fn value<'f>(&self, value: Option<Item<'f>>) -> Result<Item<'f>, Problem> {
-        value.ok_or_else(|| self.fail("it has no `value`"))
+        value.ok_or_else(|| Problem { hint: Some("add `value:`".to_owned()), ..self.fail("it has no `value`") })
     }
 
     /// The places the operation works on.
@@ -104,8 +107,9 @@ impl Way<'_> {
         let existing = self.pointer.existing(config.view());
         let there = if existing.is_empty() { "nothing of it".to_owned() } else { format!("only `{existing}`") };
         let mut problem = self.fail(&format!("{there} is there"));
-        problem.hint =
-            Some("values that are empty or filled in by default do not count; add the parent first".to_owned());
+        let near = self.pointer.near(config.view()).map(|near| format!("did you mean `{near}`?"));
+        let hint = || "values that are empty or filled in by default do not count; add the parent first".to_owned();
+        problem.hint = Some(near.unwrap_or_else(hint));
         Err(problem)
     }
 
@@ -152,7 +156,9 @@ impl Way<'_> {
                 Some(old) if old.form() != Form::Null => old.span(),
                 _ => {
                     let mut problem = self.fail(&format!("`{last}` is not set"));
-                    problem.hint = Some("use `add` for what is not there yet".to_owned());
+                    let keys = parent.view().entries().map(|pair| pair.key);
+                    let near = suggest::did_you_mean(last, keys);
+                    problem.hint = Some(near.unwrap_or_else(|| "use `add` for what is not there yet".to_owned()));
                     return Err(problem);
                 }
             };
@@ -236,7 +242,7 @@ impl Way<'_> {
 }
 
 /// How many values it is when written out. A copy of what a file holds only refers to it, but is printed in full.
-pub(super) fn expanded(view: View<'_, '_>) -> usize {
+pub(crate) fn expanded(view: View<'_, '_>) -> usize {
     match view.form() {
         Form::List => view.all_items().map(expanded).sum::<usize>() + 1,
         Form::Map => view.entries().map(|pair| expanded(pair.value)).sum::<usize>() + 1,

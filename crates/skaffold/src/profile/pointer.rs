@@ -4,6 +4,7 @@
 
 use crate::item::{Form, Item, View};
 use ecow::EcoString;
+use purlin_syntax::suggest;
 
 /// A path, split into its segments.
 #[derive(Clone, Debug)]
@@ -55,6 +56,24 @@ impl Pointer {
             places = next;
         }
         places
+    }
+
+    /// The path with the first segment that leads nowhere corrected, if it is nearly a key that is there.
+    pub fn near(&self, root: View<'_, '_>) -> Option<String> {
+        let mut view = root;
+        for (at, segment) in self.segments.iter().enumerate() {
+            if let Some(next) = child(view, segment) {
+                view = next;
+                continue;
+            }
+            let near = suggest::nearest(segment, view.entries().map(|pair| pair.key))?;
+            let escape = |part: &str| part.replace('~', "~0").replace('/', "~1");
+            let parts = self.segments.iter().enumerate();
+            return Some(
+                parts.map(|(other, part)| format!("/{}", escape(if other == at { near } else { part }))).collect(),
+            );
+        }
+        None
     }
 
     /// How far the path leads before it ends in nothing: the part that exists, for messages.

@@ -90,7 +90,7 @@ fn helm(pipeline: &mut Item<'_>) {
         templates.map();
         for (key, image) in flat {
             for (key, template) in strategy.values(&key, &image.text()) {
-                templates.set(&key, Item::text(template));
+                templates.set(&key, Item { place: image.span(), ..Item::text(template) });
             }
         }
     });

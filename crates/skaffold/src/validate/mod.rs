@@ -5,6 +5,7 @@
 
 mod build;
 mod run;
+mod slips;
 mod structure;
 mod tags;
 
@@ -13,7 +14,7 @@ use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
 use purlin_syntax::{Diagnostic, Rule, Sink, Span, suggest};
-use purlin_value::{World, WorldError, path};
+use purlin_value::{Session, World, WorldError, path};
 use std::collections::HashSet;
 
 /// Which rules apply.
@@ -33,9 +34,16 @@ struct Check<'a, 'f> {
     sink: &'a Sink,
     /// The images that artifacts of all configurations build.
     built: &'a HashSet<String>,
+    /// Those that artifacts of profiles build.
+    profile_images: &'a HashSet<String>,
 }
 
 impl Check<'_, '_> {
+    /// Whether a profile builds an image, active or not.
+    fn in_profile(&self, image: &str) -> bool {
+        self.profile_images.contains(image)
+    }
+
     fn report(&self, rule: &'static Rule, span: Option<Span>, message: String) {
         self.push(Diagnostic::at(rule, span.unwrap_or(self.config.span), message));
     }
@@ -53,10 +61,10 @@ impl Check<'_, '_> {
 /// Checks all configurations. True if nothing is wrong.
 pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &Sink) -> bool {
     let before = sink.len();
-    let artifacts = configs.iter().filter_map(|config| config.item.view().at(&["build", "artifacts"]));
-    let built = artifacts.flat_map(View::items).map(|artifact| artifact.text_of("image").into_owned()).collect();
+    let built = built(configs);
+    let profile_images = HashSet::new();
     for config in configs {
-        let check = Check { config, sink, built: &built };
+        let check = Check { config, sink, built: &built, profile_images: &profile_images };
         structure::section(&check, config.item.view(), &SKAFFOLD_CONFIG);
         build::check(&check);
         run::check(&check);
@@ -79,6 +87,41 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
     sink.len() == before || !sink.has_errors()
 }
 
+/// Warns of what is most likely a mistake, though Skaffold says so only when it builds or deploys, or never.
+pub fn suspicious(session: &Session, configs: &[Config<'_>]) {
+    let (built, profile_images) = (built(configs), slips::profile_images(configs));
+    for config in configs.iter().filter(|config| !config.is_remote) {
+        let check = Check { config, sink: &session.sink, built: &built, profile_images: &profile_images };
+        slips::check(&check, session);
+    }
+}
+
+fn built(configs: &[Config<'_>]) -> HashSet<String> {
+    let artifacts = configs.iter().filter_map(|config| config.item.view().at(&["build", "artifacts"]));
+    artifacts.flat_map(View::items).map(|artifact| artifact.text_of("image").into_owned()).collect()
+}
+
+/// A path whose folder or file has nearly the name of one that is there: the first part that is missing is corrected.
+fn near_path(check: &Check<'_, '_>, world: &dyn World, path: &str) -> Option<String> {
+    let path = path.trim_end_matches('/');
+    let mut known = String::new();
+    let mut parts = path.split('/');
+    for part in parts.by_ref() {
+        let next = if known.is_empty() { part.to_owned() } else { format!("{known}/{part}") };
+        if part.is_empty() || world.exists(&crate::render::from_file(check.config, &next)) {
+            known = next;
+            continue;
+        }
+        let names =
+            world.list(&crate::render::from_file(check.config, if known.is_empty() { "." } else { &known })).ok()?;
+        let near = suggest::nearest(part, names.iter().map(|entry| entry.name.as_str()))?;
+        let rest = parts.map(|part| format!("/{part}")).collect::<String>();
+        let front = if known.is_empty() { String::new() } else { format!("{known}/") };
+        return Some(format!("{front}{near}{rest}"));
+    }
+    None
+}
+
 /// Folders that are named must be there: kustomizations, charts, and what images are built from.
 fn folders(check: &Check<'_, '_>, world: &dyn World) {
     let view = check.config.item.view();
@@ -89,16 +132,7 @@ fn folders(check: &Check<'_, '_>, world: &dyn World) {
         (is_plain && matches!(stat(), Err(WorldError::NotFound)))
             .then(|| (text.to_string(), named.span().unwrap_or(check.config.span)))
     };
-    let near = |path: &str| {
-        let full = crate::render::from_file(check.config, path.trim_end_matches('/'));
-        let names = world.list(path::parent(&full)).ok()?;
-        let name = path::file_name(&full);
-        let near = suggest::nearest(name, names.iter().map(|entry| entry.name.as_str()))?;
-        Some(format!(
-            "did you mean `{}`?",
-            path.trim_end_matches('/').strip_suffix(name).unwrap_or("").to_owned() + near
-        ))
-    };
+    let near = |path: &str| near_path(check, world, path).map(|near| format!("did you mean `{near}`?"));
     let hint = |path: &str| {
         let further_up = run_in(check, |full| world.stat(full).is_ok(), path).map(|folder| run_there(&folder));
         let fallback = || "correct the path; it starts at the folder of `skaffold.yaml`".to_owned();
@@ -213,8 +247,16 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
                 continue;
             }
             let may_come = scope == Scope::Project && text.contains(['*', '?', '[']);
-            let yet = "correct the pattern, or add the manifests; it starts at the folder of `skaffold.yaml`";
-            check.push(if may_come { problem.warning().hint(yet) } else { problem });
+            let near = (scope == Scope::Project).then(|| near_path(check, world, &text)).flatten();
+            let near = near.filter(|near| is_there(&crate::render::from_file(check.config, near)));
+            let hint = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None if may_come => {
+                    "correct the pattern, or add the manifests; it starts at the folder of `skaffold.yaml`".to_owned()
+                }
+                None => "correct the path; it starts at the folder of `skaffold.yaml`".to_owned(),
+            };
+            check.push(if may_come { problem.warning().hint(hint) } else { problem.hint(hint) });
         }
     }
     let more = above.len().saturating_sub(1);

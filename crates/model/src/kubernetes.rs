@@ -1,0 +1,181 @@
+//! Kubernetes objects that no cluster would take, because a well-known name in them is misspelt.
+//!
+//! Names of the API only, no schema: what a cluster has beside the built-in kinds is not known here, so what is not nearly
+//! a built-in name is left alone. It must not know where an object is written.
+
+use purlin_syntax::suggest::{is_slip, nearest};
+use purlin_value::Value;
+
+/// A name that is most likely misspelt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slip {
+    /// The keys that lead to it.
+    pub path: Vec<&'static str>,
+    /// The key that is wrong in the mapping there; without one, the value there is wrong.
+    pub key: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// The versions of the API and the kinds that they have.
+#[rustfmt::skip]
+const KINDS: &[(&str, &[&str])] = &[
+    ("v1", &[
+        "Pod", "Service", "ConfigMap", "Secret", "Namespace", "Node", "PersistentVolume", "PersistentVolumeClaim",
+        "ServiceAccount", "ReplicationController", "Endpoints", "Event", "LimitRange", "ResourceQuota", "PodTemplate",
+        "Binding", "ComponentStatus", "List",
+    ]),
+    ("apps/v1", &["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ControllerRevision"]),
+    ("apps/v1beta1", &["Deployment", "StatefulSet", "ControllerRevision"]),
+    ("apps/v1beta2", &["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ControllerRevision"]),
+    ("extensions/v1beta1", &["Deployment", "DaemonSet", "ReplicaSet", "Ingress", "NetworkPolicy", "PodSecurityPolicy"]),
+    ("batch/v1", &["Job", "CronJob"]),
+    ("batch/v1beta1", &["CronJob"]),
+    ("batch/v2alpha1", &["CronJob"]),
+    ("networking.k8s.io/v1", &["Ingress", "IngressClass", "NetworkPolicy", "IPAddress", "ServiceCIDR"]),
+    ("networking.k8s.io/v1beta1", &["Ingress", "IngressClass", "IPAddress", "ServiceCIDR"]),
+    ("rbac.authorization.k8s.io/v1", &["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]),
+    ("rbac.authorization.k8s.io/v1beta1", &["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]),
+    ("rbac.authorization.k8s.io/v1alpha1", &["Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"]),
+    ("autoscaling/v1", &["HorizontalPodAutoscaler"]),
+    ("autoscaling/v2", &["HorizontalPodAutoscaler"]),
+    ("autoscaling/v2beta1", &["HorizontalPodAutoscaler"]),
+    ("autoscaling/v2beta2", &["HorizontalPodAutoscaler"]),
+    ("policy/v1", &["PodDisruptionBudget"]),
+    ("policy/v1beta1", &["PodDisruptionBudget", "PodSecurityPolicy"]),
+    ("storage.k8s.io/v1", &["StorageClass", "VolumeAttachment", "CSIDriver", "CSINode", "CSIStorageCapacity"]),
+    ("scheduling.k8s.io/v1", &["PriorityClass"]),
+    ("apiextensions.k8s.io/v1", &["CustomResourceDefinition"]),
+    ("apiextensions.k8s.io/v1beta1", &["CustomResourceDefinition"]),
+    ("coordination.k8s.io/v1", &["Lease"]),
+];
+
+/// What objects of the built-in kinds have beside `apiVersion` and `kind`.
+const PARTS: &[&str] = &["metadata", "spec", "data", "stringData", "rules", "subjects", "roleRef"];
+
+/// What else they may have at the top.
+#[rustfmt::skip]
+const OTHER_PARTS: &[&str] = &[
+    "apiVersion", "kind", "status", "binaryData", "type", "immutable", "aggregationRule", "items", "secrets",
+    "imagePullSecrets", "automountServiceAccountToken", "provisioner", "parameters", "reclaimPolicy", "mountOptions",
+    "allowVolumeExpansion", "volumeBindingMode", "allowedTopologies", "value", "globalDefault", "description",
+    "preemptionPolicy", "subsets", "template", "revision", "target", "conditions",
+];
+
+/// Where the kinds that run pods have the specification of these.
+const PODS: &[(&str, &[&str])] = &[
+    ("Pod", &["spec"]),
+    ("Deployment", &["spec", "template", "spec"]),
+    ("StatefulSet", &["spec", "template", "spec"]),
+    ("DaemonSet", &["spec", "template", "spec"]),
+    ("ReplicaSet", &["spec", "template", "spec"]),
+    ("ReplicationController", &["spec", "template", "spec"]),
+    ("Job", &["spec", "template", "spec"]),
+    ("CronJob", &["spec", "jobTemplate", "spec", "template", "spec"]),
+];
+
+/// The first name of an object that is most likely misspelt.
+pub fn slip(object: &Value) -> Option<Slip> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str);
+    let (version, kind) = (text("apiVersion")?, text("kind")?);
+    let has = |known: &str, kind: &str| KINDS.iter().any(|(name, kinds)| *name == known && kinds.contains(&kind));
+    if !has(version, kind) {
+        return version_or_kind(version, kind);
+    }
+    key_of(object, PARTS, OTHER_PARTS, &[]).or_else(|| {
+        let (_, path) = PODS.iter().find(|(name, _)| *name == kind)?;
+        let pod = path.iter().try_fold(object, |value, key| value.get(key))?;
+        if pod.get("containers").is_some() { None } else { key_of(pod, &["containers"], &["initContainers"], path) }
+    })
+}
+
+/// A key that is nearly one of those that are missing.
+fn key_of(object: &Value, parts: &[&str], others: &[&str], path: &[&'static str]) -> Option<Slip> {
+    let map = object.as_map()?;
+    let is_known = |key: &str| parts.contains(&key) || others.contains(&key);
+    map.keys().filter(|key| !is_known(key)).find_map(|key| {
+        let meant = parts.iter().find(|part| is_slip(key, part) && object.get(part).is_none())?;
+        Some(Slip {
+            path: path.to_vec(),
+            key: Some(key.to_string()),
+            message: format!("unknown key `{key}` in a Kubernetes object"),
+            hint: format!("did you mean `{meant}`?"),
+        })
+    })
+}
+
+fn version_or_kind(version: &str, kind: &str) -> Option<Slip> {
+    let group = |version: &str| version.split_once('/').map_or("", |(group, _)| group).to_owned();
+    let own = group(version);
+    let kinds = || KINDS.iter().filter(|(known, _)| group(known) == own).flat_map(|(_, kinds)| kinds.iter().copied());
+    let versions: Vec<&str> =
+        KINDS.iter().filter(|(_, kinds)| kinds.contains(&kind)).map(|(version, _)| *version).collect();
+    if versions.is_empty() {
+        let meant = kinds().find(|known| is_slip(kind, known))?;
+        return Some(Slip {
+            path: vec!["kind"],
+            key: None,
+            message: format!("`{version}` has no kind `{kind}`"),
+            hint: format!("did you mean `{meant}`?"),
+        });
+    }
+    // Groups with a dot belong to whoever defines them, and old versions are gone from most clusters.
+    let is_old = version.contains("alpha") || version.contains("beta");
+    let near = versions.iter().copied().find(|known| is_slip(version, known));
+    let is_own = own.contains('.') && kinds().next().is_none();
+    if near.is_none() && (is_own || is_old) {
+        return None;
+    }
+    let meant = near.or_else(|| nearest(version, versions.iter().copied())).or_else(|| versions.first().copied())?;
+    Some(Slip {
+        path: vec!["apiVersion"],
+        key: None,
+        message: format!("`{version}` has no kind `{kind}`"),
+        hint: format!("write `apiVersion: {meant}`"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use purlin_value::{EcoString, Map};
+
+    fn object(entries: &[(&str, Value)]) -> Value {
+        Value::map(entries.iter().map(|(key, value)| (EcoString::from(*key), value.clone())).collect::<Map>())
+    }
+
+    fn hint(version: &str, kind: &str) -> Option<String> {
+        slip(&object(&[("apiVersion", Value::str(version)), ("kind", Value::str(kind))])).map(|slip| slip.hint)
+    }
+
+    #[test]
+    fn well_known_names_are_corrected() {
+        let cases = [
+            ("apps/v1", "Deploymnt", Some("did you mean `Deployment`?")),
+            ("v1", "service", Some("did you mean `Service`?")),
+            ("app/v1", "Deployment", Some("write `apiVersion: apps/v1`")),
+            ("v1", "Deployment", Some("write `apiVersion: apps/v1`")),
+            ("networking.k8s.io/v11", "Ingress", Some("write `apiVersion: networking.k8s.io/v1`")),
+            ("apps/v1", "Deployment", None),
+            ("apps/v1alpha1", "Deployment", None),
+            ("serving.knative.dev/v1", "Service", None),
+            ("v1", "Thing", None),
+            ("example.com/v1", "Deploymnt", None),
+        ];
+        for (version, kind, expected) in cases {
+            assert_eq!(hint(version, kind).as_deref(), expected, "{version} {kind}");
+        }
+    }
+
+    #[test]
+    fn keys_are_corrected_where_they_are_missed() {
+        let pod = object(&[("container", Value::list(Vec::new()))]);
+        let head = [("apiVersion", Value::str("v1")), ("kind", Value::str("Pod"))];
+        let found = slip(&object(&[head[0].clone(), head[1].clone(), ("spec", pod.clone())])).map(|slip| slip.path);
+        assert_eq!(found, Some(vec!["spec"]));
+        let found = slip(&object(&[head[0].clone(), head[1].clone(), ("sepc", pod)])).and_then(|slip| slip.key);
+        assert_eq!(found.as_deref(), Some("sepc"));
+    }
+}

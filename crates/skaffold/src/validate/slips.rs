@@ -1,0 +1,433 @@
+//! What Skaffold accepts without a word, or refuses only when it builds or deploys, and what is most likely a mistake:
+//! files that are not there, images that nothing builds, patches of profiles that are not active.
+//!
+//! Warnings only, and only where something else can hardly have been meant. It must not change anything.
+
+use super::{Check, near_path, run_in};
+use crate::entities::config::SKAFFOLD_CONFIG;
+use crate::entities::{Entity, Holds, holds, is_open};
+use crate::item::{Form, View};
+use crate::profile::family::{Member, Patched};
+use crate::profile::{self, Application, patch};
+use crate::render::from_file;
+use crate::walk::Config;
+use crate::{emit, helm, image, paths, rules, template};
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Span, suggest};
+use purlin_value::{Meter, Session, path};
+use std::collections::HashSet;
+
+/// Files of a chart's templates that are searched for a value before it counts as misspelt.
+const MOST_TEMPLATES: usize = 200;
+/// Values that are worked through at most for the patches of profiles that are not active.
+const MOST_PATCHED: usize = 200_000;
+/// The highest port.
+const LAST_PORT: i64 = 65_535;
+/// What Go calls the systems that hooks may name.
+#[rustfmt::skip]
+const SYSTEMS: &[&str] = &[
+    "darwin", "linux", "windows", "freebsd", "openbsd", "netbsd", "dragonfly", "solaris", "illumos", "aix", "android",
+    "ios", "js", "plan9", "wasip1",
+];
+/// What the names of built images begin with in templates; the longer ones first.
+const IMAGE_NAMES: &[&str] = &[
+    "IMAGE_REPO_NO_DOMAIN_",
+    "IMAGE_FULLY_QUALIFIED_",
+    "IMAGE_DOMAIN_",
+    "IMAGE_DIGEST_",
+    "IMAGE_NAME_",
+    "IMAGE_REPO_",
+    "IMAGE_TAG_",
+];
+
+/// Warns of what is most likely a mistake in one configuration.
+pub(super) fn check(check: &Check<'_, '_>, session: &Session) {
+    let view = check.config.item.view();
+    artifacts(check, session, view);
+    for forward in view.get("portForward").into_iter().flat_map(View::items) {
+        ports(check, forward);
+    }
+    let concurrency = view.at(&["build", "local", "concurrency"]).filter(|value| value.int().is_some_and(|n| n < 0));
+    if let Some(value) = concurrency {
+        warn(check, value.span(), &rules::VALUE, "`concurrency` is negative", "write `0` for no limit".to_owned());
+    }
+    tests(check, view);
+    for release in helm::releases(check.config) {
+        values_files(check, session, release);
+        chart(check, release);
+        images(check, session, release);
+        set_values(check, session, release);
+    }
+    for section in ["kubectl", "helm"] {
+        let hooks = view.at(&["deploy", section, "hooks"]);
+        hooks.into_iter().for_each(|hooks| systems(check, hooks));
+    }
+    templates(check, view, &SKAFFOLD_CONFIG);
+    patches(check, session);
+}
+
+fn warn(check: &Check<'_, '_>, span: Option<Span>, rule: &'static purlin_syntax::Rule, message: &str, hint: String) {
+    let span = span.unwrap_or(check.config.span);
+    check.push(Diagnostic::at(rule, span, message).warning().hint(hint));
+}
+
+/// Whether a path can be looked for as it is written.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['{', '$', '*', '~']) && !paths::is_address(text)
+}
+
+fn artifacts(check: &Check<'_, '_>, session: &Session, view: View<'_, '_>) {
+    for artifact in view.at(&["build", "artifacts"]).into_iter().flat_map(View::items) {
+        dockerfile(check, session, artifact);
+        artifact.get("hooks").into_iter().for_each(|hooks| systems(check, hooks));
+    }
+}
+
+/// A Dockerfile is looked for in the context, then where Skaffold runs.
+fn dockerfile(check: &Check<'_, '_>, session: &Session, artifact: View<'_, '_>) {
+    let named = ["docker", "kaniko"].iter().find_map(|key| artifact.at(&[*key, "dockerfile"]));
+    let context = artifact.text_of("context").into_owned();
+    let context = if context.is_empty() { ".".to_owned() } else { context };
+    let Some(text) = named.map(View::text).filter(|text| is_plain(text) && is_plain(&context)) else { return };
+    let written = path::join(&context, &text);
+    let exists = |text: &str| session.world.exists(&from_file(check.config, text));
+    if path::is_absolute(&text) || !exists(&context) || exists(&written) || exists(&text) {
+        return;
+    }
+    // A folder without anything in it is where another repository is checked out.
+    let is_empty = session.world.list(&from_file(check.config, &context)).is_ok_and(|names| names.is_empty());
+    if is_empty || is_further_up(check, session, &written) || is_further_up(check, session, &text) {
+        return;
+    }
+    let near = near_path(check, session.world.as_ref(), &written).map(|near| {
+        let near =
+            near.strip_prefix(context.trim_end_matches('/')).map_or(near.as_str(), |rest| rest.trim_start_matches('/'));
+        format!("did you mean `{near}`?")
+    });
+    let message = format!("no Dockerfile is found at `{}`", path::normalize(&written));
+    match named.and_then(View::span) {
+        Some(span) => {
+            let hint = near.unwrap_or_else(|| "correct the path; it starts at the artifact's `context`".to_owned());
+            warn(check, Some(span), &rules::FILE, &message, hint);
+        }
+        // One that is named by nobody may come from elsewhere, or a profile has another builder.
+        None => {
+            if let Some(near) = near {
+                let hint = format!("{near} Then name it as `docker.dockerfile`");
+                warn(check, artifact.get("image").and_then(View::span), &rules::FILE, &message, hint);
+            }
+        }
+    }
+}
+
+/// Whether a path is found if Skaffold runs further up.
+fn is_further_up(check: &Check<'_, '_>, session: &Session, text: &str) -> bool {
+    run_in(check, |full| session.world.exists(full), text).is_some()
+}
+
+/// Hooks that name a system run on no other.
+fn systems(check: &Check<'_, '_>, hooks: View<'_, '_>) {
+    let lists = ["before", "after"].into_iter().filter_map(|key| hooks.get(key));
+    for hook in lists.flat_map(View::items) {
+        let hook = hook.get("host").unwrap_or(hook);
+        for system in hook.get("os").into_iter().flat_map(View::items) {
+            let text = system.text();
+            if SYSTEMS.contains(&text.as_ref()) || text.contains("{{") {
+                continue;
+            }
+            let is_mac = matches!(text.to_lowercase().as_str(), "mac" | "macos" | "osx");
+            let hint = match suggest::did_you_mean(&text, SYSTEMS.iter().copied()) {
+                _ if is_mac => "did you mean `darwin`?".to_owned(),
+                Some(hint) => hint,
+                None => "use `darwin`, `linux` or `windows`".to_owned(),
+            };
+            let message = format!("unknown operating system `{text}`, so this hook never runs");
+            warn(check, system.span(), &rules::VALUE, &message, hint);
+        }
+    }
+}
+
+fn ports(check: &Check<'_, '_>, forward: View<'_, '_>) {
+    for key in ["port", "localPort"] {
+        let Some(port) = forward.get(key) else { continue };
+        if let Some(number) = port.int().filter(|number| !(0..=LAST_PORT).contains(number)) {
+            let message = format!("`{key}` is {number}, and the highest port is {LAST_PORT}");
+            warn(check, port.span(), &rules::VALUE, &message, format!("write a port from 1 to {LAST_PORT}"));
+        }
+    }
+}
+
+/// Tests of an image that nothing builds are never run.
+fn tests(check: &Check<'_, '_>, view: View<'_, '_>) {
+    for image in view.get("test").into_iter().flat_map(View::items).filter_map(|test| test.get("image")) {
+        let text = image.text();
+        if check.built.is_empty() || !is_plain(&text) || check.built.contains(text.as_ref()) || check.in_profile(&text)
+        {
+            continue;
+        }
+        let message = format!("no artifact builds `{text}`, so its tests are never run");
+        let hint = suggest::did_you_mean(&text, check.built.iter().map(String::as_str));
+        let hint = hint.unwrap_or_else(|| "name the image of an artifact".to_owned());
+        warn(check, image.span(), &rules::BUILD_DEPENDENCY, &message, hint);
+    }
+}
+
+fn values_files(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
+    let files = release.get("valuesFiles").into_iter().flat_map(View::items);
+    let set_files = release.get("setFiles").map(|section| {
+        let mut found = Vec::new();
+        emit::flatten(section, String::new(), &mut found);
+        found
+    });
+    let files = files.chain(set_files.into_iter().flatten().map(|(_, value)| value));
+    for file in files {
+        let text = file.text();
+        if !is_plain(&text) || text.contains("..") && check.config.base.is_none() {
+            continue;
+        }
+        if session.world.exists(&from_file(check.config, &text)) || is_further_up(check, session, &text) {
+            continue;
+        }
+        let near = near_path(check, session.world.as_ref(), &text).map(|near| format!("did you mean `{near}`?"));
+        let hint = near.unwrap_or_else(|| "correct the path; it starts at the folder of `skaffold.yaml`".to_owned());
+        let message = format!("no values file is found at `{text}`");
+        warn(check, file.span(), &rules::MANIFEST, &message, hint);
+    }
+}
+
+fn chart(check: &Check<'_, '_>, release: View<'_, '_>) {
+    if release.text_of("chartPath").is_empty() && release.text_of("remoteChart").is_empty() {
+        let name = release.get("name");
+        let message = format!("the release `{}` names no chart", release.text_of("name"));
+        let hint = "add `chartPath:` with the folder of a chart, or `remoteChart:`".to_owned();
+        warn(check, name.and_then(View::span).or(release.span()), &rules::MANIFEST, &message, hint);
+    }
+}
+
+/// Variables of built images in the templates of a release.
+fn images(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
+    let Some(section) = release.get("setValueTemplates") else { return };
+    let mut found = Vec::new();
+    emit::flatten(section, String::new(), &mut found);
+    let spoken = |image: &str| image.replace(['.', '-', '/', ':'], "_");
+    let mut seen = HashSet::new();
+    for (_, value) in found {
+        let text = value.text();
+        for name in variables(&text) {
+            let Some((prefix, image)) =
+                IMAGE_NAMES.iter().find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)))
+            else {
+                continue;
+            };
+            let is_built = check.built.iter().any(|built| spoken(built) == image);
+            let in_profile = || check.profile_images.iter().any(|built| spoken(built) == image);
+            if is_built
+                || in_profile()
+                || session.world.env(name).is_some()
+                || !seen.insert((value.span(), image.to_owned()))
+            {
+                continue;
+            }
+            let Some(meant) = check.built.iter().find(|built| suggest::is_slip(image, &spoken(built))) else {
+                continue;
+            };
+            // An older edition names the image itself.
+            let is_template = value.span().is_some_and(|span| is_template(session, span));
+            let (message, hint) = if is_template {
+                let message = format!("unknown variable `{name}`: no artifact builds this image");
+                (message, format!("did you mean `{prefix}{}`?", spoken(meant)))
+            } else {
+                ("no artifact builds this image".to_owned(), format!("did you mean `{meant}`?"))
+            };
+            warn(check, value.span(), &rules::BUILD_DEPENDENCY, &message, hint);
+        }
+    }
+}
+
+fn is_template(session: &Session, span: Span) -> bool {
+    let source = session.sources.get(span.file);
+    source.is_some_and(|source| {
+        source.text().get(span.start as usize..span.end as usize).unwrap_or_default().contains("{{")
+    })
+}
+
+/// The fields of the data that a template reads, as `.NAME`.
+fn variables(text: &str) -> Vec<&str> {
+    let inner = text.split("{{").skip(1).filter_map(|rest| rest.split("}}").next());
+    let fields = inner.flat_map(|inner| inner.split('.').skip(1));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    fields.map(|field| field.split(|c| !is_part(c)).next().unwrap_or_default()).collect()
+}
+
+/// Keys that are nearly those of the chart's values, and that its templates do not mention.
+fn set_values(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
+    let text = release.text_of("chartPath");
+    if !is_plain(&text) || !release.text_of("repo").is_empty() {
+        return;
+    }
+    let sections: Vec<View<'_, '_>> =
+        ["setValues", "setValueTemplates", "overrides"].iter().filter_map(|key| release.get(key)).collect();
+    let folder = from_file(check.config, &text);
+    let file = path::join(&folder, "values.yaml");
+    if sections.is_empty() || !session.world.exists(&file) {
+        return;
+    }
+    let Ok(text) = session.load_text(&file, &file) else { return };
+    let tree = session.load_tree(&text.source, Flavor::GoObjects);
+    let Some(root) = tree.root().filter(|root| root.is_map()) else { return };
+    for section in sections {
+        let mut found = Vec::new();
+        emit::flatten(section, String::new(), &mut found);
+        for (key, value) in found {
+            let Some((part, meant)) = misspelt(root, &key) else { continue };
+            if is_mentioned(session, &folder, part) {
+                continue;
+            }
+            let written = written_key(section, &key);
+            let message = format!("the chart has no value `{key}`");
+            let meant = key.replacen(part, meant, 1);
+            warn(check, written.or(value.span()), &rules::MANIFEST, &message, format!("did you mean `{meant}`?"));
+        }
+    }
+}
+
+/// The part of a dotted key that no value has, and the one that was most likely meant.
+fn misspelt<'k, 't>(root: Node<'t>, key: &'k str) -> Option<(&'k str, &'t str)> {
+    let mut node = root;
+    for part in key.split('.') {
+        if part.contains(['[', '\\', '{']) || !node.is_map() {
+            return None;
+        }
+        match node.get(part) {
+            Some(next) => node = next,
+            None => {
+                let mut keys = node.entries().map(|entry| entry.key.text());
+                let meant = keys.find(|known| suggest::is_slip(part, known))?;
+                return Some((part, meant));
+            }
+        }
+    }
+    None
+}
+
+/// Where a dotted key is written: whole, or as the last of nested ones.
+fn written_key(section: View<'_, '_>, key: &str) -> Option<Span> {
+    for pair in section.entries() {
+        if pair.key == key {
+            return pair.written.map(|node| node.span());
+        }
+        if let Some(rest) = key.strip_prefix(pair.key).and_then(|rest| rest.strip_prefix('.')) {
+            return written_key(pair.value, rest).or(pair.written.map(|node| node.span()));
+        }
+    }
+    None
+}
+
+/// Whether a template of a chart, or of one in it, mentions a value.
+fn is_mentioned(session: &Session, folder: &str, name: &str) -> bool {
+    let files = crate::glob::expand(session.world.as_ref(), &path::join(folder, "**/*"));
+    if files.len() > MOST_TEMPLATES {
+        return true;
+    }
+    files.iter().any(|file| {
+        let bytes = session.load_bytes(file).ok();
+        file.ends_with(".tgz") || bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(name))
+    })
+}
+
+/// Templates that cannot be read fail when something is built or deployed.
+fn templates<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'static Entity) {
+    if is_open(entity) || view.form() != Form::Map {
+        return;
+    }
+    for pair in view.entries() {
+        let Some(row) = entity.field(pair.key, crate::editions::LATEST) else { continue };
+        match holds(row) {
+            Holds::One(inner) => templates(check, pair.value, inner),
+            Holds::Many(inner) => pair.value.items().for_each(|item| templates(check, item, inner)),
+            // Tags are checked by themselves, since Skaffold does that before it builds.
+            _ if row.is_template && !matches!(entity.label, "envTemplate" | "customTemplate") => {
+                texts(pair.value, &mut |text| template_text(check, text));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn texts<'a, 'f: 'a>(view: View<'a, 'f>, run: &mut impl FnMut(View<'a, 'f>)) {
+    match view.form() {
+        Form::Map => view.entries().for_each(|pair| texts(pair.value, run)),
+        Form::List => view.items().for_each(|item| texts(item, run)),
+        _ => run(view),
+    }
+}
+
+fn template_text(check: &Check<'_, '_>, view: View<'_, '_>) {
+    let text = view.text();
+    // A function that is not known here may be known there.
+    let why = if text.contains("{{") { template::parse(&text).err() } else { None };
+    if let Some(why) = why.filter(|why| !why.contains("not defined")) {
+        let hint = "close every `{{` with `}}`".to_owned();
+        warn(check, view.span(), &rules::TEMPLATE, &why, hint);
+    }
+}
+
+/// Patches of profiles that are not active. A patch may count on another profile, so it fails only if it fails with them too.
+fn patches(check: &Check<'_, '_>, session: &Session) {
+    let config = check.config;
+    let Some(document) = config.file.documents.get(config.index) else { return };
+    let Some(profiles) = document.item.view().get("profiles") else { return };
+    if Member::of(&config.file, document).is_some() {
+        return;
+    }
+    let has_patches = |profile: &View<'_, '_>| profile.get("patches").is_some_and(|list| list.items().next().is_some());
+    let names: Vec<EcoString> = profiles.items().map(|profile| profile.text_of("name").as_ref().into()).collect();
+    let idle = profiles.items().filter(has_patches).map(|profile| EcoString::from(profile.text_of("name").as_ref()));
+    let idle: Vec<EcoString> = idle.filter(|name| !config.profiles.contains(name)).collect();
+    if idle.is_empty() || idle.len() * names.len() * patch::expanded(document.item.view()) > MOST_PATCHED {
+        return;
+    }
+    let meter = Meter::new(&session.limits);
+    let tried = |item: &mut crate::item::Item<'_>, name: &EcoString| {
+        let sink = Sink::new();
+        let mut patched = Patched::default();
+        let mut how = Application {
+            sink: &sink,
+            meter: &meter,
+            fallback: document.span,
+            founding: true,
+            member: None,
+            patched: &mut patched,
+        };
+        let active = [name.clone()];
+        profile::apply(item, &active, &mut how);
+        sink.take().into_iter().find(|problem| problem.severity == Severity::Error)
+    };
+    for name in &idle {
+        let mut item = document.item.clone();
+        if tried(&mut item, name).is_none() {
+            continue;
+        }
+        let mut item = document.item.clone();
+        for other in names.iter().filter(|other| *other != name) {
+            let mut copy = item.clone();
+            if tried(&mut copy, other).is_none() {
+                item = copy;
+            }
+        }
+        if let Some(problem) = tried(&mut item, name) {
+            check.push(problem.warning());
+        }
+    }
+}
+
+/// The images that artifacts of profiles build.
+pub(super) fn profile_images(configs: &[Config<'_>]) -> HashSet<String> {
+    let profiles = configs.iter().filter_map(|config| {
+        let document = config.file.documents.get(config.index)?;
+        document.item.view().get("profiles")
+    });
+    let artifacts = profiles.flat_map(View::items).filter_map(|profile| profile.at(&["build", "artifacts"]));
+    let images = artifacts.flat_map(View::items).map(|artifact| artifact.text_of("image").into_owned());
+    images.filter(|name| image::parse(name).is_ok()).collect()
+}
