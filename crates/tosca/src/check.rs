@@ -18,10 +18,12 @@ use crate::signatures;
 use crate::special::version;
 use crate::suggest;
 use crate::val::{Data, Val};
+use crate::validate;
 use crate::values::Checker;
 use ecow::eco_format;
 use purlin_model::schema::Merge;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::suggest::is_slip;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -63,6 +65,29 @@ pub fn check(model: &Model, problems: &mut Problems) {
     for file in model.files.list.iter().filter(|file| file.role != Role::Profile) {
         inspector.calls_in(&file.entity);
         inspector.plugins(&file.entity);
+    }
+}
+
+/// So deep a value is searched for names that are nearly functions.
+const MAX_CALLS: u32 = 100;
+
+/// The function that a key most likely was meant to be. Short names such as `token` are keys of many things.
+fn nearly(name: &str, edition: Edition) -> Option<&'static str> {
+    let is_named_so = name.starts_with("get") || name.starts_with("conc");
+    if !is_named_so || functions::is_function(name, edition) {
+        return None;
+    }
+    let mut known = functions::FUNCTIONS.iter().filter(|known| known.call.is_in(edition)).map(|known| known.name);
+    known.find(|known| is_slip(name, known) || (*known == "concat" && name.starts_with("concat")))
+}
+
+/// Whether a value is written out.
+fn is_plain(value: &Val) -> bool {
+    match &value.data {
+        Data::Call(_) | Data::Poison | Data::Pending(_) | Data::Null | Data::List(_) | Data::Map(_) => false,
+        // Templates of a host.
+        Data::Str(text) => !text.contains("{{") && !text.contains("{%"),
+        _ => true,
     }
 }
 
@@ -215,6 +240,22 @@ impl Inspector<'_> {
                 checker.value(value, complete, own.place(slot));
             }
         }
+        self.default_fits(own, complete, data_type);
+    }
+
+    /// A default that its own constraints refuse. Only where it is used the original says so.
+    fn default_fits(&mut self, own: &Entity, complete: &Entity, data_type: DeclId) {
+        let at = own.place("default");
+        let Some(value) = own.value("default").filter(|value| is_plain(value)) else { return };
+        if own.edition.is_2() || complete.sensitive {
+            return;
+        }
+        let Some((reason, clause)) = validate::unsatisfied(self.model, value, data_type, complete) else { return };
+        // A default of the wrong type is reported as such.
+        if !self.problems.list().iter().any(|problem| problem.diagnostic.span == Some(at)) {
+            let diagnostic = Diagnostic::at(&rules::CONSTRAINT, at, reason).label(clause, "the constraint is here");
+            self.problems.push(diagnostic.warning());
+        }
     }
 
     /// What Puccini would run as JavaScript is not run.
@@ -280,8 +321,18 @@ impl Inspector<'_> {
     fn calls_in(&mut self, entity: &Entity) {
         for slot in &entity.slots {
             match &slot.content {
-                Content::Value(value) if slot.name != "metadata" => self.calls(value, entity.edition),
-                Content::Values(values) => values.iter().for_each(|(_, value)| self.calls(value, entity.edition)),
+                Content::Value(value) if slot.name != "metadata" => {
+                    self.calls(value, entity.edition);
+                    if slot.name == "value" && entity.slot("type").is_none() {
+                        self.nearly_call(value, entity.edition, 0);
+                    }
+                }
+                Content::Values(values) => values.iter().for_each(|(_, value)| {
+                    self.calls(value, entity.edition);
+                    if slot.name == "inputs" {
+                        self.nearly_call(value, entity.edition, 0);
+                    }
+                }),
                 Content::Clauses(clauses) => clauses.iter().for_each(|clause| self.calls(clause, entity.edition)),
                 Content::One(inner) => self.calls_in(inner),
                 Content::Map(defs) => defs.own().values().for_each(|inner| self.calls_in(inner)),
@@ -302,6 +353,31 @@ impl Inspector<'_> {
                 self.calls(key, edition);
                 self.calls(value, edition);
             }),
+            _ => {}
+        }
+    }
+
+    /// A mapping with one key that is nearly a function's name, where any value may be. Where a type is declared, the type
+    /// tells that something is wrong.
+    fn nearly_call(&mut self, value: &Val, edition: Edition, depth: u32) {
+        if edition.is_2() || depth > MAX_CALLS {
+            return;
+        }
+        match &value.data {
+            Data::List(items) => items.iter().for_each(|item| self.nearly_call(item, edition, depth + 1)),
+            Data::Call(call) => call.args.iter().for_each(|item| self.nearly_call(item, edition, depth + 1)),
+            Data::Map(entries) => {
+                if let [(key, _)] = entries.as_slice()
+                    && let Some(name) = key.as_str()
+                    && let Some(near) = nearly(name, edition)
+                {
+                    let message = format!("unknown function `{name}`, so this is a mapping");
+                    let hint = format!("did you mean `{near}`?");
+                    self.problems.push(Diagnostic::at(&rules::FUNCTION, key.span, message).warning().hint(hint));
+                    return;
+                }
+                entries.iter().for_each(|(_, item)| self.nearly_call(item, edition, depth + 1));
+            }
             _ => {}
         }
     }

@@ -102,6 +102,55 @@ fn verdict(evaluator: &mut Evaluator<'_>, clause: &Val, value: &Val, id: Option<
     }
 }
 
+/// Why a value that is written out does not satisfy the clauses of TOSCA 1.x that are written out too: those of its
+/// definition and of its type. Patterns are left to the evaluation, which bounds what they cost.
+pub fn unsatisfied<'c>(model: &'c Model, value: &Val, id: DeclId, definition: &'c Entity) -> Option<(String, Span)> {
+    let of_type = model.complete(id).map(|complete| complete.clauses("validation")).unwrap_or(&[]);
+    let value = coerce::coerce(model, value, Some(id), None);
+    of_type.iter().chain(definition.clauses("validation")).find_map(|clause| {
+        let (operator, arguments) = clause::constraint(clause)?;
+        let argument = arguments.first().filter(|argument| !has_calls(argument))?;
+        Some((compared(model, operator, argument, &value, Some(id))?.err()?, clause.span))
+    })
+}
+
+fn has_calls(value: &Val) -> bool {
+    value.is_call() || value.is_opaque() || value.items().iter().any(|item| item.is_call() || item.is_opaque())
+}
+
+/// Whether a clause that only compares holds for a value; nothing for other clauses.
+fn compared(
+    model: &Model,
+    operator: &str,
+    argument: &Val,
+    value: &Val,
+    id: Option<DeclId>,
+) -> Option<Result<(), String>> {
+    let native = |literal: &Val| coerce::coerce(model, literal, id, None);
+    let compare = |wanted: fn(Ordering) -> bool, words: &str| {
+        let bound = native(argument);
+        match compare(model, value, &bound, id) {
+            Some(ordering) if wanted(ordering) => Ok(()),
+            _ => Err(format!("{} is not {words} {}", shown(value), shown(argument))),
+        }
+    };
+    Some(match operator {
+        "equal" => compare(Ordering::is_eq, "equal to"),
+        "greater_than" => compare(Ordering::is_gt, "greater than"),
+        "greater_or_equal" => compare(Ordering::is_ge, "greater than or equal to"),
+        "less_than" => compare(Ordering::is_lt, "less than"),
+        "less_or_equal" => compare(Ordering::is_le, "less than or equal to"),
+        "in_range" => in_range(model, argument, value, id),
+        "valid_values" => {
+            let allowed = argument.items().iter().any(|item| same(model, value, &native(item), id));
+            let list = || argument.items().iter().map(shown).collect::<Vec<_>>().join(", ");
+            if allowed { Ok(()) } else { Err(format!("{} is not one of {}", shown(value), list())) }
+        }
+        "length" | "min_length" | "max_length" => lengths(operator, argument, value),
+        _ => return None,
+    })
+}
+
 impl Evaluator<'_> {
     /// Whether a clause holds; nothing if that cannot be known yet.
     pub fn clause_holds(&mut self, clause: &Val, value: &Val, id: Option<DeclId>, scope: &Scope) -> Option<bool> {
@@ -138,28 +187,10 @@ impl Evaluator<'_> {
 
     /// A constraint of TOSCA 1.x.
     fn constraint(&mut self, operator: &str, argument: &Val, value: &Val, id: Option<DeclId>) -> Result<(), String> {
-        let model = self.model;
-        let native = |literal: &Val| coerce::coerce(model, literal, id, None);
-        let compare = |wanted: fn(Ordering) -> bool, words: &str| {
-            let bound = native(argument);
-            match compare(model, value, &bound, id) {
-                Some(ordering) if wanted(ordering) => Ok(()),
-                _ => Err(format!("{} is not {words} {}", shown(value), shown(argument))),
-            }
-        };
+        if let Some(verdict) = compared(self.model, operator, argument, value, id) {
+            return verdict;
+        }
         match operator {
-            "equal" => compare(Ordering::is_eq, "equal to"),
-            "greater_than" => compare(Ordering::is_gt, "greater than"),
-            "greater_or_equal" => compare(Ordering::is_ge, "greater than or equal to"),
-            "less_than" => compare(Ordering::is_lt, "less than"),
-            "less_or_equal" => compare(Ordering::is_le, "less than or equal to"),
-            "in_range" => in_range(model, argument, value, id),
-            "valid_values" => {
-                let allowed = argument.items().iter().any(|item| same(model, value, &native(item), id));
-                let list = || argument.items().iter().map(shown).collect::<Vec<_>>().join(", ");
-                if allowed { Ok(()) } else { Err(format!("{} is not one of {}", shown(value), list())) }
-            }
-            "length" | "min_length" | "max_length" => lengths(operator, argument, value),
             "pattern" => {
                 let (Some(pattern), Some(text)) = (argument.as_str(), crate::evaluate::text_of(value)) else {
                     return Err(format!("{} cannot be matched with a pattern", shown(value)));

@@ -17,6 +17,7 @@ use crate::vault::Secret;
 use ecow::EcoString;
 use purlin_model::Glance;
 use purlin_model::project::Request;
+use purlin_syntax::suggest::is_slip;
 use purlin_syntax::{Diagnostic, Head, Node, Span, Tree};
 use purlin_tosca::load::Given;
 use purlin_value::world::FileKind;
@@ -82,7 +83,11 @@ pub fn find(session: &Session, target: &str) -> Option<String> {
 /// Whether a file says that it is an ensemble.
 pub(crate) fn is_ensemble(head: &Head) -> bool {
     head.get("apiVersion").is_some_and(|version| version.contains("unfurl"))
-        && head.get("kind").is_some_and(|kind| kind.contains("Ensemble") || kind.contains("Manifest"))
+        && match head.get("kind") {
+            // A misspelt one is reported when the file is read.
+            Some(kind) => kind.contains("Ensemble") || kind.contains("Manifest") || is_slip(kind, "Ensemble"),
+            None => head.get("spec").is_some(),
+        }
 }
 
 /// The ensemble a project means by itself: its only one, its default, or one at a usual place.

@@ -10,6 +10,7 @@ pub mod manifest;
 pub mod merge;
 mod merged_tree;
 mod nested;
+mod operations;
 mod overlooked;
 pub mod places;
 pub mod project;
@@ -279,6 +280,7 @@ impl Ensemble {
     /// Warns about what Unfurl accepts without a word and is seldom meant.
     pub fn report_overlooked(&self, session: &Session) {
         overlooked::report(session, &self.service);
+        operations::report(session, &self.service);
         overlooked::inputs(session, &self.manifest, &self.service, &self.inputs);
     }
 

@@ -24,6 +24,7 @@ use crate::limits::MAX_EXPRESSION;
 use crate::val::Val;
 use ast::Stmt;
 use ecow::EcoString;
+use lexer::TokenKind;
 use std::rc::Rc;
 
 pub use filters::{FILTERS, Filter, percent_encode, round_to, shell_quote};
@@ -45,6 +46,27 @@ pub fn is_template(text: &str) -> bool {
             _ => next == Some(&b'}') || before == Some(&b'%'),
         }
     })
+}
+
+/// Filters of a template that do not exist, with where they are named. Nothing of a template that cannot be read.
+pub fn unknown_filters(text: &str) -> Vec<(EcoString, u32, u32)> {
+    if !text.contains('|') || text.len() > MAX_EXPRESSION || text.starts_with("#jinja2:") {
+        return Vec::new();
+    }
+    let tokens = lexer::tokens(text, &Delimiters::default()).unwrap_or_default();
+    let named = tokens.windows(3).filter_map(|three| match three {
+        [pipe, name, next] => Some((pipe, name, next)),
+        _ => None,
+    });
+    let unknown = named.filter_map(|(pipe, name, next)| match (&pipe.kind, &name.kind, &next.kind) {
+        // A name with dots is that of a collection.
+        (_, _, TokenKind::Op(".")) => None,
+        (TokenKind::Op("|"), TokenKind::Name(text), _) if filters::find(text).is_none() => {
+            Some((text.clone(), name.start, name.end))
+        }
+        _ => None,
+    });
+    unknown.collect()
 }
 
 /// A parsed template.

@@ -48,6 +48,16 @@ const CONFIGURATORS: &[(&str, &str, Configurator)] = &[
 const ELSEWHERE: &[&str] =
     &["Ansible", "DNS", "Kompose", "Kubernetes", "Octodns", "PythonPackageCheck", "Supervisor", "Terraform"];
 
+/// The configurator that a name most likely was meant to be. Commands are written in small letters.
+pub(crate) fn near_configurator(name: &str) -> Option<&'static str> {
+    let is_name = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphanumeric());
+    if !is_name || Configurator::named(name).is_some() {
+        return None;
+    }
+    let known = CONFIGURATORS.iter().map(|(short, _, _)| *short).chain(ELSEWHERE.iter().copied());
+    known.into_iter().find(|known| purlin_syntax::suggest::is_slip(name, known))
+}
+
 impl Configurator {
     fn named(name: &str) -> Option<Configurator> {
         let known = CONFIGURATORS.iter().find(|(short, class, _)| *short == name || *class == name);
