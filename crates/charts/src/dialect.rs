@@ -169,6 +169,9 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
 pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Option<Resolved> {
     let opened = template::open(session, folder).and_then(|mut chart| {
         let contained = contained(&chart);
+        if options.lenient {
+            nearby::check_declared(session, folder, &chart);
+        }
         let nearby = if options.lenient { nearby::fill(session, &mut chart) } else { Vec::new() };
         let kinds = kinds::kinds(session, &chart);
         let definitions = match &kinds {

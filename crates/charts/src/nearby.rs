@@ -2,11 +2,14 @@
 //!
 //! Checking a chart without its library says little. The chart beside it is taken instead, and the missing copy reported.
 
+use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Session, path};
 
 use crate::chart::Chart;
 use crate::dependencies::{is_compatible, missing};
 use crate::load;
+use crate::report::ChartYaml;
+use crate::rules;
 
 /// What the address of a chart in this repository begins with.
 const FILE: &str = "file://";
@@ -22,6 +25,45 @@ const MOST: usize = 200;
 /// chart's own were read from, by their names.
 pub fn fill(session: &Session, chart: &mut Chart) -> Vec<(String, String)> {
     fill_to(session, chart, DEEPEST, &mut { MOST })
+}
+
+/// Warns of dependencies in `charts/` whose version is not in the range that is asked for. Helm takes such a chart as if
+/// nobody had declared it: without its alias, and without its condition. And of folders that are not there.
+pub fn check_declared(session: &Session, folder: &str, chart: &Chart) {
+    for dependency in &chart.metadata.dependencies {
+        let place = ChartYaml { session, folder };
+        let said = |key: &str, message: String, hint: String| {
+            let mut found = Diagnostic::nowhere(&rules::DEPENDENCY, message).warning().hint(hint);
+            found.span = place.dependency_key(dependency, key);
+            session.sink.push(found);
+        };
+        let mut there = chart.dependencies.iter().filter(|inner| inner.name() == dependency.name).peekable();
+        let Some(version) = there.peek().map(|inner| inner.metadata.version.clone()) else { continue };
+        if !there.any(|inner| is_compatible(&dependency.version, &inner.metadata.version)) {
+            let range = &dependency.version;
+            let message = match range.is_empty() {
+                true => format!("the dependency `{}` has no `version`, so Helm ignores this entry", dependency.name),
+                false => format!("no chart `{}` in `charts/` has a version in the range `{range}`", dependency.name),
+            };
+            let hint = format!("the chart in `charts/` has version `{version}`");
+            said(if range.is_empty() { "name" } else { "version" }, message, hint);
+            continue;
+        }
+        let Some(written) = dependency.repository.strip_prefix(FILE).filter(|place| !path::is_absolute(place)) else {
+            continue;
+        };
+        let target = path::normalize(&path::join(&chart.folder, written));
+        if session.world.exists(&target) {
+            continue;
+        }
+        let names = session.world.list(path::parent(&target)).unwrap_or_default();
+        let name = path::file_name(&target);
+        if let Some(near) = suggest::nearest(name, names.iter().map(|entry| entry.name.as_str())) {
+            let meant = written.trim_end_matches('/').strip_suffix(name).unwrap_or_default();
+            let message = format!("no chart is found at `{written}`");
+            said("repository", message, format!("did you mean `{FILE}{meant}{near}`?"));
+        }
+    }
 }
 
 fn fill_to(session: &Session, chart: &mut Chart, depth: usize, left: &mut usize) -> Vec<(String, String)> {

@@ -16,7 +16,7 @@ use crate::engine::RenderError;
 use crate::manifest::Broken;
 use crate::template::{About, TemplateError};
 use crate::trace::{Tracer, Woven, span_in, template_path};
-use crate::{rules, schema, words};
+use crate::{rules, schema, unset, words};
 
 /// Longest message of a template that is shown; some quote whole values.
 const MAX_MESSAGE: usize = 2_000;
@@ -191,6 +191,11 @@ pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<W
     let known = purlin_syntax::yaml::in_words(plain);
     let (plain, hint) =
         known.unwrap_or((plain, "compare the indentation with what `purlin helm template --debug` prints"));
+    let line = text.map(|text| line_of(&text.bytes, broken.start + broken.at)).unwrap_or_default();
+    let (plain, hint) = match line.contains(unset::NOTHING.trim_matches('`')) {
+        true => (format!("{} is what is printed for a value that is not set", unset::NOTHING), "set the value"),
+        false => (plain.to_owned(), hint),
+    };
     let mut diagnostic =
         Diagnostic::nowhere(&rules::MANIFEST, format!("this renders to invalid YAML: {plain}")).hint(hint);
     diagnostic.span = text.and_then(|text| tracer.span_of_text(text, broken.start + broken.at));
@@ -198,6 +203,13 @@ pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<W
         diagnostic.message = format!("{} renders to invalid YAML: {plain}", broken.path);
     }
     session.sink.push(diagnostic);
+}
+
+/// The line of a text that a place is in.
+fn line_of(text: &[u8], at: usize) -> String {
+    let start = text.get(..at).and_then(|before| before.iter().rposition(|byte| *byte == b'\n')).map_or(0, |at| at + 1);
+    let line = text.get(start..).unwrap_or_default().split(|byte| *byte == b'\n').next().unwrap_or_default();
+    String::from_utf8_lossy(line).into_owned()
 }
 
 /// Reports values that do not fit the schema of their chart, but those that something was said about already.

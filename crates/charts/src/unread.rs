@@ -5,7 +5,7 @@
 use std::cell::OnceCell;
 
 use purlin_syntax::Diagnostic;
-use purlin_syntax::suggest::{may_be_meant, nearest};
+use purlin_syntax::suggest::{is_slip, may_be_meant, nearest};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
@@ -43,6 +43,7 @@ pub fn check(session: &Session, chart: &Chart, values: &Value) {
 fn check_inside(session: &Session, chart: &Chart, values: &Value, conditions: Vec<String>, outer: Option<&Walk<'_>>) {
     let own = Walk { session, chart, texts: OnceCell::new(), rendered: &[], conditions, outer };
     own.compare(values, &chart.values, &mut String::new());
+    own.misnamed();
     for inner in &chart.dependencies {
         if let Some(values) = values.get(inner.name()) {
             let inside = own.conditions.iter().filter_map(|path| path.strip_prefix(inner.name())?.strip_prefix('.'));
@@ -92,6 +93,22 @@ impl Walk<'_> {
                 None => self.warn(value, name, nearest(name, known.keys().map(|key| key.as_str())), path),
             }
             path.truncate(start);
+        }
+    }
+
+    /// Warns of values for a chart inside whose name is misspelt: no template reads them either.
+    fn misnamed(&self) {
+        for (name, value) in self.chart.values.as_map().into_iter().flat_map(|map| map.iter()) {
+            if name.len() < SHORTEST || value.as_map().is_none() || self.is_elsewhere(name) {
+                continue;
+            }
+            let meant = self.chart.dependencies.iter().map(Chart::name).find(|inner| is_slip(name, inner));
+            let Some(meant) = meant.filter(|_| !self.is_read(name)) else { continue };
+            let message = format!("no template reads `{name}`, and no chart inside has this name");
+            let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(format!("did you mean `{meant}`?"));
+            let (origins, sources) = (&self.session.origins, &self.session.sources);
+            found.span = origins.key_span(value.origin, name, sources).or(origins.span(value.origin, sources));
+            self.session.sink.push(found);
         }
     }
 

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use purlin_syntax::suggest::{is_slip, may_be_meant, nearest};
-use purlin_syntax::{Diagnostic, Source};
+use purlin_syntax::{Diagnostic, Severity, Source};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
@@ -42,6 +42,7 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
             session.sink.push(found);
         }
     };
+    let mut follows = Follows::default();
     for (file, text) in chart.templates.iter().zip(&texts) {
         let source =
             || source_of(session, &template_path(chart, &format!("{}/{}", chart.name(), file.name)), text.clone());
@@ -49,7 +50,8 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
             // `set .Release "seen" dict` makes one.
             let quoted = format!("\"{}\"", unknown.name);
             if !texts.iter().any(|text| text.contains(&quoted)) {
-                push(unknown.warning(&source()));
+                let source = source();
+                push(follows.promoted(session, unknown.warning(&source), &source));
             }
         }
         for read in reads(text, VALUES).into_iter().filter(|_| is_whole) {
@@ -61,7 +63,9 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
             let path = read.names.get(..=depth).unwrap_or_default().join(".");
             let libraries =
                 || libraries.get_or_init(|| chart.dependencies.iter().flat_map(texts_of).collect::<Vec<_>>());
-            let is_used = || texts.iter().chain(libraries()).any(|text| mentions(text, &near));
+            // What a template prints around its actions reads nothing: `resources:` is a key of Kubernetes.
+            let reads = |text: &String| mentions(text, &near) && is_in_action(text, &near);
+            let is_used = || texts.iter().chain(libraries()).any(reads);
             let wholes = || wholes.get_or_init(|| Wholes::of(texts.iter().chain(libraries())));
             let mapping = read.names.get(..depth).unwrap_or_default();
             if !seen.insert(path.clone()) || inner.contains(near.as_str()) || is_used() || wholes().hold(mapping) {
@@ -71,6 +75,43 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
         }
     }
 }
+
+/// What follows from a field that a built-in object does not have: documents that are no YAML because nothing was
+/// printed for it, and functions that are given nothing. The field is the mistake, so it becomes the error.
+#[derive(Default)]
+struct Follows {
+    is_taken: bool,
+}
+
+impl Follows {
+    fn promoted(&mut self, session: &Session, mut found: Diagnostic, source: &Source) -> Diagnostic {
+        let line = |at: usize| source.text().get(..at).map_or(0, |before| before.matches('\n').count());
+        let own = found.span.map(|span| line(span.start as usize));
+        let known = session.sink.take();
+        let (follow, rest): (Vec<Diagnostic>, Vec<Diagnostic>) = known.into_iter().partition(|other| {
+            let is_nothing = other.rule == &rules::MANIFEST && other.is_error() && other.message.contains(NOTHING);
+            let is_here = || {
+                let place = other
+                    .span
+                    .filter(|span| session.sources.get(span.file).is_some_and(|other| other.path() == source.path()));
+                place.map(|span| line(span.start as usize)) == own
+            };
+            is_nothing || (other.rule == &rules::TEMPLATE && other.message.contains(UNSET_VALUE) && is_here())
+        });
+        session.sink.extend(rest);
+        self.is_taken |= !follow.is_empty();
+        if self.is_taken {
+            found.severity = Severity::Error;
+        }
+        found
+    }
+}
+
+/// What Go prints for nothing where a string is expected.
+pub(crate) const NOTHING: &str = "`%!s(<nil>)`";
+
+/// What a message about a function says that is given nothing.
+const UNSET_VALUE: &str = "found a value that is not set";
 
 const VALUES: &str = ".Values.";
 
@@ -366,6 +407,11 @@ impl Strings {
 fn names_at(text: &str) -> Vec<&str> {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '.').unwrap_or(text.len());
     text.get(..end).unwrap_or_default().split('.').take_while(|name| !name.is_empty()).collect()
+}
+
+/// Whether an action of a template has a name as a whole word.
+fn is_in_action(text: &str, name: &str) -> bool {
+    actions(text).iter().any(|action| mentions(action.text, name))
 }
 
 /// Whether a text has a name as a whole word.

@@ -163,11 +163,27 @@ fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) {
         let span = diagnostic.span?;
         Some((sources.get(span.file)?.path().to_owned(), span.start, span.end))
     };
-    let mut seen = HashSet::new();
-    found.retain(|problem| {
-        let place = place(problem);
-        place.is_none() || seen.insert((problem.rule.name, place, problem.message.clone()))
-    });
+    let mut seen: HashMap<_, usize> = HashMap::new();
+    let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    for problem in std::mem::take(found) {
+        let Some(place) = place(&problem) else {
+            kept.push(problem);
+            continue;
+        };
+        match seen.entry((problem.rule.name, place, problem.message.clone())) {
+            // What is a warning for one reader may be an error for another.
+            Slot::Occupied(slot) => {
+                if let Some(known) = kept.get_mut(*slot.get()) {
+                    known.severity = known.severity.max(problem.severity);
+                }
+            }
+            Slot::Vacant(slot) => {
+                slot.insert(kept.len());
+                kept.push(problem);
+            }
+        }
+    }
+    *found = kept;
 }
 
 /// A part of a file that was not read because of a problem. What is missing may be there.

@@ -15,7 +15,7 @@ use crate::scopes::{Cell, Late};
 use crate::shapes::check_fields;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Map, MapLayer, Scope, Value, path};
 use std::sync::{Arc, OnceLock};
@@ -444,5 +444,24 @@ fn source_folder(ground: &Ground<'_>, config: &Config, fields: &Map) -> EcoStrin
         ground.report(&rules::OUTSIDE_PROJECT, ground.span_of(relative), message);
         return config.folder.clone();
     }
+    if repository.is_none() && !relative.is_tainted() {
+        report_missing_source(ground, relative, &folder);
+    }
     folder.into()
+}
+
+/// A folder that does not exist has no files, which Garden takes without a word.
+fn report_missing_source(ground: &Ground<'_>, relative: &Value, folder: &str) {
+    let world = ground.session.world.as_ref();
+    let full = ground.full_path(folder);
+    let Some(text) = relative.as_str().filter(|text| !text.is_empty() && !world.exists(&full)) else { return };
+    let names = world.list(path::parent(&full)).unwrap_or_default();
+    let name = path::file_name(folder);
+    let near = suggest::nearest(name, names.iter().map(|entry| entry.name.as_str()));
+    let hint = match near.zip(text.trim_end_matches('/').strip_suffix(name)) {
+        Some((near, front)) => format!("did you mean `{front}{near}`?"),
+        None => "correct the path; it starts at the folder of this file".to_owned(),
+    };
+    let diagnostic = Diagnostic::nowhere(&rules::INNER, format!("the folder `{text}` does not exist"));
+    ground.push(diagnostic.warning().hint(hint), ground.span_of(relative));
 }

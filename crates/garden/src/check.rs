@@ -299,7 +299,7 @@ pub(crate) fn invalid_variable(name: &str, span: Span) -> Diagnostic {
     Diagnostic::at(&rules::INVALID_NAME, span, message).hint(hint)
 }
 
-fn says_missing(problem: &Diagnostic) -> bool {
+pub(crate) fn says_missing(problem: &Diagnostic) -> bool {
     problem.rule.name == purlin_model::rules::MISSING_KEY.name
 }
 

@@ -4,7 +4,7 @@
 //! provider to run are pending.
 
 use crate::bind::{Binder, Env};
-use crate::check::check_provider;
+use crate::check::{check_provider, says_missing};
 use crate::draft::Draft;
 use crate::entities::{PROVIDER, PROVIDERS, REMOVED};
 use crate::ground::{Ground, fill};
@@ -18,9 +18,9 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_model::schema::Kind;
-use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_syntax::{Diagnostic, Sink, Span, suggest};
 use purlin_value::{Data, Eval, Map, Value, merge_patch};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// Providers every project has.
@@ -77,6 +77,7 @@ fn resolve_all(ground: &Ground<'_>, project: &Project, phases: &Phases) -> Provi
     let always = ALWAYS.iter().map(|name| ((*name).into(), Provider::of(row_of(name).unwrap_or(PROVIDER))));
     let mut providers: IndexMap<EcoString, Provider> = always.collect();
     report_unknown_environments(ground, project);
+    check_others(ground, project);
     for node in enabled_nodes(ground, project) {
         let Some(name) = plain_name(&node) else { continue };
         let row = row_of(&name);
@@ -206,6 +207,27 @@ fn report_unknown_environments(ground: &Ground<'_>, project: &Project) {
         if let Some(names) = crate::bind::entry(item, "environments") {
             crate::project::report_unknown_names(ground, project, names);
         }
+    }
+}
+
+/// Entries for other environments, whose keys can be looked at without resolving anything. They are refused only there, so
+/// what is wrong is a warning here.
+fn check_others(ground: &Ground<'_>, project: &Project) {
+    let Some(list) = project.document.field("providers") else { return };
+    let enabled: HashSet<Span> =
+        enabled_nodes(ground, project).iter().filter_map(|node| Some(node.get()?.span())).collect();
+    let Some(view) = list.get() else { return };
+    let nodes: Vec<NodeRef> = view.items().map(|item| list.other(item)).collect();
+    let names: Vec<Option<EcoString>> = nodes.iter().map(plain_name).collect();
+    for (node, name) in nodes.iter().zip(&names) {
+        let is_enabled = node.get().is_none_or(|node| enabled.contains(&node.span()));
+        let Some(row) = name.as_ref().filter(|_| !is_enabled).and_then(|name| row_of(name)) else { continue };
+        let found = Sink::new();
+        check_provider(&found, node, row);
+        // Entries of one name are laid upon each other, so what one lacks another may have.
+        let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+        let found = found.take().into_iter().filter(|problem| is_alone || !says_missing(problem));
+        ground.session.sink.extend(found.map(Diagnostic::warning));
     }
 }
 

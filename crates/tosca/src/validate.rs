@@ -105,17 +105,26 @@ fn verdict(evaluator: &mut Evaluator<'_>, clause: &Val, value: &Val, id: Option<
 /// Why a value that is written out does not satisfy the clauses of TOSCA 1.x that are written out too: those of its
 /// definition and of its type. Patterns are left to the evaluation, which bounds what they cost.
 pub fn unsatisfied<'c>(model: &'c Model, value: &Val, id: DeclId, definition: &'c Entity) -> Option<(String, Span)> {
+    // Quantities, versions and dates are compared by what they mean once they are evaluated.
+    let is_simple = |value: &Val| match (model.primitive(id), &value.data) {
+        (Some(Primitive::String), Data::Str(_)) | (Some(Primitive::Integer), Data::Int(_)) => true,
+        (Some(Primitive::Float), data) => matches!(data, Data::Float(_) | Data::Int(_)),
+        _ => false,
+    };
+    let is_simple = |value: &Val| is_simple(value) || value.as_str() == Some("UNBOUNDED");
     let of_type = model.complete(id).map(|complete| complete.clauses("validation")).unwrap_or(&[]);
-    let value = coerce::coerce(model, value, Some(id), None);
+    if !is_simple(value) {
+        return None;
+    }
     of_type.iter().chain(definition.clauses("validation")).find_map(|clause| {
         let (operator, arguments) = clause::constraint(clause)?;
-        let argument = arguments.first().filter(|argument| !has_calls(argument))?;
-        Some((compared(model, operator, argument, &value, Some(id))?.err()?, clause.span))
+        let argument = arguments.first()?;
+        let all = |argument: &Val| match &argument.data {
+            Data::List(items) => items.iter().all(is_simple),
+            _ => is_simple(argument) || operator.ends_with("length"),
+        };
+        Some((compared(model, operator, argument, value, Some(id)).filter(|_| all(argument))?.err()?, clause.span))
     })
-}
-
-fn has_calls(value: &Val) -> bool {
-    value.is_call() || value.is_opaque() || value.items().iter().any(|item| item.is_call() || item.is_opaque())
 }
 
 /// Whether a clause that only compares holds for a value; nothing for other clauses.

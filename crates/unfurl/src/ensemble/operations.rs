@@ -1,0 +1,67 @@
+//! What operations of node templates are given, looked at before a job runs them: a configurator or a filter whose name is
+//! nearly that of one that exists. Unfurl says so only when the operation runs, or runs something else.
+
+use super::report;
+use super::service::Service;
+use crate::jinja;
+use crate::job::operation::near_configurator;
+use crate::rules;
+use purlin_syntax::suggest::is_slip;
+use purlin_syntax::{Diagnostic, Span};
+use purlin_tosca::entity::Entity;
+use purlin_tosca::topology::Node;
+use purlin_tosca::val::{Data, Val};
+use purlin_value::Session;
+
+/// Values are searched so deep.
+const DEEPEST: usize = 100;
+
+/// Warns about all of them.
+pub(super) fn report(session: &Session, service: &Service) {
+    for node in service.topology.nodes.values() {
+        for (_, interface) in node.template.entries("interfaces") {
+            inputs(session, service, interface);
+            for (_, operation) in interface.entries("operations") {
+                implementation(session, service, node, operation);
+                inputs(session, service, operation);
+            }
+        }
+    }
+}
+
+fn implementation(session: &Session, service: &Service, node: &Node, operation: &Entity) {
+    let Some(own) = operation.one("implementation") else { return };
+    let Some(primary) = own.value("primary").or_else(|| own.value("className")) else { return };
+    let Some(name) = primary.as_str().filter(|name| !node.artifacts.contains_key(*name)) else { return };
+    let Some(near) = near_configurator(name) else { return };
+    let message = format!("unknown configurator `{name}`");
+    let span = service.places.span(primary.span);
+    session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(format!("did you mean `{near}`?")));
+}
+
+fn inputs(session: &Session, service: &Service, entity: &Entity) {
+    entity.values("inputs").iter().for_each(|(_, value)| templates(session, service, value, 0));
+}
+
+fn templates(session: &Session, service: &Service, value: &Val, depth: usize) {
+    match &value.data {
+        _ if depth > DEEPEST => {}
+        Data::Str(text) if jinja::is_template(text) => template(session, service.places.span(value.span), text),
+        Data::List(items) => items.iter().for_each(|item| templates(session, service, item, depth + 1)),
+        Data::Map(entries) => entries.iter().for_each(|(_, item)| templates(session, service, item, depth + 1)),
+        Data::Call(call) => call.args.iter().for_each(|item| templates(session, service, item, depth + 1)),
+        _ => {}
+    }
+}
+
+fn template(session: &Session, whole: Span, text: &str) {
+    for (name, start, end) in jinja::unknown_filters(text) {
+        // Ansible finds further filters in collections that are installed.
+        let Some(near) = jinja::FILTERS.iter().map(|filter| filter.name).find(|known| is_slip(&name, known)) else {
+            continue;
+        };
+        let span = report::within(session, whole, text, start, end).unwrap_or(whole);
+        let message = format!("unknown filter `{name}`");
+        session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(format!("did you mean `{near}`?")));
+    }
+}
