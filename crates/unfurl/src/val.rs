@@ -360,12 +360,18 @@ impl Val {
 
     /// Whether it or anything inside it is a secret. Lazy items that were not evaluated do not count.
     pub(crate) fn tainted_within(&self) -> bool {
+        self.tainted_counting(&mut 0)
+    }
+
+    /// The same; adds up how many values were looked at.
+    pub(crate) fn tainted_counting(&self, looked: &mut usize) -> bool {
         // Most values are small. A large one may hold the same collection many times, or itself.
-        self.tainted_near(&mut { NEAR }).unwrap_or_else(|| self.tainted_far())
+        self.tainted_near(&mut { NEAR }, looked).unwrap_or_else(|| self.tainted_far(looked))
     }
 
     /// The same for a value with few collections; `None` if there are more than `left`.
-    fn tainted_near(&self, left: &mut usize) -> Option<bool> {
+    fn tainted_near(&self, left: &mut usize, looked: &mut usize) -> Option<bool> {
+        *looked += 1;
         if self.is_tainted() {
             return Some(true);
         }
@@ -375,14 +381,14 @@ impl Val {
         *left = left.checked_sub(1)?;
         let mut found = Some(false);
         self.each_inside(&mut |inside| {
-            found = inside.tainted_near(left);
+            found = inside.tainted_near(left, looked);
             found == Some(false)
         });
         found
     }
 
     /// The same for any value: every collection is looked into once, and none is too deep.
-    fn tainted_far(&self) -> bool {
+    fn tainted_far(&self, looked: &mut usize) -> bool {
         let (mut seen, mut open) = (HashSet::new(), vec![self.clone()]);
         while let Some(value) = open.pop() {
             // What waits is held by this list as well, so every collection counts as shared.
@@ -391,6 +397,7 @@ impl Val {
             }
             let mut found = value.is_tainted();
             value.each_inside(&mut |inside| {
+                *looked += 1;
                 found |= inside.is_tainted();
                 if inside.holds_others() {
                     open.push(inside.clone());

@@ -69,7 +69,7 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
     let ctx = render.ctx;
     if filter.call.takes == Takes::Anything {
         ctx.engine.charge_call(Cost::Deep, std::iter::once(&input))?;
-        let secret = input.tainted_within() || args.tainted();
+        let secret = input.tainted_within() || args.tainted(ctx.engine)?;
         return (filter.call.run)(render, input, args).map_err(|error| error.hiding(secret));
     }
     let input = match input.data {
@@ -83,7 +83,7 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
     let named = args.named.iter().map(|(_, value)| value);
     let given = std::iter::once(&input).chain(&args.positional).chain(named);
     let _held = ctx.engine.charge_call(filter.cost, given)?;
-    let tainted = input.tainted_within() || args.tainted();
+    let tainted = input.tainted_within() || args.tainted(ctx.engine)?;
     let result = (filter.call.run)(render, input, args).map_err(|error| error.hiding(tainted))?;
     render.ctx.engine.made(&result)?;
     Ok(result.taint_if(tainted))

@@ -82,14 +82,14 @@ impl Renderer<'_, '_, '_> {
     fn change(&mut self, base: &Expr, mut value: Val, method: &str, args: &Args) -> Result<Val> {
         let Expr::Name(name, _) = base else {
             let args = self.values(args)?;
-            let tainted = value.is_tainted() || args.tainted();
+            let tainted = value.is_tainted() || args.tainted(self.ctx.engine)?;
             return methods::change(self, &mut value, method, args).map(|result| result.taint_if(tainted));
         };
         // The arguments may change it too. After that it is taken out of the variable, so that nobody else holds it.
         self.rebind(name, value);
         let args = self.values(args)?;
         let mut value = self.slot(name).map(std::mem::take).unwrap_or_default();
-        let tainted = value.is_tainted() || args.tainted();
+        let tainted = value.is_tainted() || args.tainted(self.ctx.engine)?;
         let result = methods::change(self, &mut value, method, args);
         self.rebind(name, value.taint_if(tainted));
         result.map(|result| result.taint_if(tainted))
@@ -106,7 +106,7 @@ impl Renderer<'_, '_, '_> {
             Object::Function(function) => self.call_function(function, args),
             Object::Global(name) => self.call_global(name, args),
             Object::Method(base, name) => {
-                let tainted = base.is_tainted() || args.tainted();
+                let tainted = base.is_tainted() || args.tainted(self.ctx.engine)?;
                 methods::call(self, base, name, args).map(|value| value.taint_if(tainted))
             }
             Object::Macro(macro_, around) => self.call_macro(macro_, around, args),
@@ -222,7 +222,7 @@ impl Renderer<'_, '_, '_> {
                 for term in rest {
                     terms.push(self.ctx.engine.force(term.clone())?);
                 }
-                let secret = args.tainted();
+                let secret = args.tainted(self.ctx.engine)?;
                 let found = lookup::lookup(self.ctx, &plugin, terms, &args.named);
                 let found = found.map_err(|error| error.hiding(secret))?;
                 if name != "lookup" || args.get(usize::MAX, "wantlist").is_some_and(python::truthy) {

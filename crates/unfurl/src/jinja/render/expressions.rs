@@ -74,7 +74,7 @@ impl Renderer<'_, '_, '_> {
             Expr::Test(base, call) => {
                 let base = self.inner(base)?;
                 let args = self.values(&call.args)?;
-                let tainted = base.is_tainted() || args.tainted();
+                let tainted = base.is_tainted() || args.tainted(self.ctx.engine)?;
                 let held = tests::run(self, &call.name, &base, &args);
                 let held = held.map_err(|error| error.hiding(tainted).at(call.at.0, call.at.1))?;
                 Ok(Val::bool(held).taint_if(tainted))

@@ -9,7 +9,7 @@ use super::object::{Loop, Object};
 use super::{Template, literal};
 use crate::error::{Error, Kind, Result, limit_of, missing, type_error};
 use crate::eval::Ctx;
-use crate::eval::engine::piece;
+use crate::eval::engine::{Engine, piece};
 use crate::eval::path::{is_list, list_items};
 use crate::functions;
 use crate::limits::{MAX_ITEMS, MAX_STRING};
@@ -28,6 +28,9 @@ const STEPS_PER_ROUND: usize = 16;
 
 /// Steps of a statement.
 const STEPS_PER_STATEMENT: usize = 4;
+
+/// So many values are looked at for secrets in one step.
+const LOOKED_PER_STEP: usize = 4;
 
 /// Filters whose text is never read as a literal.
 const EXACT_TEXT: &[&str] = &["string", "to_json", "to_nice_json", "to_yaml", "to_nice_yaml", "ppretty", "json"];
@@ -100,9 +103,13 @@ impl Values {
         self.positional.get(index).or(named)
     }
 
-    /// Whether an argument is a secret.
-    pub fn tainted(&self) -> bool {
-        self.positional.iter().chain(self.named.iter().map(|(_, value)| value)).any(Val::tainted_within)
+    /// Whether an argument is a secret, or holds one. Looking is paid for.
+    pub fn tainted(&self, engine: &Engine<'_>) -> Result<bool> {
+        let mut looked = 0;
+        let mut all = self.positional.iter().chain(self.named.iter().map(|(_, value)| value));
+        let found = all.any(|value| value.tainted_counting(&mut looked));
+        engine.spend(looked / LOOKED_PER_STEP)?;
+        Ok(found)
     }
 }
 
