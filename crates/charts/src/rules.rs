@@ -10,7 +10,8 @@ pub const LOAD: Rule = Rule::error("chart-load", "A chart cannot be loaded.")
     ])
     .advice("create `Chart.yaml` with `apiVersion`, `name` and `version`");
 /// Metadata that is not valid.
-pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` is not valid.");
+pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` is not valid.")
+    .advice_for(&[("the alias `", "use letters, digits, `-`, `_` and `.` only")]);
 /// A dependency that is declared and not there.
 pub const DEPENDENCY: Rule =
     Rule::error("chart-dependency", "A chart that is declared as a dependency cannot be used.");

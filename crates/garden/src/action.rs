@@ -393,6 +393,16 @@ fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
     let known =
         parts.and_then(|(kind, name)| Some((ActionKind::named(&kind)?, name))).filter(|(_, name)| !name.is_empty());
     let Some((kind, name)) = known else {
+        let written = item.get("kind").filter(|kind| !kind.is_tainted());
+        if let Some((value, text)) = written.and_then(|kind| Some((kind, kind.as_str()?)))
+            && ActionKind::named(text).is_none()
+        {
+            let hint = suggest::did_you_mean(text, ["Build", "Deploy", "Run", "Test"]);
+            let hint = hint.unwrap_or_else(|| "use `Build`, `Deploy`, `Run` or `Test`".to_owned());
+            let diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, format!("unknown kind of action `{text}`"));
+            ground.push(diagnostic.hint(hint), ground.span_of(value));
+            return None;
+        }
         let shown = if item.is_tainted_deep() { REDACTED.into() } else { crate::expr::text_of(item) };
         let diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, format!("`{shown}` does not name an action"));
         ground.push(

@@ -16,7 +16,7 @@ use crate::profile::activation::Surroundings;
 use crate::remote::Sync;
 use crate::render::{self, Settings};
 use crate::rules::RULES;
-use crate::validate::{Scope, suspicious, validate};
+use crate::validate::{Scope, suspicious, unused_images, validate};
 use crate::value::ValueOut;
 use crate::walk::{Bases, Config, Walk, Wanted};
 use crate::{keys, unrendered};
@@ -220,6 +220,9 @@ impl Work<'_> {
             let renders = self.request.manifests;
             let engines = if renders { self.request.engines } else { Engines::default() };
             resolved.manifests = render::render(session, filled, &settings, engines);
+            if !renders {
+                unused_images(session, filled, &resolved.manifests);
+            }
             Manifest::tell_apart(&mut resolved.manifests);
             if renders {
                 let objects = resolved.manifests.iter().filter_map(|manifest| manifest.object("skaffold"));

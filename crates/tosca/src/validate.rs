@@ -119,6 +119,10 @@ pub fn unsatisfied<'c>(model: &'c Model, value: &Val, id: DeclId, definition: &'
     of_type.iter().chain(definition.clauses("validation")).find_map(|clause| {
         let (operator, arguments) = clause::constraint(clause)?;
         let argument = arguments.first()?;
+        let is_ordered = operator.starts_with("greater") || operator.starts_with("less") || operator == "in_range";
+        if is_ordered && value.as_str().is_some() {
+            return None;
+        }
         let all = |argument: &Val| match &argument.data {
             Data::List(items) => items.iter().all(is_simple),
             _ => is_simple(argument) || operator.ends_with("length"),

@@ -47,7 +47,14 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn recognise(file: &Glance<'_>) -> Option<Sign> {
-    if manifest::is_ensemble(file.head()) {
+    // By its usual name it is one, though it does not say so; that is reported when it is read.
+    let is_usual = manifest::ENSEMBLE_FILES.contains(&file.name());
+    let is_untold = || {
+        let head = file.head();
+        let is_ours = head.get("apiVersion").is_some_and(|version| version.contains("unfurl"));
+        is_usual && is_ours && head.get("kind").is_none() && head.get("spec").is_some()
+    };
+    if manifest::is_ensemble(file.head()) || is_untold() {
         let place = manifest::ENSEMBLE_FILES.iter().rev().position(|name| *name == file.name());
         let usual = place.and_then(|place| u8::try_from(place).ok()).map_or(0, |place| 15 + place);
         return Some(Sign::new(Role::Project, 45 + usual));

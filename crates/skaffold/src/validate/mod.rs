@@ -9,6 +9,8 @@ mod slips;
 mod structure;
 mod tags;
 
+pub(crate) use slips::unused_images;
+
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::item::View;
 use crate::walk::Config;
@@ -36,6 +38,8 @@ struct Check<'a, 'f> {
     built: &'a HashSet<String>,
     /// Those that artifacts of profiles build.
     profile_images: &'a HashSet<String>,
+    /// The names of the profiles of all configurations.
+    profiles: &'a HashSet<String>,
 }
 
 impl Check<'_, '_> {
@@ -62,9 +66,9 @@ impl Check<'_, '_> {
 pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &Sink) -> bool {
     let before = sink.len();
     let built = built(configs);
-    let profile_images = HashSet::new();
+    let none = HashSet::new();
     for config in configs {
-        let check = Check { config, sink, built: &built, profile_images: &profile_images };
+        let check = Check { config, sink, built: &built, profile_images: &none, profiles: &none };
         structure::section(&check, config.item.view(), &SKAFFOLD_CONFIG);
         build::check(&check);
         run::check(&check);
@@ -75,7 +79,7 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
             manifests(&check, scope, world);
         }
         if scope == Scope::Project && !config.is_remote {
-            folders(&check, world);
+            folders(&check, config.item.view(), world);
         }
     }
     let all = artifacts::collect(configs);
@@ -89,9 +93,10 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
 
 /// Warns of what is most likely a mistake, though Skaffold says so only when it builds or deploys, or never.
 pub fn suspicious(session: &Session, configs: &[Config<'_>]) {
-    let (built, profile_images) = (built(configs), slips::profile_images(configs));
+    let (built, profile_images, profiles) = (built(configs), slips::profile_images(configs), slips::profiles(configs));
     for config in configs.iter().filter(|config| !config.is_remote) {
-        let check = Check { config, sink: &session.sink, built: &built, profile_images: &profile_images };
+        let sink = &session.sink;
+        let check = Check { config, sink, built: &built, profile_images: &profile_images, profiles: &profiles };
         slips::check(&check, session);
     }
 }
@@ -123,8 +128,7 @@ fn near_path(check: &Check<'_, '_>, world: &dyn World, path: &str) -> Option<Str
 }
 
 /// Folders that are named must be there: kustomizations, charts, and what images are built from.
-fn folders(check: &Check<'_, '_>, world: &dyn World) {
-    let view = check.config.item.view();
+fn folders(check: &Check<'_, '_>, view: View<'_, '_>, world: &dyn World) {
     let missing = |named: View<'_, '_>| {
         let text = named.text();
         let is_plain = !text.is_empty() && !text.contains(['{', '$']) && !crate::paths::is_address(&text);

@@ -83,7 +83,7 @@ pub fn unique_names(configs: &[Config<'_>], sink: &Sink) {
     let mut containers: HashMap<String, Option<Span>> = HashMap::new();
     for config in configs {
         let built = HashSet::new();
-        let check = Check { config, sink, built: &built, profile_images: &built };
+        let check = Check { config, sink, built: &built, profile_images: &built, profiles: &built };
         let view = config.item.view();
         for test in view.get("verify").into_iter().flat_map(View::items) {
             unique(&check, &mut tests, test, "test of `verify`");

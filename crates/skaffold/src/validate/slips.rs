@@ -13,8 +13,9 @@ use crate::render::from_file;
 use crate::walk::Config;
 use crate::{emit, helm, image, paths, rules, template};
 use ecow::EcoString;
+use purlin_model::Manifest;
 use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Span, suggest};
-use purlin_value::{Meter, Session, path};
+use purlin_value::{Meter, Session, Value, path};
 use std::collections::HashSet;
 
 /// Files of a chart's templates that are searched for a value before it counts as misspelt.
@@ -64,6 +65,55 @@ pub(super) fn check(check: &Check<'_, '_>, session: &Session) {
     }
     templates(check, view, &SKAFFOLD_CONFIG);
     patches(check, session);
+    required_profiles(check, view);
+    other_profiles(check, session);
+}
+
+/// Profiles that are passed on to required configurations, and those that decide about it.
+fn required_profiles(check: &Check<'_, '_>, view: View<'_, '_>) {
+    let own = own_profiles(check.config);
+    for active in view
+        .get("requires")
+        .into_iter()
+        .flat_map(View::items)
+        .flat_map(|required| required.get("activeProfiles").into_iter().flat_map(View::items))
+    {
+        let by = active.get("activatedBy").into_iter().flat_map(View::items);
+        for (name, known) in
+            active.get("name").map(|name| (name, check.profiles)).into_iter().chain(by.map(|by| (by, &own)))
+        {
+            let text = name.text();
+            if known.contains(text.as_ref()) || text.contains("{{") {
+                continue;
+            }
+            let hint = suggest::did_you_mean(&text, known.iter().map(String::as_str));
+            let hint = hint.unwrap_or_else(|| "name a profile that is declared under `profiles`".to_owned());
+            warn(check, name.span(), &rules::UNKNOWN_PROFILE, &format!("unknown profile `{text}`"), hint);
+        }
+    }
+}
+
+fn own_profiles(config: &Config<'_>) -> HashSet<String> {
+    let document = config.file.documents.get(config.index);
+    let profiles = document.and_then(|document| document.item.view().get("profiles"));
+    profiles.into_iter().flat_map(View::items).map(|profile| profile.text_of("name").into_owned()).collect()
+}
+
+/// The names of all profiles.
+pub(super) fn profiles(configs: &[Config<'_>]) -> HashSet<String> {
+    configs.iter().flat_map(own_profiles).collect()
+}
+
+/// Folders that profiles which are not active name.
+fn other_profiles(check: &Check<'_, '_>, session: &Session) {
+    let config = check.config;
+    let document = config.file.documents.get(config.index).filter(|_| !config.is_inline);
+    let Some(profiles) = document.and_then(|document| document.item.view().get("profiles")) else { return };
+    for profile in profiles.items() {
+        if !config.profiles.iter().any(|name| *name == *profile.text_of("name")) {
+            super::folders(check, profile, session.world.as_ref());
+        }
+    }
 }
 
 fn warn(check: &Check<'_, '_>, span: Option<Span>, rule: &'static purlin_syntax::Rule, message: &str, hint: String) {
@@ -418,6 +468,46 @@ fn patches(check: &Check<'_, '_>, session: &Session) {
         if let Some(problem) = tried(&mut item, name) {
             check.push(problem.warning());
         }
+    }
+}
+
+/// Images of manifests that are nearly those of an artifact which no manifest uses: the built image would never get there.
+pub(crate) fn unused_images(session: &Session, configs: &[Config<'_>], manifests: &[Manifest]) {
+    let built = super::built(configs);
+    if built.is_empty() || manifests.is_empty() {
+        return;
+    }
+    let mut used: Vec<&Value> = Vec::new();
+    manifests.iter().for_each(|manifest| images_of(&manifest.value, &mut used));
+    let name = |text: &str| purlin_value::image::parts(text).name.to_owned();
+    let names: HashSet<String> = used.iter().filter_map(|value| value.as_str()).map(name).collect();
+    let unused: Vec<&String> = built.iter().filter(|image| !names.contains(*image)).collect();
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let mut seen = HashSet::new();
+    for value in used.iter().take(MOST_IMAGES) {
+        let Some(image) = value.as_str().map(name).filter(|image| !built.contains(image)) else { continue };
+        let is_meant = |built: &&&String| letters(built) != letters(&image) && suggest::is_slip(&image, built);
+        let Some(meant) = unused.iter().find(is_meant).filter(|_| seen.insert(image.clone())) else { continue };
+        let message = format!("no artifact builds `{image}`, and no manifest uses `{meant}`");
+        let mut found = Diagnostic::nowhere(&rules::IMAGE, message).warning().hint(format!("did you mean `{meant}`?"));
+        found.span = session.origins.span(value.origin, &session.sources);
+        session.sink.push(found);
+    }
+}
+
+/// So many images of manifests are compared.
+const MOST_IMAGES: usize = 1_000;
+
+fn images_of<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
+    let mut left = vec![value];
+    while let Some(value) = left.pop() {
+        for (key, inner) in value.as_map().into_iter().flat_map(|map| map.iter()) {
+            if key == "image" && inner.as_str().is_some() {
+                found.push(inner);
+            }
+            left.push(inner);
+        }
+        left.extend(value.as_list().unwrap_or_default());
     }
 }
 

@@ -83,11 +83,10 @@ pub fn find(session: &Session, target: &str) -> Option<String> {
 /// Whether a file says that it is an ensemble.
 pub(crate) fn is_ensemble(head: &Head) -> bool {
     head.get("apiVersion").is_some_and(|version| version.contains("unfurl"))
-        && match head.get("kind") {
-            // A misspelt one is reported when the file is read.
-            Some(kind) => kind.contains("Ensemble") || kind.contains("Manifest") || is_slip(kind, "Ensemble"),
-            None => head.get("spec").is_some(),
-        }
+        // A misspelt one is reported when the file is read.
+        && head.get("kind").is_some_and(|kind| {
+            kind.contains("Ensemble") || kind.contains("Manifest") || is_slip(kind, "Ensemble")
+        })
 }
 
 /// The ensemble a project means by itself: its only one, its default, or one at a usual place.

@@ -12,18 +12,25 @@ use purlin_tosca::entity::Entity;
 use purlin_tosca::topology::Node;
 use purlin_tosca::val::{Data, Val};
 use purlin_value::Session;
+use std::collections::HashSet;
 
 /// Values are searched so deep.
 const DEEPEST: usize = 100;
 
 /// Warns about all of them.
 pub(super) fn report(session: &Session, service: &Service) {
+    // What a type declares is looked at once, however many nodes are of it.
+    let mut seen = HashSet::new();
     for node in service.topology.nodes.values() {
-        for (_, interface) in node.template.entries("interfaces") {
-            inputs(session, service, interface);
-            for (_, operation) in interface.entries("operations") {
-                implementation(session, service, node, operation);
-                inputs(session, service, operation);
+        let of_type = service.model.complete(node.node_type).map(AsRef::as_ref);
+        for owner in [Some(node.template.as_ref()), of_type].into_iter().flatten() {
+            for (_, interface) in owner.entries("interfaces").filter(|(_, interface)| seen.insert(interface.span)) {
+                inputs(session, service, interface);
+                for (_, operation) in interface.entries("operations") {
+                    implementation(session, service, node, operation);
+                    command(session, service, operation);
+                    inputs(session, service, operation);
+                }
             }
         }
     }
@@ -37,6 +44,25 @@ fn implementation(session: &Session, service: &Service, node: &Node, operation: 
     let message = format!("unknown configurator `{name}`");
     let span = service.places.span(primary.span);
     session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(format!("did you mean `{near}`?")));
+}
+
+/// What a command is given as.
+const COMMANDS: &[&str] = &["command", "cmd"];
+
+/// A command without one, beside an input with nearly its name.
+fn command(session: &Session, service: &Service, operation: &Entity) {
+    let primary = operation.one("implementation").and_then(|own| own.value("primary"));
+    let given = operation.values("inputs");
+    let is_given = || given.iter().any(|(name, _)| COMMANDS.contains(&name.text.as_str()));
+    if !primary.and_then(Val::as_str).is_some_and(|name| matches!(name, "Cmd" | "Shell")) || is_given() {
+        return;
+    }
+    for (name, _) in given {
+        let Some(near) = COMMANDS.iter().find(|known| is_slip(&name.text, known)) else { continue };
+        let message = format!("there is no command to run: unknown input `{}`", name.text);
+        let span = service.places.span(name.span);
+        session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(format!("did you mean `{near}`?")));
+    }
 }
 
 fn inputs(session: &Session, service: &Service, entity: &Entity) {
