@@ -63,6 +63,9 @@ fn conditions_of(chart: &Chart) -> impl Iterator<Item = String> {
     all.map(|path| path.trim().to_owned()).filter(|path| !path.is_empty())
 }
 
+/// So many names are compared with each other.
+const MOST_COMPARED: usize = 20_000;
+
 struct Walk<'a> {
     session: &'a Session,
     chart: &'a Chart,
@@ -98,6 +101,10 @@ impl Walk<'_> {
 
     /// Warns of values for a chart inside whose name is misspelt: no template reads them either.
     fn misnamed(&self) {
+        let known = self.chart.values.as_map().map_or(0, |map| map.len());
+        if known * self.chart.dependencies.len() > MOST_COMPARED {
+            return;
+        }
         for (name, value) in self.chart.values.as_map().into_iter().flat_map(|map| map.iter()) {
             if name.len() < SHORTEST || value.as_map().is_none() || self.is_elsewhere(name) {
                 continue;

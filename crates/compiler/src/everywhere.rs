@@ -9,6 +9,7 @@ use crate::unused::Usage;
 use purlin_model::{Declared, Request, Resolved, Variant};
 use purlin_syntax::{Diagnostic, Severity};
 use purlin_value::{EcoString, Session, Value};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 /// Resolves every variant of a project. Problems and findings go to the session's sink.
@@ -90,11 +91,19 @@ impl<'v> Problems<'v> {
             let place = problem.span.map(|span| (path(span.file).unwrap_or_default(), span.start, span.end));
             let key = (problem.rule.name, place, problem.message.clone());
             let at = *self.known.entry(key).or_insert_with(|| {
-                self.list.push((problem, Vec::new()));
+                self.list.push((problem.clone(), Vec::new()));
                 self.list.len() - 1
             });
-            if let Some((_, variants)) = self.list.get_mut(at).filter(|(_, known)| known.last() != Some(&variant)) {
-                variants.push(variant);
+            let Some((known, variants)) = self.list.get_mut(at) else { continue };
+            match problem.severity.cmp(&known.severity) {
+                // Where it is an error it is no warning elsewhere, which only foresees it.
+                Ordering::Greater => {
+                    *known = problem;
+                    *variants = vec![variant];
+                }
+                Ordering::Less => {}
+                Ordering::Equal if variants.last() == Some(&variant) => {}
+                Ordering::Equal => variants.push(variant),
             }
         }
     }

@@ -219,13 +219,15 @@ fn check_others(ground: &Ground<'_>, project: &Project) {
     let Some(view) = list.get() else { return };
     let nodes: Vec<NodeRef> = view.items().map(|item| list.other(item)).collect();
     let names: Vec<Option<EcoString>> = nodes.iter().map(plain_name).collect();
+    let mut count: BTreeMap<&EcoString, usize> = BTreeMap::new();
+    names.iter().flatten().for_each(|name| *count.entry(name).or_default() += 1);
     for (node, name) in nodes.iter().zip(&names) {
         let is_enabled = node.get().is_none_or(|node| enabled.contains(&node.span()));
         let Some(row) = name.as_ref().filter(|_| !is_enabled).and_then(|name| row_of(name)) else { continue };
         let found = Sink::new();
         check_provider(&found, node, row);
         // Entries of one name are laid upon each other, so what one lacks another may have.
-        let is_alone = names.iter().filter(|other| *other == name).count() == 1;
+        let is_alone = name.as_ref().and_then(|name| count.get(name)) == Some(&1);
         let found = found.take().into_iter().filter(|problem| is_alone || !says_missing(problem));
         ground.session.sink.extend(found.map(Diagnostic::warning));
     }

@@ -52,6 +52,9 @@ const KINDS: &[(&str, &[&str])] = &[
     ("coordination.k8s.io/v1", &["Lease"]),
 ];
 
+/// So many unknown keys of an object are looked at.
+const MOST_KEYS: usize = 100;
+
 /// What objects of the built-in kinds have beside `apiVersion` and `kind`.
 const PARTS: &[&str] = &["metadata", "spec", "data", "stringData", "rules", "subjects", "roleRef"];
 
@@ -95,7 +98,7 @@ pub fn slip(object: &Value) -> Option<Slip> {
 fn key_of(object: &Value, parts: &[&str], others: &[&str], path: &[&'static str]) -> Option<Slip> {
     let map = object.as_map()?;
     let is_known = |key: &str| parts.contains(&key) || others.contains(&key);
-    map.keys().filter(|key| !is_known(key)).find_map(|key| {
+    map.keys().filter(|key| !is_known(key)).take(MOST_KEYS).find_map(|key| {
         let meant = parts.iter().find(|part| is_slip(key, part) && object.get(part).is_none())?;
         Some(Slip {
             path: path.to_vec(),

@@ -22,6 +22,8 @@ use std::collections::HashSet;
 const MOST_TEMPLATES: usize = 200;
 /// Values that are worked through at most for the patches of profiles that are not active.
 const MOST_PATCHED: usize = 200_000;
+/// What a Dockerfile is called unless an artifact says otherwise.
+const DOCKERFILE: &str = "Dockerfile";
 /// The highest port.
 const LAST_PORT: i64 = 65_535;
 /// What Go calls the systems that hooks may name.
@@ -155,7 +157,8 @@ fn dockerfile(check: &Check<'_, '_>, session: &Session, artifact: View<'_, '_>) 
         format!("did you mean `{near}`?")
     });
     let message = format!("no Dockerfile is found at `{}`", path::normalize(&written));
-    match named.and_then(View::span) {
+    // Written or not, the usual name is what an artifact starts with.
+    match named.and_then(View::span).filter(|_| text != DOCKERFILE) {
         Some(span) => {
             let hint = near.unwrap_or_else(|| "correct the path; it starts at the artifact's `context`".to_owned());
             warn(check, Some(span), &rules::FILE, &message, hint);
@@ -164,7 +167,8 @@ fn dockerfile(check: &Check<'_, '_>, session: &Session, artifact: View<'_, '_>) 
         None => {
             if let Some(near) = near {
                 let hint = format!("{near} Then name it as `docker.dockerfile`");
-                warn(check, artifact.get("image").and_then(View::span), &rules::FILE, &message, hint);
+                let place = named.and_then(View::span).or(artifact.get("image").and_then(View::span));
+                warn(check, place, &rules::FILE, &message, hint);
             }
         }
     }
@@ -259,6 +263,9 @@ fn images(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
     let Some(section) = release.get("setValueTemplates") else { return };
     let mut found = Vec::new();
     emit::flatten(section, String::new(), &mut found);
+    if found.len() * check.built.len() > MOST_COMPARED {
+        return;
+    }
     let spoken = |image: &str| image.replace(['.', '-', '/', ':'], "_");
     let mut seen = HashSet::new();
     for (_, value) in found {
@@ -482,9 +489,12 @@ pub(crate) fn unused_images(session: &Session, configs: &[Config<'_>], manifests
     let name = |text: &str| purlin_value::image::parts(text).name.to_owned();
     let names: HashSet<String> = used.iter().filter_map(|value| value.as_str()).map(name).collect();
     let unused: Vec<&String> = built.iter().filter(|image| !names.contains(*image)).collect();
+    if used.len() * unused.len() > MOST_COMPARED {
+        return;
+    }
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     let mut seen = HashSet::new();
-    for value in used.iter().take(MOST_IMAGES) {
+    for value in &used {
         let Some(image) = value.as_str().map(name).filter(|image| !built.contains(image)) else { continue };
         let is_meant = |built: &&&String| letters(built) != letters(&image) && suggest::is_slip(&image, built);
         let Some(meant) = unused.iter().find(is_meant).filter(|_| seen.insert(image.clone())) else { continue };
@@ -495,8 +505,8 @@ pub(crate) fn unused_images(session: &Session, configs: &[Config<'_>], manifests
     }
 }
 
-/// So many images of manifests are compared.
-const MOST_IMAGES: usize = 1_000;
+/// So many names are compared with each other; whoever has more of them has a program write them.
+const MOST_COMPARED: usize = 20_000;
 
 fn images_of<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
     let mut left = vec![value];
