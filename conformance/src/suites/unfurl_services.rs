@@ -160,10 +160,9 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     let stored = settings.get("job") == Some(&Json::Bool(false));
     let which = if stored { Instances::Stored } else { Instances::Planned };
     let ensemble = ensemble::open_with(&session, &Request::of("."), which);
+    let refused = ensemble.as_ref().is_some_and(|ensemble| check::findings(&session, ensemble).refused);
     let problems: Vec<Diagnostic> =
         session.sink.take().into_iter().filter(|problem| fatal(&session, problem)).collect();
-    // What a check says of single values is compared with them, unless the template is refused for it.
-    let refused = ensemble.as_ref().is_some_and(|ensemble| check::findings(&session, ensemble).refused);
     let message = || problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ");
     match ensemble {
         Some(ensemble) if problems.is_empty() && !refused => {
