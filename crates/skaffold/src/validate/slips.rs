@@ -113,7 +113,12 @@ fn other_profiles(check: &Check<'_, '_>, session: &Session) {
     let Some(profiles) = document.and_then(|document| document.item.view().get("profiles")) else { return };
     for profile in profiles.items() {
         if !config.profiles.iter().any(|name| *name == *profile.text_of("name")) {
-            super::folders(check, profile, session.world.as_ref());
+            // What is not here may come before the profile is used; what is nearly here is misspelt.
+            let found = Sink::new();
+            let own = Check { sink: &found, ..*check };
+            super::folders(&own, profile, session.world.as_ref());
+            let is_near = |problem: &Diagnostic| problem.hints.iter().any(|hint| hint.starts_with("did you mean"));
+            session.sink.extend(found.take().into_iter().filter(is_near));
         }
     }
 }
