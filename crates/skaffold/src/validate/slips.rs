@@ -200,7 +200,7 @@ fn systems(check: &Check<'_, '_>, hooks: View<'_, '_>) {
                 Some(hint) => hint,
                 None => "use `darwin`, `linux` or `windows`".to_owned(),
             };
-            let message = format!("unknown operating system `{text}`, so this hook never runs");
+            let message = format!("unknown operating system `{text}`");
             warn(check, system.span(), &rules::VALUE, &message, hint);
         }
     }
