@@ -78,8 +78,6 @@ pub enum Form {
     Opaque,
     /// The result carries the pieces of its arguments; the function sees to it.
     Pieces,
-    /// The parts of the result have the origins of the text they are read from; the function sees to it.
-    Read,
     /// `and`: stops at the first false argument.
     And,
     /// `or`: stops at the first true argument.

@@ -42,7 +42,6 @@ impl Machine<'_> {
             Made::Scalar => (self.made_from(func, args), self.join_origins(args).1),
             _ => self.join_origins(args),
         };
-        let origin = if func.form == Form::Read { result.origin } else { origin };
         result.at(origin).taint(tainted)
     }
 
@@ -198,7 +197,7 @@ fn finds_secret<'v>(heap: &'v Heap, mut stack: Vec<&'v Val>, is_secret: impl Fn(
 
 impl Heap {
     /// Marks everything in a collection that nobody else holds as secret, with its keys if they were read as well.
-    fn taint_within(&mut self, collection: &Val) {
+    pub(crate) fn taint_within(&mut self, collection: &Val) {
         let mut stack = vec![collection.data.clone()];
         while let Some(data) = stack.pop() {
             if let Data::Map(map) = data

@@ -5,7 +5,7 @@ use purlin_syntax::write::{GoStyle, GoYamlWriter, JsonFlavor, JsonLayout, JsonWr
 use super::{arg, bytes, pieces, row};
 use crate::emit::{EmitError, KeyOrder, emit};
 use crate::error::{Fault, Limit};
-use crate::func::{Form, Func, Run, Ty};
+use crate::func::{Func, Run, Ty};
 use crate::json;
 use crate::machine::Machine;
 use crate::value::{Data, ListType, Str, Val};
@@ -17,11 +17,6 @@ const A: Ty = Ty::Any;
 /// A function that reads text.
 const fn reader(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
     row(name, params, about, run).costs(Cost::Slow)
-}
-
-/// A function that reads text and knows which part of it each value comes from.
-const fn tracked(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
-    Func { form: Form::Read, ..reader(name, params, about, run) }
 }
 
 /// The rows.
@@ -40,25 +35,31 @@ pub(crate) static FUNCS: &[Func] = &[
         or_empty(finish(emitted, writer.finish()).map(|text| Val::str(text.strip_suffix('\n').unwrap_or(&text))))
     })
     .unseen(),
-    tracked(
+    pieces(reader(
         "fromYaml",
         &[Ty::Str],
         "`fromYaml TEXT`: a dictionary read from YAML; a problem is under the key `Error`.",
         |m, args| match yaml::read_map(m, arg(args, 0)) {
-            Err(Fault::Message(message)) => Ok(error_map(m, message)),
+            Err(Fault::Message(message)) => {
+                let found = error_map(m, message);
+                Ok(unreadable(m, args, found))
+            }
             found => found,
         },
-    )
+    ))
     .unseen(),
-    tracked(
+    pieces(reader(
         "fromYamlArray",
         &[Ty::Str],
         "`fromYamlArray TEXT`: a list read from YAML; a problem is its only element.",
         |m, args| match yaml::read_list(m, arg(args, 0)) {
-            Err(Fault::Message(message)) => Ok(m.heap.any_list(vec![Val::str(message)])),
+            Err(Fault::Message(message)) => {
+                let found = m.heap.any_list(vec![Val::str(message)]);
+                Ok(unreadable(m, args, found))
+            }
             found => found,
         },
-    )
+    ))
     .unseen(),
     row("toJson", &[A], "`toJson A`: the value as JSON.", |m, args| {
         or_empty(to_json(m, args, JsonLayout::Compact, JsonFlavor::Go))
@@ -127,6 +128,15 @@ pub(crate) static FUNCS: &[Func] = &[
 
 fn error_map(m: &mut Machine<'_>, message: String) -> Val {
     m.heap.any_map([(Str::from("Error"), Val::str(message))].into())
+}
+
+/// What is said of a text that cannot be read; it may quote the text, so it is as secret as that is.
+fn unreadable(m: &mut Machine<'_>, text: &[Val], found: Val) -> Val {
+    let (origin, tainted) = m.join_contents(text);
+    if tainted {
+        m.heap.taint_within(&found);
+    }
+    found.at(origin).taint(tainted)
 }
 
 /// A failed conversion gives an empty text, a limit stays an error.
