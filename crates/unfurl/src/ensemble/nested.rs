@@ -193,7 +193,7 @@ pub(super) fn refuse_common_type(model: &Model, problems: &mut Problems) {
     let file = model.files.of(found.entity.at.file).and_then(|file| model.files.list.get(file));
     if file.is_some_and(|file| file.path.starts_with("purlin:")) {
         let message = format!("`{}` cannot be substituted: the service does not define this type", name.text);
-        let hint = "define a type that derives from it, or name the `node` that stands for the topology";
+        let hint = "define a type that derives from it, or name the `node` of the topology";
         problems.push(Diagnostic::at(&rules::SUBSTITUTION, name.span, message).hint(hint));
     }
 }
