@@ -129,7 +129,7 @@ impl<'s> Tracer<'s> {
         let first = (piece.site - base) as usize;
         let source = base + forward(file.file.text.bytes(), first, (start.source - base) as usize, count) as u32;
         self.cursor.set(Cursor { text: here, site, rendered: at, source });
-        // What a function made stands nowhere in the template; the place is that of its call.
+        // The template does not contain what a function returns, so the location is that of the call.
         let is_copied = text.bytes.get(at) == file.file.text.bytes().get((source - base) as usize);
         if is_copied { source } else { piece.site }
     }

@@ -16,8 +16,14 @@ use crate::unset::{SHORTEST, mentions, texts_of};
 pub fn check_metachart(session: &Session, chart: &Chart, values: &Value, rendered: &[&str]) {
     let mut texts = texts_of(chart);
     strings(values, &mut |text, _| texts.push(text.to_owned()));
-    let own =
-        Walk { session, chart, texts: OnceCell::from(texts), rendered, conditions: conditions(chart), outer: None };
+    let own = Walk {
+        session,
+        chart,
+        texts: OnceCell::from(texts),
+        rendered,
+        conditions: conditions_of(chart).collect(),
+        outer: None,
+    };
     own.compare(values, &chart.values, &mut String::new());
 }
 
@@ -36,7 +42,7 @@ pub(crate) fn strings(value: &Value, each: &mut dyn FnMut(&str, &Value)) {
 
 /// Warns of given values that nobody reads, in a chart and those inside it. `values` are all that the chart has.
 pub fn check(session: &Session, chart: &Chart, values: &Value) {
-    check_inside(session, chart, values, conditions(chart), None);
+    check_inside(session, chart, values, conditions_of(chart).collect(), None);
 }
 
 /// Depth is that of charts inside charts, which the loader bounds.
@@ -54,10 +60,6 @@ fn check_inside(session: &Session, chart: &Chart, values: &Value, conditions: Ve
 }
 
 /// The values that switch charts inside a chart on.
-fn conditions(chart: &Chart) -> Vec<String> {
-    conditions_of(chart).collect()
-}
-
 fn conditions_of(chart: &Chart) -> impl Iterator<Item = String> {
     let all = chart.metadata.dependencies.iter().flat_map(|one| one.condition.split(','));
     all.map(|path| path.trim().to_owned()).filter(|path| !path.is_empty())

@@ -1,7 +1,7 @@
 //! The reverse question: which values would change if a line changed.
 
 use crate::why::{Place, deciding};
-use purlin_model::Resolved;
+use purlin_model::{Node, Resolved};
 use purlin_syntax::Span;
 use purlin_value::value::below;
 use purlin_value::{Data, Origin, OriginKind, Session, Value};
@@ -23,20 +23,13 @@ pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) ->
     let mut search = Search { session, file, line, known: HashMap::new() };
     let mut found = Vec::new();
     let environment = resolved.environment.to_string();
-    let places = resolved.nodes.iter().filter_map(|node| Some((node.id.as_str(), node.source?)));
-    let named_at: HashMap<&str, Span> = places.filter(|(_, span)| search.is_short(*span)).collect();
-    let named_by: HashMap<&str, Origin> = resolved.nodes.iter().map(|node| (node.id.as_str(), node.named)).collect();
-    let inside = resolved.nodes.iter().filter_map(|node| Some((node.id.as_str(), node.inside.as_deref()?)));
-    let outer: HashMap<&str, &str> = inside.collect();
+    let nodes: HashMap<&str, &Node> = resolved.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
     for (node, whole) in wholes(resolved) {
         let affected = |field: String| Affected { node: node.to_owned(), field, environment: environment.clone() };
-        // What names a node decides on the node itself.
-        let mut is_named_here = |node: &str| {
-            named_at.get(node).is_some_and(|span| search.is_line(*span))
-                || named_by.get(node).is_some_and(|origin| search.touches(*origin))
-        };
-        // The name of a node is part of the names of those inside it.
-        let is_named_here = is_named_here(node) || outer.get(node).is_some_and(|outer| is_named_here(outer));
+        // The line that names a node decides on the node, and on the nodes inside it, whose names begin with that name.
+        let own = nodes.get(node).copied();
+        let outer = own.and_then(|node| nodes.get(node.inside.as_deref()?).copied());
+        let is_named_here = own.into_iter().chain(outer).any(|node| search.names(node));
         found.extend(is_named_here.then(|| affected(String::new())));
         found.extend(search.fields(&whole).into_iter().map(affected));
     }
@@ -116,6 +109,11 @@ impl Search<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether the line gives a node its name.
+    fn names(&mut self, node: &Node) -> bool {
+        node.source.is_some_and(|span| self.is_short(span) && self.is_line(span)) || self.touches(node.named)
     }
 
     /// Whether a place is a name rather than everything that stands under it.

@@ -96,7 +96,7 @@ impl<'v> Problems<'v> {
             });
             let Some((known, variants)) = self.list.get_mut(at) else { continue };
             match problem.severity.cmp(&known.severity) {
-                // Where it is an error it is no warning elsewhere, which only foresees it.
+                // The warning of one variant only predicts the error of another, so the error is kept.
                 Ordering::Greater => {
                     *known = problem;
                     *variants = vec![variant];

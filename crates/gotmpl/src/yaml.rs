@@ -208,14 +208,14 @@ impl Reader<'_> {
         value.at(origin).taint(tainted)
     }
 
-    /// What is in a collection knows where it comes from; the collection itself is from none of these places.
+    /// The items of a collection have origins of their own; the collection itself has none.
     fn place_whole(&self, node: Node<'_>, value: Val) -> Val {
         let (origin, tainted) = self.source(node);
         value.at(if self.pieces.is_some() { 0 } else { origin }).taint(tainted)
     }
 
-    /// The pieces of a text that was put together from several values, or that a template itself says, if it stands there
-    /// as it is.
+    /// The pieces of a string that was made of several values or comes from the template itself; `None` if the source has
+    /// one piece only or spells the string in another way.
     fn own_pieces(&self, node: Node<'_>, text: &str) -> Option<Vec<Piece>> {
         let (pieces, span) = (self.pieces.as_ref()?, node.span());
         let (start, end) = (span.start as usize, span.end as usize);

@@ -26,7 +26,7 @@ impl World for Counting {
         }
         found
     }
-    // What a file is, is told by its first bytes; that is not reading it.
+    // Detection looks at the first bytes of a file, which does not count as reading it.
     fn head(&self, path: &str, most: usize) -> Result<Arc<[u8]>, WorldError> {
         self.inner.head(path, most)
     }

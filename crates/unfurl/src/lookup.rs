@@ -1,6 +1,6 @@
-//! What `get_property` and `get_attribute` name. TOSCA's functions look at templates: a requirement stands for the
-//! capability of its own name at the node it leads to, and `HOST` for the nearest node along requirements that declares
-//! the name. Must not evaluate anything.
+//! Finds what `get_property` and `get_attribute` name. TOSCA's functions read templates: a requirement means the
+//! capability of its own name at the target node, and `HOST` the nearest node along requirements that declares the name.
+//! Must not evaluate anything.
 
 use crate::eval::form::Form;
 use crate::eval::status::target;
@@ -61,7 +61,7 @@ impl<'a> Lookup<'a> {
             return Ok(Found::Unknown);
         };
         let node = self.tree.node(id);
-        let Some(declared) = node.declared.as_ref().filter(|_| is_told(node)) else { return Ok(Found::Unknown) };
+        let Some(declared) = node.declared.as_ref().filter(|_| is_complete(node)) else { return Ok(Found::Unknown) };
         if set_property(node, name).is_some() {
             return self.inside(id, name, 2);
         }
@@ -96,7 +96,7 @@ impl<'a> Lookup<'a> {
             return Ok(());
         };
         let node = self.tree.node(id);
-        let Some(declared) = node.declared.as_ref().filter(|_| is_told(node)) else { return Ok(()) };
+        let Some(declared) = node.declared.as_ref().filter(|_| is_complete(node)) else { return Ok(()) };
         let known = declared.attributes.iter().find(|(known, _)| known == name);
         let Some(part) = rest.first() else {
             if known.is_some() || set_property(node, name).is_some() {
@@ -214,7 +214,7 @@ impl<'a> Lookup<'a> {
         node.capabilities.iter().copied().find(|capability| self.tree.node(*capability).name == name)
     }
 
-    /// The capability that a requirement or capability of a node stands for, and the name of its node.
+    /// The capability that a requirement or capability of a node means, and the name of its node.
     fn capability(&self, id: NodeId, name: &str) -> Looked<(NodeId, EcoString)> {
         let node = self.tree.node(id);
         let leads = self.requirements(id).find(|(known, _)| *known == name);
@@ -261,7 +261,11 @@ pub fn part_of<'v>(raw: &'v Val, keys: &[Val], led: usize, name: &str) -> Looked
             Data::List(items) => {
                 let index = int_of(key).or_else(|| key.as_str()?.trim().parse().ok());
                 let Some(index) = index else {
-                    return missing(argument, format!("`{name}` is a list, and `{}` is no index", shown()), None);
+                    return missing(
+                        argument,
+                        format!("`{name}` is a list: expected an index, found `{}`", shown()),
+                        None,
+                    );
                 };
                 let place = if index < 0 { index + items.len() as i64 } else { index };
                 let item = usize::try_from(place).ok().and_then(|place| items.get(place));
@@ -306,8 +310,8 @@ fn indexed(kind: &str, name: &str, key: &Val, argument: usize) -> Looked<()> {
     }
 }
 
-/// Whether a node's template tells all that it has: not where another node stands for it or a job supplies more.
-fn is_told(node: &Node) -> bool {
+/// Whether the template declares everything that the node has: not if another node replaces it or a job adds more.
+fn is_complete(node: &Node) -> bool {
     node.shadow.is_none() && !node.attributes.contains_key(".interfaces")
 }
 

@@ -130,7 +130,7 @@ fn error_map(m: &mut Machine<'_>, message: String) -> Val {
     m.heap.any_map([(Str::from("Error"), Val::str(message))].into())
 }
 
-/// What is said of a text that cannot be read; it may quote the text, so it is as secret as that is.
+/// The problem of a string that could not be read. It may quote the string, so it is secret if the string is.
 fn unreadable(m: &mut Machine<'_>, text: &[Val], found: Val) -> Val {
     let (origin, tainted) = m.join_contents(text);
     if tainted {

@@ -148,7 +148,7 @@ impl Nested<'_> {
     }
 }
 
-/// Puts a node of the mapped type into a topology that names none, with the values of the node it stands for.
+/// Adds a node of the mapped type to a topology that names none, with the values of the node that it replaces.
 pub(super) fn make_mapped(model: &mut Model, declared: &Props) {
     let Some(service) = model.service().cloned() else { return };
     let Some(mappings) = service.one("substitution_mappings").filter(|mappings| mappings.text("node").is_none()) else {

@@ -38,7 +38,7 @@ pub(super) fn report(session: &Session, service: &Service) {
     }
 }
 
-/// Refuses repositories whose address is no URL: a path alone is none.
+/// Refuses repositories whose address is not a URL, such as a plain path.
 pub(super) fn refuse_addresses(model: &Model, problems: &mut Problems) {
     let own = model.files.list.iter().filter(|file| !file.path.starts_with("purlin:"));
     for (name, repository) in own.flat_map(|file| file.entity.entries("repositories")) {

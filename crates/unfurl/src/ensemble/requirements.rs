@@ -123,7 +123,7 @@ impl Matching<'_> {
         if chosen.is_empty() {
             return Ok(found.filter(|_| filter.is_none()).cloned().into_iter().collect());
         }
-        // Templates that only stand for others count where nothing else fits.
+        // Placeholders for other templates count only if nothing else fits.
         let is_made = |target: &usize| !ABSTRACT.iter().any(|directive| self.has_directive(*target, directive));
         let made: Vec<usize> = chosen.iter().copied().filter(is_made).collect();
         let chosen = if made.is_empty() { chosen.into_iter().take(1).collect() } else { made };

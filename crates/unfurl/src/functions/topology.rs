@@ -57,7 +57,7 @@ fn entity_and_keys(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<(EcoString, Vec
     Ok((ctx.text(entity)?, keys.to_vec()))
 }
 
-/// Names that stand for an instance by what it is to the current one.
+/// Names of instances relative to the current one.
 const KEYWORDS: [&str; 6] = ["SELF", "SOURCE", "TARGET", "HOST", "ORCHESTRATOR", "OPERATION_HOST"];
 
 /// The instances an entity's name stands for, nearest first.
