@@ -6,11 +6,17 @@ use std::fmt::Write;
 use std::path::Path;
 
 fn main() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // `rules` is a link, so that packages hold the pages too. Where git does not make links, it is a file.
+    let linked = here.join("rules");
+    let folder = if linked.is_dir() { linked } else { here.join("../../docs/rules") };
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut pages: Vec<_> =
         std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     pages.sort();
+    if pages.is_empty() {
+        println!("cargo::error=no pages of rules in {}", folder.display());
+    }
     let mut code = String::from("&[\n");
     for page in pages.iter().filter(|page| page.extension().is_some_and(|ending| ending == "md")) {
         let name = page.file_stem().unwrap_or_default().to_string_lossy();

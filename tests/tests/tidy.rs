@@ -184,6 +184,14 @@ fn every_rule_page_shows_its_rule() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The program embeds the pages; a package is made of what is below its crate's folder.
+#[cfg(unix)]
+#[test]
+fn packages_hold_the_pages_of_rules() {
+    let linked = std::fs::canonicalize(top().join("crates/cli/rules")).expect("crates/cli/rules links to the pages");
+    assert_eq!(linked, std::fs::canonicalize(top().join("docs/rules")).unwrap());
+}
+
 #[test]
 fn nothing_machine_made_or_local_is_tracked() {
     let mut wrong = Vec::new();

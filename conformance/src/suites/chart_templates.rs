@@ -69,7 +69,7 @@ fn rendered(case: &Json) -> Result<Vec<u8>, RenderError> {
         values: &value_of(&case["values"]),
         release: &release,
         capabilities: &Capabilities::default(),
-        outside: &Outside { now: 1_600_000_000_000_000_000, seed: 1, track: false, ..Outside::default() },
+        outside: &Outside { now: 1_600_000_000_000_000_000, seed: 1.into(), track: false, ..Outside::default() },
         limits: &Limits::default(),
         keep_going: false,
     };

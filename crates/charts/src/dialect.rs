@@ -25,7 +25,7 @@ use crate::report::{ChartYaml, report, report_broken, report_elsewhere, report_f
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
-use crate::{nearby, schema_file, unread, unset, words};
+use crate::{guessable, nearby, schema_file, unread, unset, words};
 
 /// The dialect of charts.
 pub const DIALECT: Dialect = Dialect {
@@ -191,6 +191,7 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     let job = Job { session, folder, kinds, definitions, nearby };
     let mut resolved = job.resolve(&prepared);
     resolved.contained = contained;
+    guessable::keep(session, &prepared.chart);
     if options.include_crds {
         resolved.manifests.splice(0..0, brought_along(session, &prepared.chart));
     }

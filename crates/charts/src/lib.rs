@@ -12,6 +12,7 @@ pub mod engine;
 mod entities;
 mod files;
 pub mod given;
+pub mod guessable;
 mod ignore;
 pub mod inner;
 pub mod json;

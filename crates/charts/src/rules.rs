@@ -53,6 +53,11 @@ pub const UNREAD: Rule =
 /// A field of a built-in object that Helm does not have.
 pub const UNKNOWN_FIELD: Rule =
     Rule::warning("chart-unknown-field", "A template reads a field that a built-in object does not have.");
+/// A password or a key that is drawn from a known seed.
+pub const GUESSABLE: Rule = Rule::warning(
+    "chart-guessable-value",
+    "Rendered passwords or keys are drawn from a seed that is known to everyone.",
+);
 /// Files that `metachart gen` would write differently now.
 pub const OUTDATED: Rule =
     Rule::warning("chart-outdated", "A generated file of a Metachart chart does not match its configuration.");
@@ -72,6 +77,7 @@ pub const RULES: &[&Rule] = &[
     &KUBERNETES,
     &UNKNOWN_KEY,
     &WARNING,
+    &GUESSABLE,
     &OUTDATED,
     &UNSET,
     &UNREAD,

@@ -8,7 +8,7 @@ use purlin_model::SetFlag;
 use purlin_model::validate::{Fault, Problem, Stopped, outside as outside_schema};
 use purlin_syntax::Rule;
 use purlin_value::glob::{Glob, Notation};
-use purlin_value::{EcoString, Origin, Session, Value};
+use purlin_value::{EcoString, Origin, Seed, Session, Value};
 
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::Chart;
@@ -16,6 +16,7 @@ use crate::context::Release;
 use crate::engine::{self, Inputs, RenderError, Rendered};
 use crate::files;
 use crate::given::user_values;
+use crate::guessable;
 use crate::load::LoadError;
 use crate::manifest::{self, Document, Manifests};
 use crate::schema;
@@ -160,10 +161,16 @@ pub struct Output {
     pub warnings: Vec<String>,
 }
 
+/// Two releases of a chart must not have the same passwords. Where everyone knows the seed, they are only looked at:
+/// comparing two releases then shows what the configuration makes different.
+fn seed_of(run: Seed, release: &Release) -> Seed {
+    if run.is_secret() { run.of_part(&[&release.namespace, &release.name]) } else { run }
+}
+
 /// Clock and seed of the run.
 pub fn outside(session: &Session, track: bool) -> Outside {
     let (now, seed) = (session.world.now().0, session.world.seed());
-    Outside { now, seed, track, origins: session.origins.clone(), spare_key: None }
+    Outside { now, seed, track, origins: session.origins.clone(), ..Outside::default() }
 }
 
 /// The engine's limits, from those of the run.
@@ -415,7 +422,9 @@ impl Prepared {
     /// Clock, seed and spare key of the run.
     pub fn outside(&self, session: &Session, track: bool) -> Outside {
         let spare_key = self.is_rehearsal.then(|| session.finding("keys", SpareKey::default));
-        Outside { spare_key, ..outside(session, track) }
+        let run = outside(session, track);
+        let seed = seed_of(run.seed, &self.release);
+        Outside { seed, spare_key, guessable: Some(guessable::noted(session)), ..run }
     }
 
     /// Renders all templates.
@@ -515,4 +524,26 @@ fn show_only(text: &str, wanted: &[String]) -> Result<String, String> {
         }
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_have_secrets_of_their_own() {
+        let release = |name: &str| Release {
+            name: name.to_owned(),
+            namespace: "default".to_owned(),
+            name_from: Origin::NONE,
+            namespace_from: Origin::NONE,
+            upgrade: false,
+            revision: 1,
+        };
+        let drawn = |seed: Seed| [seed_of(seed, &release("blue")), seed_of(seed, &release("green"))];
+        let [blue, green] = drawn(Seed::secret([1; 32]));
+        assert_ne!(blue, green);
+        let [blue, green] = drawn(Seed::from(1));
+        assert_eq!(blue, green, "what is only looked at can be compared");
+    }
 }

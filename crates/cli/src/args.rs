@@ -1,6 +1,7 @@
 //! The native command line. Only this file and its siblings know clap.
 
 use crate::run_args::{CleanupFlags, ClusterFlags, DevFlags, LogsFlags, RunFlags, StatusFlags};
+use crate::seed::SeedSource;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -49,8 +50,8 @@ pub struct Global {
     pub threads: Option<usize>,
     #[arg(long, global = true, value_name = "NAME=N")]
     pub limit: Vec<String>,
-    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
-    pub seed: u64,
+    #[arg(long, global = true, value_name = "N|random")]
+    pub seed: Option<SeedSource>,
     #[arg(long, global = true, value_name = "DIR")]
     pub allow_path: Vec<PathBuf>,
     #[arg(long, global = true, value_name = "HOST")]

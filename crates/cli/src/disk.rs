@@ -6,7 +6,9 @@
 use crate::border::{Root, is_escape};
 use crate::fetch::Fetcher;
 use crate::native::{self, HERE};
+use crate::seed::SeedSource;
 use cap_std::fs::File;
+use purlin_value::Seed;
 use purlin_value::path;
 use purlin_value::world::{
     Command, Entry, Fetched, FileKind, Moment, Output, Overlay, Remote, Stat, USER_VARIABLES, World, WorldError,
@@ -14,7 +16,7 @@ use purlin_value::world::{
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// How much of a large file is in memory at a time.
 const PIECE: usize = 64 << 10;
@@ -51,7 +53,8 @@ pub struct DiskWorld {
     overlay: Overlay,
     fetcher: Fetcher,
     now: Moment,
-    seed: u64,
+    seed_source: SeedSource,
+    seed: OnceLock<Seed>,
     max_file: u64,
 }
 
@@ -67,8 +70,8 @@ pub struct DiskSettings {
     pub permissions: Permissions,
     /// The clock reading of this run.
     pub now: Moment,
-    /// The seed of this run.
-    pub seed: u64,
+    /// Where the seed of this run comes from.
+    pub seed: SeedSource,
     /// The largest file that is read.
     pub max_file: u64,
 }
@@ -97,7 +100,8 @@ impl DiskWorld {
             overlay: Overlay::default(),
             fetcher,
             now: settings.now,
-            seed: settings.seed,
+            seed_source: settings.seed,
+            seed: OnceLock::new(),
             max_file: settings.max_file,
         }
     }
@@ -329,8 +333,8 @@ impl World for DiskWorld {
         self.now
     }
 
-    fn seed(&self) -> u64 {
-        self.seed
+    fn seed(&self) -> Seed {
+        *self.seed.get_or_init(|| self.seed_source.seed(&self.env, &self.root_text))
     }
 
     fn run(&self, command: &Command) -> Result<Output, WorldError> {
@@ -460,7 +464,7 @@ mod tests {
             env: BTreeMap::new(),
             permissions,
             now: Moment(0),
-            seed: 0,
+            seed: SeedSource::default(),
             max_file: 1_000,
         };
         DiskWorld::new(settings)

@@ -24,6 +24,7 @@ mod printable;
 mod project;
 mod report;
 mod run_args;
+pub mod seed;
 mod settings;
 mod veil;
 mod viewpoint;

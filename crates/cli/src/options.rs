@@ -131,7 +131,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     every("verbose", Output, false, "Also list the files that were read"),
     every("color", Output, false, "When to use colours"),
     every("threads", Output, false, "Number of worker threads"),
-    every("seed", Output, false, "Seed of random functions, to repeat a run"),
+    every("seed", Output, false, "Seed of random functions: a number, to repeat a run, or `random`"),
 ];
 
 impl Row {

@@ -5,6 +5,7 @@ use crate::disk::{DiskSettings, DiskWorld, Permissions};
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::report::Style;
+use crate::seed::SeedSource;
 use crate::viewpoint::Viewpoint;
 use purlin_model::{ChartOptions, Request, SetFlag, SetKind, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::Limits;
@@ -29,8 +30,10 @@ pub struct Setup {
     pub limits: Limits,
     /// Threads; as many as the machine has if `None`.
     pub threads: Option<usize>,
-    /// Seed of random functions.
-    pub seed: u64,
+    /// The seed of random functions that the user chose.
+    pub seed: Option<SeedSource>,
+    /// The one if they chose none.
+    pub usual_seed: SeedSource,
     /// How problems are printed.
     pub(crate) style: Style,
 }
@@ -45,7 +48,8 @@ impl Setup {
             permissions: Permissions::default(),
             limits: Limits::default(),
             threads: None,
-            seed: 0,
+            seed: None,
+            usual_seed: SeedSource::default(),
             style: Style::default(),
         }
     }
@@ -62,7 +66,7 @@ impl Setup {
         own.update |= more.update;
         self.limits = given.limits.clone();
         self.threads = self.threads.or(given.threads);
-        self.seed = if self.seed == 0 { given.seed } else { self.seed };
+        self.seed = self.seed.or(given.seed);
         self
     }
 
@@ -100,6 +104,7 @@ impl Setup {
             limits,
             threads: global.threads,
             seed: global.seed,
+            usual_seed: SeedSource::default(),
             style: Style::default(),
         })
     }
@@ -134,7 +139,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         env: invocation.env.clone(),
         permissions: setup.permissions.clone(),
         now,
-        seed: setup.seed,
+        seed: setup.seed.unwrap_or(setup.usual_seed),
         max_file: setup.limits.file_bytes,
     };
     let world = DiskWorld::new(settings);

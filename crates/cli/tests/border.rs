@@ -42,7 +42,7 @@ impl Ground {
             env: std::collections::BTreeMap::new(),
             permissions: Permissions { write, ..Permissions::default() },
             now: Moment(0),
-            seed: 0,
+            seed: purlin_cli::seed::SeedSource::default(),
             max_file: 1_000,
         })
     }

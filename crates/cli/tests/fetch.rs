@@ -44,7 +44,7 @@ impl Place {
             env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>(),
             permissions,
             now: Moment(0),
-            seed: 0,
+            seed: purlin_cli::seed::SeedSource::default(),
             max_file: 1_000,
         })
     }

@@ -438,3 +438,26 @@ fn what_is_kept_is_private() {
     }
     assert!(seen > 8, "{seen}");
 }
+
+#[test]
+fn what_actions_draw_at_random_cannot_be_guessed_and_stays() {
+    let project = Project::new(
+        "random",
+        "---\nkind: Run\ntype: exec\nname: a\ninclude: []\nspec: {shell: true, command: ['echo ${uuidv4()} >> OUT/drawn']}\n",
+    );
+    let run = |home: &str, options: &[&str]| {
+        let args = [&["run", "a", "--force"], options].concat();
+        let ended = project.command(&args).env("HOME", project.out.join(home)).env_remove("XDG_STATE_HOME").output();
+        assert!(ended.unwrap().status.success());
+    };
+    run("one", &[]);
+    run("one", &[]);
+    run("other", &[]);
+    run("one", &["--seed", "0"]);
+    let drawn = project.read("drawn");
+    let [first, again, other, known] = drawn.lines().collect::<Vec<_>>()[..] else { panic!("{drawn}") };
+    assert_eq!(first, again, "the next run draws the same");
+    assert_ne!(first, other, "each user has a secret of their own");
+    let shown = text(&project.run(&["resolve"]).stdout);
+    assert!(shown.contains(known) && !shown.contains(first), "{shown}");
+}

@@ -46,7 +46,7 @@ impl World for Locked {
     fn now(&self) -> Moment {
         self.world.now()
     }
-    fn seed(&self) -> u64 {
+    fn seed(&self) -> purlin_value::Seed {
         self.world.seed()
     }
     fn run(&self, command: &Command) -> Result<Output, WorldError> {

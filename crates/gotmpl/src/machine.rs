@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use purlin_value::meter::{BYTES_PER_STEP, SLOW_BYTES, SLOW_STEPS};
 use purlin_value::pattern::{Refused, Work};
-use purlin_value::{Cost, Exceeded, Meter, Origins, Pending};
+use purlin_value::{Cost, Exceeded, Meter, Origins, Pending, Seed};
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
 use crate::func::Func;
 use crate::hole::Effects;
 use crate::keys::SpareKey;
+use crate::random::Guessable;
 use crate::rope::{Piece, Rope};
 use crate::set::Namespace;
 use crate::taint::holds_taint;
@@ -73,7 +74,9 @@ pub struct Outside {
     /// The one reading of the clock, nanoseconds since 1970 UTC.
     pub now: i128,
     /// What random functions start from.
-    pub seed: u64,
+    pub seed: Seed,
+    /// Takes where passwords and keys are drawn that can be guessed, if anyone wants to know.
+    pub guessable: Option<Arc<Guessable>>,
     /// Whether origins and places are recorded.
     pub track: bool,
     /// Where what is made from several values is noted.

@@ -1,6 +1,8 @@
 //! Randomness that can be repeated: drawn from (seed, place in a template, number of the call there).
 
+use purlin_value::Seed;
 use sha2::{Digest, Sha256};
+use std::sync::OnceLock;
 
 use crate::machine::Machine;
 
@@ -14,9 +16,9 @@ pub struct Random {
 
 impl Random {
     /// The stream of one call.
-    pub fn new(seed: u64, place: &[u8], call: u32) -> Self {
+    pub fn new(seed: &Seed, place: &[u8], call: u32) -> Self {
         let mut hash = Sha256::new();
-        hash.update(seed.to_le_bytes());
+        hash.update(seed.bytes());
         hash.update((place.len() as u64).to_le_bytes());
         hash.update(place);
         hash.update(call.to_le_bytes());
@@ -80,6 +82,17 @@ impl rsa::rand_core::TryRng for Random {
 /// SHA-256 in counter mode: nobody without the seed can tell it from chance.
 impl rsa::rand_core::TryCryptoRng for Random {}
 
+/// Where a password or a key was first drawn from a seed that is known to everyone.
+#[derive(Debug, Default)]
+pub struct Guessable(OnceLock<(String, u32)>);
+
+impl Guessable {
+    /// The file, as the templates call it, and the offset in it.
+    pub fn place(&self) -> Option<(&str, u32)> {
+        self.0.get().map(|(file, offset)| (file.as_str(), *offset))
+    }
+}
+
 impl Machine<'_> {
     /// The random stream of the function call being made.
     pub fn random(&mut self) -> Random {
@@ -87,12 +100,24 @@ impl Machine<'_> {
         *draws += 1;
         let call = *draws;
         // The place is named by file and offset, so that adding a file does not change what others draw.
-        let source = self.sources.iter().rev().find(|source| source.file.base <= self.site);
-        let place = match source {
-            Some(source) => format!("{}:{}", source.file.name, self.site - source.file.base),
-            None => String::new(),
-        };
+        let place = self.place().map(|(file, offset)| format!("{file}:{offset}")).unwrap_or_default();
         let place = [place.as_bytes(), &[0], &self.salt].concat();
-        Random::new(self.outside.seed, &place, call)
+        Random::new(&self.outside.seed, &place, call)
+    }
+
+    /// The same for what nobody should guess: passwords and keys.
+    pub fn random_secret(&mut self) -> Random {
+        if let Some(noted) = self.outside.guessable.as_ref().filter(|_| !self.outside.seed.is_secret())
+            && let Some(place) = self.place()
+        {
+            noted.0.get_or_init(|| place);
+        }
+        self.random()
+    }
+
+    /// The file and offset of the function call being made.
+    fn place(&self) -> Option<(String, u32)> {
+        let source = self.sources.iter().rev().find(|source| source.file.base <= self.site)?;
+        Some((source.file.name.to_string(), self.site - source.file.base))
     }
 }

@@ -13,8 +13,10 @@ fn render(template: &str) -> String {
         return error.go_text();
     }
     let set = Arc::new(set);
-    let (outside, limits) =
-        (Outside { now: 1_600_000_000_000_000_000, seed: 1, track: false, ..Outside::default() }, Limits::default());
+    let (outside, limits) = (
+        Outside { now: 1_600_000_000_000_000_000, seed: 1.into(), track: false, ..Outside::default() },
+        Limits::default(),
+    );
     let mut machine = Machine::new(set.namespace(), &outside, &limits);
     let data = machine.heap.any_map(BTreeMap::new());
     match machine.execute(&"t".into(), data) {

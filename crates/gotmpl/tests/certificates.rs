@@ -17,7 +17,7 @@ fn render(template: &str) -> Result<String, String> {
     let mut set = Set::new();
     set.add("t", template).unwrap();
     let set = Arc::new(set);
-    let outside = Outside { now: NOW * 1_000_000_000, seed: 1, track: false, ..Outside::default() };
+    let outside = Outside { now: NOW * 1_000_000_000, seed: 1.into(), track: false, ..Outside::default() };
     let limits = Limits::default();
     let mut machine = Machine::new(set.namespace(), &outside, &limits);
     let rope = machine.execute(&"t".into(), Val::NIL).map_err(|error| error.go_text())?;

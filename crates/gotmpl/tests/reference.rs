@@ -24,7 +24,7 @@ fn evaluate(expression: &str) -> String {
     let template = format!("{{{{ {expression} }}}}");
     set.add("example", template.as_str()).unwrap_or_else(|error| panic!("{expression}: {}", error.message));
     let set = Arc::new(set);
-    let outside = Outside { now: 1_600_000_000_000_000_000, seed: 1, track: false, ..Outside::default() };
+    let outside = Outside { now: 1_600_000_000_000_000_000, seed: 1.into(), track: false, ..Outside::default() };
     let limits = Limits::default();
     let mut machine = Machine::new(set.namespace(), &outside, &limits);
     let done = machine.execute(&"example".into(), Val::NIL);

@@ -2,6 +2,7 @@
 //!
 //! The editor says what has changed; until then, answers of the world below are kept.
 
+use purlin_value::Seed;
 use purlin_value::path;
 use purlin_value::world::{Command, Entry, Fetched, FileKind, Moment, Output, Remote, Stat, World, WorldError};
 use std::collections::HashMap;
@@ -182,7 +183,7 @@ impl World for Desk {
         self.below.now()
     }
 
-    fn seed(&self) -> u64 {
+    fn seed(&self) -> Seed {
         self.below.seed()
     }
 

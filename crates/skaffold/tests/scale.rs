@@ -48,7 +48,7 @@ impl World for Counting {
     fn now(&self) -> Moment {
         self.inner.now()
     }
-    fn seed(&self) -> u64 {
+    fn seed(&self) -> purlin_value::Seed {
         0
     }
     fn run(&self, command: &Command) -> Result<Output, WorldError> {

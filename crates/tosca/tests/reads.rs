@@ -59,7 +59,7 @@ impl World for Counting {
         self.inner.now()
     }
 
-    fn seed(&self) -> u64 {
+    fn seed(&self) -> purlin_value::Seed {
         self.inner.seed()
     }
 

@@ -3,6 +3,7 @@
 //! Every session wraps its world in one, so that nobody can read past the record. It answers as the world inside does.
 
 use crate::files::{Files, Read};
+use crate::seed::Seed;
 use crate::world::{Command, Entry, Fetched, Moment, Output, Remote, Stat, World, WorldError};
 use std::sync::Arc;
 
@@ -98,7 +99,7 @@ impl World for Recorded {
         self.world.now()
     }
 
-    fn seed(&self) -> u64 {
+    fn seed(&self) -> Seed {
         self.world.seed()
     }
 

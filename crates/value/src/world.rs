@@ -5,6 +5,7 @@
 
 use crate::path;
 use crate::rules;
+use crate::seed::Seed;
 use purlin_syntax::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -225,7 +226,7 @@ pub trait World: Send + Sync {
     fn now(&self) -> Moment;
 
     /// The seed of everything random in this run.
-    fn seed(&self) -> u64;
+    fn seed(&self) -> Seed;
 
     /// Runs a command, if that is allowed.
     fn run(&self, command: &Command) -> Result<Output, WorldError>;
@@ -412,8 +413,8 @@ impl World for MemoryWorld {
         Moment(1_700_000_000_000_000_000)
     }
 
-    fn seed(&self) -> u64 {
-        0
+    fn seed(&self) -> Seed {
+        Seed::default()
     }
 
     fn run(&self, _command: &Command) -> Result<Output, WorldError> {

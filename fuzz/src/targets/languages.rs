@@ -118,7 +118,7 @@ pub(super) const GO_TEMPLATE: Target = Target {
         let set = Arc::new(set);
         let outside = Outside {
             now: 1_600_000_000_000_000_000,
-            seed: 1,
+            seed: 1.into(),
             track: input.len().is_multiple_of(2),
             ..Outside::default()
         };

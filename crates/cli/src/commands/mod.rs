@@ -38,6 +38,7 @@ use crate::pager;
 use crate::paint;
 use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report, settle};
+use crate::seed::SeedSource;
 use crate::settings::{self, Settings};
 use purlin_model::{Detection, Request, Resolved};
 use purlin_run::action::Kind;
@@ -53,6 +54,8 @@ pub(crate) struct Context<'i, 'io> {
     pub style: Style,
     /// What `purlin.toml` says for the project that was opened last.
     pub settings: Settings,
+    /// The seed of random functions if the user chose none.
+    pub usual_seed: SeedSource,
     /// What the names of target options start with, for messages: `to-` on the other side of a comparison.
     pub prefix: &'static str,
 }
@@ -74,6 +77,7 @@ impl Context<'_, '_> {
             None => (path.to_owned(), None),
         };
         let mut setup = Setup::from_flags(&path, &self.global).map_err(|message| self.usage(&message))?;
+        setup.usual_seed = self.usual_seed;
         let text = self.read_settings(&path);
         self.apply_settings(&mut setup);
         if root.is_some() {
@@ -361,9 +365,27 @@ impl Context<'_, '_> {
     }
 }
 
+/// Passwords and keys that end up in a cluster must not be guessed, and stay the same from one deploy to the next.
+fn usual_seed(command: &Command) -> SeedSource {
+    match command {
+        Command::Build(_)
+        | Command::Deploy(_)
+        | Command::Test(_)
+        | Command::Run(_)
+        | Command::Dev(_)
+        | Command::Status(_)
+        | Command::Logs(_)
+        | Command::Cleanup(_) => SeedSource::Kept,
+        Command::Diff { cluster: true, .. } => SeedSource::Kept,
+        _ => SeedSource::default(),
+    }
+}
+
 pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let style = Style::new(invocation, &cli.global);
-    let mut cx = Context { invocation, global: cli.global, style, settings: Settings::default(), prefix: "" };
+    let usual_seed = usual_seed(&cli.command);
+    let settings = Settings::default();
+    let mut cx = Context { invocation, global: cli.global, style, settings, usual_seed, prefix: "" };
     let done = match cli.command {
         Command::Check { paths, target, all_envs, output } => check::run(&mut cx, &paths, &target, all_envs, output),
         Command::Resolve { places, target, output, out, reveal } => {

@@ -152,6 +152,9 @@ fn compile_opened(
             cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.input, "")?;
         }
     }
+    if request.command == "render" && cx.global.seed.is_none() {
+        purlin_charts::guessable::report(&session);
+    }
     let exit = cx.report(&session);
     Ok((session, compiled, exit))
 }

@@ -14,6 +14,7 @@ use super::Personality;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
+use crate::seed::SeedSource;
 use flags::Flags;
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
@@ -174,7 +175,11 @@ fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
 
 /// A session on the project, and the request that the arguments make.
 fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
-    let (session, path) = open_session(invocation, &Setup::of(flags.root.as_deref().unwrap_or(".")))?;
+    let mut setup = Setup::of(flags.root.as_deref().unwrap_or("."));
+    if flags.words.first().is_none_or(|word| word != "get") {
+        setup.usual_seed = SeedSource::Kept;
+    }
+    let (session, path) = open_session(invocation, &setup)?;
     let mut request = Request {
         path,
         environment: flags.environment.clone(),

@@ -7,6 +7,7 @@ use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::project::{Setup, open_session};
+use crate::seed::SeedSource;
 use purlin_charts::load::load;
 use purlin_charts::template::{Options, TemplateError, template};
 use purlin_model::{SetFlag, SetKind};
@@ -83,7 +84,7 @@ struct Parsed {
     options: Options,
     files: Vec<String>,
     positional: Vec<String>,
-    seed: Option<u64>,
+    seed: Option<SeedSource>,
     generate_name: bool,
     output_dir: Option<String>,
     strict: bool,
@@ -254,7 +255,7 @@ fn valued(parsed: &mut Parsed, name: &str, value: String) -> Option<Result<(), S
         "allow-net" => parsed.hosts.push(value),
         "seed" => match value.parse() {
             Ok(seed) => parsed.seed = Some(seed),
-            Err(_) => return Some(Err(format!("`--seed {value}` is not a number"))),
+            Err(why) => return Some(Err(format!("`--seed {value}`: {why}"))),
         },
         "post-renderer" | "post-renderer-args" => {
             return Some(Err("post-renderers are not run while rendering".to_owned()));
@@ -282,7 +283,8 @@ fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) ->
     parsed.options.here = native::world_text(&cwd);
     let mut setup = Setup::of(chart);
     setup.permissions = Permissions { paths: named, ..Permissions::default() };
-    setup.seed = parsed.seed.unwrap_or_else(random_seed);
+    // As in Helm, each run draws secrets of its own.
+    (setup.seed, setup.usual_seed) = (parsed.seed, SeedSource::Fresh);
     if !cwd.join(chart).exists() {
         let _ = writeln!(invocation.stderr, "Error: path {chart:?} not found");
         return Err(Exit::Invalid);
@@ -305,12 +307,6 @@ fn read_stdin(invocation: &mut Invocation<'_>, session: &Session, options: &mut 
             *path = NAME.to_owned();
         }
     }
-}
-
-/// A seed nobody can guess, for secrets that charts draw; `--seed` makes a run repeatable.
-fn random_seed() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
 fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError, debug: bool) -> Exit {

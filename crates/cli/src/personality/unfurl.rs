@@ -6,6 +6,7 @@ mod jobs;
 use super::Personality;
 use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
+use crate::seed::SeedSource;
 use flags::Flags;
 use purlin_model::dialect::Question;
 use purlin_model::project::Request;
@@ -106,7 +107,7 @@ fn open(
     flags: &Flags,
     which: Instances,
 ) -> Result<(Session, Request, Ensemble), Exit> {
-    let (session, request) = jobs::open(invocation, flags)?;
+    let (session, request) = jobs::open(invocation, flags, SeedSource::default())?;
     if let Some(ensemble) = ensemble::open_with(&session, &request, which) {
         return Ok((session, request, ensemble));
     }

@@ -207,7 +207,7 @@ pub(super) fn trim(args: &Arguments<'_>) -> Answer {
 /// Seeded, so that a run can be repeated.
 pub(super) fn uuid(args: &Arguments<'_>) -> Answer {
     let mut hasher = Sha256::new();
-    hasher.update(args.session.world.seed().to_le_bytes());
+    hasher.update(args.session.world.seed().bytes());
     hasher.update(args.salt.to_le_bytes());
     let hash = hasher.finalize();
     let bytes = hash.first_chunk::<16>().copied().unwrap_or_default();

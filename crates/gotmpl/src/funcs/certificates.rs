@@ -80,7 +80,7 @@ fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
 fn rsa_of(m: &mut Machine<'_>, bits: usize, steps: usize) -> Result<Key, Fault> {
     let spare = m.outside.spare_key.clone();
     m.spend(if spare.is_some() { SPARE_STEPS } else { steps })?;
-    let mut random = m.random();
+    let mut random = m.random_secret();
     let key = match spare {
         Some(spare) => spare.rsa(&mut random),
         None => Key::rsa(&mut random, bits),
@@ -94,11 +94,11 @@ fn private_key(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         "" | "rsa" => rsa_of(m, 4096, LONG_RSA_STEPS)?,
         "ecdsa" => {
             m.spend(CURVE_STEPS)?;
-            Key::ecdsa(&mut m.random())
+            Key::ecdsa(&mut m.random_secret())
         }
         "ed25519" => {
             m.spend(CURVE_STEPS)?;
-            Key::ed25519(&mut m.random())
+            Key::ed25519(&mut m.random_secret())
         }
         "dsa" => return Err(Fault::new("DSA keys are not made any more; use `ecdsa` or `ed25519`")),
         _ => return Ok(Val::str(format!("Unknown type {kind}"))),

@@ -56,7 +56,7 @@ pub(crate) static FUNCS: &[Func] = &[
         }
         m.spend(count as usize)?;
         let mut out = vec![0; count as usize];
-        m.random().fill(&mut out);
+        m.random_secret().fill(&mut out);
         Ok(Val::str(encoding::base64(&out)))
     }),
     row("uuidv4", &[], "`uuidv4`: a random UUID.", |m, _| {

@@ -314,7 +314,7 @@ fn random_text(m: &mut Machine<'_>, count: i64, alphabet: &[u8]) -> Result<Val, 
         return Err(Fault::Limit(Limit::Text));
     }
     m.spend(count as usize * RANDOM_STEPS)?;
-    let mut random = m.random();
+    let mut random = m.random_secret();
     let pick = |random: &mut crate::random::Random| {
         let at = random.below(alphabet.len() as u64) as usize;
         alphabet.get(at).copied().unwrap_or(b'?')

@@ -17,7 +17,7 @@ pub fn draw(ctx: &Ctx<'_, '_>) -> u64 {
     let drawn = engine.drawn.get();
     engine.drawn.set(drawn + 1);
     let mut hash = Sha256::new();
-    hash.update(engine.session.world.seed().to_le_bytes());
+    hash.update(engine.session.world.seed().bytes());
     hash.update(engine.tree.node(ctx.instance()).name.as_bytes());
     if let Some((_, attribute)) = engine.stack.borrow().last() {
         hash.update(attribute.as_bytes());

@@ -14,6 +14,7 @@ use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, consent, open_session};
 use crate::report::{Style, report};
+use crate::seed::SeedSource;
 use flags::Flags;
 use purlin_skaffold::forest::Forest;
 use purlin_skaffold::load::{Format, Loader};
@@ -130,8 +131,18 @@ struct Opened {
     refused: RefCell<Option<Diagnostic>>,
 }
 
+/// What charts draw their secrets from: rendering draws new ones, as Helm does for Skaffold.
+fn usual_seed(command: &str) -> SeedSource {
+    match command {
+        "render" => SeedSource::Fresh,
+        "build" | "test" | "deploy" | "run" | "delete" => SeedSource::Kept,
+        _ => SeedSource::default(),
+    }
+}
+
 fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<Opened, Exit> {
     let mut setup = Setup::of(".");
+    setup.usual_seed = usual_seed(look.command);
     let repositories = Repositories::new(invocation, flags, look.sync);
     let mut paths: Vec<std::path::PathBuf> = flags.list("allow-path").into_iter().map(Into::into).collect();
     paths.extend(flags.text("filename").and_then(|file| consent(&invocation.cwd, file)));

@@ -6,6 +6,7 @@ use crate::commands::run::{Place, conclude};
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
+use crate::seed::SeedSource;
 use purlin_model::project::Request;
 use purlin_run::ensemble::Runner;
 use purlin_run::event::{Event, Reporter, Summary};
@@ -50,9 +51,13 @@ impl Reporter for Echo<'_> {
 }
 
 /// Opens the project that the flags name.
-pub(super) fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
-    let path = flags.path.as_deref().unwrap_or(".");
-    let (session, path) = open_session(invocation, &Setup::of(path))?;
+pub(super) fn open(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    usual_seed: SeedSource,
+) -> Result<(Session, Request), Exit> {
+    let setup = Setup { usual_seed, ..Setup::of(flags.path.as_deref().unwrap_or(".")) };
+    let (session, path) = open_session(invocation, &setup)?;
     let mut request = Request::of(&path);
     request.environment = flags.environment.clone();
     request.inputs = flags.vars.clone();
@@ -89,7 +94,7 @@ fn planned<'s>(
 }
 
 pub(super) fn plan(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let (session, request) = match open(invocation, flags) {
+    let (session, request) = match open(invocation, flags, SeedSource::Kept) {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
@@ -106,7 +111,7 @@ pub(super) fn plan(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
 }
 
 pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &Flags) -> Exit {
-    let (session, request) = match open(invocation, flags) {
+    let (session, request) = match open(invocation, flags, SeedSource::Kept) {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };

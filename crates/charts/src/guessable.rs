@@ -1,0 +1,62 @@
+//! Passwords and keys that templates draw from a seed that everyone knows. They are fine to look at, and not to deploy;
+//! whoever prints manifests warns of them.
+
+use std::sync::{Arc, OnceLock};
+
+use purlin_gotmpl::Guessable;
+use purlin_syntax::{Diagnostic, Span};
+use purlin_value::Session;
+
+use crate::chart::Chart;
+use crate::report::source_of;
+use crate::rules;
+use crate::trace::template_path;
+
+/// Takes the first such draw of a run.
+pub(crate) fn noted(session: &Session) -> Arc<Guessable> {
+    session.finding("guessable values", Guessable::default)
+}
+
+/// The warning of the first such draw.
+#[derive(Default)]
+struct Warning(OnceLock<Diagnostic>);
+
+/// Keeps the place of a draw that rendering this chart has noted.
+pub(crate) fn keep(session: &Session, chart: &Chart) {
+    let noted = noted(session);
+    let Some((name, offset)) = noted.place() else { return };
+    session
+        .finding("warning of guessable values", Warning::default)
+        .0
+        .get_or_init(|| warning(session, chart, name, offset));
+}
+
+fn warning(session: &Session, chart: &Chart, name: &str, offset: u32) -> Diagnostic {
+    let message = "random values come from a seed that is known to everyone, so passwords and keys can be guessed";
+    let hint = "add `--seed random` if the output is deployed, or `--seed N` for values that can be repeated";
+    let found = Diagnostic::nowhere(&rules::GUESSABLE, message).hint(hint);
+    let Some(text) = text_of(chart, name) else { return found };
+    let source = source_of(session, &template_path(chart, name), text);
+    let end = source
+        .text()
+        .get(offset as usize..)
+        .map_or(offset, |rest| offset + rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len()) as u32);
+    let mut found = found;
+    found.span = Some(Span::new(source.id(), offset, end.max(offset)));
+    found
+}
+
+/// The text of a template, by what templates call it.
+fn text_of(chart: &Chart, name: &str) -> Option<String> {
+    let inner = name.strip_prefix(chart.name())?.strip_prefix('/')?;
+    let own = chart.templates.iter().find(|file| file.name == inner);
+    let own = own.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    own.or_else(|| chart.dependencies.iter().find_map(|child| text_of(child, inner.strip_prefix("charts/")?)))
+}
+
+/// Warns of passwords and keys in what was rendered that can be guessed.
+pub fn report(session: &Session) {
+    if let Some(found) = session.finding("warning of guessable values", Warning::default).0.get() {
+        session.sink.push(found.clone());
+    }
+}
