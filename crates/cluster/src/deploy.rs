@@ -1,7 +1,7 @@
 //! The one way in which objects get to a cluster: inventory, hooks, definitions, everything else in order, prune, wait.
 
 use crate::apply::{Failed, How, Mark, apply_all, unknown};
-use crate::client::{Client, GoOn, JSON, METADATA, wait};
+use crate::client::{Client, GoOn, JSON, METADATA};
 use crate::delete::remove_all;
 use crate::discovery::Discovery;
 use crate::error::ApiError;
@@ -14,10 +14,7 @@ use crate::wait::{Patience, wait_for};
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
-
-/// How long a new kind may take to be served after its definition is established.
-const SERVED: Duration = Duration::from_secs(30);
+use std::time::Duration;
 
 /// What is to be in a cluster.
 #[derive(Clone, Debug)]
@@ -178,6 +175,7 @@ pub fn deploy(client: &Client, deployment: &Deployment, observer: Observer<'_>) 
     let patience = prepared.patience(observer);
     define(client, &mut prepared, patience)?;
     hooks::run(client, &prepared.discovery, &prepared.hooks, pre, patience)?;
+    until_hooks_served(client, &mut prepared, patience)?;
     let how = How { force: deployment.force, dry: false };
     let marks = apply_all(client, &prepared.discovery, &prepared.objects, how, go_on)?;
     let mut pruned: Vec<String> = Vec::new();
@@ -256,23 +254,30 @@ fn define(client: &Client, prepared: &mut Prepared<'_>, patience: Patience<'_>) 
         return Ok(());
     }
     wait_for(client, &prepared.discovery, &all, patience)?;
+    until_served(client, prepared, patience)
+}
+
+/// Waits until the cluster serves every kind of the deploy, but for those that a hook has yet to define.
+fn until_served(client: &Client, prepared: &mut Prepared<'_>, patience: Patience<'_>) -> Result<(), Failed> {
+    let later: BTreeSet<(String, String)> = prepared.hooks.iter().flat_map(Object::defines).collect();
     let used: BTreeSet<(String, String)> = prepared
         .objects
         .iter()
         .chain(&prepared.hooks)
         .map(|object| (object.id.api_version.clone(), object.id.kind.clone()))
+        .filter(|kind| !later.contains(kind))
         .collect();
-    let begun = Instant::now();
-    loop {
-        let missing = used.iter().find(|(version, kind)| prepared.discovery.find(version, kind).is_none());
-        let Some((version, kind)) = missing else { return Ok(()) };
-        if begun.elapsed() >= SERVED {
-            return Err(ApiError::UnknownKind(format!("`{kind}` ({version}), though it is defined")).into());
-        }
-        wait(Duration::from_millis(100), patience.go_on)?;
-        let needed = used.iter().map(|(version, _)| version.clone()).collect();
-        prepared.discovery = Discovery::read(client, &needed, patience.go_on)?;
-    }
+    prepared.discovery.wait_for(client, &used, patience)
+}
+
+/// Waits until the cluster serves the kinds that hooks have defined, as far as objects need them.
+fn until_hooks_served(client: &Client, prepared: &mut Prepared<'_>, patience: Patience<'_>) -> Result<(), Failed> {
+    let defined: BTreeSet<(String, String)> = prepared.hooks.iter().flat_map(Object::defines).collect();
+    let is_used = |(version, kind): &(String, String)| {
+        prepared.objects.iter().any(|object| object.id.api_version == *version && object.id.kind == *kind)
+    };
+    let used = defined.into_iter().filter(is_used).collect();
+    prepared.discovery.wait_for(client, &used, patience)
 }
 
 /// Takes a deployment down. Says whether there was anything.

@@ -2,11 +2,17 @@
 //!
 //! Two requests tell everything where the server offers the aggregated form; older servers are asked per group.
 
-use crate::client::{Client, GoOn, JSON};
+use crate::apply::Failed;
+use crate::client::{Client, GoOn, JSON, wait};
 use crate::error::ApiError;
+use crate::wait::Patience;
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+/// How long a new kind may take to be served after its definition is established.
+const SERVED: Duration = Duration::from_secs(30);
 
 /// The aggregated form, newest first, and what servers without it send.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
@@ -119,6 +125,26 @@ impl Discovery {
             namespaced,
         };
         self.kinds.entry((api_version.to_owned(), kind.to_owned())).or_insert(resource);
+    }
+
+    /// Waits until these kinds (version and name) are served.
+    pub fn wait_for(
+        &mut self,
+        client: &Client,
+        kinds: &BTreeSet<(String, String)>,
+        patience: Patience<'_>,
+    ) -> Result<(), Failed> {
+        let begun = Instant::now();
+        loop {
+            let missing = kinds.iter().find(|(version, kind)| self.find(version, kind).is_none());
+            let Some((version, kind)) = missing else { return Ok(()) };
+            if begun.elapsed() >= SERVED {
+                return Err(ApiError::UnknownKind(format!("`{kind}` ({version}), though it is defined")).into());
+            }
+            wait(Duration::from_millis(100), patience.go_on)?;
+            let needed = self.asked.iter().cloned().chain(kinds.iter().map(|(version, _)| version.clone())).collect();
+            *self = Discovery::read(client, &needed, patience.go_on)?;
+        }
     }
 
     /// Where objects of a kind are found.

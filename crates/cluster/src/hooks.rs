@@ -1,15 +1,19 @@
 //! Hooks of charts: objects that are made at one moment of a deploy, by weight, and waited for.
 
 use crate::apply::{Failed, How, apply_one, unknown};
-use crate::client::{Client, JSON};
+use crate::client::{Client, JSON, escape};
 use crate::delete::remove_and_wait;
 use crate::discovery::Discovery;
 use crate::error::ApiError;
+use crate::logs::output;
 use crate::object::Object;
 use crate::ready::Rules;
 use crate::wait::{Patience, wait_for};
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
+
+/// How many lines of each container of a hook are shown.
+const OUTPUT_LINES: usize = 10_000;
 
 /// When hooks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +65,8 @@ fn is_removed(object: &Object, case: &str) -> bool {
 }
 
 /// Runs the hooks of a moment, one after the other.
+///
+/// The order is Helm's: weight, then name, then kind.
 pub fn run(
     client: &Client,
     discovery: &Discovery,
@@ -70,27 +76,78 @@ pub fn run(
 ) -> Result<(), Failed> {
     let is_due = |hook: &&Object| moments(hook).is_some_and(|all| all.contains(&moment.name()));
     let mut due: Vec<&Object> = hooks.iter().filter(is_due).collect();
-    due.sort_by_key(|hook| (weight(hook), hook.rank(), hook.id.name.clone()));
-    for hook in &due {
+    due.sort_by_key(|hook| (weight(hook), hook.id.name.clone(), hook.rank()));
+    let mut made: Vec<Object> = Vec::new();
+    for hook in due {
         (patience.say)(&format!("{} hook {}", moment.name(), hook.id));
-        if is_removed(hook, "before-hook-creation") && !hook.id.name.is_empty() {
-            remove_and_wait(client, discovery, &hook.id, patience).map_err(|error| Failed::of(hook, error))?;
+        if is_removed(hook, "before-hook-creation") {
+            remove_hook(client, discovery, hook, patience)?;
         }
-        if let Err(failed) = make(client, discovery, hook, patience) {
-            if is_removed(hook, "hook-failed") {
-                let _ = remove_and_wait(client, discovery, &hook.id, patience);
+        let hook = make(client, discovery, hook, patience)?;
+        let done = until_done(client, discovery, &hook, patience);
+        show_output(client, &hook, done.is_ok(), patience);
+        if let Err(failed) = done {
+            // That the hook failed is what must be told, whatever becomes of removing it.
+            if is_removed(&hook, "hook-failed") {
+                let _ = remove_hook(client, discovery, &hook, patience);
             }
+            let _ = remove_succeeded(client, discovery, &made, patience);
             return Err(failed);
         }
+        made.push(hook);
     }
-    for hook in due.iter().filter(|hook| is_removed(hook, "hook-succeeded")) {
-        remove_and_wait(client, discovery, &hook.id, patience).map_err(|error| Failed::of(hook, error))?;
-    }
-    Ok(())
+    remove_succeeded(client, discovery, &made, patience)
 }
 
-/// Makes a hook and waits until a Job or Pod among them has done its work.
-fn make(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<(), Failed> {
+/// Removes hooks that did their work and say so, the last one first.
+fn remove_succeeded(
+    client: &Client,
+    discovery: &Discovery,
+    hooks: &[Object],
+    patience: Patience<'_>,
+) -> Result<(), Failed> {
+    let doomed = hooks.iter().rev().filter(|hook| is_removed(hook, "hook-succeeded"));
+    doomed.map(|hook| remove_hook(client, discovery, hook, patience)).collect()
+}
+
+/// Removes a hook. One that has no name was never made, and a definition takes all objects of its kind along.
+fn remove_hook(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<(), Failed> {
+    if hook.id.name.is_empty() || hook.is_definition() {
+        return Ok(());
+    }
+    let removed = remove_and_wait(client, discovery, &hook.id, patience);
+    removed.map(|_| ()).map_err(|error| Failed::of(hook, error))
+}
+
+/// Shows what the pods of a hook printed, if the hook asks for that.
+fn show_output(client: &Client, hook: &Object, is_done: bool, patience: Patience<'_>) {
+    let case = if is_done { "hook-succeeded" } else { "hook-failed" };
+    let written = hook.annotation("helm.sh/hook-output-log-policy").unwrap_or("");
+    if !written.split(',').any(|policy| policy.trim() == case) {
+        return;
+    }
+    let label = match hook.id.kind.as_str() {
+        "Job" => escape(&format!("job-name={}", hook.id.name)),
+        "Pod" => String::new(),
+        _ => return,
+    };
+    let namespace = &hook.id.namespace;
+    let found = match label.is_empty() {
+        true => client.get(&format!("/api/v1/namespaces/{namespace}/pods/{}", hook.id.name), "", patience.go_on),
+        false => client.get(&format!("/api/v1/namespaces/{namespace}/pods?labelSelector={label}"), "", patience.go_on),
+    };
+    // A log that cannot be read must not make a failure of a hook that did its work.
+    let Ok(found) = found else { return };
+    let listed = found.get("items").and_then(Json::as_array).map_or(std::slice::from_ref(&found), Vec::as_slice);
+    for pod in listed {
+        for line in output(client, pod, namespace, OUTPUT_LINES, patience.go_on) {
+            (patience.say)(&line);
+        }
+    }
+}
+
+/// Makes a hook and returns it with the name it got.
+fn make(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<Object, Failed> {
     let resource = discovery.find(&hook.id.api_version, &hook.id.kind);
     let resource = resource.ok_or_else(|| Failed::of(hook, unknown(&hook.id)))?;
     if hook.id.name.is_empty() {
@@ -100,15 +157,17 @@ fn make(client: &Client, discovery: &Discovery, hook: &Object, patience: Patienc
         let made = client.json(&ask, &hook.id.kind, patience.go_on).map_err(|error| Failed::of(hook, error))?;
         let mut named = hook.clone();
         named.id.name = made.pointer("/metadata/name").and_then(Json::as_str).unwrap_or("").to_owned();
-        return until_done(client, discovery, &named, patience);
+        return Ok(named);
     }
     let how = How { force: true, dry: false };
     apply_one(client, resource, hook, how, patience.go_on).map_err(|error| Failed::of(hook, error))?;
-    until_done(client, discovery, hook, patience)
+    Ok(hook.clone())
 }
 
 fn until_done(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<(), Failed> {
     match hook.id.kind.as_str() {
+        // What comes later may be of the kind that it defines.
+        "CustomResourceDefinition" => wait_for(client, discovery, &[hook], patience),
         "Job" => wait_for(client, discovery, &[hook], Patience { rules: Rules { jobs: true }, ..patience }),
         "Pod" => until_pod_ends(client, discovery, hook, patience),
         _ => Ok(()),

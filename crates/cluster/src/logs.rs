@@ -29,16 +29,21 @@ pub fn logs(
         let path = resource.path(&item.id.namespace, Some(&item.id.name));
         let Some(live) = client.find(&path, JSON, &item.id.to_string(), go_on)? else { continue };
         for pod in pods(client, &live, go_on) {
-            let name = pod.pointer("/metadata/name").and_then(Json::as_str).unwrap_or("");
-            for key in ["/spec/initContainers", "/spec/containers"] {
-                for container in pod.pointer(key).and_then(Json::as_array).into_iter().flatten() {
-                    let container = container.get("name").and_then(Json::as_str).unwrap_or("");
-                    let text = tail(client, &item.id.namespace, name, container, lines, false, go_on);
-                    let text = text.unwrap_or_default();
-                    found.extend(text.lines().map(|line| format!("{name} {container} | {line}")));
-                }
-            }
+            found.extend(output(client, &pod, &item.id.namespace, lines, go_on));
         }
     }
     Ok(Some(found))
+}
+
+/// The last lines of the containers of one pod.
+pub(crate) fn output(client: &Client, pod: &Json, namespace: &str, lines: usize, go_on: GoOn<'_>) -> Vec<String> {
+    let name = pod.pointer("/metadata/name").and_then(Json::as_str).unwrap_or("");
+    let containers = ["/spec/initContainers", "/spec/containers"].into_iter();
+    let containers = containers.filter_map(|key| pod.pointer(key).and_then(Json::as_array)).flatten();
+    let mut found = Vec::new();
+    for container in containers.filter_map(|container| container.get("name").and_then(Json::as_str)) {
+        let text = tail(client, namespace, name, container, lines, false, go_on).unwrap_or_default();
+        found.extend(text.lines().map(|line| format!("{name} {container} | {line}")));
+    }
+    found
 }

@@ -95,3 +95,65 @@ fn a_hook_that_fails_ends_the_deploy() {
     assert!(bench.fake.names("Job").is_empty(), "hook-failed removes it");
     assert!(!bench.fake.names("ConfigMap").contains(&"settings".to_owned()));
 }
+
+/// Equal weights go by name, as Helm does it; what succeeded before a failure is removed if it says so.
+#[test]
+fn hooks_of_one_weight_go_by_name_and_are_removed_when_a_later_one_fails() {
+    let bench = Bench::new("hook-order");
+    let templates = hook("c-fails", "pre-install", "    test/wish: fails\n")
+        + &hook("b-stays", "pre-install", "")
+        + &hook("a-goes", "pre-install", "    \"helm.sh/hook-delete-policy\": hook-succeeded\n")
+        + &hook("d-never", "pre-install", "")
+        + &object("v1", "ConfigMap", "settings", "");
+    chart(&bench, &templates);
+    assert_eq!(bench.purlin(&["deploy"]).code, 6);
+    let done = jobs(&bench.fake.changes());
+    let expected =
+        ["PATCH a-goes", "DELETE b-stays", "PATCH b-stays", "DELETE c-fails", "PATCH c-fails", "DELETE a-goes"];
+    assert_eq!(done, expected);
+}
+
+/// A hook whose name the cluster chooses is removed by that name, and nothing else is.
+#[test]
+fn a_hook_with_a_generated_name_is_removed_by_the_name_it_got() {
+    let bench = Bench::new("hook-name");
+    bench.fake.put("batch/v1", "Job", "shop-dev", "of-somebody-else", serde_json::json!({}));
+    let templates =
+        hook("NAME", "pre-install", "    \"helm.sh/hook-delete-policy\": before-hook-creation,hook-succeeded\n")
+            .replace("name: NAME", "generateName: migrate-");
+    chart(&bench, &templates);
+    bench.good(&["deploy"]);
+    let done = jobs(&bench.fake.changes());
+    assert!(matches!(done.as_slice(), [only] if only.starts_with("DELETE migrate-x")), "{done:?}");
+    assert_eq!(bench.fake.names("Job"), ["of-somebody-else"]);
+}
+
+/// Definitions may be hooks, too: what they define can be used afterwards, and they are never removed.
+#[test]
+fn a_definition_that_is_a_hook_comes_first_and_stays() {
+    let bench = Bench::new("hook-definition");
+    let definition = "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  \
+                      name: widgets.shop.example\n  annotations: {\"helm.sh/hook\": \"pre-install,pre-upgrade\"}\n\
+                      spec:\n  group: shop.example\n  scope: Namespaced\n  names: { kind: Widget, plural: widgets }\n  \
+                      versions: [{ name: v1, served: true, storage: true }]\n";
+    chart(&bench, &(definition.to_owned() + &object("shop.example/v1", "Widget", "one", "")));
+    bench.good(&["deploy"]);
+    assert_eq!(bench.fake.names("Widget"), ["one"]);
+    bench.fake.changes();
+    bench.good(&["deploy", "--force"]);
+    let changes = bench.fake.changes();
+    assert!(!changes.iter().any(|line| line.starts_with("DELETE")), "{changes:#?}");
+}
+
+/// What a hook printed is shown where the hook asks for that.
+#[test]
+fn the_output_of_a_hook_is_shown_if_it_asks_for_that() {
+    let bench = Bench::new("hook-output");
+    let labels = serde_json::json!({ "metadata": { "labels": { "job-name": "migrate" } },
+        "spec": { "containers": [{ "name": "main" }] } });
+    bench.fake.put("v1", "Pod", "shop-dev", "migrate-1", labels);
+    bench.fake.state.lock().unwrap().logs.insert("migrate-1".to_owned(), "12 tables\n".to_owned());
+    chart(&bench, &hook("migrate", "pre-install", "    \"helm.sh/hook-output-log-policy\": hook-succeeded\n"));
+    let ran = bench.good(&["deploy"]);
+    assert!(ran.stderr.contains("migrate-1 main | 12 tables"), "{}", ran.stderr);
+}

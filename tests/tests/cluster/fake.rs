@@ -316,7 +316,10 @@ impl State {
     }
 
     fn create(&mut self, version: &str, kind: &str, namespace: &str, body: &[u8]) -> (u16, Json) {
-        let body: Json = serde_json::from_slice(body).unwrap();
+        let mut body: Json = serde_json::from_slice(body).unwrap();
+        if let Some(beginning) = body["metadata"]["generateName"].as_str() {
+            body["metadata"]["name"] = format!("{beginning}x{}", self.clock).into();
+        }
         let name = body["metadata"]["name"].as_str().unwrap().to_owned();
         if self.objects.contains_key(&self.key(version, kind, namespace, &name)) {
             return (409, failure(409, "already exists", json!([])));
