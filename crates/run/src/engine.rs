@@ -71,6 +71,8 @@ pub struct Options {
     pub jobs: usize,
     /// Run what was asked for even if it is done.
     pub force: bool,
+    /// Run Builds even if they are done, whoever needs them.
+    pub force_builds: bool,
     /// Start nothing more once something has failed.
     pub fail_fast: bool,
     /// Leave out dependencies that are not Builds.
@@ -374,7 +376,8 @@ impl Shared<'_> {
     }
 
     fn is_forced(&self, node: usize) -> bool {
-        self.options.force && self.requested.contains(&node)
+        let is_build = || self.nodes.get(node).is_some_and(|node| node.kind == Kind::Build);
+        (self.options.force && self.requested.contains(&node)) || (self.options.force_builds && is_build())
     }
 
     /// Has an action resolved by the thread that owns the project.

@@ -9,11 +9,12 @@ use crate::executor::Executor;
 use crate::local::persistent::Started;
 use crate::mask::Mask;
 use crate::perform::{Performer, Report};
-use crate::select::patterns;
+use crate::select::{dependants, patterns};
 use crate::stop::Stop;
 use crate::store::{Ending, Store};
 use crate::work::Doing;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -219,6 +220,8 @@ pub struct Removal {
     pub names: Vec<String>,
     /// Also what says that it stays.
     pub force: bool,
+    /// Also Deploys that depend on those that are named.
+    pub with_dependants: bool,
 }
 
 /// Undoes actions, dependants first, and forgets their results. `Err` says which name is wrong.
@@ -234,10 +237,16 @@ pub fn clean_up(
     let begun = Instant::now();
     let names = &wanted.names;
     let globs = patterns(nodes.iter().map(|node| node.id.as_str()), names)?;
-    let is_meant = |node: &Node| match globs.is_empty() {
+    let is_named = |node: &Node| match globs.is_empty() {
         true => node.kind == Kind::Deploy && !node.disabled,
         false => globs.iter().any(|glob| glob.matches(&node.id)),
     };
+    let mut meant: BTreeSet<usize> =
+        nodes.iter().enumerate().filter(|(_, node)| is_named(node)).map(|(index, _)| index).collect();
+    if wanted.with_dependants {
+        let is_deploy = |index: &usize| nodes.get(*index).is_some_and(|node| node.kind == Kind::Deploy);
+        meant.extend(dependants(nodes, &meant).into_iter().filter(is_deploy));
+    }
     // Also learns the outputs that the cleanup of others may refer to.
     let known = look(project, store, stop, Trust::Last);
     let performer = Performer::new(store, executor, stop);
@@ -245,7 +254,7 @@ pub fn clean_up(
     let report = |event: &Event<'_>| reporter.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     let mut ends = Vec::new();
     for index in dependencies_first(nodes).into_iter().rev() {
-        let Some(node) = nodes.get(index).filter(|node| is_meant(node)) else { continue };
+        let Some(node) = nodes.get(index).filter(|_| meant.contains(&index)) else { continue };
         if !wanted.force && project.is_kept(index) {
             let text = "`removeOnCleanup` is false, so it stays; `--force` takes it down as well";
             report(&Event::Warning { id: &node.id, text });

@@ -15,6 +15,8 @@ pub struct Wanted {
     pub skipped: Vec<String>,
     /// Also what depends on them.
     pub with_dependants: bool,
+    /// Also what is switched off, if it is named.
+    pub with_disabled: bool,
 }
 
 /// The actions of a kind that are meant, or what is wrong.
@@ -30,16 +32,13 @@ pub fn select(nodes: &[Node], kind: Kind, wanted: &Wanted) -> Result<Vec<usize>,
         let found = matching(&candidates, kind, name)?;
         if let [index] = found.as_slice()
             && !is_pattern(name)
+            && !wanted.with_disabled
             && nodes.get(*index).is_some_and(|node| node.disabled)
         {
             return Err(format!("`{}.{}` is disabled", kind.name(), bare(kind, name)));
         }
-        chosen.extend(found.into_iter().filter(|index| nodes.get(*index).is_some_and(|node| !node.disabled)));
-    }
-    for name in &wanted.skipped {
-        for index in matching(&candidates, kind, name)? {
-            chosen.remove(&index);
-        }
+        let is_on = |index: &usize| wanted.with_disabled || nodes.get(*index).is_some_and(|node| !node.disabled);
+        chosen.extend(found.into_iter().filter(is_on));
     }
     if wanted.with_dependants {
         chosen.extend(
@@ -47,6 +46,11 @@ pub fn select(nodes: &[Node], kind: Kind, wanted: &Wanted) -> Result<Vec<usize>,
                 .into_iter()
                 .filter(|index| nodes.get(*index).is_some_and(|node| node.kind == kind && !node.disabled)),
         );
+    }
+    for name in &wanted.skipped {
+        for index in matching(&candidates, kind, name)? {
+            chosen.remove(&index);
+        }
     }
     Ok(chosen.into_iter().collect())
 }
@@ -164,7 +168,8 @@ mod tests {
 
     fn asked(names: &[&str], skipped: &[&str], with_dependants: bool) -> Result<Vec<usize>, String> {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-        select(&nodes(), Kind::Deploy, &Wanted { names: texts(names), skipped: texts(skipped), with_dependants })
+        let (names, skipped) = (texts(names), texts(skipped));
+        select(&nodes(), Kind::Deploy, &Wanted { names, skipped, with_dependants, ..Wanted::default() })
     }
 
     #[test]
@@ -173,6 +178,7 @@ mod tests {
         assert_eq!(asked(&["deploy.db"], &[], false).unwrap(), [1]);
         assert_eq!(asked(&["*b"], &["web"], false).unwrap(), [1]);
         assert_eq!(asked(&["db"], &[], true).unwrap(), [1, 2, 3]);
+        assert_eq!(asked(&["db"], &["web"], true).unwrap(), [1, 2]);
         assert_eq!(asked(&["o*"], &[], false).unwrap(), [] as [usize; 0]);
         assert!(asked(&["old"], &[], false).unwrap_err().contains("disabled"));
         assert!(asked(&["apy"], &[], false).unwrap_err().contains("did you mean"));

@@ -50,6 +50,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
             names: flags.nodes.clone(),
             skipped: flags.skip.clone(),
             with_dependants: flags.with_dependants,
+            ..Wanted::default()
         },
         options: Options {
             jobs: flags.jobs.unwrap_or_else(usual_jobs),
@@ -333,7 +334,7 @@ pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<
     let (session, request, dialect) = detected(cx, "cleanup", &flags.path, &flags.target)?;
     let style = cx.style;
     let clusters = clusters(cx, &flags.target, &flags.cluster, false);
-    let wanted = Removal { names: flags.nodes.clone(), force: flags.force };
+    let wanted = Removal { names: flags.nodes.clone(), force: flags.force, ..Removal::default() };
     if let Some(found) = super::service::project(&session, &request, dialect) {
         let (project, root) = found;
         return super::status::take_down(cx.invocation, &session, &project, &root, &wanted, style);

@@ -15,7 +15,7 @@ use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
 use crate::seed::SeedSource;
-use flags::Flags;
+use flags::{CLEANUP, DEPLOYS, Flags, NAMESPACES};
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
 use purlin_run::action::Kind;
@@ -65,11 +65,13 @@ pub(super) const GARDEN: Personality = Personality {
         ("    --exclude-disabled", "get config, get modules, get actions: leave out what is disabled"),
         ("    --include-state", "get actions: with their status"),
         ("    --only-deploys", "get status: only Deploy actions"),
-        ("    --force", "run what is named even if it is done"),
+        ("-f, --force", "run what is named even if it is done"),
+        ("    --force-build", "run Builds that it depends on even if they are done"),
         ("    --with-dependants", "also run what depends on it"),
         ("    --skip NAME,…", "leave out actions"),
         ("    --skip-dependencies", "run no dependencies but Builds"),
-        ("    --tail N", "logs: only the last lines"),
+        ("-t, --tail N", "logs: only the last lines"),
+        ("    --hide-name", "logs: only the lines, without the name of the Deploy"),
         ("    --pending PATH", "an environment variable that may be unset (`local.env.NAME`)"),
     ],
     refused: &[
@@ -140,13 +142,22 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         ["validate"] => answers::validated,
         ["build", names @ ..] => return execute::run(invocation, &flags, format, Kind::Build, names),
         ["deploy", names @ ..] => return execute::run(invocation, &flags, format, Kind::Deploy, names),
-        ["test", names @ ..] => return execute::run(invocation, &flags, format, Kind::Test, names),
-        ["run", names @ ..] => return execute::run(invocation, &flags, format, Kind::Run, names),
-        ["workflow" | "run-workflow", name] => return steps::workflow(invocation, &flags, format, name),
-        ["cleanup" | "delete" | "del", "deploy" | "deploys", names @ ..] => {
+        // What the commands were called before there were actions.
+        ["test", names @ ..] | ["run", "test", names @ ..] => {
+            return execute::run(invocation, &flags, format, Kind::Test, names);
+        }
+        ["workflow" | "run-workflow", name] | ["run", "workflow", name] => {
+            return steps::workflow(invocation, &flags, format, name);
+        }
+        ["run", "task", names @ ..] | ["run", names @ ..] => {
+            return execute::run(invocation, &flags, format, Kind::Run, names);
+        }
+        [group, what, names @ ..] if CLEANUP.contains(group) && DEPLOYS.contains(what) => {
             return execute::cleanup(invocation, &flags, names);
         }
-        ["cleanup" | "delete" | "del", "namespace" | "ns"] => return execute::cleanup(invocation, &flags, &[]),
+        [group, what] if CLEANUP.contains(group) && NAMESPACES.contains(what) => {
+            return execute::cleanup(invocation, &flags, &[]);
+        }
         ["logs", names @ ..] => return execute::logs(invocation, &flags, names),
         ["get", other, ..] if REFUSED_GETS.contains(other) => {
             return super::unsupported(invocation, &GARDEN, &format!("get {other}"));
@@ -176,7 +187,7 @@ fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
 /// A session on the project, and the request that the arguments make.
 fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
     let mut setup = Setup::of(flags.root.as_deref().unwrap_or("."));
-    if flags.words.first().is_none_or(|word| word != "get") {
+    if !matches!(flags.words.first().map(String::as_str), Some("get" | "validate")) {
         setup.usual_seed = SeedSource::Kept;
     }
     let (session, path) = open_session(invocation, &setup)?;

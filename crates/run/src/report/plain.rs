@@ -17,8 +17,10 @@ impl<'w> Plain<'w> {
     }
 
     fn line(&mut self, text: &str) {
+        // In one piece: the stream has no buffer, and lines of several processes may meet there.
+        let whole = format!("{text}\n");
         // Who no longer reads does not stop a run.
-        let _ = writeln!(self.out, "{text}");
+        let _ = self.out.write_all(whole.as_bytes());
     }
 }
 

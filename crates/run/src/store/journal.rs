@@ -204,6 +204,9 @@ impl Journal {
     }
 
     fn take_in(&mut self, mut file: &File) -> io::Result<()> {
+        if file.metadata()?.len() == self.read_to {
+            return Ok(());
+        }
         file.seek(SeekFrom::Start(self.read_to))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
@@ -234,7 +237,12 @@ impl Journal {
     /// Appends a record in one call, so that no other writer's line can be inside of it.
     pub fn append(&mut self, record: Arc<Record>) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotConnected.into()) };
-        file.write_all(line_of(&record).as_bytes())?;
+        let line = line_of(&record);
+        file.write_all(line.as_bytes())?;
+        // An append leaves the position behind what it wrote. Where nobody else has written, that need not be read again.
+        if file.stream_position()? == self.read_to + line.len() as u64 {
+            self.read_to += line.len() as u64;
+        }
         self.index(record);
         Ok(())
     }

@@ -77,7 +77,13 @@ impl Job<'_> {
             (result, reads)
         };
         self.forget(&reads.attributes);
-        result.map(|value| (value, reads))
+        match result {
+            Ok(value) => Ok((value, reads)),
+            Err(error) => {
+                self.failed_reads = reads.attributes;
+                Err(error)
+            }
+        }
     }
 
     /// Values of the topology's inputs or outputs.

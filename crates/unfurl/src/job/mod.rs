@@ -104,6 +104,8 @@ pub struct Job<'s> {
     delegating: Vec<usize>,
     /// Whether those that wait are run whatever they wait for.
     is_last_round: bool,
+    /// The attributes that were read by what could not be evaluated last.
+    failed_reads: Vec<task::Dependency>,
     /// Instances by the template they are made from.
     by_template: HashMap<EcoString, Vec<NodeId>>,
 }
@@ -163,6 +165,7 @@ impl<'s> Job<'s> {
             ready: VecDeque::new(),
             waiting: Vec::new(),
             has_progress: false,
+            failed_reads: Vec::new(),
             count: 0,
             current: None,
             delegating: Vec::new(),

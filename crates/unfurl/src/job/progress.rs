@@ -60,14 +60,31 @@ impl Job<'_> {
             if request.operation.configurator != Configurator::Shell {
                 continue;
             }
+            self.failed_reads.clear();
             if let Err(error) = self.prepare(index, &request)
-                && matches!(error.kind, Kind::Syntax | Kind::Missing | Kind::Refused)
+                && self.is_mistake(index, &request, &error)
             {
                 self.tell(index, &error);
                 is_good = false;
             }
         }
         is_good
+    }
+
+    /// Whether an error stays whatever runs before the operation: nothing that it read is set by another one.
+    fn is_mistake(&self, index: usize, request: &Request, error: &Error) -> bool {
+        match error.kind {
+            Kind::Syntax | Kind::Missing | Kind::Refused => true,
+            Kind::Undefined => {
+                let is_near = |other: &Request| {
+                    other.target == request.target || (request.group.is_some() && other.group == request.group)
+                };
+                let is_before = |(at, other): (usize, &Request)| at < index && !other.is_done() && is_near(other);
+                let is_first = !self.requests.iter().enumerate().any(is_before);
+                is_first && !self.waits_for_others(request, &self.failed_reads)
+            }
+            _ => false,
+        }
     }
 
     /// Reports an error where it is written, or else at the operation.
@@ -126,11 +143,10 @@ impl Job<'_> {
             self.hand_over_final(index);
             return None;
         }
+        self.failed_reads.clear();
         let prepared = self.prepare(index, &request);
-        if !self.is_last_round
-            && let Ok((_, reads)) = &prepared
-            && self.waits_for_others(&request, &reads.attributes)
-        {
+        let read = prepared.as_ref().map_or(&self.failed_reads, |(_, reads)| &reads.attributes);
+        if !self.is_last_round && self.waits_for_others(&request, read) {
             self.waiting.push(index);
             return None;
         }

@@ -23,6 +23,7 @@ const OWN: &[&str] = &[
     "run-workflow",
     "cleanup",
     "delete",
+    "del",
     "logs",
     "help",
 ];
@@ -103,7 +104,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
     }
     if let Some(exec) = exec {
         let words = words(exec.get("command"));
-        let given = stage.program(invocation, name, words, texts(exec.get("env")));
+        let given = stage.program_alone(invocation, words, texts(exec.get("env")));
         if let Some(problem) = given.problem {
             let _ = writeln!(invocation.stderr, "error: command `{name}` failed: {problem}");
             let code = given.outputs.get("exitCode").and_then(Value::as_int).and_then(|code| i32::try_from(code).ok());

@@ -24,7 +24,33 @@ const FAILED: Exit = Exit::Other(1);
 /// How many lines of each container are shown if nothing else is asked for.
 const USUAL_LINES: usize = 1_000;
 
+/// Names that are separated by spaces or commas, as Garden takes them; commas between braces are part of a pattern.
+fn split_names(names: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in names {
+        let (mut start, mut depth) = (0, 0_usize);
+        for (at, c) in name.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth = depth.saturating_sub(1),
+                ',' if depth == 0 => {
+                    found.push(name.get(start..at).unwrap_or(""));
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        found.push(name.get(start..).unwrap_or(""));
+    }
+    found.into_iter().map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
 pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format, kind: Kind, names: &[&str]) -> Exit {
+    let mut names = split_names(names);
+    names.extend(flags.names.iter().cloned());
+    if kind == Kind::Run && names.is_empty() {
+        return super::usage(invocation, "name the Run actions to run; `*` means all of them");
+    }
     let (session, request) = match open(invocation, flags) {
         Ok(opened) => opened,
         Err(exit) => return exit,
@@ -32,13 +58,16 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
     let order = Order {
         kind,
         wanted: Wanted {
-            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            names,
             skipped: flags.skip.clone(),
             with_dependants: flags.with_dependants,
+            // Garden runs a Run that is switched off if it is forced to.
+            with_disabled: kind == Kind::Run && flags.force,
         },
         options: Options {
             jobs: usual_jobs(),
             force: flags.force,
+            force_builds: flags.force_build,
             fail_fast: false,
             skip_dependencies: flags.skip_dependencies,
             ..Options::default()
@@ -115,8 +144,8 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let names = names.iter().map(|name| format!("deploy.{name}")).collect();
-    let wanted = Removal { names, force: flags.force };
+    let names = split_names(names).iter().map(|name| format!("deploy.{name}")).collect();
+    let wanted = Removal { names, force: flags.force, with_dependants: flags.with_dependants };
     let clusters = clusters(invocation);
     let done = crate::commands::clean(invocation, &session, &request, &wanted, clusters, Style::default());
     done.unwrap_or_else(|exit| if_any(invocation, exit))
@@ -138,7 +167,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
         return if_any(invocation, exit);
     };
     let project = project.on(clusters(invocation));
-    let wanted = Wanted { names: names.iter().map(|name| (*name).to_owned()).collect(), ..Wanted::default() };
+    let wanted = Wanted { names: split_names(names), ..Wanted::default() };
     let chosen = match purlin_run::select::select(project.nodes(), Kind::Deploy, &wanted) {
         Ok(chosen) => chosen,
         Err(message) => return super::usage(invocation, &message),
@@ -150,6 +179,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             return Exit::Io;
         }
     };
+    let prefix = |name: &str| if flags.hide_name { String::new() } else { format!("{name} → ") };
     let mut text = String::new();
     for (index, node) in chosen.iter().filter_map(|index| Some((*index, project.nodes().get(*index)?))) {
         let name = node.id.trim_start_matches("deploy.");
@@ -158,7 +188,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             && let Ok(stop) = Stop::new()
         {
             match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing::looking(&stop)) {
-                Ok(lines) => text.extend(lines.iter().map(|line| format!("{name} → {line}\n"))),
+                Ok(lines) => text.extend(lines.iter().map(|line| format!("{}{line}\n", prefix(name)))),
                 Err(trouble) => {
                     let _ =
                         writeln!(invocation.stderr, "error: could not read the logs of `{name}`: {}", trouble.cause);
@@ -171,7 +201,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();
         let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
-        text.extend(lines.iter().skip(first).map(|line| format!("{name} → {line}\n")));
+        text.extend(lines.iter().skip(first).map(|line| format!("{}{line}\n", prefix(name))));
     }
     let _ = write!(invocation.stdout, "{text}");
     Exit::Ok

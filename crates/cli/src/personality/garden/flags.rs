@@ -16,20 +16,22 @@ const WITHOUT_EFFECT: &[&str] = &[
     "skip-detail",
     "dependants-first",
     "disable-port-forwards",
+    "skip-watch",
+    "skip-dependants",
 ];
 
 /// Options of Garden that ask for what is not done.
 const UNSUPPORTED: &[&str] = &[
+    "dev",
+    "dev-mode",
+    "dry-run",
     "follow",
-    "f",
-    "force-build",
     "forward",
-    "hide-name",
     "include-project",
+    "i",
     "interactive",
     "logs",
     "module",
-    "name",
     "plan",
     "port",
     "show-tags",
@@ -38,6 +40,8 @@ const UNSUPPORTED: &[&str] = &[
     "tag",
     "timestamps",
     "filter-actions",
+    "w",
+    "watch",
 ];
 
 const LISTS: &[&str] = &["get actions", "get builds", "get deploys", "get runs", "get tests"];
@@ -66,23 +70,37 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("only-deploys", &["get status"]),
     ("skip-detail", &["get status"]),
     ("force", &["build", "deploy", "run", "test", "cleanup deploy", "cleanup namespace"]),
+    ("force-build", &["deploy", "run", "test"]),
+    ("name", &["test"]),
+    ("n", &["test"]),
     ("with-dependants", &["build", "deploy", "cleanup deploy"]),
     ("skip-dependencies", &["deploy", "run", "test"]),
     ("nodeps", &["deploy", "run", "test"]),
     ("skip", &["deploy", "run", "test"]),
     ("disable-port-forwards", &["deploy"]),
     ("dependants-first", &["cleanup deploy", "cleanup namespace"]),
+    ("skip-watch", &["deploy"]),
+    ("skip-dependants", &["test"]),
     ("tail", &["logs"]),
+    ("t", &["logs"]),
+    ("hide-name", &["logs"]),
+    ("hide-service", &["logs"]),
 ];
 
 /// The command under its first name.
 fn alias(command: &str) -> &str {
-    match command {
-        "cleanup deploys" | "delete deploy" | "delete deploys" | "del deploy" | "del deploys" => "cleanup deploy",
-        "cleanup ns" | "delete namespace" | "delete ns" | "del namespace" | "del ns" => "cleanup namespace",
-        command => command,
+    let words = command.split_once(' ').filter(|(group, _)| CLEANUP.contains(group));
+    match words.map(|(_, what)| what) {
+        Some(what) if DEPLOYS.contains(&what) => "cleanup deploy",
+        Some(what) if NAMESPACES.contains(&what) => "cleanup namespace",
+        _ => command,
     }
 }
+
+/// What the command that takes Deploys down is called, and what is said behind it.
+pub(super) const CLEANUP: &[&str] = &["cleanup", "delete", "del"];
+pub(super) const DEPLOYS: &[&str] = &["deploy", "deploys", "service", "services"];
+pub(super) const NAMESPACES: &[&str] = &["namespace", "environment", "env", "ns"];
 
 /// What the arguments say.
 #[derive(Default, Debug)]
@@ -101,10 +119,14 @@ pub(super) struct Flags {
     pub only_deploys: bool,
     pub state: bool,
     pub force: bool,
+    pub force_build: bool,
     pub with_dependants: bool,
     pub skip: Vec<String>,
     pub skip_dependencies: bool,
     pub tail: Option<usize>,
+    pub hide_name: bool,
+    /// Tests by the last part of their names, as modules have them.
+    pub names: Vec<String>,
     /// Names of the options that were given.
     pub given: Vec<String>,
 }
@@ -124,6 +146,13 @@ impl Flags {
                 None => (name, None),
             };
             let name = name.trim_start_matches('-');
+            // `-f` follows logs, and forces everything else.
+            let is_logs = || args.iter().find(|arg| !arg.starts_with('-')).is_some_and(|word| word == "logs");
+            let name = match name {
+                "f" if is_logs() => "follow",
+                "f" => "force",
+                name => name,
+            };
             flags.given.push(name.to_owned());
             let mut value =
                 || given.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("`--{name}` needs a value"));
@@ -149,10 +178,13 @@ impl Flags {
                 "only-deploys" => flags.only_deploys = true,
                 "include-state" => flags.state = true,
                 "force" => flags.force = true,
+                "force-build" => flags.force_build = true,
+                "hide-name" | "hide-service" => flags.hide_name = true,
+                "n" | "name" => flags.names.extend(value()?.split(',').map(|name| format!("*-{name}"))),
                 "with-dependants" => flags.with_dependants = true,
                 "skip-dependencies" | "nodeps" => flags.skip_dependencies = true,
                 "skip" => flags.skip.extend(value()?.split(',').map(str::to_owned)),
-                "tail" => {
+                "t" | "tail" => {
                     let text = value()?;
                     flags.tail = Some(text.parse().map_err(|_| format!("`--tail {text}`: expected a number"))?);
                 }
@@ -172,7 +204,7 @@ impl Flags {
     /// Refuses an option that Garden's command does not have.
     fn belong(&self) -> Result<(), String> {
         let Some(first) = self.words.first() else { return Ok(()) };
-        let is_group = matches!(first.as_str(), "get" | "cleanup" | "delete" | "del");
+        let is_group = first == "get" || CLEANUP.contains(&first.as_str());
         let second = self.words.get(1).filter(|_| is_group);
         let command = second.map_or_else(|| first.clone(), |second| format!("{first} {second}"));
         for option in &self.given {

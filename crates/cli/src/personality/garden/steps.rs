@@ -9,7 +9,7 @@ use purlin_run::action::Command;
 use purlin_run::capture::Capture;
 use purlin_run::executor::{Executor, Job};
 use purlin_run::garden::{GardenProject, collect_secrets};
-use purlin_run::local::process::{Ended, NoStart};
+use purlin_run::local::process::{Ended, NoStart, Stream};
 use purlin_run::mask::Mask;
 use purlin_run::stop::Level;
 use purlin_syntax::suggest;
@@ -111,7 +111,7 @@ impl<'s> Stage<'s> {
         Ok(Stage { session, place, mask, root, env: Vec::new(), inherited })
     }
 
-    /// Runs a program in the project's folder and prints what it prints.
+    /// Runs a program in the project's folder and shows what it prints, each line behind a name.
     pub(super) fn program(
         &self,
         invocation: &mut Invocation<'_>,
@@ -119,17 +119,38 @@ impl<'s> Stage<'s> {
         words: Vec<String>,
         env: Vec<(String, String)>,
     ) -> Given {
+        let stderr = &mut invocation.stderr;
+        self.execute(words, env, &mut |_, line| {
+            let _ = writeln!(stderr, "{name} | {line}");
+        })
+    }
+
+    /// The same for a program that is the whole command: what it prints is what the command prints.
+    pub(super) fn program_alone(
+        &self,
+        invocation: &mut Invocation<'_>,
+        words: Vec<String>,
+        env: Vec<(String, String)>,
+    ) -> Given {
+        let (stdout, stderr) = (&mut invocation.stdout, &mut invocation.stderr);
+        self.execute(words, env, &mut |stream, line| {
+            let _ = match stream {
+                Stream::Out => writeln!(stdout, "{line}"),
+                Stream::Err => writeln!(stderr, "{line}"),
+            };
+        })
+    }
+
+    fn execute(&self, words: Vec<String>, env: Vec<(String, String)>, show: &mut dyn FnMut(Stream, &str)) -> Given {
         let env = self.env.iter().cloned().chain(env).collect();
         let command = Command { words, shell: false, folder: self.root.clone(), env };
         let mut capture = Capture::new(&self.mask, std::env::temp_dir().join("purlin-no-log"));
         capture.keep_no_log();
         let job = Job { command: &command, timeout: None, stop: &self.place.stop };
-        let stderr = &mut invocation.stderr;
-        let mut show = |line: &str| {
-            let _ = writeln!(stderr, "{name} | {line}");
-        };
-        let ended = self.place.executor.execute(&job, &mut |stream, bytes| capture.push(stream, bytes, &mut show));
-        let printed = capture.finish(&mut show);
+        let ended = self.place.executor.execute(&job, &mut |stream, bytes| {
+            capture.push(stream, bytes, &mut |line| show(stream, line));
+        });
+        let printed = capture.finish(&mut |line| show(Stream::Out, line));
         let (code, problem) = match ended {
             Ok(Ended::Exit(0)) => (0, None),
             Ok(Ended::Exit(code)) => (code, Some(format!("exit code {code}"))),
@@ -294,7 +315,10 @@ fn run_step(invocation: &mut Invocation<'_>, stage: &Stage<'_>, name: &str, step
         let env = env.into_iter().chain(texts(exec.get("env"))).collect();
         return stage.program(invocation, name, list(exec.get("command")), env);
     }
-    stage.tool(invocation, list(step.get("command").or(step.get("gardenCommand"))))
+    // Garden leaves out words that come to nothing, so that an option can depend on a condition.
+    let words = step.get("command").or(step.get("gardenCommand")).and_then(Value::as_list).unwrap_or(&[]);
+    let words: Vec<Value> = words.iter().filter(|word| purlin_garden::expr::is_truthy(word)).cloned().collect();
+    stage.tool(invocation, list(Some(&Value::list(words))))
 }
 
 fn when(step: &Value) -> String {

@@ -68,9 +68,55 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("insecure-registry", ' ', List, &["build", "run"]),
     ("skip-tests", ' ', Switch, &["build", "run"]),
     ("status-check", ' ', Switch, &["deploy", "run"]),
+    // About logs, events, clean-up of images and the loop of `dev`: nothing that is done here depends on them.
+    ("auto-create-config", ' ', Switch, &["run"]),
+    ("check-cluster-node-platforms", ' ', Switch, &["build", "run"]),
+    ("cleanup", ' ', Switch, &["run"]),
+    ("detect-minikube", ' ', Switch, &["build", "delete", "deploy", "run"]),
+    ("enable-rpc", ' ', Switch, &["build", "deploy", "render", "run", "test"]),
+    ("event-log-file", ' ', Text, &["build", "deploy", "render", "run", "test"]),
+    ("fast-fail-status-check", ' ', Switch, &["deploy", "run"]),
+    ("iterative-status-check", ' ', Switch, &["deploy", "run"]),
+    ("last-log-file", ' ', Text, &["build", "deploy", "render", "run", "test"]),
+    ("mute-logs", ' ', List, &["build", "deploy", "run"]),
+    ("no-prune", ' ', Switch, &["run"]),
+    ("no-prune-children", ' ', Switch, &["run"]),
+    ("rpc-http-port", ' ', Text, &["build", "deploy", "run", "test"]),
+    ("rpc-port", ' ', Text, &["build", "deploy", "run", "test"]),
+    ("toot", ' ', Switch, &["build", "deploy", "run"]),
+    ("user", 'u', Text, &[]),
+    ("wait-for-connection", ' ', Switch, &["build", "deploy", "render", "run", "test"]),
+    ("wait-for-deletions", ' ', Switch, &["deploy", "run"]),
+    ("wait-for-deletions-delay", ' ', Text, &["deploy", "run"]),
+    ("wait-for-deletions-max", ' ', Text, &["deploy", "run"]),
     ("allow-path", ' ', List, &[]),
     ("allow-net", ' ', List, &[]),
     ("allow-exec", ' ', Switch, &[]),
+];
+
+/// Flags of the original that ask for what is not done, with the value that asks for nothing; none means that every
+/// value asks for something.
+const UNSUPPORTED: &[(&str, Option<&str>)] = &[
+    ("auto", Some("false")),
+    ("cache-file", None),
+    ("cloud-run-location", None),
+    ("cloud-run-project", None),
+    ("config", None),
+    ("disable-multi-platform-build", Some("false")),
+    ("enable-gke-arm-node-toleration", Some("false")),
+    ("enable-platform-node-affinity", Some("false")),
+    ("force", Some("false")),
+    ("hydration-dir", None),
+    ("minikube-profile", None),
+    ("port-forward", Some("off")),
+    ("render-only", Some("false")),
+    ("render-output", None),
+    ("resource-selector-rules-file", None),
+    ("set", None),
+    ("set-value-file", None),
+    ("status-check-selectors", None),
+    ("tail", Some("false")),
+    ("tolerate-failures-until-deadline", Some("false")),
 ];
 
 /// The words and flags of a command line.
@@ -119,6 +165,13 @@ impl Flags {
                 [b'-', b'o', ..] if inspects => "format",
                 _ => name.as_str(),
             };
+            if let Some((long, idle)) = UNSUPPORTED.iter().find(|(long, _)| *long == name) {
+                let is_idle = |value: &String| *idle == Some(value.as_str()) || (idle.is_some() && value == "false");
+                match value.as_ref().is_some_and(is_idle) {
+                    true => continue,
+                    false => return Err(format!("`--{long}` is not supported by Purlin")),
+                }
+            }
             let known = FLAGS.iter().find(|(long, ..)| *long == name);
             let Some((long, _, takes, _)) = known.copied() else { return Err(format!("unknown flag: --{name}")) };
             let value = match (takes, value) {
