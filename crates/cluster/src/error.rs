@@ -85,7 +85,9 @@ impl std::fmt::Display for ApiError {
                 [] => write!(f, "{object}: {message}"),
                 fields => {
                     let shown: Vec<String> = fields.iter().map(|(field, why)| format!("`{field}`: {why}")).collect();
-                    write!(f, "the cluster rejects {object}: {}", shown.join("; "))
+                    let is_fixed = fields.iter().any(|(_, why)| why.ends_with(IMMUTABLE));
+                    let hint = if is_fixed { "; delete the object first, or give it another name" } else { "" };
+                    write!(f, "the cluster rejects {object}: {}{hint}", shown.join("; "))
                 }
             },
             ApiError::Refused { code, message } => write!(f, "the cluster answered with status {code}: {message}"),
@@ -122,7 +124,7 @@ impl ApiError {
                 }
             }
             400 | 422 => {
-                let fields = causes().map(|cause| (plain_field(&field(cause, "field")), field(cause, "message")));
+                let fields = causes().map(|cause| (plain_field(&field(cause, "field")), short(&field(cause, "message"))));
                 let fields = fields.filter(|(field, _)| !field.is_empty()).collect();
                 ApiError::Invalid { object: object.to_owned(), message, fields }
             }
@@ -165,6 +167,21 @@ fn undeclared(message: &str) -> Vec<(String, String)> {
 /// `.spec.replicas` is `spec.replicas`.
 fn plain_field(field: &str) -> String {
     field.trim_start_matches('.').to_owned()
+}
+
+/// How the server ends a message about a field that cannot change.
+const IMMUTABLE: &str = "field is immutable";
+
+/// The longest value that is repeated in a message.
+const LONGEST_VALUE: usize = 80;
+
+/// A message without the value that it repeats, if that is long: a whole pod template says nothing.
+fn short(message: &str) -> String {
+    let value = message.strip_prefix("Invalid value: ").and_then(|rest| rest.rsplit_once(": "));
+    match value {
+        Some((value, why)) if value.len() > LONGEST_VALUE => why.to_owned(),
+        _ => message.to_owned(),
+    }
 }
 
 /// The manager in `conflict with "kubectl" using apps/v1`.

@@ -112,6 +112,30 @@ fn bring_up(client: &Client, namespace: &str) {
     }
 }
 
+/// Says of every Job in a namespace that it has completed, unless it waits for something else.
+fn complete_jobs(client: &Client, namespace: &str) {
+    let path = format!("/apis/batch/v1/namespaces/{namespace}/jobs");
+    let Ok(list) = client.get(&path, "", &go_on) else { return };
+    for item in list["items"].as_array().unwrap() {
+        let is_over = !item["status"]["completionTime"].is_null() || item["spec"]["suspend"] == true;
+        if is_over {
+            continue;
+        }
+        let time = "2026-01-01T00:00:00Z";
+        let condition = |kind: &str| {
+            json!({ "type": kind, "status": "True", "lastProbeTime": time, "lastTransitionTime": time,
+            "reason": "CompletionsReached", "message": "done" })
+        };
+        let status = json!({ "status": { "startTime": time, "completionTime": time, "succeeded": 1,
+            "conditions": [condition("SuccessCriteriaMet"), condition("Complete")] } });
+        let body = status.to_string();
+        let path = format!("{path}/{}/status", item["metadata"]["name"].as_str().unwrap());
+        let body = Some(("application/merge-patch+json", body.as_bytes()));
+        // The hook may be gone already.
+        let _ = client.ask(&Ask { method: Method::Patch, path: &path, accept: JSON, body }, "", &go_on);
+    }
+}
+
 #[test]
 fn a_real_server() {
     if let Some(name) = missing() {
@@ -128,6 +152,7 @@ fn a_real_server() {
                 for namespace in ["large", "small", "killed"].into_iter().filter(|_| !IS_QUIET.load(Ordering::Relaxed))
                 {
                     bring_up(&writer, namespace);
+                    complete_jobs(&writer, namespace);
                 }
                 std::thread::sleep(Duration::from_millis(100));
             }
@@ -137,6 +162,9 @@ fn a_real_server() {
             a_thousand_objects(&server, &client);
             definitions_come_first(&client);
             managers_conflict(&client);
+            hooks_of_a_chart(&client);
+            places_and_names(&client);
+            what_cannot_change(&client);
             rights_are_missing(&server);
             slow_and_gone(&server);
             killed_in_the_middle(&server, &client);
@@ -272,6 +300,73 @@ fn managers_conflict(client: &Client) {
     match run(client, &deployment("unknown", "small", [unknown])) {
         Err(ApiError::Invalid { fields, .. }) => {
             assert_eq!(fields, [("spec.prots".to_owned(), "unknown field".to_owned())])
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn job(name: &Json, annotations: Json, image: &str) -> Json {
+    let mut body = json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": name, "spec": { "template": { "spec": {
+        "restartPolicy": "Never", "containers": [{ "name": "main", "image": image }] } } } });
+    body["metadata"]["annotations"] = annotations;
+    body
+}
+
+fn names(client: &Client, root: &str, namespace: &str, plural: &str) -> Vec<String> {
+    contents(client, root, namespace, plural).into_keys().collect()
+}
+
+/// Hooks run before everything else, and each is removed by the name the server gave it.
+fn hooks_of_a_chart(client: &Client) {
+    let bystander = job(&json!({ "name": "bystander" }), json!({}), "busybox");
+    run(client, &deployment("bystander", "small", [bystander])).unwrap();
+    let once = json!({ "helm.sh/hook": "pre-install", "helm.sh/hook-delete-policy": "hook-succeeded" });
+    let kept = json!({ "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "-1" });
+    let wanted = Deployment {
+        hooks: true,
+        ..deployment(
+            "chart",
+            "small",
+            [
+                job(&json!({ "generateName": "migrate-" }), once, "busybox"),
+                job(&json!({ "name": "first" }), kept, "busybox"),
+                object(0),
+            ],
+        )
+    };
+    assert_eq!(run(client, &wanted).unwrap().applied, 1);
+    assert_eq!(names(client, "/apis/batch/v1", "small", "jobs"), ["bystander", "first"]);
+    assert_eq!(run(client, &wanted).unwrap().applied, 1, "an upgrade replaces the hook");
+    undeploy(client, &wanted, Observer { go_on: &go_on, say: &|_| () }).unwrap();
+}
+
+/// A namespace of the same deploy comes first, and what has no namespace is found without one.
+fn places_and_names(client: &Client) {
+    let inside = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "in", "namespace": "fresh" } });
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "fresh" } });
+    let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": { "name": "watcher", "namespace": "ignored" }, "rules": [] });
+    let wanted = deployment("places", "small", [inside, role, namespace]);
+    assert_eq!(changes(client, &wanted, &go_on).unwrap().len(), 3, "all of it is new");
+    assert_eq!(run(client, &wanted).unwrap().applied, 3);
+    assert_eq!(changes(client, &wanted, &go_on).unwrap(), Vec::new());
+    assert_eq!(names(client, "/api/v1", "fresh", "configmaps"), ["in"]);
+    let unnamed = job(&json!({ "generateName": "run-" }), json!({}), "busybox");
+    match run(client, &deployment("unnamed", "small", [unnamed])) {
+        Err(ApiError::Other(message)) => assert!(message.contains("generateName"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The field that cannot change is named.
+fn what_cannot_change(client: &Client) {
+    let with = |image: &str| deployment("fixed", "small", [job(&json!({ "name": "fixed" }), json!({}), image)]);
+    run(client, &with("busybox")).unwrap();
+    match run(client, &with("alpine")) {
+        Err(ApiError::Invalid { fields, object, .. }) => {
+            assert_eq!(object, "Job/fixed");
+            assert_eq!(fields[0].0, "spec.template");
+            assert!(fields[0].1.contains("immutable") && fields[0].1.len() < 300, "{}", fields[0].1);
         }
         other => panic!("{other:?}"),
     }
