@@ -65,6 +65,9 @@ const RUNNING: &[(&str, bool)] = &[
     ("force-conflicts", false),
 ];
 
+/// Commands that connect to a cluster.
+const REACHING_CLUSTERS: &[&str] = &["build", "deploy", "test", "run", "dev", "status", "logs", "cleanup"];
+
 /// Whether arguments ask for help.
 pub(crate) fn is_wanted(args: &[String]) -> bool {
     args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "-h" || arg == "--help")
@@ -94,8 +97,13 @@ pub(crate) fn command() -> Command {
 fn dress_command(command: Command) -> Command {
     let name = command.get_name().to_owned();
     let without_project = WITHOUT_PROJECT.contains(&name.as_str());
+    let reaches_cluster = REACHING_CLUSTERS.contains(&name.as_str());
     let command = command.mut_args(|arg| {
-        let arg = dress(arg);
+        let arg = match arg.get_id().as_str() {
+            "kube_context" if reaches_cluster => return in_cluster(arg),
+            "nodes" if name == "run" => arg.help("Run actions, by name, id (`run.migrate`) or pattern; `*` means all"),
+            _ => dress(arg),
+        };
         let is_about_project = arg.get_long().is_some_and(|long| OPTIONS.iter().any(|row| row.name == long));
         if without_project && is_about_project { arg.hide(true) } else { arg }
     });
@@ -103,6 +111,11 @@ fn dress_command(command: Command) -> Command {
         Some((_, examples)) => command.after_help(examples_text(examples)),
         None => command,
     }
+}
+
+/// Where a command deploys to is chosen by every project that deploys to clusters.
+fn in_cluster(arg: Arg) -> Arg {
+    arg.help_heading("Running").help("Kubernetes context to use instead of the current one")
 }
 
 fn examples_text(examples: &[(&str, &str); 2]) -> String {

@@ -25,7 +25,7 @@ pub struct RunFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
-    /// Number of commands that run at once; the number of processors plus two if omitted.
+    /// Number of commands that run at once; processors plus two if omitted.
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Run these actions even if they are up to date.
@@ -76,7 +76,7 @@ pub struct DevFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
-    /// Number of commands that run at once; the number of processors plus two if omitted.
+    /// Number of commands that run at once; processors plus two if omitted.
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
     /// The tool that builds images: buildx, docker, podman or buildah; the first installed one if omitted.

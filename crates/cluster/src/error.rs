@@ -124,7 +124,8 @@ impl ApiError {
                 }
             }
             400 | 422 => {
-                let fields = causes().map(|cause| (plain_field(&field(cause, "field")), short(&field(cause, "message"))));
+                let fields =
+                    causes().map(|cause| (plain_field(&field(cause, "field")), short(&field(cause, "message"))));
                 let fields = fields.filter(|(field, _)| !field.is_empty()).collect();
                 ApiError::Invalid { object: object.to_owned(), message, fields }
             }
