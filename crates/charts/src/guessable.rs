@@ -17,6 +17,9 @@ pub(crate) fn noted(session: &Session) -> Arc<Guessable> {
     session.finding("guessable values", Guessable::default)
 }
 
+/// What the warning is kept under.
+const WARNING: &str = "warning of guessable values";
+
 /// The warning of the first such draw.
 #[derive(Default)]
 struct Warning(OnceLock<Diagnostic>);
@@ -24,26 +27,25 @@ struct Warning(OnceLock<Diagnostic>);
 /// Keeps the place of a draw that rendering this chart has noted.
 pub(crate) fn keep(session: &Session, chart: &Chart) {
     let noted = noted(session);
-    let Some((name, offset)) = noted.place() else { return };
-    session
-        .finding("warning of guessable values", Warning::default)
-        .0
-        .get_or_init(|| warning(session, chart, name, offset));
+    let Some(places) = noted.places() else { return };
+    session.finding(WARNING, Warning::default).0.get_or_init(|| warning(session, chart, places));
 }
 
-fn warning(session: &Session, chart: &Chart, name: &str, offset: u32) -> Diagnostic {
+fn warning(session: &Session, chart: &Chart, places: &[(String, u32)]) -> Diagnostic {
     let message = "random values come from a seed that is known to everyone, so passwords and keys can be guessed";
     let hint = "add `--seed random` if the output is deployed, or `--seed N` for values that can be repeated";
-    let found = Diagnostic::nowhere(&rules::GUESSABLE, message).hint(hint);
-    let Some(text) = text_of(chart, name) else { return found };
-    let source = source_of(session, &template_path(chart, name), text);
-    let end = source
-        .text()
-        .get(offset as usize..)
-        .map_or(offset, |rest| offset + rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len()) as u32);
-    let mut found = found;
-    found.span = Some(Span::new(source.id(), offset, end.max(offset)));
+    let mut found = Diagnostic::nowhere(&rules::GUESSABLE, message).hint(hint);
+    // A text that `tpl` renders is in no template; the call of `tpl` is.
+    found.span = places.iter().find_map(|(name, offset)| word_at(session, chart, name, *offset));
     found
+}
+
+/// The function that is called at an offset of a template.
+fn word_at(session: &Session, chart: &Chart, name: &str, offset: u32) -> Option<Span> {
+    let source = source_of(session, &template_path(chart, name), text_of(chart, name)?);
+    let rest = source.text().get(offset as usize..)?;
+    let length = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+    Some(Span::new(source.id(), offset, offset + u32::try_from(length).ok()?))
 }
 
 /// The text of a template, by what templates call it.
@@ -56,7 +58,7 @@ fn text_of(chart: &Chart, name: &str) -> Option<String> {
 
 /// Warns of passwords and keys in what was rendered that can be guessed.
 pub fn report(session: &Session) {
-    if let Some(found) = session.finding("warning of guessable values", Warning::default).0.get() {
+    if let Some(found) = session.finding(WARNING, Warning::default).0.get() {
         session.sink.push(found.clone());
     }
 }

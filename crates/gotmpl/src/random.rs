@@ -84,12 +84,13 @@ impl rsa::rand_core::TryCryptoRng for Random {}
 
 /// Where a password or a key was first drawn from a seed that is known to everyone.
 #[derive(Debug, Default)]
-pub struct Guessable(OnceLock<(String, u32)>);
+pub struct Guessable(OnceLock<Vec<(String, u32)>>);
 
 impl Guessable {
-    /// The file, as the templates call it, and the offset in it.
-    pub fn place(&self) -> Option<(&str, u32)> {
-        self.0.get().map(|(file, offset)| (file.as_str(), *offset))
+    /// The place of the draw and those that it was called from, innermost first: the file, as the templates call it, and
+    /// the offset in it. Nothing if there was none.
+    pub fn places(&self) -> Option<&[(String, u32)]> {
+        self.0.get().map(Vec::as_slice)
     }
 }
 
@@ -100,24 +101,33 @@ impl Machine<'_> {
         *draws += 1;
         let call = *draws;
         // The place is named by file and offset, so that adding a file does not change what others draw.
-        let place = self.place().map(|(file, offset)| format!("{file}:{offset}")).unwrap_or_default();
+        let place = self.place(self.site).map(|(file, offset)| format!("{file}:{offset}")).unwrap_or_default();
         let place = [place.as_bytes(), &[0], &self.salt].concat();
         Random::new(&self.outside.seed, &place, call)
     }
 
     /// The same for what nobody should guess: passwords and keys.
     pub fn random_secret(&mut self) -> Random {
-        if let Some(noted) = self.outside.guessable.as_ref().filter(|_| !self.outside.seed.is_secret())
-            && let Some(place) = self.place()
-        {
-            noted.0.get_or_init(|| place);
+        if let Some(noted) = self.outside.guessable.as_ref().filter(|_| !self.outside.seed.is_secret()) {
+            noted.0.get_or_init(|| self.places());
         }
         self.random()
     }
 
-    /// The file and offset of the function call being made.
-    fn place(&self) -> Option<(String, u32)> {
-        let source = self.sources.iter().rev().find(|source| source.file.base <= self.site)?;
-        Some((source.file.name.to_string(), self.site - source.file.base))
+    /// The places of the function call being made and of the templates around it, innermost first.
+    fn places(&self) -> Vec<(String, u32)> {
+        let mut places: Vec<_> = self.place(self.site).into_iter().collect();
+        let mut at = self.current_call();
+        while let Some(call) = self.calls.get(at as usize).filter(|_| at != 0) {
+            places.extend(self.place(call.site));
+            at = call.parent;
+        }
+        places
+    }
+
+    /// A file and the offset in it.
+    fn place(&self, site: u32) -> Option<(String, u32)> {
+        let source = self.sources.iter().rev().find(|source| source.file.base <= site)?;
+        Some((source.file.name.to_string(), site - source.file.base))
     }
 }
