@@ -450,7 +450,7 @@ fn session(root: &Path) -> Result<Session, String> {
         env: Default::default(),
         permissions: Permissions::default(),
         now: Moment(0),
-        seed: 0,
+        seed: purlin_cli::seed::SeedSource::default(),
         max_file: 1 << 26,
     });
     Ok(Session::new(Arc::new(world)))

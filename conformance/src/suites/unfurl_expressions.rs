@@ -230,7 +230,7 @@ fn world_of(case: &Json, folder: Option<&Folder>) -> Option<Arc<dyn World>> {
         env: environment.into_iter().collect(),
         permissions: Permissions { exec: true, ..Permissions::default() },
         now: Moment(1_700_000_000_000_000_000),
-        seed: 0,
+        seed: purlin_cli::seed::SeedSource::default(),
         max_file: 1 << 24,
     };
     Some(Arc::new(DiskWorld::new(settings)))

@@ -146,7 +146,7 @@ fn session_of(folder: &Path, settings: &Json) -> Option<Session> {
         env,
         permissions: Permissions::default(),
         now: Moment(1_700_000_000_000_000_000),
-        seed: 0,
+        seed: purlin_cli::seed::SeedSource::default(),
         max_file: 1 << 24,
     });
     Some(Session::new(Arc::new(world)))
