@@ -115,6 +115,8 @@ pub struct Dependency {
     pub import_values: Vec<Value>,
     /// Whether conditions and tags leave it on.
     pub enabled: bool,
+    /// Where the value of the condition or tag comes from that decided on it.
+    pub decided: Option<Origin>,
 }
 
 impl Chart {

@@ -1,7 +1,7 @@
 //! Which charts inside a chart take part: declarations, aliases, conditions, tags and imported values.
 
 use purlin_gotmpl::semver::{Range, Version};
-use purlin_value::{Data, EcoString, Exceeded, Map, Value};
+use purlin_value::{Data, EcoString, Exceeded, Map, Origin, Origins, Value};
 
 use crate::chart::{Chart, Dependency};
 use crate::values::{Account, Coalescer, Trouble};
@@ -20,12 +20,50 @@ pub(crate) fn is_compatible(range: &str, version: &str) -> bool {
     }
 }
 
-/// Switches dependencies on and off, applies aliases and imports values.
-pub fn process(chart: &mut Chart, values: &Value, account: &Account<'_>) -> Result<Vec<String>, Trouble> {
+/// Switches dependencies on and off, applies aliases and imports values. What decided is noted, if origins are.
+pub fn process(
+    chart: &mut Chart,
+    values: &Value,
+    account: &Account<'_>,
+    origins: Option<&Origins>,
+) -> Result<Vec<String>, Trouble> {
     let mut warnings = Vec::new();
     enable(chart, values, "", &mut warnings, account)?;
-    import(chart, &mut warnings, account)?;
+    import(chart, &mut warnings, account, origins)?;
     Ok(warnings)
+}
+
+/// The origin of something that is there because a dependency is enabled.
+pub fn because_enabled(origins: Option<&Origins>, taken: Origin, decided: Option<Origin>) -> Origin {
+    origins.map_or(taken, |origins| origins.selected(taken, "the dependency is enabled", None, decided))
+}
+
+/// A table whose values are there because they are imported from a dependency that is enabled.
+fn imported_because(value: &Value, origins: Option<&Origins>, because: &[Origin]) -> Value {
+    let Some(origins) = origins else { return value.clone() };
+    match value.as_map() {
+        Some(map) => {
+            let inner = map.iter().map(|(key, item)| (key.clone(), imported_because(item, Some(origins), because)));
+            value.clone().with(inner.collect::<Map>().into())
+        }
+        None => {
+            let origin = origins.selected(value.origin, "the value is imported", None, because.iter().copied());
+            value.clone().with_origin(origin)
+        }
+    }
+}
+
+/// What decided on a chart by its full name, from the outermost chart inwards.
+pub fn decided_on(chart: &Chart, name: &str) -> Vec<Origin> {
+    let mut found = Vec::new();
+    let inner = name.strip_prefix(chart.name()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
+    let (mut chart, mut rest) = (chart, inner);
+    while let Some((name, behind)) = rest.strip_prefix("charts/").and_then(|rest| rest.split_once('/')) {
+        found.extend(chart.metadata.dependencies.iter().find(|one| one.name == name).and_then(|one| one.decided));
+        let Some(child) = chart.dependencies.iter().find(|child| child.name() == name) else { break };
+        (chart, rest) = (child, behind);
+    }
+    found
 }
 
 /// What a copy of a chart takes, besides what the copies share.
@@ -100,7 +138,11 @@ fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Ve
     for dependency in dependencies {
         let (mut on, mut off) = (false, false);
         for tag in &dependency.tags {
-            match tags.get(tag.as_str()).map(|value| &value.data) {
+            let value = tags.get(tag.as_str());
+            if let Some(value) = value.filter(|value| value.as_bool().is_some()) {
+                dependency.decided = Some(value.origin);
+            }
+            match value.map(|value| &value.data) {
                 Some(Data::Bool(true)) => on = true,
                 Some(Data::Bool(false)) => off = true,
                 Some(_) => {
@@ -116,9 +158,11 @@ fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Ve
 fn apply_conditions(dependencies: &mut [Dependency], values: &Value, path: &str, warnings: &mut Vec<String>) {
     for dependency in dependencies {
         for condition in dependency.condition.trim().split(',').filter(|condition| !condition.is_empty()) {
-            match lookup(values, &format!("{path}{condition}")).map(|value| &value.data) {
+            let value = lookup(values, &format!("{path}{condition}"));
+            match value.map(|value| &value.data) {
                 Some(Data::Bool(truth)) => {
                     dependency.enabled = *truth;
+                    dependency.decided = value.map(|value| value.origin);
                     break;
                 }
                 Some(Data::Map(_)) | None => {}
@@ -143,9 +187,14 @@ pub fn lookup<'v>(values: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// Imports values of charts inside into their parents' defaults, the innermost first.
-fn import(chart: &mut Chart, warnings: &mut Vec<String>, account: &Account<'_>) -> Result<(), Trouble> {
+fn import(
+    chart: &mut Chart,
+    warnings: &mut Vec<String>,
+    account: &Account<'_>,
+    origins: Option<&Origins>,
+) -> Result<(), Trouble> {
     for child in &mut chart.dependencies {
-        import(child, warnings, account)?;
+        import(child, warnings, account, origins)?;
     }
     let imports = chart.metadata.dependencies.iter().any(|dependency| !dependency.import_values.is_empty());
     if !imports {
@@ -164,7 +213,11 @@ fn import(chart: &mut Chart, warnings: &mut Vec<String>, account: &Account<'_>) 
             let found =
                 lookup(&merged, &format!("{}.{child}", dependency.name)).filter(|value| value.as_map().is_some());
             match found {
-                Some(table) => imported = merger.merge_tables(&imported, &at_path(&parent, table))?,
+                Some(table) => {
+                    let because: Vec<Origin> = dependency.decided.into_iter().chain([entry.origin]).collect();
+                    let table = imported_because(table, origins, &because);
+                    imported = merger.merge_tables(&imported, &at_path(&parent, &table))?;
+                }
                 None => warnings.push(format!("Warning: ImportValues missing table from chart {}", dependency.name)),
             }
         }

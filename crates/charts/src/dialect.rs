@@ -14,6 +14,7 @@ use crate::chart::Chart;
 use crate::checks;
 use crate::ci;
 use crate::context::{Contexts, filled, import, origin_of};
+use crate::dependencies::decided_on;
 use crate::engine::{self, RenderError, Rendered};
 use crate::json;
 use crate::manifest::{self, Document};
@@ -381,8 +382,11 @@ fn render_metachart<'s>(
     let path = format!("{}/{RESOURCES}", prepared.chart.name());
     let (mut pieces, mut hooks) = (Vec::new(), Vec::new());
     for resource in made.resources {
-        let sorted = manifest::sort([(path.as_str(), resource.text.as_str())], &made.holes, &session.limits)
-            .map_err(|broken| TemplateError::rendering(broken.helm_text()))?;
+        let (sorted, broken) =
+            manifest::sort_readable([(path.as_str(), resource.text.as_str())], &made.holes, &session.limits);
+        if let Some(broken) = broken.first() {
+            return Err(TemplateError::rendering(broken.helm_text()));
+        }
         let text = Arc::new(Woven::new(resource.text.into_bytes(), resource.pieces));
         let unsure = &made.unsure;
         let piece = |document: Document| {
@@ -412,7 +416,8 @@ fn has_secret_name(value: &Value) -> bool {
 /// The node and manifest of a document.
 fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) -> (Option<Node>, Manifest) {
     let document = &piece.document;
-    let tree: Tree = purlin_gotmpl::yaml::parse(&document.text, &session.limits);
+    let parsed = || Arc::new(purlin_gotmpl::yaml::parse(&document.text, &session.limits));
+    let tree: Arc<Tree> = document.tree.clone().unwrap_or_else(parsed);
     let value = tree.root().map(|root| tracer.value(root, &piece.text, piece.offset)).unwrap_or_default();
     let open = still_open(tracer, tree.root(), piece);
     // A secret may also be in a comment or a key, which the value does not say.
@@ -433,6 +438,9 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     manifest.node = node.id.clone();
     node.type_name = EcoString::from(document.api_version.as_str());
     node.source = session.origins.span(value.origin, &session.sources).or_else(|| first_span(session, chart, document));
+    let decided = decided_on(chart, &document.path);
+    let origin = session.origins.selected(value.origin, "the dependency is enabled", None, decided);
+    let value = value.with_origin(origin);
     node.resolved = match open {
         Some(pending) => value.with(filled(pending)),
         None => value,

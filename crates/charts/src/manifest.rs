@@ -4,6 +4,7 @@ use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::yaml::{first_problem, go_message, parse};
 use purlin_model::INSTALL_ORDER;
 use purlin_syntax::{Limits, Node, Scalar, Tree};
+use std::sync::Arc;
 
 /// One document of a rendered file.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Document {
     pub namespace: String,
     /// The events of a hook; empty for ordinary resources.
     pub events: Vec<String>,
+    /// What it says, if whoever sorts documents reads them, too.
+    pub tree: Option<Arc<Tree>>,
 }
 
 /// Documents, sorted.
@@ -113,13 +116,12 @@ fn kind_of(node: Node<'_>) -> &'static str {
 }
 
 /// The head of a document, or the error message and its offset.
-fn head(text: &str, limits: &Limits) -> Result<Head, (String, usize)> {
-    let tree = parse(text, limits);
-    if let Some(problem) = first_problem(&tree) {
+fn head(tree: &Tree) -> Result<Head, (String, usize)> {
+    if let Some(problem) = first_problem(tree) {
         let at = problem.span.map_or(0, |span| span.start as usize);
-        return Err((format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)), at));
+        return Err((format!("error converting YAML to JSON: yaml: {}", go_message(tree, problem)), at));
     }
-    head_of(&tree).map_err(|message| (message, 0))
+    head_of(tree).map_err(|message| (message, 0))
 }
 
 fn head_of(tree: &Tree) -> Result<Head, String> {
@@ -153,8 +155,7 @@ fn head_of(tree: &Tree) -> Result<Head, String> {
 }
 
 /// As much of it as can be read.
-fn readable(text: &str, limits: &Limits) -> Head {
-    let tree = parse(text, limits);
+fn readable(tree: &Tree) -> Head {
     let Some(root) = tree.root() else { return Head::default() };
     let metadata = root.get("metadata");
     let text = |node: Option<Node<'_>>, key: &str| {
@@ -195,7 +196,7 @@ pub fn sort<'f>(
     holes: &Holes,
     limits: &Limits,
 ) -> Result<Manifests, Broken> {
-    let (manifests, broken) = sort_readable(files, holes, limits);
+    let (manifests, broken) = sorted(files, holes, limits, false);
     broken.into_iter().next().map_or(Ok(manifests), Err)
 }
 
@@ -206,6 +207,15 @@ pub(crate) fn sort_readable<'f>(
     holes: &Holes,
     limits: &Limits,
 ) -> (Manifests, Vec<Broken>) {
+    sorted(files, holes, limits, true)
+}
+
+fn sorted<'f>(
+    files: impl IntoIterator<Item = (&'f str, &'f str)>,
+    holes: &Holes,
+    limits: &Limits,
+    keeps_trees: bool,
+) -> (Manifests, Vec<Broken>) {
     let mut manifests = Manifests::default();
     let mut broken = Vec::new();
     for (path, text) in files {
@@ -213,9 +223,10 @@ pub(crate) fn sort_readable<'f>(
             continue;
         }
         for (start, piece) in split(text) {
+            let tree = parse(piece, limits);
             let head = match holes.deciding(piece.as_bytes()) {
-                Some(_) => Ok(readable(piece, limits)),
-                None => head(piece, limits),
+                Some(_) => Ok(readable(&tree)),
+                None => head(&tree),
             };
             let head = match head {
                 Ok(head) => head,
@@ -233,6 +244,7 @@ pub(crate) fn sort_readable<'f>(
                 name: head.name,
                 namespace: head.namespace,
                 events: Vec::new(),
+                tree: keeps_trees.then(|| Arc::new(tree)),
             };
             let Some(hook) = head.hook else {
                 manifests.resources.push(document);

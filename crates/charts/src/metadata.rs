@@ -134,6 +134,7 @@ pub fn dependencies(root: Node<'_>) -> Vec<Dependency> {
             .map(|list| list.items().map(import_value).collect())
             .unwrap_or_default(),
         enabled: true,
+        decided: None,
     };
     root.get("dependencies")
         .map(|list| list.items().filter(|node| node.is_map()).map(read_one).collect())

@@ -357,11 +357,13 @@ fn prepare_chart(
     }
     capabilities.api_versions.extend(options.api_versions.iter().cloned());
     let account = Account::new(&session.meter);
-    let mut warnings = dependencies::process(&mut chart, &values, &account).map_err(|trouble| match trouble {
+    let origins = options.track.then_some(&session.origins);
+    let processed = dependencies::process(&mut chart, &values, &account, origins);
+    let mut warnings = processed.map_err(|trouble| match trouble {
         Trouble::Text(text) => Trouble::Text(format!("chart dependencies processing failed: {text}")),
         exceeded => exceeded,
     })?;
-    let mut coalescer = Coalescer::new(options.track.then_some(&session.origins), &account);
+    let mut coalescer = Coalescer::new(origins, &account);
     let values = coalescer.coalesce(&chart, &values)?;
     warnings.append(&mut coalescer.warnings);
     let judgement = if options.skip_schema { Judgement::default() } else { judge(session, &chart, &values)? };

@@ -6,6 +6,7 @@ use purlin_value::{Data, EcoString, Exceeded, Map, Meter, Origins, Value};
 use std::cell::Cell;
 
 use crate::chart::Chart;
+use crate::dependencies::because_enabled;
 
 const GLOBAL: &str = "global";
 
@@ -255,7 +256,9 @@ impl<'o> Coalescer<'o> {
             let path = join(prefix, chart.name());
             self.globals(&mut section, values, &path)?;
             self.chart(child, &mut section, &path)?;
-            values.insert(EcoString::from(child.name()), whole.with(section.into()));
+            let decided = chart.metadata.dependencies.iter().find(|one| one.name == child.name());
+            let origin = because_enabled(self.origins, whole.origin, decided.and_then(|one| one.decided));
+            values.insert(EcoString::from(child.name()), whole.with(section.into()).with_origin(origin));
         }
         Ok(())
     }

@@ -3,12 +3,13 @@
 //! Items of lists are matched by what names them, nodes that are gone by those that came and look the same.
 
 use crate::matching::{items, renamed};
-use crate::why::{Cause, cause, why};
+use crate::why::{Because, Cause, cause, why};
 use purlin_model::{Node, Resolved};
+use purlin_syntax::Source;
 use purlin_value::encoding::from_base64;
 use purlin_value::value::below;
 use purlin_value::{Data, Session, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// One difference.
@@ -36,8 +37,9 @@ pub type Side<'a> = (&'a Session, &'a Resolved);
 /// All differences: the variables, then the nodes in the order before, added ones last, then the outputs.
 pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
     let sessions = (before.0, after.0);
+    let sides = Sides { before: before.0, after: after.0, have_same_files: have_same_files(before.0, after.0) };
     let mut out = Vec::new();
-    compare(sessions, "variables", &before.1.variables, &after.1.variables, &mut out);
+    compare(&sides, "variables", &before.1.variables, &after.1.variables, &mut out);
     let gone: Vec<&Node> = before.1.nodes.iter().filter(|node| after.1.node(&node.id).is_none()).collect();
     let came: Vec<&Node> = after.1.nodes.iter().filter(|node| before.1.node(&node.id).is_none()).collect();
     let renamed = renamed(&gone, &came);
@@ -46,7 +48,7 @@ pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
         match after.1.node(&node.id).or(new_name) {
             Some(other) => {
                 out.extend(new_name.map(|new| named_anew(node, new, sessions)));
-                compare(sessions, &other.id, &compared(node), &compared(other), &mut out);
+                compare(&sides, &other.id, &compared(node), &compared(other), &mut out);
             }
             None => out.push(whole(&node.id, Some(&compared(node)), None, before.0)),
         }
@@ -54,7 +56,7 @@ pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
     for node in came.into_iter().filter(|node| !renamed.iter().any(|(_, new)| new.id == node.id)) {
         out.push(whole(&node.id, None, Some(&compared(node)), after.0));
     }
-    compare(sessions, "outputs", &before.1.outputs, &after.1.outputs, &mut out);
+    compare(&sides, "outputs", &before.1.outputs, &after.1.outputs, &mut out);
     hide_copies(&mut out);
     out
 }
@@ -164,8 +166,70 @@ fn whole(node: &str, before: Option<&Value>, after: Option<&Value>, session: &Se
     }
 }
 
+/// The two sides of a comparison.
+struct Sides<'s> {
+    before: &'s Session,
+    after: &'s Session,
+    /// Whether both were read from the same texts: then what is written at a place is the same on both sides.
+    have_same_files: bool,
+}
+
+fn have_same_files(before: &Session, after: &Session) -> bool {
+    let mut texts: HashMap<String, Vec<Arc<Source>>> = HashMap::new();
+    for source in after.sources.all() {
+        texts.entry(source.path().to_owned()).or_default().push(source);
+    }
+    before.sources.all().iter().all(|source| {
+        let others = texts.get(source.path());
+        others.is_none_or(|others| others.iter().any(|other| other.text() == source.text()))
+    })
+}
+
 /// A piece of a value: its text, unless it is a secret, and where it comes from.
 type Input = (Option<String>, Cause);
+
+/// The causes of a difference. Where the files are the same, what is written at a place is no cause: another place was
+/// taken, and what decided on that is the cause, if it is known.
+fn causes(sides: &Sides<'_>, was: Option<&Value>, is: Option<&Value>) -> (Vec<Cause>, Vec<Cause>) {
+    let (before, after) = (inputs(sides.before, was), inputs(sides.after, is));
+    if sides.have_same_files {
+        let conditions = (conditions(sides.before, was), conditions(sides.after, is));
+        let deciding = (deciding(&conditions.0, &conditions.1), deciding(&conditions.1, &conditions.0));
+        let missing = |mine: &[Cause], theirs: &[Cause]| -> Vec<Cause> {
+            mine.iter().filter(|cause| !theirs.contains(cause)).cloned().collect()
+        };
+        let own = (missing(&deciding.0, &deciding.1), missing(&deciding.1, &deciding.0));
+        if !own.0.is_empty() && !own.1.is_empty() {
+            return own;
+        }
+        let only = |side: &[Input]| -> Vec<Cause> { side.iter().map(|(_, cause)| cause.clone()).collect() };
+        let (before, after) = (only(&before), only(&after));
+        let own = (missing(&before, &after), missing(&after, &before));
+        if before.len() > 1 && after.len() > 1 && !own.0.is_empty() && !own.1.is_empty() {
+            return own;
+        }
+    }
+    (own(&before, &after), own(&after, &before))
+}
+
+/// The conditions that a value was taken by.
+fn conditions(session: &Session, value: Option<&Value>) -> Vec<Because> {
+    let Some(value) = value.filter(|value| !value.is_tainted_deep()) else { return Vec::new() };
+    let why = why(session, value);
+    why.because.into_iter().chain(why.pieces.into_iter().flat_map(|piece| piece.because)).collect()
+}
+
+/// What those conditions were computed from that did not come to the same on the other side.
+fn deciding(mine: &[Because], theirs: &[Because]) -> Vec<Cause> {
+    let is_same = |one: &Because| theirs.iter().any(|other| other.text == one.text && other.place == one.place);
+    let mut found: Vec<Cause> = Vec::new();
+    for cause in mine.iter().filter(|one| !is_same(one)).flat_map(|one| &one.inputs) {
+        if !found.contains(cause) {
+            found.push(cause.clone());
+        }
+    }
+    found
+}
 
 /// What went into a value: the ends of its pieces, each once. A collection that comes from nowhere is made of its parts.
 fn inputs(session: &Session, value: Option<&Value>) -> Vec<Input> {
@@ -225,13 +289,7 @@ fn own(mine: &[Input], theirs: &[Input]) -> Vec<Cause> {
     if elsewhere.is_empty() { kept(&|_| false) } else { elsewhere }
 }
 
-fn compare<'v>(
-    sessions: (&Session, &Session),
-    node: &str,
-    before: &'v Value,
-    after: &'v Value,
-    out: &mut Vec<Difference>,
-) {
+fn compare<'v>(sides: &Sides<'_>, node: &str, before: &'v Value, after: &'v Value, out: &mut Vec<Difference>) {
     let mut stack = vec![(String::new(), Some(before), Some(after))];
     while let Some((path, a, b)) = stack.pop() {
         let below = |key: &str| below(&path, key);
@@ -259,15 +317,15 @@ fn compare<'v>(
             }
             _ if a == b => {}
             _ => {
-                let (was, is) = (inputs(sessions.0, a), inputs(sessions.1, b));
+                let (before_causes, after_causes) = causes(sides, a, b);
                 out.push(Difference {
                     node: node.to_owned(),
                     field: path,
                     renamed_from: None,
                     before: a.cloned(),
                     after: b.cloned(),
-                    before_causes: own(&was, &is),
-                    after_causes: own(&is, &was),
+                    before_causes,
+                    after_causes,
                 });
             }
         }

@@ -71,10 +71,21 @@ struct Problems<'v> {
     session: &'v Session,
     noun: &'static str,
     variants: &'v [Variant],
-    /// In the order in which they were found, with the variants that have them.
-    list: Vec<(Diagnostic, Vec<usize>)>,
+    /// In the order in which they were found.
+    list: Vec<Problem>,
     known: HashMap<Identity, usize>,
 }
+
+/// A problem and the variants that have it.
+struct Problem {
+    said: Diagnostic,
+    variants: Vec<usize>,
+    /// Whether they do not find the same value.
+    differs: bool,
+}
+
+/// What stands before the value that was found, which may be another one in every variant.
+const FOUND: &str = ", found ";
 
 /// What tells one problem from another, whichever variant has it: rule, file and place, message.
 type Identity = (&'static str, Option<(String, u32, u32)>, String);
@@ -85,25 +96,36 @@ impl<'v> Problems<'v> {
     }
 
     fn add(&mut self, variant: usize, found: Vec<Diagnostic>) {
+        // What one variant says several times of one place stays apart: it is about several values.
+        let mut times: HashMap<Identity, Vec<String>> = HashMap::new();
         for problem in found {
             // Some dialects register a file anew in every run.
             let path = |file| self.session.sources.get(file).map(|source| source.path().to_owned());
             let place = problem.span.map(|span| (path(span.file).unwrap_or_default(), span.start, span.end));
-            let key = (problem.rule.name, place, problem.message.clone());
+            let message = problem.message.split(FOUND).next().unwrap_or_default().to_owned();
+            let mut key = (problem.rule.name, place, message);
+            let said = times.entry(key.clone()).or_default();
+            let nth = said.iter().position(|known| *known == problem.message).unwrap_or(said.len());
+            if nth == said.len() {
+                said.push(problem.message.clone());
+            }
+            if nth > 0 {
+                key.2.push_str(&format!("{FOUND}{nth}"));
+            }
             let at = *self.known.entry(key).or_insert_with(|| {
-                self.list.push((problem.clone(), Vec::new()));
+                self.list.push(Problem { said: problem.clone(), variants: Vec::new(), differs: false });
                 self.list.len() - 1
             });
-            let Some((known, variants)) = self.list.get_mut(at) else { continue };
-            match problem.severity.cmp(&known.severity) {
+            let Some(known) = self.list.get_mut(at) else { continue };
+            match problem.severity.cmp(&known.said.severity) {
                 // The warning of one variant only predicts the error of another, so the error is kept.
-                Ordering::Greater => {
-                    *known = problem;
-                    *variants = vec![variant];
-                }
+                Ordering::Greater => *known = Problem { said: problem, variants: vec![variant], differs: false },
                 Ordering::Less => {}
-                Ordering::Equal if variants.last() == Some(&variant) => {}
-                Ordering::Equal => variants.push(variant),
+                Ordering::Equal if known.variants.last() == Some(&variant) => {}
+                Ordering::Equal => {
+                    known.differs |= known.said.message != problem.message;
+                    known.variants.push(variant);
+                }
             }
         }
     }
@@ -111,15 +133,30 @@ impl<'v> Problems<'v> {
     /// All problems; those of some variants only name them.
     fn told(self) -> Vec<Diagnostic> {
         let (noun, all) = (self.noun, self.variants);
-        let told = |(mut problem, variants): (Diagnostic, Vec<usize>)| {
-            if variants.len() < all.len() {
-                let names: Vec<&str> = variants.iter().map(|&at| all[at].name.as_str()).collect();
-                problem.message.push_str(&only_in(noun, &names));
+        let told = |Problem { mut said, variants, differs }: Problem| {
+            let names: Vec<&str> = variants.iter().map(|&at| all[at].name.as_str()).collect();
+            match names.as_slice() {
+                [first, others @ ..] if differs => said.message.push_str(&first_of(noun, first, others.len())),
+                names if names.len() < all.len() => said.message.push_str(&only_in(noun, names)),
+                _ => {}
             }
-            problem
+            said
         };
         self.list.into_iter().map(told).collect()
     }
+}
+
+/// ` (in the environment `a`, and similar in 2 others)`: what a problem says is that of its first variant.
+fn first_of(noun: &str, first: &str, others: usize) -> String {
+    let preposition = preposition(noun);
+    let first =
+        if first.is_empty() { format!("without a {noun}") } else { format!("{preposition} the {noun} `{first}`") };
+    let others = if others == 1 { "one other".to_owned() } else { format!("{others} others") };
+    format!(" ({first}, and similar {preposition} {others})")
+}
+
+fn preposition(noun: &str) -> &'static str {
+    if noun == "environment" { "in" } else { "with" }
 }
 
 /// ` (only in the environments `a` and `b`)`; a variant without a name is the project as it is.
@@ -132,6 +169,6 @@ fn only_in(noun: &str, names: &[&str]) -> String {
         [first @ .., last] => format!("{noun}s {} and {last}", first.join(", ")),
     };
     let also = if names.iter().any(|name| name.is_empty()) { format!(" and {plain}") } else { String::new() };
-    let preposition = if noun == "environment" { "in" } else { "with" };
+    let preposition = preposition(noun);
     format!(" (only {preposition} the {list}{also})")
 }

@@ -17,7 +17,7 @@ use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::emit::REDACTED;
-use purlin_value::{Data, Eval, Map, MapLayer, Scope, Value, path};
+use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, path};
 use std::sync::{Arc, OnceLock};
 
 /// The module an action was made from.
@@ -73,6 +73,12 @@ impl Action {
     /// Where to point for problems of the whole.
     pub fn span(&self) -> Option<Span> {
         self.config.span
+    }
+
+    /// Where its name comes from.
+    pub fn name_origin(&self, session: &Session) -> purlin_value::Origin {
+        let written = || self.span().map_or(purlin_value::Origin::NONE, |span| session.origins.file(span));
+        if self.config.named.is_known() { self.config.named } else { written() }
     }
 
     /// Whether it is not the same in all environments that are resolved together, before anything in its spec is

@@ -26,7 +26,7 @@ use crate::varying::Varying;
 use ecow::EcoString;
 use purlin_model::{Declared, Manifest, Request};
 use purlin_syntax::{Diagnostic, FileId};
-use purlin_value::{Eval, FastIndex, FastSet, Map, Session, Value};
+use purlin_value::{Eval, FastIndex, FastSet, Map, Piece, Session, Value};
 use std::sync::Arc;
 
 /// A project whose graph is there; values are computed as they are asked for.
@@ -412,8 +412,20 @@ impl Resolution<'_> {
     pub fn outputs(&self) -> Value {
         let Some(node) = self.project.document.field("outputs") else { return Value::map(Map::new()) };
         let list = crate::project::force(&self.ground, &self.project_env(), &node);
-        let named = |item: &Value| Some((EcoString::from(item.get("name")?.as_str()?), item.get("value")?.clone()));
+        let named = |item: &Value| {
+            let (name, value) = (item.get("name")?, item.get("value")?);
+            Some((EcoString::from(name.as_str()?), self.output(name, value)))
+        };
         Value::map(list.as_list().unwrap_or(&[]).iter().filter_map(named).collect())
+    }
+
+    /// An output as it is called: its name counts, too.
+    fn output(&self, name: &Value, value: &Value) -> Value {
+        let (origins, sources) = (&self.ground.session.origins, &self.ground.session.sources);
+        let end = value.as_str().map_or(0, |text| u32::try_from(text.len()).unwrap_or(u32::MAX));
+        let piece = Piece { start: 0, end, origin: value.origin };
+        let origin = origins.derived("output", origins.span(name.origin, sources), vec![piece]);
+        value.clone().with_origin(origin)
     }
 
     /// What templates outside of any action see, once everything is there.

@@ -27,7 +27,7 @@ use purlin_model::{
 };
 use purlin_syntax::suggest::nearest;
 use purlin_syntax::{DocumentHead, Flavor};
-use purlin_value::{Session, Value, path};
+use purlin_value::{Origin, Session, Value, path};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The Skaffold dialect.
@@ -289,6 +289,9 @@ impl Work<'_> {
             let builder = builders().find(|row| artifact.view.get(row.key).is_some());
             node.type_name = builder.map(|row| row.key).unwrap_or_default().into();
             node.source = artifact.span();
+            // The name of an artifact begins with that of its configuration.
+            let owner = configs.get(artifact.config).and_then(|config| config.item.view().at(&["metadata", "name"]));
+            node.named = owner.map_or(Origin::NONE, |name| ValueOut::of(self.session, name).origin);
             let mut out = ValueOut::new(self.session);
             let base = configs.get(artifact.config).and_then(|config| config.base.as_deref());
             let finish = Finish { base, ..Finish::default() };

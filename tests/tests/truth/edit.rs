@@ -1,11 +1,18 @@
 //! Small edits that most likely leave a project valid: another number, another truth, a longer word.
 
+/// How a literal is changed: where two literals are compared, the first way may make them equal.
+#[derive(Clone, Copy)]
+pub enum Way {
+    First,
+    Second,
+}
+
 /// The text with the literal in a range changed; nothing if it is no literal.
-pub fn at(text: &str, start: usize, end: usize) -> Option<String> {
+pub fn at(text: &str, start: usize, end: usize, way: Way) -> Option<String> {
     let literal = text.get(start..end)?;
     let line = literal.lines().next()?;
     let (from, to) = word(line)?;
-    let changed = other(&line[from..to])?;
+    let changed = other(&line[from..to], way)?;
     Some(format!("{}{changed}{}", &text[..start + from], &text[start + to..]))
 }
 
@@ -23,28 +30,39 @@ pub fn line(text: &str, number: usize) -> Option<String> {
         return None;
     }
     let from = start + line.len() - line.get(value..)?.len();
-    at(text, from, start + line.len())
+    at(text, from, start + line.len(), Way::First)
 }
 
-/// The first word of a line.
+/// The first word of a line that is no key of a mapping in braces.
 fn word(line: &str) -> Option<(usize, usize)> {
-    let from = line.find(|c: char| c.is_ascii_alphanumeric())?;
-    let before = line.get(..from)?;
-    if before.contains(['$', '#', '&', '*', '!']) || before.contains("{{") {
-        return None;
+    let mut start = 0;
+    loop {
+        let from = start + line.get(start..)?.find(|c: char| c.is_ascii_alphanumeric())?;
+        let before = line.get(..from)?;
+        if before.contains(['$', '#', '&', '*', '!']) || before.contains("{{") {
+            return None;
+        }
+        let length = line.get(from..)?.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(line.len() - from);
+        let behind = line.get(from..)?.find([',', '}', ' ']).map_or("", |end| &line[from..from + end]);
+        if !before.contains('{') || !behind.ends_with(':') {
+            return Some((from, from + length));
+        }
+        start = from + behind.len();
     }
-    let length = line.get(from..)?.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(line.len() - from);
-    Some((from, from + length))
 }
 
-fn other(word: &str) -> Option<String> {
+fn other(word: &str, way: Way) -> Option<String> {
+    let (more, behind) = match way {
+        Way::First => (1, "x"),
+        Way::Second => (7, "yz"),
+    };
     match word {
         "true" => Some("false".to_owned()),
         "false" => Some("true".to_owned()),
         "null" => None,
         _ => match word.parse::<u32>() {
-            Ok(number) => Some((u64::from(number) + 1).to_string()),
-            Err(_) => Some(format!("{word}x")),
+            Ok(number) => Some((u64::from(number) + more).to_string()),
+            Err(_) => Some(format!("{word}{behind}")),
         },
     }
 }

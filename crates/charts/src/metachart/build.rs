@@ -13,7 +13,7 @@ use purlin_syntax::write::{GoStyle, GoYamlWriter};
 use super::checksums::{Computed, stopped};
 use super::defaults::{self, Metadata, OWN_KEYS};
 use super::discover::Resources;
-use super::object_meta::MetaRequest;
+use super::object_meta::{MetaRequest, added};
 
 /// Deepest nesting rendered.
 const MAX_DEPTH: u32 = 500;
@@ -167,9 +167,10 @@ impl Workshop {
         for key in OWN_KEYS.iter().chain(&["metadata"]) {
             resource.remove(key.as_bytes());
         }
+        let added = added(m, &found.definition);
         for (key, value) in [("apiVersion", &kind.api_version), ("kind", &kind.kind)] {
             if !value.is_empty() {
-                resource.insert(Str::from(key), Val::str(value.as_str()));
+                resource.insert(Str::from(key), Val::str(value.as_str()).at(added));
             }
         }
         let request = MetaRequest {

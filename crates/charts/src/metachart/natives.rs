@@ -22,10 +22,10 @@ impl Natives for Helpers {
     fn call(&self, m: &mut Machine<'_>, name: &[u8], data: &Val) -> Option<Result<Val, Fault>> {
         let name = name.strip_prefix(b"metachart.")?;
         let result = match name {
-            b"fullname" => Ok(Val::str(fullname(&m.heap, data))),
-            b"chart" => Ok(chart_labels(&m.heap, data).remove(b"helm.sh/chart".as_slice()).unwrap_or(Val::NIL)),
+            b"fullname" => Ok(fullname(&m.heap, data)),
+            b"chart" => Ok(chart_labels(m, data).remove(b"helm.sh/chart".as_slice()).unwrap_or(Val::NIL)),
             b"chartLabels" => {
-                let labels = chart_labels(&m.heap, data);
+                let labels = chart_labels(m, data);
                 let labels = m.heap.any_map(labels);
                 to_json(m, &labels)
             }
@@ -36,7 +36,7 @@ impl Natives for Helpers {
             }
             b"resourceMeta" => self.with_request(m, data, |this, m, request| this.workshop.metadata(m, data, request)),
             b"resourceLabels" => self.with_request(m, data, |this, m, request| {
-                let labels = this.workshop.labels(&m.heap, data, request)?;
+                let labels = this.workshop.labels(m, data, request)?;
                 Ok(m.heap.any_map(labels))
             }),
             b"resourceAnnotations" => self.with_request(m, data, |this, m, request| {
@@ -73,7 +73,7 @@ impl Helpers {
         let definition = param(m, data, "definition").unwrap_or(Val::NIL);
         let (key, built) = (given("key"), given("name"));
         // A preprocessor hands on the name it was given, which has its prefix already.
-        let prefix = format!("{}-", fullname(&m.heap, data));
+        let prefix = format!("{}-", text(&fullname(&m.heap, data)));
         let has_prefix = key.is_none() && built.as_ref().is_some_and(|name| name.starts_with(&prefix));
         let request = MetaRequest {
             definition: &definition,

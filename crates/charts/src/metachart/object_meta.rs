@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use purlin_gotmpl::{Fault, Heap, Machine, Str, Val};
+use purlin_value::Piece;
 
 use super::build::{Note, Workshop, at, entries, get, text};
+use crate::context::{origin_number, origin_of};
 
 /// Longest name Kubernetes takes.
 const MAX_NAME: usize = 63;
@@ -19,20 +21,50 @@ fn shortened(name: &str) -> String {
 }
 
 /// The release's name, or what the values put in its place.
-pub fn fullname(heap: &Heap, context: &Val) -> String {
+pub fn fullname(heap: &Heap, context: &Val) -> Val {
     let chosen = at(heap, context, &["Values", "fullnameOverride"]).filter(|value| heap.truth(value));
-    let name = chosen.or_else(|| at(heap, context, &["Release", "Name"])).unwrap_or(Val::NIL);
-    let name = text(&name);
+    let given = chosen.or_else(|| at(heap, context, &["Release", "Name"])).unwrap_or(Val::NIL);
+    let name = text(&given);
     // What is not known yet cannot be cut.
-    if heap.holes.within(name.as_bytes()).is_some() { name } else { shortened(&name) }
+    let name = if heap.holes.within(name.as_bytes()).is_some() { name } else { shortened(&name) };
+    Val::str(name).at(given.origin)
+}
+
+/// The origin of a text whose parts have origins of their own; each part reaches to its end.
+fn pieced(m: &Machine<'_>, step: &str, parts: &[(usize, u32)]) -> u32 {
+    if !m.outside.track || parts.iter().all(|(_, origin)| *origin == 0) {
+        return 0;
+    }
+    let mut start = 0;
+    let piece = |&(end, origin): &(usize, u32)| {
+        let piece = Piece { start, end: u32::try_from(end).unwrap_or(u32::MAX), origin: origin_of(origin) };
+        start = piece.end;
+        piece
+    };
+    let pieces = parts.iter().map(piece).collect();
+    origin_number(m.outside.origins.derived(step, None, pieces))
+}
+
+/// The origin of what the chart adds to a resource because it is defined.
+pub(super) fn added(m: &Machine<'_>, definition: &Val) -> u32 {
+    if !m.outside.track || definition.origin == 0 {
+        return 0;
+    }
+    let origins = &m.outside.origins;
+    let made = origins.fallback("added by Metachart", None);
+    origin_number(origins.selected(made, "the resource is defined", None, [origin_of(definition.origin)]))
 }
 
 /// Labels every resource of the chart has.
-pub(crate) fn chart_labels(heap: &Heap, context: &Val) -> BTreeMap<Str, Val> {
+pub(crate) fn chart_labels(m: &Machine<'_>, context: &Val) -> BTreeMap<Str, Val> {
+    let heap = &m.heap;
     let of = |path: &[&str]| at(heap, context, path).unwrap_or(Val::NIL);
-    let chart = format!("{}-{}", text(&of(&["Chart", "Name"])), text(&of(&["Chart", "Version"]))).replace('+', "_");
+    let (name, version) = (of(&["Chart", "Name"]), of(&["Chart", "Version"]));
+    let chart = shortened(&format!("{}-{}", text(&name), text(&version)).replace('+', "_"));
+    let parts = [(text(&name).len().min(chart.len()), name.origin), (chart.len(), version.origin)];
+    let origin = pieced(m, "chart name and version", &parts);
     let mut labels = BTreeMap::from([
-        (Str::from("helm.sh/chart"), Val::str(shortened(&chart))),
+        (Str::from("helm.sh/chart"), Val::str(chart).at(origin)),
         (Str::from("app.kubernetes.io/instance"), of(&["Release", "Name"])),
         (Str::from("app.kubernetes.io/managed-by"), of(&["Release", "Service"])),
     ]);
@@ -75,8 +107,14 @@ pub struct MetaRequest<'a> {
 
 impl Workshop {
     /// Labels: those of the chart, then global ones, then the kind's defaults, then the resource's own.
-    pub fn labels(&self, heap: &Heap, context: &Val, request: &MetaRequest<'_>) -> Result<BTreeMap<Str, Val>, Fault> {
-        let mut labels = chart_labels(heap, context);
+    pub fn labels(
+        &self,
+        m: &Machine<'_>,
+        context: &Val,
+        request: &MetaRequest<'_>,
+    ) -> Result<BTreeMap<Str, Val>, Fault> {
+        let heap = &m.heap;
+        let mut labels = chart_labels(m, context);
         if let Some(component) = request.related.as_ref().or(request.component.as_ref()) {
             labels.insert(Str::from("app.kubernetes.io/component"), Val::str(component.as_str()));
         }
@@ -128,6 +166,7 @@ impl Workshop {
     pub fn metadata(&self, m: &mut Machine<'_>, context: &Val, request: &MetaRequest<'_>) -> Result<Val, Fault> {
         let own = get(&m.heap, request.definition, "metadata");
         let mut metadata = entries(&m.heap, own.as_ref());
+        let added = added(m, request.definition);
         let given_name = metadata.remove(b"name".as_slice()).filter(|name| m.heap.truth(name));
         for key in ["labels", "annotations", "checksums"] {
             metadata.remove(key.as_bytes());
@@ -135,32 +174,40 @@ impl Workshop {
         if request.with_name {
             let name = match given_name {
                 Some(name) => name,
-                None => Val::str(self.name(&m.heap, context, request)),
+                None => self.name(m, context, request, added),
             };
             metadata.insert(Str::from("name"), name);
         }
-        let labels = self.labels(&m.heap, context, request)?;
+        let labels = self.labels(m, context, request)?;
         let annotations = self.annotations(m, context, request)?;
-        let (labels, annotations) = (m.heap.any_map(labels), m.heap.any_map(annotations));
+        let known = |(key, value): (Str, Val)| {
+            let is_known = value.origin != 0 || value.as_str().is_some_and(|text| text.pieces().is_some());
+            (key, if is_known { value } else { value.at(added) })
+        };
+        let labels = m.heap.any_map(labels.into_iter().map(known).collect()).at(added);
+        let annotations = m.heap.any_map(annotations.into_iter().map(known).collect()).at(added);
         metadata.insert(Str::from("labels"), labels);
         metadata.insert(Str::from("annotations"), annotations);
-        Ok(m.heap.any_map(metadata))
+        Ok(m.heap.any_map(metadata).at(own.map_or(added, |own| own.origin)))
     }
 
     /// The generated name: where it is too long, the release's part is cut, never what tells resources apart.
-    fn name(&self, heap: &Heap, context: &Val, request: &MetaRequest<'_>) -> String {
+    fn name(&self, m: &Machine<'_>, context: &Val, request: &MetaRequest<'_>, added: u32) -> Val {
         let own: Vec<&str> = [&request.name, &request.suffix].into_iter().filter_map(|part| part.as_deref()).collect();
         let own = own.join("-");
         if !request.with_prefix {
-            return shortened(&own);
+            return Val::str(shortened(&own)).at(added);
         }
-        let prefix = fullname(heap, context);
+        let prefix = fullname(&m.heap, context);
         if own.is_empty() {
             return prefix;
         }
         let room = MAX_NAME.saturating_sub(own.len() + 1);
-        let cut: String = prefix.chars().take(room).collect();
+        let cut: String = text(&prefix).chars().take(room).collect();
         let cut = cut.strip_suffix('-').unwrap_or(&cut);
-        shortened(&if cut.is_empty() { own } else { format!("{cut}-{own}") })
+        let name = shortened(&if cut.is_empty() { own } else { format!("{cut}-{own}") });
+        let parts = [(cut.len().min(name.len()), prefix.origin), (name.len(), added)];
+        let origin = pieced(m, "name of the resource", &parts);
+        Val::str(name).at(origin)
     }
 }

@@ -65,7 +65,8 @@ fn whole_and_field<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) 
     if field.is_some() {
         return None;
     }
-    let mut cuts = name.rmatch_indices('.').map(|(at, _)| (name.get(..at), name.get(at + 1..)));
+    // A space is between the two where `why` and `diff` print them.
+    let mut cuts = name.rmatch_indices(['.', ' ']).map(|(at, _)| (name.get(..at), name.get(at + 1..)));
     cuts.find_map(|(node, field)| {
         let (name, value) = whole(resolved, node?)?;
         Some((name, value, field?.to_owned()))

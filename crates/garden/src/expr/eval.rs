@@ -579,11 +579,24 @@ fn text_size(value: &Value) -> usize {
 /// What an operand comes from. A collection comes from what is in it: it may have been put together on the spot.
 fn input_origins(value: &Value) -> Vec<Origin> {
     const SHOWN: usize = 100;
-    match &value.data {
-        Data::List(list) if !list.is_empty() => list.iter().take(SHOWN).map(|item| item.origin).collect(),
-        Data::Map(map) if !map.is_empty() => map.values().take(SHOWN).map(|item| item.origin).collect(),
-        _ => vec![value.origin],
+    let mut found = Vec::new();
+    let mut open = vec![(value, value.origin)];
+    while let Some((value, around)) = open.pop().filter(|_| found.len() < SHOWN) {
+        let origin = if value.origin.is_known() { value.origin } else { around };
+        let room = SHOWN - found.len();
+        match &value.data {
+            Data::List(list) if !list.is_empty() => {
+                let first = list.iter().take(room).map(|item| (item, origin));
+                open.extend(first.collect::<Vec<_>>().into_iter().rev());
+            }
+            Data::Map(map) if !map.is_empty() => {
+                let first = map.values().take(room).map(|item| (item, origin));
+                open.extend(first.collect::<Vec<_>>().into_iter().rev());
+            }
+            _ => found.push(origin),
+        }
     }
+    found
 }
 
 fn op_name(op: UnaryOp) -> &'static str {

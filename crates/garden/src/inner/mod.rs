@@ -25,7 +25,7 @@ pub use provider::Provider;
 use purlin_model::{Answer, Ask, ChartOptions, Engine, Node, Question, Request, Resolved};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::world::{FileKind, WorldError};
-use purlin_value::{Eval, Lazy, Map, Origin, Session, Thunk, Value, path};
+use purlin_value::{Eval, Lazy, Map, Session, Thunk, Value, path};
 use std::sync::Arc;
 
 /// The outputs with manifests by kind and name, and with the nodes of a service. Both are nodes of their own in the
@@ -209,8 +209,8 @@ impl About {
                 let release_name = Some(given.unwrap_or_else(|| action.name.to_string()));
                 let include_crds = self.include_crds();
                 let written = |keys: &[&str]| keys.iter().find_map(|key| spec.get(key)).map(|value| value.origin);
-                let release_from = written(&["release", "releaseName"]).or(Some(Origin::NONE));
-                let namespace_from = written(&["namespace"]).or(Some(Origin::NONE));
+                let release_from = written(&["release", "releaseName"]).or_else(|| Some(action.name_origin(session)));
+                let namespace_from = written(&["namespace"]).or(Some(namespace.origin));
                 request.chart = ChartOptions {
                     release_name,
                     release_from,
@@ -349,7 +349,8 @@ impl About {
             "chart" => {
                 let spec = eval.force(&self.whole);
                 let given = |key: &str| spec.get(key).filter(|value| !value.is_null()).cloned();
-                let release = given("release").unwrap_or_else(|| Value::str(action.name.clone()));
+                let own = || Value::str(action.name.clone()).with_origin(action.name_origin(eval.session));
+                let release = given("release").unwrap_or_else(own);
                 outputs.insert("release".into(), release);
                 outputs.insert("namespace".into(), self.namespace(&spec, eval));
             }

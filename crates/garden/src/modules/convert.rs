@@ -3,7 +3,7 @@
 
 use super::container::{builds_something, container_actions};
 use super::kubernetes::{helm_actions, kubernetes_actions};
-use super::{COMMON_KEYS, Converted, Module, item_name};
+use super::{COMMON_KEYS, Converted, Module, item_name, origin_in};
 use crate::action::Origin as MadeFrom;
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::Draft;
@@ -210,7 +210,8 @@ impl Names<'_> {
 
 /// A reference to an action that points to where its name is written.
 fn reference_to(kind: ActionKind, name: &str, origin: Origin) -> Draft {
-    let map = Map::from_iter([("kind".into(), Value::str(kind.name())), ("name".into(), Value::str(name))]);
+    let part = |text: &str| Value::str(text).with_origin(origin);
+    let map = Map::from_iter([("kind".into(), part(kind.name())), ("name".into(), part(name))]);
     Draft::Value(Value::map(map).with_origin(origin))
 }
 
@@ -268,15 +269,15 @@ pub(super) fn build_action(
                     "build".into(),
                     Draft::Value(Value::str(dependency.name.clone()).with_origin(names.origin(dependency))),
                 ),
-                ("sourcePath".into(), Draft::text(source.clone())),
-                ("targetPath".into(), Draft::text(target.clone())),
+                ("sourcePath".into(), Draft::Value(source.clone())),
+                ("targetPath".into(), Draft::Value(target.clone())),
             ])
         })
     });
     let timeout = module.field("build").and_then(|build| build.get("timeout")).unwrap_or_else(|| value(600));
     let mut fields = vec![
         ("copyFrom", Draft::List(copies.collect())),
-        ("disabled", value(module.disabled)),
+        ("disabled", value(module.disabled_value())),
         ("dependencies", Draft::List(build_references(names, module))),
         ("timeout", timeout),
         ("buildAtSource", module.field("local").unwrap_or_else(|| value(false))),
@@ -299,7 +300,7 @@ pub(super) fn build_references(names: &Names<'_>, module: &Module) -> Vec<Draft>
 /// The Build of another module, if it makes one.
 pub(super) fn build_reference(names: &Names<'_>, name: &str) -> Option<Draft> {
     let other = names.modules.get(name).filter(|other| names.makes_build(other))?;
-    Some(reference_to(ActionKind::Build, other.name(), Origin::NONE))
+    Some(reference_to(ActionKind::Build, other.name(), other.origin_of("name")))
 }
 
 /// The modules that a module copies files from.
@@ -348,15 +349,19 @@ pub(super) fn runtime_fields(
     tie: Tie,
     timeout: i64,
 ) -> Vec<(&'static str, Draft)> {
-    let mut fields = vec![("disabled", value(module.disabled || is_off(item)))];
+    let disabled = match !module.disabled && is_off(item) {
+        true => Value::from(true).with_origin(origin_in(item, "disabled")),
+        false => module.disabled_value(),
+    };
+    let mut fields = vec![("disabled", Draft::Value(disabled))];
     fields.extend(item.get("description").filter(|draft| !draft.is_null()).map(|draft| ("description", draft)));
     if matches!(tie, Tie::Key | Tie::KeyAndDependency) {
-        fields.push(("build", Draft::text(module.name().clone())));
+        fields.push(("build", Draft::Value(module.name_value())));
     }
     let mut dependencies = if tie == Tie::Key { Vec::new() } else { build_references(names, module) };
     dependencies.extend(names.references(item));
     if matches!(tie, Tie::Dependency | Tie::KeyAndDependency) {
-        dependencies.push(reference_to(ActionKind::Build, module.name(), Origin::NONE));
+        dependencies.push(reference_to(ActionKind::Build, module.name(), module.origin_of("name")));
     }
     fields.push(("dependencies", Draft::List(dependencies)));
     fields.push(("timeout", item.get("timeout").filter(|d| !d.is_null()).unwrap_or_else(|| value(timeout))));
@@ -504,7 +509,10 @@ fn own_or_name(module: &Module, key: &str) -> Value {
     let field = module.field(key);
     let given = field.as_ref().and_then(|draft| draft.as_value()).filter(|value| value.as_str().is_some());
     given.map_or_else(
-        || Value::str(module.name().clone()),
-        |value| Value::str(value.as_str().unwrap_or_default()).tainted_by(value.taint()),
+        || module.name_value(),
+        |value| {
+            let text = Value::str(value.as_str().unwrap_or_default()).with_origin(value.origin);
+            text.tainted_by(value.taint())
+        },
     )
 }

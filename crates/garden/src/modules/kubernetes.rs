@@ -47,7 +47,7 @@ pub(super) fn helm_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKin
     let has_build = !actions.is_empty();
     let base = module.text("base").and_then(|name| names.modules.get(&name).cloned());
     let mut shared: Fields = taken(module, &["namespace"]);
-    let release = module.field("releaseName").unwrap_or_else(|| Draft::text(module.name().clone()));
+    let release = module.field("releaseName").unwrap_or_else(|| Draft::Value(module.name_value()));
     shared.push(("releaseName", release));
     shared.push(("valueFiles", list_of(module.field("valueFiles"))));
     if !is_true(module.field("skipDeploy")) {
@@ -182,7 +182,7 @@ fn target(module: &Module, resource: &Draft) -> Draft {
         Some(labels) => vec![("podSelector".into(), labels)],
         None => vec![
             ("kind".into(), given("kind").unwrap_or_else(|| Draft::text("Deployment"))),
-            ("name".into(), given("name").unwrap_or_else(|| Draft::text(module.name().clone()))),
+            ("name".into(), given("name").unwrap_or_else(|| Draft::Value(module.name_value()))),
         ],
     };
     entries.extend(given("containerName").map(|draft| ("containerName".into(), draft)));

@@ -24,7 +24,7 @@ use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{FastIndex, FastSet, Map, MapLayer, Session, Value, path};
+use purlin_value::{FastIndex, FastSet, Map, MapLayer, Origin as ValueOrigin, Session, Value, path};
 use std::sync::Arc;
 
 /// Keys of every module, whatever its type.
@@ -52,8 +52,8 @@ pub const COMMON_KEYS: &[&str] = &[
 pub struct BuildDependency {
     /// The module.
     pub name: EcoString,
-    /// What is copied from it: source and target.
-    pub copy: Vec<(EcoString, EcoString)>,
+    /// What is copied from it: source and target, which know where they are written.
+    pub copy: Vec<(Value, Value)>,
     /// Where it is written.
     pub span: Option<Span>,
     /// Whether the module lists it; otherwise one of its services takes its source from there.
@@ -83,6 +83,21 @@ impl Module {
     /// Its name.
     pub fn name(&self) -> &EcoString {
         &self.config.name
+    }
+
+    /// Its name, as a value that knows where it is written.
+    pub fn name_value(&self) -> Value {
+        Value::str(self.name().clone()).with_origin(self.origin_of("name"))
+    }
+
+    /// Whether it is switched off, as a value that knows where that is written.
+    pub fn disabled_value(&self) -> Value {
+        Value::from(self.disabled).with_origin(self.origin_of("disabled"))
+    }
+
+    /// Where a field comes from that is a plain value.
+    pub fn origin_of(&self, key: &str) -> ValueOrigin {
+        origin_in(&self.fields, key)
     }
 
     /// A field, if it is there.
@@ -115,6 +130,11 @@ impl Module {
     pub fn variables(&self) -> Option<Draft> {
         self.field("variables")
     }
+}
+
+/// Where the value under a key comes from.
+pub(crate) fn origin_in(draft: &Draft, key: &str) -> ValueOrigin {
+    draft.get(key).and_then(|draft| draft.as_value().map(|value| value.origin)).unwrap_or(ValueOrigin::NONE)
 }
 
 /// The name of a service, task or test.
@@ -452,11 +472,12 @@ fn dependency(ground: &Ground<'_>, item: &Draft) -> Option<BuildDependency> {
         return Some(BuildDependency { name: name.into(), copy: Vec::new(), span, listed: true });
     }
     let name = item_name(item)?;
-    let text = |draft: &Draft, key: &str| draft.get(key)?.as_value()?.as_str().map(EcoString::from);
+    let text = |draft: &Draft, key: &str| draft.get(key)?.as_value().filter(|value| value.as_str().is_some()).cloned();
     let copies = item.get("copy").map(|draft| draft.items()).unwrap_or_default();
     let copy = copies.iter().filter_map(|copy| {
         let source = text(copy, "source")?;
-        let target = text(copy, "target").filter(|target| !target.is_empty()).unwrap_or_else(|| source.clone());
+        let target =
+            text(copy, "target").filter(|target| target.as_str() != Some("")).unwrap_or_else(|| source.clone());
         Some((source, target))
     });
     Some(BuildDependency { name, copy: copy.collect(), span, listed: true })
@@ -475,7 +496,7 @@ fn implied_files(ground: &Ground<'_>, module: &Module) -> Option<Vec<String>> {
 /// The module that a chart is based on: its files are copied.
 fn base_dependency(ground: &Ground<'_>, base: &Draft) -> Option<BuildDependency> {
     let name = base.as_value()?.as_str()?;
-    let copy = vec![("*".into(), ".".into())];
+    let copy = vec![(Value::str("*"), Value::str("."))];
     Some(BuildDependency { name: name.into(), copy, span: base.span(ground.session), listed: true })
 }
 

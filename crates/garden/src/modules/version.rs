@@ -166,7 +166,7 @@ fn list_or_empty(draft: Option<Draft>) -> Value {
 
 fn dependency_config(dependency: &BuildDependency) -> Value {
     let copy = dependency.copy.iter().map(|(source, target)| {
-        let pair = [("source".into(), Value::str(source.clone())), ("target".into(), Value::str(target.clone()))];
+        let pair = [("source".into(), source.clone()), ("target".into(), target.clone())];
         Value::map(Map::from_iter(pair))
     });
     Value::map(Map::from_iter([

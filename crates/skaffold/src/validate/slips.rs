@@ -7,6 +7,7 @@ use super::{Check, near_path, run_in};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::entities::{Entity, Holds, holds, is_open};
 use crate::item::{Form, View};
+use crate::load::Document;
 use crate::profile::family::{Member, Patched};
 use crate::profile::{self, Application, patch};
 use crate::render::from_file;
@@ -113,14 +114,23 @@ fn other_profiles(check: &Check<'_, '_>, session: &Session) {
     let Some(profiles) = document.and_then(|document| document.item.view().get("profiles")) else { return };
     for profile in profiles.items() {
         if !config.profiles.iter().any(|name| *name == *profile.text_of("name")) {
-            // What is not here may come before the profile is used; what is nearly here is misspelt.
-            let found = Sink::new();
-            let own = Check { sink: &found, ..*check };
-            super::folders(&own, profile, session.world.as_ref());
-            let is_near = |problem: &Diagnostic| problem.hints.iter().any(|hint| hint.starts_with("did you mean"));
-            session.sink.extend(found.take().into_iter().filter(is_near));
+            let about = format!("{} {} {}", config.file.path, config.index, profile.text_of("name"));
+            let slips = session.in_common(&about, || FolderSlips(near_folders(check, session, profile)));
+            session.sink.extend(slips.0.iter().cloned());
         }
     }
+}
+
+/// Folders of a profile that are misspelt: the file alone decides, and what is beside it.
+struct FolderSlips(Vec<Diagnostic>);
+
+fn near_folders(check: &Check<'_, '_>, session: &Session, profile: View<'_, '_>) -> Vec<Diagnostic> {
+    // What is not here may come before the profile is used; what is nearly here is misspelt.
+    let found = Sink::new();
+    let own = Check { sink: &found, ..*check };
+    super::folders(&own, profile, session.world.as_ref());
+    let is_near = |problem: &Diagnostic| problem.hints.iter().any(|hint| hint.starts_with("did you mean"));
+    found.take().into_iter().filter(is_near).collect()
 }
 
 fn warn(check: &Check<'_, '_>, span: Option<Span>, rule: &'static purlin_syntax::Rule, message: &str, hint: String) {
@@ -446,9 +456,32 @@ fn patches(check: &Check<'_, '_>, session: &Session) {
     let names: Vec<EcoString> = profiles.items().map(|profile| profile.text_of("name").as_ref().into()).collect();
     let idle = profiles.items().filter(has_patches).map(|profile| EcoString::from(profile.text_of("name").as_ref()));
     let idle: Vec<EcoString> = idle.filter(|name| !config.profiles.contains(name)).collect();
-    if idle.is_empty() || idle.len() * names.len() * patch::expanded(document.item.view()) > MOST_PATCHED {
+    let about = format!("{} {}", config.file.path, config.index);
+    let size = || session.in_common(&about, || Expanded(patch::expanded(document.item.view()))).0;
+    if idle.is_empty() || idle.len() * names.len() * size() > MOST_PATCHED {
         return;
     }
+    for name in &idle {
+        let about = format!("{} {} {name}", config.file.path, config.index);
+        let slip = session.in_common(&about, || PatchSlip(failing_patch(session, document, &names, name)));
+        if let PatchSlip(Some(problem)) = slip.as_ref() {
+            check.push(problem.clone());
+        }
+    }
+}
+
+/// How large a document is when everything in it is written out.
+struct Expanded(usize);
+
+/// The patch of a profile that cannot be applied, whichever other profiles are active: the file alone decides.
+struct PatchSlip(Option<Diagnostic>);
+
+fn failing_patch(
+    session: &Session,
+    document: &Document<'_>,
+    names: &[EcoString],
+    name: &EcoString,
+) -> Option<Diagnostic> {
     let meter = Meter::new(&session.limits);
     let tried = |item: &mut crate::item::Item<'_>, name: &EcoString| {
         let sink = Sink::new();
@@ -465,22 +498,15 @@ fn patches(check: &Check<'_, '_>, session: &Session) {
         profile::apply(item, &active, &mut how);
         sink.take().into_iter().find(|problem| problem.severity == Severity::Error)
     };
-    for name in &idle {
-        let mut item = document.item.clone();
-        if tried(&mut item, name).is_none() {
-            continue;
-        }
-        let mut item = document.item.clone();
-        for other in names.iter().filter(|other| *other != name) {
-            let mut copy = item.clone();
-            if tried(&mut copy, other).is_none() {
-                item = copy;
-            }
-        }
-        if let Some(problem) = tried(&mut item, name) {
-            check.push(problem.warning());
+    tried(&mut document.item.clone(), name)?;
+    let mut item = document.item.clone();
+    for other in names.iter().filter(|other| *other != name) {
+        let mut copy = item.clone();
+        if tried(&mut copy, other).is_none() {
+            item = copy;
         }
     }
+    tried(&mut item, name).map(Diagnostic::warning)
 }
 
 /// Images of manifests that are nearly those of an artifact which no manifest uses: the built image would never get there.

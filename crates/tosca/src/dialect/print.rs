@@ -7,12 +7,13 @@ use crate::compile::Compiled;
 use crate::evaluate::{Evaluator, Key, Owner, Scope, text_of};
 use crate::resolve::Edge;
 use crate::substitute::Substituted;
-use crate::topology::{Given, Node, Operation, Prop, Props, Requirement};
+use crate::topology::{Capability, Given, Node, Operation, Prop, Props, Requirement};
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
 use purlin_model::{Dependency, Node as GraphNode, Resolved};
 use purlin_syntax::Span;
-use purlin_value::{Map, Session, Value};
+use purlin_value::{Map, Origin, Piece, Session, Value};
+use std::sync::Arc;
 
 /// Turns evaluated values into results.
 pub(crate) struct Printer<'a> {
@@ -181,11 +182,11 @@ impl<'a> Printer<'a> {
             let edge = self.compiled.resolution.edge(index, at).cloned();
             let target = edge.as_ref().and_then(|edge| self.compiled.topology.nodes.get_index(edge.target));
             if let (Some(edge), Some((name, target))) = (&edge, target) {
-                let capability =
-                    target.capabilities.get_index(edge.capability).map(|(name, _)| name.clone()).unwrap_or_default();
                 let id = eco_format!("{}{name}", self.prefix);
-                entry.insert("node".into(), Value::str(id.clone()).with_origin(origin));
-                entry.insert("capability".into(), Value::str(capability).with_origin(origin));
+                let node = self.target_origin(requirement, target.template.at);
+                entry.insert("node".into(), Value::str(id.clone()).with_origin(node));
+                let capability = self.capability_name(requirement, target.capabilities.get_index(edge.capability));
+                entry.insert("capability".into(), capability);
                 let explicit = requirement.node_template.is_some();
                 dependencies.push(dependency(id.clone(), Some(requirement.at), explicit));
                 for inner in self.behind(edge) {
@@ -204,6 +205,7 @@ impl<'a> Printer<'a> {
                 let owner = Owner::Relationship(index, at);
                 let mut parts = Map::new();
                 if let Some(id) = relationship.relationship_type {
+                    let origin = self.declared_origin(requirement, "relationship");
                     parts.insert("type".into(), Value::str(self.compiled.model.name(id)).with_origin(origin));
                 }
                 parts.insert("properties".into(), self.owned(owner, false, &relationship.properties));
@@ -213,6 +215,36 @@ impl<'a> Printer<'a> {
             out.push(Value::map(Map::from_iter([(requirement.name.clone(), Value::map(entry))])));
         }
         out
+    }
+
+    /// Where the name of a target comes from: from the requirement, or from the template that was chosen for it.
+    fn target_origin(&self, requirement: &Requirement, target: Span) -> Origin {
+        let origins = &self.session.origins;
+        match &requirement.node_template {
+            Some(name) => origins.file(name.span),
+            None => origins.derived("chosen target", Some(requirement.at), vec![Piece::whole(origins.file(target))]),
+        }
+    }
+
+    /// The capability that a requirement leads to: the one it names, or one of the target that fits.
+    fn capability_name(&self, requirement: &Requirement, found: Option<(&EcoString, &Arc<Capability>)>) -> Value {
+        let origins = &self.session.origins;
+        let Some((name, capability)) = found else { return Value::str("").with_origin(origins.file(requirement.at)) };
+        let origin = match &requirement.capability_name {
+            Some(name) => origins.file(name.span),
+            None => {
+                let declared = Piece::whole(origins.file(capability.definition.at));
+                origins.derived("chosen capability", Some(requirement.at), vec![declared])
+            }
+        };
+        Value::str(name.clone()).with_origin(origin)
+    }
+
+    /// Where a part of a requirement is written: where it is assigned, or else where it is declared.
+    fn declared_origin(&self, requirement: &Requirement, part: &str) -> Origin {
+        let written = [&requirement.assignment, &requirement.definition].into_iter().flatten();
+        let slot = written.filter_map(|entity| entity.slot(part)).next();
+        self.session.origins.file(slot.map_or(requirement.at, |slot| slot.at))
     }
 
     /// What a relationship takes of the capability it leads to.

@@ -10,10 +10,11 @@ use super::{Evaluator, Failure, Key, Scope, VALUE_DEPTH};
 use crate::edition::Standard;
 use crate::entities;
 use crate::quirks;
-use crate::topology::Given;
+use crate::topology::{Given, Node};
 use crate::val::{Call, Data, Val};
 use ecow::{EcoString, eco_format};
 use purlin_value::Taint;
+use std::sync::Arc;
 
 pub(super) type Answer = Result<Val, Failure>;
 
@@ -261,7 +262,12 @@ impl Evaluator<'_> {
             .find(file, entities::NODE_TYPE, name)
             .ok_or_else(|| format!("unknown node type `{name}`"))?;
         let nodes = self.topology.nodes.iter().filter(|(_, node)| self.model.hierarchy.is_a(node.node_type, wanted));
-        let names = nodes.map(|(name, _)| value.with(Data::Str(name.clone()))).collect();
+        let named = |(name, node): (&EcoString, &Arc<Node>)| {
+            let mut found = value.with(Data::Str(name.clone()));
+            found.origin = self.origins.map_or(value.origin, |origins| origins.file(node.template.at));
+            found
+        };
+        let names = nodes.map(named).collect();
         self.listed(value, names)
     }
 }

@@ -150,10 +150,10 @@ impl Engine<'_> {
         let reads = self.reads.replace(outer);
         let mut value = result?;
         if attribute.raw.origin.is_known() && !is_static(&attribute.raw, 0) {
-            value.origin = match value.as_str() {
-                // Text that knows its pieces keeps them.
-                Some(text) if value.origin.is_known() && value.origin != attribute.raw.origin => {
-                    let whole = piece(0, text.len(), value.origin);
+            value.origin = match &value {
+                // What knows its pieces, or came through as it was, keeps them: the rest only decided.
+                known if value.origin.is_known() && value.origin != attribute.raw.origin => {
+                    let whole = piece(0, known.as_str().map_or(0, str::len), value.origin);
                     let span = self.session.origins.span(attribute.raw.origin, &self.session.sources);
                     let derived = self.session.origins.derived(step_of(&attribute.raw), span, vec![whole]);
                     self.with_reads(derived, value.origin, reads)

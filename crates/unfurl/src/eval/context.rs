@@ -146,6 +146,7 @@ impl<'e, 'w> Ctx<'e, 'w> {
             return Ok(text.clone());
         }
         let value = self.engine.force(value.clone())?;
+        self.engine.note_parts(&value);
         Ok(python::to_text(&value, self.engine.tree))
     }
 

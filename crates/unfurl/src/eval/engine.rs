@@ -24,7 +24,7 @@ const SHORTEST_SECRET: usize = 4;
 /// Most secrets remembered for messages.
 const MOST_SECRETS: usize = 1_000;
 /// Most origins kept of what one attribute reads.
-const MOST_READS: usize = 16;
+const MOST_READS: usize = 64;
 
 type Cache<T> = RefCell<HashMap<EcoString, Rc<T>, foldhash::fast::RandomState>>;
 
@@ -233,6 +233,23 @@ impl<'w> Engine<'w> {
             if reads.len() < MOST_READS && !reads.contains(&value.origin) {
                 reads.push(value.origin);
             }
+        }
+    }
+
+    /// Remembers that all of a value was read: what a collection holds came from elsewhere than the collection itself.
+    pub(crate) fn note_parts(&self, whole: &Val) {
+        let mut open = Vec::new();
+        let mut next = Some(whole);
+        // Parts without an origin count, too, so that large collections do not cost more.
+        for _ in 0..MOST_READS {
+            let Some(value) = next else { return };
+            match &value.data {
+                Data::List(items) => open.extend(items.iter().take(MOST_READS)),
+                Data::Map(entries) => open.extend(entries.values().take(MOST_READS)),
+                _ if std::ptr::eq(value, whole) => return,
+                _ => self.note_read(value),
+            }
+            next = open.pop();
         }
     }
 

@@ -14,7 +14,7 @@ use crate::yaml_text::{self, YamlStyle};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
-use purlin_value::{WorldError, path};
+use purlin_value::{Origin, WorldError, path};
 
 /// Folder of temporary files, within the ensemble's.
 pub(crate) const TEMPORARY: &str = ".purlin/tmp";
@@ -106,7 +106,16 @@ pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result
             Err(why) => return value_error(format!("could not read `{shown}`: {}", why.message(codec))),
         },
     };
-    Ok(value.taint_if(secret))
+    let value = value.taint_if(secret).from_origin(written_in(ctx, file));
+    ctx.engine.note_read(&value);
+    Ok(value)
+}
+
+/// The origin of what a file contains.
+fn written_in(ctx: &Ctx<'_, '_>, file: &str) -> Origin {
+    let (session, full) = (ctx.engine.session, absolute(ctx, file));
+    let Ok(text) = session.load_text(&full, &full) else { return Origin::NONE };
+    session.origins.file(text.source.span(0, text.source.text().len()))
 }
 
 fn text_of(bytes: &[u8], file: &str) -> Result<String> {

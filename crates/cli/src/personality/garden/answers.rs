@@ -301,7 +301,7 @@ fn module_value(session: &Session, resolution: &Resolution<'_>, module: &Module)
     let build_path = build_path_of(&root, module.name());
     let dependencies = module.dependencies.iter().map(|dependency| {
         let copy = dependency.copy.iter();
-        let copy = copy.map(|(s, t)| map([("source", Value::str(s.clone())), ("target", Value::str(t.clone()))]));
+        let copy = copy.map(|(s, t)| map([("source", s.clone()), ("target", t.clone())]));
         map([("name", Value::str(dependency.name.clone())), ("copy", Value::list(copy.collect()))])
     });
     let mut build = given("build").and_then(|build| build.as_map().cloned()).unwrap_or_default();

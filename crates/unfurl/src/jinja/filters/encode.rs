@@ -57,15 +57,20 @@ fn json_style(args: &Values, indent: Option<usize>, sorted: bool) -> Result<Json
 }
 
 pub fn to_json(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    convert::to_json(&input, render.ctx.engine.tree, json_style(args, None, false)?).map(Val::str)
+    json(render, &input, json_style(args, None, false)?).map(Val::str)
 }
 
 pub fn to_nice_json(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    convert::to_json(&input, render.ctx.engine.tree, json_style(args, Some(4), true)?).map(Val::str)
+    json(render, &input, json_style(args, Some(4), true)?).map(Val::str)
+}
+
+fn json(render: &Renderer<'_, '_, '_>, input: &Val, style: JsonStyle) -> Result<String> {
+    render.ctx.engine.note_parts(input);
+    convert::to_json(input, render.ctx.engine.tree, style)
 }
 
 pub fn to_json_plain(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    let text = convert::to_json(&input, render.ctx.engine.tree, json_style(args, None, true)?)?;
+    let text = json(render, &input, json_style(args, None, true)?)?;
     let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026").replace('\'', "\\u0027");
     Ok(Val::str(text))
 }
@@ -109,6 +114,7 @@ fn yaml(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, mut style: Ya
         Some(Data::Bool(false)) => false,
         _ => style.flow_leaves,
     };
+    render.ctx.engine.note_parts(input);
     yaml_text::to_yaml(input, render.ctx.engine.tree, style).map(Val::str)
 }
 
