@@ -318,7 +318,8 @@ impl Val {
         match &self.data {
             Data::External(external) => {
                 let mut value = external.value.clone().taint_if(self.is_tainted());
-                if !value.origin.is_known() {
+                // What was derived from the value behind knows more than that.
+                if !value.origin.is_known() || self.origin.is_derived() {
                     value.origin = self.origin;
                 }
                 value

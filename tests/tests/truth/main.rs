@@ -209,11 +209,11 @@ fn try_line(project: &Project, random: &mut Random, count: &mut [usize; 6]) {
             show(&format!("named without a change: {node} by {told}"));
         }
         count[0] += 1;
+        count[5] += changed.difference(&named).count();
         let named: BTreeSet<String> = named.into_iter().filter(|node| node != "outputs").collect();
         count[2] += named.len();
         count[3] += named.intersection(&changed).count();
         count[4] += changed.len();
-        count[5] += changed.difference(&named).count();
         return;
     }
 }
