@@ -57,6 +57,12 @@ fn as_part(value: &Val, primitive: Primitive) -> Option<Data> {
     let tolerated = match (primitive, &value.data) {
         (Primitive::Version, Data::Int(_) | Data::Float(_)) => true,
         (Primitive::Integer, Data::Bool(_)) | (Primitive::Float, Data::Int(_) | Data::Bool(_)) => true,
+        (Primitive::Integer, Data::Float(number)) => number.is_finite(),
+        (Primitive::Integer, Data::Str(text)) => text.trim().parse::<i64>().is_ok(),
+        (Primitive::Float, Data::Str(text)) => text.trim().parse::<f64>().is_ok(),
+        (Primitive::Boolean, Data::Str(text)) => {
+            text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false")
+        }
         (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
             with_known_unit(text, primitive).is_some()
         }

@@ -57,6 +57,10 @@ pub const MANIFEST: Rule = Rule::error("unfurl-manifest", "An ensemble's manifes
 pub const SUBSTITUTION: Rule =
     Rule::error("unfurl-substitution", "A node asks to be substituted, and no imported topology can substitute it.")
         .advice("import a file with a topology for this type, or remove the directive");
+/// An instance of another ensemble.
+pub const SELECTION: Rule =
+    Rule::error("unfurl-selection", "A node selects an instance of another ensemble, and none fits.")
+        .advice("name an ensemble that has it under `external` of the environment");
 /// Something an expression may not do.
 pub const REFUSED: Rule = Rule::denied("unfurl-refused", "An expression does something that was not allowed.");
 /// A file an expression needs.
@@ -94,6 +98,7 @@ pub const RULES: &[&Rule] = &[
     &VAULT,
     &MANIFEST,
     &SUBSTITUTION,
+    &SELECTION,
     &REFUSED,
     &FILE,
     &NOT_WRITTEN,

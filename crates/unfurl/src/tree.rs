@@ -444,6 +444,21 @@ impl Tree {
         id
     }
 
+    /// Puts an instance under another parent.
+    pub fn move_to(&mut self, id: NodeId, parent: NodeId) {
+        let Some(node) = self.node_mut(id) else { return };
+        let former = node.parent.replace(parent);
+        if former == Some(parent) {
+            return;
+        }
+        if let Some(former) = former.and_then(|former| self.node_mut(former)) {
+            former.children.retain(|child| *child != id);
+        }
+        if let Some(parent) = self.node_mut(parent) {
+            parent.children.push(id);
+        }
+    }
+
     /// Adds an instance of the ensemble's own topology.
     pub fn add(&mut self, node: Node) -> NodeId {
         self.add_to(NodeId(0), node)

@@ -78,7 +78,7 @@ pub(super) const IMPORT_ROW: Entity = entity(
         field("namespace_uri", Shape::Text, "The namespace of the imported file; has no effect.").until(V2_0),
         field("description", Shape::Text, "What it is for, in words.").since(V2_0),
         field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
-        extension("when", shapes::ALIASES, "When the file is imported."),
+        extension("when", Shape::Any, "When the file is imported."),
     ]],
 )
 .short(&[text("url")]);

@@ -27,7 +27,8 @@ impl Loader<'_> {
         if from.address.is_some() {
             return;
         }
-        let addresses = imports.iter().filter(|import| import.slot("repository").is_none());
+        let wanted = imports.iter().filter(|import| self.is_wanted(import));
+        let addresses = wanted.filter(|import| import.slot("repository").is_none());
         let addresses: Vec<String> = addresses.map(|import| import.str("url").to_owned()).collect();
         let mut waiting = Vec::new();
         let mut bytes = 0;

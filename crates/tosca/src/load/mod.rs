@@ -55,6 +55,17 @@ pub struct Options {
     pub unread: bool,
     /// Further files that every file imports without saying so, from a host.
     pub profiles: &'static [Embedded],
+    /// Which imports with a condition are read, where a host understands conditions.
+    pub condition: Option<Condition>,
+}
+
+/// What decides whether a file is imported that is imported only under a condition.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// What the host knows that conditions are about.
+    pub about: String,
+    /// Whether a condition holds, given that.
+    pub holds: fn(&str, &str) -> bool,
 }
 
 impl Options {
@@ -62,9 +73,10 @@ impl Options {
     pub(crate) fn identity(&self, path: &str) -> String {
         let given = self.given.as_ref().map(|given| (&given.path, given.tree.file(), given.root));
         let host = self.host.is_some();
+        let about = self.condition.as_ref().map(|condition| &condition.about);
         let Options { quirks, bases, profile_paths, template, repositories, unread, .. } = self;
         format!(
-            "{path:?} {given:?} {host} {unread} {quirks:?} {bases:?} {profile_paths:?} {template:?} {repositories:?}"
+            "{path:?} {given:?} {host} {unread} {quirks:?} {bases:?} {profile_paths:?} {template:?} {repositories:?} {about:?}"
         )
     }
 }
@@ -419,6 +431,9 @@ impl Loader<'_> {
     fn imports_of(&mut self, index: usize) {
         let Some(file) = self.files.list.get(index) else { return };
         for import in file.entity.list("imports").to_vec() {
+            if !self.is_wanted(&import) {
+                continue;
+            }
             let prefix = import.text("namespace").map(|text| text.text.clone()).unwrap_or_default();
             let target = self.import(index, &import);
             let Some(file) = self.files.list.get_mut(index) else { return };
@@ -427,6 +442,13 @@ impl Loader<'_> {
                 None => file.unread.push(prefix),
             }
         }
+    }
+
+    /// Whether the condition of an import holds, if it has one that the host understands.
+    fn is_wanted(&self, import: &Entity) -> bool {
+        let when = import.value("when").and_then(crate::val::Val::as_str);
+        let decided = self.options.condition.as_ref().zip(when);
+        decided.is_none_or(|(condition, when)| (condition.holds)(when, &condition.about))
     }
 
     fn import(&mut self, importer: usize, import: &Entity) -> Option<usize> {

@@ -142,6 +142,7 @@ impl Renderer<'_> {
             assignment.and_then(|assignment| self.model.type_of(assignment, "type", entities::CAPABILITY_TYPE));
         let declared = own_type.and_then(|id| self.model.complete(id)).unwrap_or(definition).clone();
         let capability_type = own_type.or(self.model.type_of(definition, "type", entities::CAPABILITY_TYPE));
+        let kept = self.model.edition().is_extended();
         let mut render = |sort: Sort| {
             let slot = assignment.and_then(|assignment| assignment.slot(sort.slot()));
             let (at, path) = match (slot, assignment) {
@@ -155,7 +156,8 @@ impl Renderer<'_> {
             let assigned = assignment.map(|assignment| assignment.values(sort.slot())).unwrap_or(&[]);
             self.props(sort, &declared, &Place { owner: &owner, at, path, assigned, elsewhere: &[] })
         };
-        let (properties, attributes) = (render(Sort::Property), render(Sort::Attribute));
+        let property = if kept { Sort::KeptProperty } else { Sort::Property };
+        let (properties, attributes) = (render(property), render(Sort::Attribute));
         let occurrences =
             assignment.and_then(|assignment| assignment.range("occurrences")).or(definition.range("occurrences"));
         Capability {

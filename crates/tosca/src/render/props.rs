@@ -20,6 +20,8 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
     Property,
+    /// A property that stays as it is written, as those of capabilities do where a host reads the file.
+    KeptProperty,
     Attribute,
     /// Inputs of interfaces and operations: undeclared ones are allowed.
     Input,
@@ -28,7 +30,7 @@ pub(super) enum Sort {
 impl Sort {
     fn noun(self) -> &'static str {
         match self {
-            Sort::Property => "property",
+            Sort::Property | Sort::KeptProperty => "property",
             Sort::Attribute => "attribute",
             Sort::Input => "input",
         }
@@ -38,13 +40,13 @@ impl Sort {
     fn stance(self) -> Stance {
         match self {
             Sort::Property => Stance::Property,
-            Sort::Attribute | Sort::Input => Stance::Kept,
+            Sort::KeptProperty | Sort::Attribute | Sort::Input => Stance::Kept,
         }
     }
 
     pub(super) fn slot(self) -> &'static str {
         match self {
-            Sort::Property => "properties",
+            Sort::Property | Sort::KeptProperty => "properties",
             Sort::Attribute => "attributes",
             Sort::Input => "inputs",
         }

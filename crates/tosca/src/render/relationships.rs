@@ -106,7 +106,7 @@ impl Renderer<'_> {
             (render(Sort::Property, &given_properties), render(Sort::Attribute, &given_attributes));
         self.demanding = demanding;
         let mut attributes = attributes;
-        if defined.is_none() {
+        if defined.is_none() && !self.model.edition().is_extended() {
             // Only the definition's relationship has attributes before anything is known of them.
             attributes.retain(|_, attribute| attribute.given == crate::topology::Given::Assigned);
         }

@@ -187,10 +187,10 @@ impl Renderer<'_> {
         if service.named("node_templates", node_name).is_none() {
             let near = suggest::nearest(node_name, service.entries("node_templates").map(|(name, _)| name.as_str()));
             let message = format!("the mapping names a node template `{node_name}` that does not exist");
-            self.problems.push(
-                Diagnostic::at(&rules::UNKNOWN_NAME, node.span, message)
-                    .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
-            );
+            let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, node.span, message);
+            let diagnostic = diagnostic.maybe_hint(near.map(|n| format!("did you mean `{n}`?")));
+            let lenient = part == Part::Attribute && self.model.edition().is_extended();
+            self.problems.push(if lenient { diagnostic.warning() } else { diagnostic });
             return None;
         }
         // What a node has whose type could not be read is not known.
@@ -211,11 +211,12 @@ impl Renderer<'_> {
         };
         if !exists {
             let noun = PARTS.iter().find(|(known, ..)| *known == part).map_or("part", |(.., noun)| noun);
-            self.problems.at(
-                &rules::UNKNOWN_NAME,
-                member.span,
-                format!("the node template `{node_name}` has no {noun} `{member_name}`"),
-            );
+            let message = format!("the node template `{node_name}` has no {noun} `{member_name}`");
+            let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, member.span, message);
+            // Mapped attributes have no effect in ensembles, where properties need no declaration either.
+            let is_value = matches!(part, Part::Property | Part::Attribute);
+            let lenient = is_value && self.model.edition().is_extended();
+            self.problems.push(if lenient { diagnostic.warning() } else { diagnostic });
             return None;
         }
         Some(Target::Node(node_name.into(), member_name.into()))

@@ -3,12 +3,16 @@
 use super::manifest::Manifest;
 use super::nested;
 use super::places::Reading;
+use super::select::{self, External, Found, SELECT};
 use super::service::{Service, from_tosca, is_open_node};
 use super::validate;
+use crate::eval::status::effective;
+use crate::rules;
 use crate::tree::{self, Attribute, Declared, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
 use indexmap::{IndexMap, IndexSet};
+use purlin_syntax::Diagnostic;
 use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::model::Model;
@@ -64,6 +68,8 @@ pub(super) struct Builder<'a> {
     /// Inputs as they were given.
     given: &'a IndexMap<EcoString, Val>,
     which: Instances,
+    /// Ensembles whose instances templates may select.
+    externals: &'a [External],
     types: HashMap<DeclId, Rc<Vec<EcoString>>>,
     schemas: HashMap<*const Entity, Rc<Schema>>,
     defaults: HashMap<DeclId, Val>,
@@ -81,17 +87,18 @@ pub enum Instances {
 }
 
 /// Templates with one of these directives are not instantiated: another instance stands for them, or a job makes them.
-pub(super) const ABSTRACT: &[&str] = &["select", "dependent"];
+pub(super) const ABSTRACT: &[&str] = &[SELECT, "dependent"];
 /// Templates with this directive are instantiated only where others require them.
 const VIRTUAL: &str = "virtual";
 
 /// Builds the tree.
-pub fn build(
+pub(super) fn build(
     session: &Session,
     manifest: &Manifest,
     service: &Rc<Service>,
     inputs: &IndexMap<EcoString, Val>,
     which: Instances,
+    externals: &[External],
 ) -> Tree {
     let mut root = root_node();
     root.local_status = match which {
@@ -100,11 +107,14 @@ pub fn build(
     };
     let mut tree = Tree::new(root);
     tree.base_dir = if manifest.folder == "." { EcoString::new() } else { manifest.folder.as_str().into() };
-    tree.uri = manifest.path.as_str().into();
+    let metadata = manifest.document.get("metadata");
+    let uri = metadata.and_then(|metadata| metadata.get("uri")).and_then(Val::as_str);
+    tree.uri = uri.unwrap_or(&manifest.path).into();
     tree.deployment = path::file_name(&manifest.folder).into();
     let root = tree.root();
     let stored = stored_names(&manifest.document);
     let mut builder = Builder::new(session, manifest, service, inputs, which, tree, root, stored);
+    builder.externals = externals;
     builder.nodes();
     builder.values();
     let topology = ["spec", "service_template", "topology_template"];
@@ -172,6 +182,7 @@ impl<'a> Builder<'a> {
             instances,
             given,
             which,
+            externals: &[],
             types: HashMap::new(),
             schemas: HashMap::new(),
             defaults: HashMap::new(),
@@ -225,16 +236,59 @@ impl<'a> Builder<'a> {
     fn add(&mut self, index: usize) {
         let service = Rc::clone(self.service);
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
-        let abstracted =
-            || source.template.texts("directives").iter().any(|word| ABSTRACT.contains(&word.text.as_str()));
+        let directive = |named: &str| source.template.texts("directives").iter().find(|word| word.text == named);
         let names = match self.instances.remove(template) {
             Some(names) => names,
-            None if self.which == Instances::Stored || abstracted() => return,
+            None if self.which == Instances::Stored => return,
+            None if directive(SELECT).is_some() => return self.add_selected(index, directive(SELECT)),
+            None if ABSTRACT.iter().any(|named| directive(named).is_some()) => return,
             None => IndexSet::from([template.clone()]),
         };
         for name in names {
             self.add_instance(index, &name);
         }
+    }
+
+    /// Adds what a template selects: an instance with the values and the status that it has in another ensemble.
+    fn add_selected(&mut self, index: usize, directive: Option<&Text>) {
+        let service = Rc::clone(self.service);
+        let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
+        let wanted = service.model.name(source.node_type);
+        match select::find(self.externals, template, &wanted) {
+            Found::Instance(external, found) => {
+                self.add_instance(index, template);
+                let values = super::shown_attributes(self.session, &external.ensemble, found);
+                let status = effective(&external.ensemble.tree, found);
+                let Some(id) = self.ids.get(index).copied().flatten() else { return };
+                self.tree.move_to(id, self.root);
+                let Some(node) = self.tree.node_mut(id) else { return };
+                let entries = values.as_map().into_iter().flatten();
+                let named = entries.filter_map(|(name, value)| Some((name.as_str()?.into(), value.clone())));
+                node.attributes = named.map(|(name, value)| (name, Attribute::new(value))).collect();
+                node.local_status = Some(status);
+                node.fields.push(("imported", Val::str(external.address(found))));
+            }
+            Found::OtherType(external, found) => {
+                let other = external.ensemble.tree.node(found).type_name().to_owned();
+                let message = format!(
+                    "the instance `{}` that `{template}` selects is of type `{other}`, expected `{wanted}`",
+                    external.address(found)
+                );
+                self.report_selection(directive, message, "give the template the type of that instance", true);
+            }
+            Found::Nothing => {
+                let message =
+                    format!("no external ensemble stores an instance of `{template}`, so there is no such node");
+                let hint = "name an ensemble that has one under `external` of the environment, and deploy it first";
+                self.report_selection(directive, message, hint, false);
+            }
+        }
+    }
+
+    fn report_selection(&self, directive: Option<&Text>, message: String, hint: &str, is_error: bool) {
+        let mut diagnostic = Diagnostic::nowhere(&rules::SELECTION, message).hint(hint);
+        diagnostic.span = directive.map(|word| self.reading.places.span(word.span));
+        self.session.sink.push(if is_error { diagnostic } else { diagnostic.warning() });
     }
 
     fn add_instance(&mut self, index: usize, name: &EcoString) {
@@ -542,7 +596,14 @@ impl<'a> Builder<'a> {
             };
             node.source_dir = self.tree.node(owner).source_dir.clone();
             self.props(&mut node, &relationship.properties, false);
-            self.props(&mut node, &relationship.attributes, true);
+            let declares = |name: &str| {
+                let complete = relationship.relationship_type.and_then(|id| service.model.complete(id));
+                complete.is_some_and(|complete| complete.named("properties", name).is_some())
+            };
+            // An optional property that is declared as an attribute, too, is not there until it has a value.
+            let mut attributes = relationship.attributes.clone();
+            attributes.retain(|name, prop| prop.given != Given::Nothing || !declares(name));
+            self.props(&mut node, &attributes, true);
             let id = self.tree.add_to(self.root, node);
             if let Some(owner) = self.tree.node_mut(owner) {
                 owner.requirements.push(id);
@@ -609,13 +670,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Inputs that are declared, optional and not given are null.
+    /// Inputs that are declared, optional and not given are null. In a topology that stands for a node all are optional.
     fn missing_inputs(&mut self) {
         let service = Rc::clone(self.service);
+        let is_nested = self.root != self.tree.root();
         let inputs = self.tree.topology_of(self.root).inputs;
         let Some(values) = self.tree.node_mut(inputs) else { return };
         for (name, definition) in service.model.service().into_iter().flat_map(|service| service.entries("inputs")) {
-            if definition.bool("required") == Some(false) && !values.attributes.contains_key(name) {
+            let optional = is_nested || definition.bool("required") == Some(false);
+            if optional && !values.attributes.contains_key(name) {
                 values.attributes.insert(name.clone(), Attribute::new(Val::null()));
             }
         }
@@ -631,6 +694,25 @@ impl<'a> Builder<'a> {
                 self.stored_below(instances, root, saved, 0);
             }
         }
+        self.named_parents(spec);
+    }
+
+    /// An instance that is specified may name its parent.
+    fn named_parents(&mut self, spec: Option<&Val>) {
+        for (name, said) in spec.and_then(Val::as_map).into_iter().flatten() {
+            let named = |value: Option<&str>| value.and_then(|name| self.tree.by_name(name));
+            let (id, parent) = (named(name.as_str()), named(said.get("parent").and_then(Val::as_str)));
+            if let (Some(id), Some(parent)) = (id, parent)
+                && !self.is_within(parent, id)
+            {
+                self.tree.move_to(id, parent);
+            }
+        }
+    }
+
+    /// Whether an instance is another one, or below it.
+    fn is_within(&self, id: NodeId, outer: NodeId) -> bool {
+        std::iter::successors(Some(id), |id| self.tree.node(*id).parent).take(self.ids.len() + 2).any(|id| id == outer)
     }
 
     fn stored_below(&mut self, instances: &Val, parent: NodeId, saved: bool, depth: usize) {
@@ -655,8 +737,8 @@ impl<'a> Builder<'a> {
             if let Some(node) = self.tree.node_mut(id).filter(|_| saved && said.get("readyState").is_none()) {
                 node.local_status = None;
             }
-            if let Some(node) = self.tree.node_mut(id).filter(|_| depth > 0) {
-                node.parent = Some(parent);
+            if depth > 0 {
+                self.tree.move_to(id, parent);
             }
             if let Some(inner) = said.get("instances").filter(|_| saved) {
                 self.stored_below(inner, id, saved, depth + 1);

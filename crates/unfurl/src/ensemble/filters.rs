@@ -1,6 +1,7 @@
 //! Node filters of requirements: which nodes pass, which are asked for, and which values a filter gives to the node that
 //! is found. Must not know how requirements are met otherwise.
 
+use ecow::EcoString;
 use purlin_tosca::entities;
 use purlin_tosca::model::{Model, Primitive};
 use purlin_tosca::resolve::Resolution;
@@ -31,19 +32,17 @@ pub(super) fn asked_for(
     source: usize,
     asked: &Val,
 ) -> Option<Vec<usize>> {
-    let argument = |name: &str| match &asked.data {
-        Data::Call(call) if call.name == name => {
-            let whole = call.args.first()?;
-            Some(whole.get(name).unwrap_or(whole))
-        }
-        _ => asked.get(name),
+    // A path may be an item of a list; other calls in a list decide nothing.
+    let listed = match asked.items() {
+        [only] if call_of(only, "get_nodes_of_type").is_none() => only,
+        _ => asked,
     };
-    if let Some(name) = argument("get_nodes_of_type").and_then(Val::as_str) {
+    if let Some(name) = call_of(listed, "get_nodes_of_type").and_then(Val::as_str) {
         let wanted = model.find(entities::NODE_TYPE, &Text { text: name.into(), span: asked.span })?;
         let of_type = |(_, node): &(usize, &Arc<Node>)| model.hierarchy.is_a(node.node_type, wanted);
         return Some(topology.nodes.values().enumerate().filter(of_type).map(|(at, _)| at).collect());
     }
-    let path = argument("eval").and_then(Val::as_str)?;
+    let path = call_of(listed, "eval").and_then(Val::as_str)?;
     let mut keys = path.split("::").filter(|key| !key.is_empty());
     let mut reached = vec![source];
     while let Some(key) = keys.next() {
@@ -57,6 +56,17 @@ pub(super) fn asked_for(
     Some(reached)
 }
 
+/// The argument of a call by its function's name, whether it was read as a call or as a map.
+fn call_of<'v>(value: &'v Val, name: &str) -> Option<&'v Val> {
+    match &value.data {
+        Data::Call(call) if call.name == name => {
+            let whole = call.args.first()?;
+            Some(whole.get(name).unwrap_or(whole))
+        }
+        _ => value.get(name),
+    }
+}
+
 /// Where the requirements of a name lead.
 fn targets(topology: &Topology, resolution: &Resolution, source: usize, name: &str) -> Vec<usize> {
     let node = topology.nodes.get_index(source).map(|(_, node)| node);
@@ -66,7 +76,9 @@ fn targets(topology: &Topology, resolution: &Resolution, source: usize, name: &s
 }
 
 /// Gives the nodes that meet requirements what the filters set: a plain value or an expression is the property's value.
-pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolution) {
+/// The nodes and properties that were set.
+pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolution) -> Vec<(EcoString, EcoString)> {
+    let mut done = Vec::new();
     let mut settings = Vec::new();
     for edge in resolution.edges.iter().flatten() {
         let Some((source, node)) = topology.nodes.get_index(edge.source) else { continue };
@@ -81,7 +93,7 @@ pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolut
         }
     }
     for (target, name, value) in settings {
-        let Some((_, node)) = topology.nodes.get_index_mut(target) else { continue };
+        let Some((owner, node)) = topology.nodes.get_index_mut(target) else { continue };
         let Some(definition) = model.complete(node.node_type).and_then(|complete| complete.named("properties", &name))
         else {
             continue;
@@ -89,8 +101,10 @@ pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolut
         let data_type = model.type_of(definition, "type", entities::DATA_TYPE);
         let prop =
             Prop { at: value.span, value, definition: Some(definition.clone()), data_type, given: Given::Assigned };
+        done.push((owner.clone(), EcoString::from(name.as_str())));
         Arc::make_mut(node).properties.insert(name.into(), prop);
     }
+    done
 }
 
 /// The value that a condition sets: what is plain, and expressions, which see the requirement's node as `SOURCE`.

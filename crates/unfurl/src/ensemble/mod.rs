@@ -1,6 +1,7 @@
 //! Ensembles: reading them, building the tree of instances, resolving it.
 
 pub mod build;
+mod conditions;
 mod connections;
 pub mod directives;
 mod files;
@@ -19,6 +20,7 @@ pub mod read;
 pub mod report;
 mod repositories;
 mod requirements;
+mod select;
 pub mod service;
 mod shape;
 mod types;
@@ -36,8 +38,8 @@ use manifest::Manifest;
 use purlin_model::project::Request;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Session, Value};
+use select::External;
 use service::Service;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 /// An ensemble, ready to be evaluated.
@@ -112,7 +114,9 @@ fn report_no_ensemble(session: &Session, project: &str) {
 fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, through: &[&str]) -> Option<Ensemble> {
     let file = ensemble_file(session, request)?;
     let mut manifest = manifest::read(session, &file, request)?;
-    manifest.settings.externals = externals(session, &manifest, through);
+    let externals = externals(session, &manifest, through);
+    let shown_by = |external: &External| (external.name.clone(), shown(session, external));
+    manifest.settings.externals = externals.iter().map(shown_by).collect();
     let root = manifest.trees.first().and_then(|tree| tree.root());
     if manifest.service.is_none() {
         // A `spec` of another shape was reported as such.
@@ -135,7 +139,7 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
         return None;
     }
     manifest.settings.variables.extend(connections::variables(&manifest, &service));
-    let tree = build::build(session, &manifest, &service, &inputs, which);
+    let tree = build::build(session, &manifest, &service, &inputs, which, &externals);
     Some(Ensemble { manifest, service, tree, inputs })
 }
 
@@ -183,10 +187,9 @@ fn misspelt(node: purlin_syntax::Node<'_>, wanted: &str) -> Option<(String, purl
     found.map(|key| (key.text().to_owned(), key.span()))
 }
 
-/// What other ensembles show, by the names the environment gives them: their inputs and outputs, or the attributes of one
-/// of their instances. An ensemble that is named by the environment it is in is not its own external one.
-fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> HashMap<EcoString, Val> {
-    let mut out = HashMap::new();
+/// The ensembles that the environment names. One that is named by the environment it is in is not its own external one.
+fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> Vec<External> {
+    let mut out = Vec::new();
     let here = purlin_value::path::normalize(&manifest.path);
     let through: Vec<&str> = through.iter().copied().chain([here.as_str()]).collect();
     for (name, entry) in manifest.environment.get("external").and_then(Val::as_map).into_iter().flatten() {
@@ -217,13 +220,12 @@ fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> HashMa
         request.environment = location.get("environment").and_then(Val::as_str).map(str::to_owned);
         match open_at(session, &request, Instances::Planned, &Val::null(), &through) {
             Some(other) => {
-                let instance = entry.get("instance").and_then(Val::as_str).filter(|name| *name != "*");
-                let instance = instance.unwrap_or("root");
-                if other.tree.by_name(instance).is_none() {
-                    problem(format!("the external ensemble `{name}` has no instance `{instance}`"));
+                let only = entry.get("instance").and_then(Val::as_str).filter(|name| !matches!(*name, "*" | "root"));
+                if let Some(only) = only.filter(|only| other.tree.by_name(only).is_none()) {
+                    problem(format!("the external ensemble `{name}` has no instance `{only}`"));
                     continue;
                 }
-                out.insert(name.into(), shown(session, &other, instance));
+                out.push(External { name: name.into(), only: only.map(EcoString::from), ensemble: other });
             }
             None => problem(format!("the external ensemble `{name}` could not be opened: `{file}`")),
         }
@@ -248,26 +250,40 @@ fn external_file(session: &Session, manifest: &Manifest, location: &Val, file: &
     manifest::find(session, &purlin_value::path::join(&folder, file)).map(|file| purlin_value::path::normalize(&file))
 }
 
-/// What an ensemble shows to others.
-fn shown(session: &Session, ensemble: &Ensemble, instance: &str) -> Val {
-    let engine = ensemble.engine(session);
+/// What an ensemble shows to others: its inputs and outputs, or the attributes of one of its instances.
+fn shown(session: &Session, external: &External) -> Val {
+    let ensemble = &external.ensemble;
     let tree = &ensemble.tree;
-    let plain = |value: Result<Val>| match value.and_then(|value| engine.force(value)) {
-        Ok(value) => crate::convert::from_value(&crate::convert::to_value(&value.plain(), tree)),
+    match external.only.as_ref().and_then(|name| tree.by_name(name)) {
+        Some(id) => shown_attributes(session, ensemble, id),
+        None => {
+            let section = |id: NodeId| {
+                let engine = ensemble.engine(session);
+                let names = tree.node(id).attributes.keys();
+                let value = |name: &EcoString| engine.attribute(id, name).map(Option::unwrap_or_default);
+                let plain = |name: &EcoString| plain(session, ensemble, &engine, value(name));
+                Val::map(names.map(|name| (MapKey::Str(name.clone()), plain(name))).collect())
+            };
+            Val::record([("inputs", section(tree.inputs())), ("outputs", section(tree.outputs()))])
+        }
+    }
+}
+
+/// The attributes of an instance as other ensembles see them.
+fn shown_attributes(session: &Session, ensemble: &Ensemble, id: NodeId) -> Val {
+    let engine = ensemble.engine(session);
+    plain(session, ensemble, &engine, engine.all_attributes(id))
+}
+
+/// A value without anything that means something only in its own ensemble.
+fn plain(session: &Session, ensemble: &Ensemble, engine: &Engine<'_>, value: Result<Val>) -> Val {
+    match value.and_then(|value| engine.force(value)) {
+        Ok(value) => crate::convert::from_value(&crate::convert::to_value(&value.plain(), &ensemble.tree)),
         Err(error) => {
             session.sink.push(report::diagnostic(session, &error));
             Val::null()
         }
-    };
-    if let Some(id) = tree.by_name(instance).filter(|id| *id != tree.root()) {
-        return plain(engine.all_attributes(id));
     }
-    let section = |id: NodeId| {
-        let names = tree.node(id).attributes.keys();
-        let value = |name: &EcoString| plain(engine.attribute(id, name).map(Option::unwrap_or_default));
-        Val::map(names.map(|name| (MapKey::Str(name.clone()), value(name))).collect())
-    };
-    Val::record([("inputs", section(tree.inputs())), ("outputs", section(tree.outputs()))])
 }
 
 impl Ensemble {
@@ -280,6 +296,7 @@ impl Ensemble {
     /// Warns about what Unfurl accepts without a word and is seldom meant.
     pub fn report_overlooked(&self, session: &Session) {
         overlooked::report(session, &self.service);
+        conditions::report(session, &self.service.model, &self.service.places);
         operations::report(session, &self.service);
         overlooked::inputs(session, &self.manifest, &self.service, &self.inputs);
     }

@@ -246,15 +246,7 @@ fn leave_host(tree: &mut Tree, node: NodeId, relationship: NodeId) {
     if host.is_none() || host != parent {
         return;
     }
-    if let Some(host) = host.and_then(|host| tree.node_mut(host)) {
-        host.children.retain(|child| *child != node);
-    }
-    if let Some(node) = tree.node_mut(node) {
-        node.parent = Some(root);
-    }
-    if let Some(root) = tree.node_mut(root) {
-        root.children.push(node);
-    }
+    tree.move_to(node, root);
 }
 
 /// The relationships of the outer node start at the inner one too, in the place of its own of the same names.

@@ -7,11 +7,12 @@ use super::filters;
 use super::nested::MADE;
 use crate::limits::MAX_FITTING;
 use crate::rules;
+use ecow::{EcoString, eco_format};
 use purlin_syntax::{Diagnostic, Severity};
 use purlin_tosca::entities;
 use purlin_tosca::entity::{Entity, Range};
 use purlin_tosca::model::Model;
-use purlin_tosca::problem::Problems;
+use purlin_tosca::problem::{Problem, Problems};
 use purlin_tosca::resolve::{self, Edge, Resolution};
 use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{Node, Requirement, Topology};
@@ -63,8 +64,26 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
             *slot = edges;
         }
     }
-    filters::apply(model, topology, &resolution);
+    let set = filters::apply(model, topology, &resolution);
+    forgive_set(topology, &set, problems);
     resolution
+}
+
+/// A required property that a filter sets is not missing.
+fn forgive_set(topology: &Topology, set: &[(EcoString, EcoString)], problems: &mut Problems) {
+    if set.is_empty() {
+        return;
+    }
+    let is_set = |problem: &Problem| {
+        problem.diagnostic.rule.name == tosca_rules::UNASSIGNED.name
+            && set.iter().any(|(node, property)| {
+                let template = topology.nodes.get(node).map(|node| &node.template);
+                let places = template.map(|template| [template.at, template.place("properties")]);
+                let here = problem.diagnostic.span.zip(places).is_some_and(|(span, places)| places.contains(&span));
+                here && problem.beyond.ends_with(eco_format!("[\"{property}\"]").as_str())
+            })
+    };
+    problems.set_aside(is_set);
 }
 
 fn too_many_fit(node: &Node, requirement: &Requirement) -> Diagnostic {

@@ -1,5 +1,6 @@
 //! The ensemble's service template, read by the TOSCA dialect as far as rendering and resolution go.
 
+use super::conditions;
 use super::library;
 use super::manifest::Manifest;
 use super::nested;
@@ -111,6 +112,7 @@ fn compile_at(
     inputs: &IndexMap<EcoString, Val>,
     prepare: &dyn Fn(&mut Model),
 ) -> Option<Service> {
+    let is_nested = given.is_none();
     let options = Options {
         versions: VERSIONS.iter().map(|keyword| (*keyword, edition::EXTENDED)).collect(),
         unversioned: Some(edition::EXTENDED),
@@ -124,6 +126,7 @@ fn compile_at(
         given,
         profiles: PROFILES,
         unread: manifest.unread,
+        condition: Some(conditions::condition(manifest)),
         ..Options::default()
     };
     let mut problems = Problems::new();
@@ -143,11 +146,16 @@ fn compile_at(
     let mut topology = Topology::default();
     let mut resolution = Resolution::default();
     if model.files.edition.is_some() {
-        let missing = if manifest.alone { MissingInputs::Warn } else { MissingInputs::Refuse };
+        // Nobody gives inputs to a topology that stands for a node: they are null unless they have a default.
+        let missing = match (is_nested, manifest.alone) {
+            (true, _) => MissingInputs::Accept,
+            (false, true) => MissingInputs::Warn,
+            (false, false) => MissingInputs::Refuse,
+        };
         topology = render::render(&model, &given, missing, &mut problems);
         resolution = requirements::resolve(&model, &mut topology, &mut problems);
         overlooked::refuse_circular_hosts(&model, &topology, &resolution, &mut problems);
-        if !manifest.alone {
+        if !manifest.alone && !is_nested {
             refuse_null_inputs(&topology, inputs, &mut problems);
         }
     }

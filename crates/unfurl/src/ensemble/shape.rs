@@ -108,10 +108,16 @@ pub(super) fn ensemble(session: &Session, document: &Val) {
         shape.instances(status, 0);
     }
     shape.section(document, "jobsLog", Wanted::Text);
-    shape.section(document, "changes", Wanted::List);
+    let changes = shape.section(document, "changes", Wanted::List).and_then(Val::as_list);
+    for change in changes.into_iter().flatten() {
+        match change.as_map() {
+            Some(_) => shape.change(change, "this change"),
+            None => shape.unexpected(change, "changes", "mappings with a `changeId`"),
+        }
+    }
     shape.section(document, "lock", Wanted::Mapping);
     if let Some(job) = shape.section(document, "lastJob", Wanted::Mapping) {
-        shape.change(job);
+        shape.change(job, "the last job");
     }
 }
 
@@ -313,10 +319,10 @@ impl Shape<'_> {
         }
     }
 
-    /// The number of the last job: an `A` and eleven letters or digits.
-    fn change(&self, job: &Val) {
+    /// The number of a job or task: an `A` and eleven letters or digits.
+    fn change(&self, job: &Val, owner: &str) {
         let Some(id) = job.get("changeId") else {
-            return self.problem(job, "the last job has no `changeId`".into(), None);
+            return self.problem(job, format!("{owner} has no `changeId`"), None);
         };
         let is_one =
             |text: &str| text.len() == 12 && text.starts_with('A') && text.chars().all(|c| c.is_ascii_alphanumeric());
@@ -359,6 +365,12 @@ impl Shape<'_> {
                 self.unexpected(said, key, "a mapping");
                 continue;
             }
+            if let Some(template) =
+                said.get("template").filter(|value| value.as_str().is_none() && value.as_map().is_none())
+            {
+                self.unexpected(template, "template", "a name or a mapping");
+            }
+            self.sections(said, &[("attributes", Wanted::Named), ("properties", Wanted::Named)]);
             self.status(said);
             self.instances(said, depth + 1);
         }

@@ -26,9 +26,7 @@ pub fn check(service: &Rc<Service>, prop: &Prop, stance: Stance) -> Option<Check
     let definition = prop.definition.clone()?;
     let data_type = prop.data_type?;
     let (service, at) = (Rc::clone(service), prop.at);
-    let type_clauses =
-        service.model.complete(data_type).is_some_and(|complete| !complete.clauses("validation").is_empty());
-    let has_clauses = type_clauses || !definition.clauses("validation").is_empty();
+    let has_clauses = is_constrained(&service.model, data_type, &definition);
     Some(Check(Rc::new(move |value: &Val| {
         let value = to_tosca(value, &|_| at);
         let mut problems = Problems::new();
@@ -56,18 +54,7 @@ pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema:
         }
         return Ok(());
     }
-    // Numbers and truths pass for text, as they always did.
-    let as_text = schema.type_name == "string" && matches!(value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_));
-    if let (Some(check), false) = (&schema.check, as_text || matches!(value.data, Data::Lazy(_))) {
-        let problems = (check.0)(value);
-        if let Some(problem) = problems.first() {
-            return fail(if value.tainted_within() {
-                "it does not have the declared type".into()
-            } else {
-                problem.clone()
-            });
-        }
-    }
+    typed(engine, id, name, schema, value)?;
     if let Some(validation) = &schema.validation {
         let ctx = crate::eval::Ctx { engine, frame: Rc::new(frame.clone()) };
         let variables = vec![Variable::ready("value", value.clone()), Variable::ready("property", Val::str(name))];
@@ -77,6 +64,24 @@ pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema:
         }
     }
     Ok(())
+}
+
+/// Checks an evaluated value against its type and constraints. One whose parts are not evaluated yet passes.
+pub(crate) fn typed(engine: &Engine<'_>, id: NodeId, name: &str, schema: &Schema, value: &Val) -> Result<()> {
+    // Numbers and truths pass for text, as they always did.
+    let as_text = schema.type_name == "string" && matches!(value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_));
+    let Some(check) = schema.check.as_ref().filter(|_| !as_text && !matches!(value.data, Data::Lazy(_))) else {
+        return Ok(());
+    };
+    match (check.0)(value).first() {
+        Some(problem) => {
+            let secret = value.tainted_within();
+            let why = if secret { "it does not have the declared type" } else { problem.as_str() };
+            let node = &engine.tree.node(id).name;
+            Err(Error::new(Kind::Invalid, format!("`{name}` of `{node}` is not valid: {why}")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Marks the parts of a value that its data type says are secrets.

@@ -115,11 +115,18 @@ impl Engine<'_> {
         self.stack.borrow_mut().push((id, name.into()));
         let result = self.deeper(|| self.evaluate_attribute(id, name, attribute));
         self.stack.borrow_mut().pop();
-        let result = self.unless_postponed(result);
+        let mut result = self.unless_postponed(result);
         *attribute.memo.borrow_mut() = match &result {
             Ok(value) => Memo::Done(value.clone()),
             Err(_) => Memo::Empty,
         };
+        // Parts may read other parts of the same value, so it is known before they are evaluated.
+        if let Ok(value) = &result
+            && let Err(error) = self.check_parts(id, name, attribute, value)
+        {
+            *attribute.memo.borrow_mut() = Memo::Empty;
+            result = Err(error);
+        }
         if let (Ok(_), Some(touched)) = (&result, self.touched.borrow_mut().as_mut()) {
             touched.push((id, name.into()));
         }
@@ -177,6 +184,20 @@ impl Engine<'_> {
             crate::ensemble::validate::value(self, &frame, id, name, schema, &value)?;
         }
         Ok(value.taint_if(attribute.sensitive))
+    }
+
+    /// Checks a list or map whose parts are expressions against its type. A part that cannot be evaluated says so where
+    /// it is read.
+    fn check_parts(&self, id: NodeId, name: &str, attribute: &Attribute, value: &Val) -> Result<()> {
+        let Some(schema) = attribute.schema.as_ref().filter(|_| matches!(value.data, Data::Lazy(_))) else {
+            return Ok(());
+        };
+        let forced = self.deeper(|| self.force(value.clone()));
+        self.unless_postponed(Ok(()))?;
+        match forced {
+            Ok(forced) => crate::ensemble::validate::typed(self, id, name, schema, &forced),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Attributes that another instance or an expression supplies (`.interfaces`).

@@ -40,6 +40,18 @@ pub const LOOKUPS: &[&str] = &[
     "vars",
 ];
 
+/// What a template file gives is text, and ends with as many line breaks as the file.
+fn ending_like(ctx: &Ctx<'_, '_>, template: &str, rendered: Val) -> Result<Val> {
+    let breaks = |text: &str| text.len() - text.trim_end_matches('\n').len();
+    let text = ctx.text(&rendered)?;
+    let lacking = match rendered.as_list().is_some() || rendered.as_map().is_some() {
+        true => 0,
+        false => breaks(template).saturating_sub(breaks(&text)),
+    };
+    let whole = Val::str(format!("{text}{}", "\n".repeat(lacking)));
+    Ok(whole.from_origin(rendered.origin).taint_if(rendered.is_tainted()))
+}
+
 /// What a lookup finds.
 pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoString, Val)]) -> Result<Vec<Val>> {
     let option = |name: &str| named.iter().find(|(key, _)| key == name).map(|(_, value)| value);
@@ -57,8 +69,9 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
         "unvault" => each_text(ctx, &terms, |name| Ok(vec![files::contents(ctx, name, None)?])),
         "template" => each_text(ctx, &terms, |name| {
             let contents = files::contents(ctx, name, None)?;
-            let rendered = super::render(ctx, &ctx.text(&contents)?)?;
-            Ok(vec![rendered.taint_if(contents.is_tainted())])
+            let template = ctx.text(&contents)?;
+            let rendered = super::render(ctx, &template)?;
+            Ok(vec![ending_like(ctx, &template, rendered)?.taint_if(contents.is_tainted())])
         }),
         "fileglob" => {
             each_text(ctx, &terms, |pattern| Ok(files::glob(ctx, pattern)?.into_iter().map(Val::str).collect()))

@@ -1,0 +1,75 @@
+//! Nodes that another ensemble has: the directive `select`.
+//!
+//! A template with it stands for an instance that an external ensemble stores. Must not know how ensembles are opened
+//! or how instances are put into the tree.
+
+use super::Ensemble;
+use crate::tree::NodeId;
+use crate::val::Val;
+use ecow::{EcoString, eco_format};
+use std::collections::HashSet;
+
+/// The directive.
+pub(super) const SELECT: &str = "select";
+
+/// An ensemble that the environment names.
+pub(super) struct External {
+    /// Its name in the environment.
+    pub name: EcoString,
+    /// The only instance that it offers; none if it offers all.
+    pub only: Option<EcoString>,
+    /// What was opened.
+    pub ensemble: Ensemble,
+}
+
+/// What a template that selects stands for.
+pub(super) enum Found<'a> {
+    /// An instance of an external ensemble.
+    Instance(&'a External, NodeId),
+    /// One of the template's name, but of another type.
+    OtherType(&'a External, NodeId),
+    /// Nothing.
+    Nothing,
+}
+
+/// The stored instance that was made from a template of the same name: those that the environment names come first, then
+/// those of ensembles that offer everything.
+pub(super) fn find<'a>(externals: &'a [External], template: &str, wanted: &str) -> Found<'a> {
+    let (named, whole): (Vec<&External>, Vec<&External>) =
+        externals.iter().partition(|external| external.only.is_some());
+    for external in named.into_iter().chain(whole) {
+        let Some(id) = external.offered(template) else { continue };
+        let fits = external.ensemble.tree.node(id).types.iter().any(|known| known == wanted);
+        return if fits { Found::Instance(external, id) } else { Found::OtherType(external, id) };
+    }
+    Found::Nothing
+}
+
+impl External {
+    fn offered(&self, template: &str) -> Option<NodeId> {
+        let (tree, stored) = (&self.ensemble.tree, stored(&self.ensemble));
+        let only = self.only.as_ref();
+        let offers = |name: &EcoString| stored.contains(name.as_str()) && only.is_none_or(|only| only == name);
+        let instances = tree.named().skip(1).filter(|(name, _)| offers(name));
+        instances.map(|(_, id)| id).find(|id| tree.node(*id).template == template)
+    }
+
+    /// An instance's name among those of all ensembles.
+    pub(super) fn address(&self, id: NodeId) -> EcoString {
+        eco_format!("{}:{}", self.name, self.ensemble.tree.node(id).name)
+    }
+}
+
+/// Names of the instances that an ensemble stores, at any depth.
+fn stored(ensemble: &Ensemble) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    let status = ensemble.manifest.document.get("status");
+    let mut pending: Vec<&Val> = status.and_then(|status| status.get("instances")).into_iter().collect();
+    while let Some(instances) = pending.pop() {
+        for (name, said) in instances.as_map().into_iter().flatten() {
+            names.extend(name.as_str());
+            pending.extend(said.get("instances"));
+        }
+    }
+    names
+}
