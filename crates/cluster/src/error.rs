@@ -85,7 +85,7 @@ impl std::fmt::Display for ApiError {
                 [] => write!(f, "{object}: {message}"),
                 fields => {
                     let shown: Vec<String> = fields.iter().map(|(field, why)| format!("`{field}`: {why}")).collect();
-                    let is_fixed = fields.iter().any(|(_, why)| why.ends_with(IMMUTABLE));
+                    let is_fixed = fields.iter().any(|(_, why)| why.contains(IMMUTABLE));
                     let hint = if is_fixed { "; delete the object first, or give it another name" } else { "" };
                     write!(f, "the cluster rejects {object}: {}{hint}", shown.join("; "))
                 }
@@ -170,7 +170,7 @@ fn plain_field(field: &str) -> String {
     field.trim_start_matches('.').to_owned()
 }
 
-/// How the server ends a message about a field that cannot change.
+/// What the server says of a field that cannot change.
 const IMMUTABLE: &str = "field is immutable";
 
 /// The longest value that is repeated in a message.

@@ -45,6 +45,22 @@ fn items(value: &Value) -> Option<&[Value]> {
     value.get("items").filter(|_| is_list).and_then(Value::as_list)
 }
 
+/// An item of a list that says neither its kind nor its version has those of the list: a `ConfigMapList` holds
+/// ConfigMaps.
+fn kind_from_list(list: &Value, item: &Value) -> Value {
+    let text = |key: &str| list.get(key).and_then(Value::as_str).unwrap_or("");
+    let kind = text("kind").strip_suffix("List").filter(|kind| !kind.is_empty());
+    match (kind, item.as_map()) {
+        (Some(kind), Some(map)) if !map.contains_key("kind") && !map.contains_key("apiVersion") => {
+            let mut named = map.clone();
+            named.insert("apiVersion".into(), Value::str(text("apiVersion")));
+            named.insert("kind".into(), Value::str(kind));
+            Value::map(named).tainted_if(item.is_tainted())
+        }
+        _ => item.clone(),
+    }
+}
+
 /// Where a value holds secrets, as JSON pointers. Its depth is bounded by its document.
 fn secret_places(value: &Value, here: &str, found: &mut Vec<String>) {
     if value.is_tainted() {
@@ -68,7 +84,8 @@ impl Object {
     /// The objects of a manifest: one, those of a list, or none if it is empty.
     pub fn of(value: &Value, manifest: usize) -> Result<Vec<Object>, String> {
         if let Some(items) = items(value) {
-            let all = items.iter().map(|item| Object::of(item, manifest)).collect::<Result<Vec<_>, _>>()?;
+            let named = items.iter().map(|item| kind_from_list(value, item));
+            let all = named.map(|item| Object::of(&item, manifest)).collect::<Result<Vec<_>, _>>()?;
             return Ok(all.concat());
         }
         let written = to_json(value, Secrets::Reveal, JsonLayout::Compact);

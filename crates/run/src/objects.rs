@@ -68,8 +68,13 @@ impl ObjectsProject {
 
     /// Points failures at the field of a manifest that the cluster names.
     pub fn locate(&self, session: &Session, summary: &mut Summary) {
+        summary.failed_mut().for_each(|failure| self.locate_one(session, failure));
+    }
+
+    /// The same for one failure.
+    pub fn locate_one(&self, session: &Session, failure: &mut Failure) {
         if let Some(deploy) = self.deploy() {
-            summary.failed_mut().for_each(|failure| point_at(session, &self.manifests, &deploy, failure));
+            point_at(session, &self.manifests, &deploy, failure);
         }
     }
 }

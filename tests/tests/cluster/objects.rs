@@ -78,3 +78,19 @@ fn files_are_what_kubectl_takes() {
     assert!(wrong.stderr.contains("it is not a Kubernetes object: `kind` is missing"), "{}", wrong.stderr);
     bench.good(&["deploy", "--path", "k8s/a.yaml"]);
 }
+
+/// Objects without a project are compared with the cluster as well; items of a typed list have its kind.
+#[test]
+fn objects_are_compared_with_the_cluster() {
+    let bench = bench("objects-diff");
+    bench.write(
+        "manifests/all.yaml",
+        "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: { name: one }\n  data: { a: b }\n",
+    );
+    let compared = bench.purlin(&["diff", "--cluster", "manifests"]);
+    assert_eq!(compared.code, 1, "{}", compared.stderr);
+    assert!(compared.stdout.contains("ConfigMap/one in default: added"), "{}", compared.stdout);
+    bench.good(&["deploy", "--path", "manifests"]);
+    let compared = bench.good(&["diff", "--cluster", "manifests"]);
+    assert_eq!(compared.stdout, "");
+}

@@ -2,23 +2,24 @@
 
 use super::Context;
 use super::files::difference;
-use super::run::{Place, clusters, garden_project, open};
+use super::run::{Place, clusters, detected, garden_project, only_garden};
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::run_args::ClusterFlags;
 use purlin_compiler::rules;
 use purlin_run::action::Kind;
-use purlin_run::cluster::Change;
+use purlin_run::cluster::{Change, ClusterDeploy};
 use purlin_run::engine::Project;
 use purlin_run::event::{Cause, Failure};
 use purlin_run::garden::plain_value;
 use purlin_run::past::statuses;
 use purlin_run::work::Doing;
 use purlin_syntax::Diagnostic;
-use purlin_value::Value;
 use purlin_value::emit::{Secrets, to_yaml};
+use purlin_value::{Session, Value};
 use serde_json::{Value as Json, json};
 use std::path::Path;
+use std::sync::Arc;
 
 /// An error is 2 here or more, since 1 means that there are differences.
 pub(super) fn run(
@@ -31,43 +32,30 @@ pub(super) fn run(
     if !matches!(output, DiffOutput::Text | DiffOutput::Json) {
         return Err(cx.usage("`diff --cluster` prints text or JSON"));
     }
-    let (session, request) = open(cx, "deploy", path, target)?;
-    let Some(project) = garden_project(cx.invocation, &session, &request) else {
-        return Err(as_error(cx.report(&session)));
+    let (session, request, dialect) = detected(cx, "deploy", path, target)?;
+    let clusters = clusters(cx, target, access, false);
+    let compared = match super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
+        Some(project) => {
+            let (project, root) = project.map_err(as_error)?;
+            let place = Place::new(cx.invocation, &root)?;
+            let deploy = |_: usize, _: &str| project.deploy();
+            let locate = |failure: &mut Failure| project.locate_one(&session, failure);
+            compare(cx, &session, &place, &project, &deploy, &locate)
+        }
+        None => {
+            only_garden(cx, "diff --cluster", dialect)?;
+            let Some(project) = garden_project(cx.invocation, &session, &request) else {
+                return Err(as_error(cx.report(&session)));
+            };
+            let project = project.on(clusters);
+            let place = Place::new(cx.invocation, &project.root())?;
+            // Learns the outputs of what is done, which others may refer to.
+            statuses(&project, &place.store, &place.stop);
+            let deploy = |_: usize, id: &str| project.deploy(id);
+            compare(cx, &session, &place, &project, &deploy, &|failure| project.locate_one(failure))
+        }
     };
-    let project = project.on(clusters(cx, target, access, false));
-    let place = Place::new(cx.invocation, &project.root())?;
-    // Learns the outputs of what is done, which others may refer to.
-    statuses(&project, &place.store, &place.stop);
-    let mut found: Vec<(String, Change)> = Vec::new();
-    let mut has_failed = false;
-    for (index, node) in
-        project.nodes().iter().enumerate().filter(|(_, node)| node.kind == Kind::Deploy && !node.disabled)
-    {
-        let id = &node.id;
-        if let Err(failure) = project.prepare(index) {
-            if failure.cause != Cause::Unresolved {
-                let _ = writeln!(cx.invocation.stderr, "warning: `{id}` is not compared: {}", failure.cause);
-            }
-            continue;
-        }
-        let Some(deploy) = project.deploy(id) else { continue };
-        match deploy.changes(Doing::looking(&place.stop)) {
-            Ok(changes) => found.extend(changes.into_iter().map(|change| (id.clone(), change))),
-            // What else changes is still worth knowing.
-            Err(trouble) => {
-                let message = format!("could not compare `{id}`: {}", trouble.cause);
-                let span = node.span;
-                let mut failure =
-                    Failure { id: id.clone(), cause: trouble.cause, command: None, tail: Vec::new(), span };
-                project.locate_one(&mut failure);
-                let mut diagnostic = Diagnostic::nowhere(&rules::ACTION_FAILED, message);
-                diagnostic.span = failure.span;
-                session.sink.push(diagnostic);
-                has_failed = true;
-            }
-        }
-    }
+    let Compared { changes: found, has_failed } = compared;
     match cx.report(&session) {
         exit @ (Exit::Limit | Exit::Denied | Exit::Io) => return Err(exit),
         exit @ Exit::Invalid if !has_failed => return Err(as_error(exit)),
@@ -86,6 +74,51 @@ pub(super) fn run(
         Exit::Ok if !found.is_empty() => Exit::Invalid,
         printed => printed,
     })
+}
+
+/// What would change, and whether something could not be compared.
+struct Compared {
+    changes: Vec<(String, Change)>,
+    has_failed: bool,
+}
+
+/// Compares every Deploy of a project with the cluster it goes to.
+fn compare(
+    cx: &mut Context<'_, '_>,
+    session: &Session,
+    place: &Place,
+    project: &dyn Project,
+    deploy: &dyn Fn(usize, &str) -> Option<Arc<ClusterDeploy>>,
+    locate: &dyn Fn(&mut Failure),
+) -> Compared {
+    let mut compared = Compared { changes: Vec::new(), has_failed: false };
+    let deploys = project.nodes().iter().enumerate().filter(|(_, node)| node.kind == Kind::Deploy && !node.disabled);
+    for (index, node) in deploys {
+        let id = &node.id;
+        if let Err(failure) = project.prepare(index) {
+            if failure.cause != Cause::Unresolved {
+                let _ = writeln!(cx.invocation.stderr, "warning: `{id}` is not compared: {}", failure.cause);
+            }
+            continue;
+        }
+        let Some(deploy) = deploy(index, id) else { continue };
+        match deploy.changes(Doing::looking(&place.stop)) {
+            Ok(changes) => compared.changes.extend(changes.into_iter().map(|change| (id.clone(), change))),
+            // What else changes is still worth knowing.
+            Err(trouble) => {
+                let message = format!("could not compare `{id}`: {}", trouble.cause);
+                let span = node.span;
+                let mut failure =
+                    Failure { id: id.clone(), cause: trouble.cause, command: None, tail: Vec::new(), span };
+                locate(&mut failure);
+                let mut diagnostic = Diagnostic::nowhere(&rules::ACTION_FAILED, message);
+                diagnostic.span = failure.span;
+                session.sink.push(diagnostic);
+                compared.has_failed = true;
+            }
+        }
+    }
+    compared
 }
 
 fn as_error(exit: Exit) -> Exit {
