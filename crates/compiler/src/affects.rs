@@ -54,19 +54,21 @@ impl Search<'_> {
     /// The paths of all leaves that the line has a part in.
     fn fields(&mut self, whole: &Value) -> Vec<String> {
         let mut found = Vec::new();
-        let mut open = vec![(String::new(), whole, false)];
-        while let Some((path, value, decided)) = open.pop() {
+        let mut open = vec![(String::new(), whole, false, whole.origin)];
+        while let Some((path, value, decided, around)) = open.pop() {
+            // What does not know where it comes from comes from where the collection around it does.
+            let origin = if value.origin.is_known() || value.is_absent() { value.origin } else { around };
             // What decides on a collection decides on everything in it.
             let decided = decided || deciding(self.session, value.origin).into_iter().any(|one| self.touches(one));
             match &value.data {
                 Data::Map(map) if !map.is_empty() && !value.is_tainted() => {
-                    open.extend(map.iter().rev().map(|(key, item)| (below(&path, key), item, decided)));
+                    open.extend(map.iter().rev().map(|(key, item)| (below(&path, key), item, decided, origin)));
                 }
                 Data::List(list) if !list.is_empty() && !value.is_tainted() => {
                     let items = list.iter().enumerate().rev();
-                    open.extend(items.map(|(at, item)| (below(&path, &at.to_string()), item, decided)));
+                    open.extend(items.map(|(at, item)| (below(&path, &at.to_string()), item, decided, origin)));
                 }
-                _ if decided || self.touches(value.origin) => found.push(path),
+                _ if decided || self.touches(origin) => found.push(path),
                 _ => {}
             }
         }

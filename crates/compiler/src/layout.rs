@@ -221,6 +221,7 @@ impl Net {
             let own = |column: &Vec<usize>| column.iter().copied().filter(|&at| self.lane[at] == lane).collect();
             let columns: Vec<Vec<usize>> = columns.iter().map(own).collect();
             self.spread(&columns, &left, &right, &height, &mut middle, lane);
+            squeeze(columns.iter().flatten().copied().collect(), &height, &mut middle);
             let members = columns.iter().flatten().copied();
             let highest = members.clone().map(|at| middle[at] - height(at) / 2.0).fold(f64::INFINITY, f64::min);
             let lowest = members.clone().map(|at| middle[at] + height(at) / 2.0).fold(f64::NEG_INFINITY, f64::max);
@@ -304,6 +305,19 @@ impl Net {
                 }
             }
         }
+    }
+}
+
+/// Takes out rows of a lane where nothing lies in any column: boxes that are not connected are pushed apart for nothing.
+fn squeeze(mut members: Vec<usize>, height: &dyn Fn(usize) -> f64, middle: &mut [f64]) {
+    let top = |at: usize, middle: &[f64]| middle[at] - height(at) / 2.0;
+    members.sort_by(|&one, &other| top(one, middle).total_cmp(&top(other, middle)));
+    let (mut reached, mut shift) = (None::<f64>, 0.0);
+    for at in members {
+        let (from, to) = (top(at, middle), middle[at] + height(at) / 2.0);
+        shift += reached.map_or(0.0, |reached| (from - reached - ROW_GAP).max(0.0));
+        reached = Some(reached.map_or(to, |reached| reached.max(to)));
+        middle[at] -= shift;
     }
 }
 
@@ -513,6 +527,13 @@ mod tests {
         let mut plain = vec![Vec::new(); net.layer.iter().max().unwrap() + 1];
         (0..net.layer.len()).for_each(|at| plain[net.layer[at]].push(at));
         assert!(count(&order(&net)) * 2 < count(&plain));
+    }
+
+    #[test]
+    fn rows_with_nothing_in_them_are_taken_out() {
+        let mut middle = vec![0.0, 500.0, 20.0, 1_000.0];
+        squeeze(vec![0, 1, 2, 3], &|_| 10.0, &mut middle);
+        assert_eq!(middle, [0.0, 20.0 + 10.0 + ROW_GAP, 20.0, 20.0 + 20.0 + 2.0 * ROW_GAP]);
     }
 
     #[test]

@@ -53,6 +53,7 @@ const ARGUMENTS_NUMBER: u16 = 30;
 const LOCAL_FILES_NUMBER: u16 = 31;
 const LOCAL_PATH_NUMBER: u16 = 32;
 const KUSTOMIZATION_NUMBER: u16 = 33;
+const OWN_PATH_NUMBER: u16 = 34;
 
 /// A name that a user gives.
 pub(crate) const NAME: Shape = Shape::Special(&word(NAME_NUMBER, "a name", Shape::Text));
@@ -71,6 +72,8 @@ pub(crate) const KUSTOMIZATION: Shape =
     Shape::Special(&word(KUSTOMIZATION_NUMBER, "a path or an address", Shape::Text));
 /// A path.
 pub(crate) const PATH: Shape = Shape::Special(&word(PATH_NUMBER, "a path", Shape::Text));
+/// A path in what is Purlin's own: Garden's rules for the characters of paths do not hold there.
+pub(crate) const OWN_PATH: Shape = Shape::Special(&word(OWN_PATH_NUMBER, "a path", Shape::Text));
 /// The name of a file.
 pub(crate) const FILE_NAME: Shape = Shape::Special(&word(FILE_NAME_NUMBER, "a file name", Shape::Text));
 /// Text that says something.
@@ -257,7 +260,9 @@ fn text_problem(number: u16, text: &str) -> Option<Problem> {
         KUSTOMIZATION_NUMBER => text_problem(SUB_PATH_NUMBER, text),
         NAME_NUMBER if !is_name(text) => with("a valid name", NAME_HINT),
         LABEL_NUMBER if !is_label(text) => with("a valid name", LABEL_HINT),
-        TEXT_NUMBER | HOST_NUMBER | ADDRESS_NUMBER if text.is_empty() => expected("a string that is not empty"),
+        TEXT_NUMBER | HOST_NUMBER | ADDRESS_NUMBER | OWN_PATH_NUMBER if text.is_empty() => {
+            expected("a string that is not empty")
+        }
         _ if text.is_empty() && is_path(number) => expected("a string that is not empty"),
         _ if is_path(number) && !is_plain_path(text) => {
             with("a path without spaces, brackets or other special characters", PLAIN_HINT)

@@ -232,6 +232,7 @@ impl<'a> Printer<'a> {
         let Some((name, capability)) = found else { return Value::str("").with_origin(origins.file(requirement.at)) };
         let origin = match &requirement.capability_name {
             Some(name) => origins.file(name.span),
+            None if requirement.node_template.is_some() => origins.file(capability.definition.at),
             None => {
                 let declared = Piece::whole(origins.file(capability.definition.at));
                 origins.derived("chosen capability", Some(requirement.at), vec![declared])
