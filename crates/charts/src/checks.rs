@@ -3,23 +3,16 @@
 use std::collections::HashMap;
 
 use purlin_model::Node;
-use purlin_model::kubernetes::{self, Slip};
+use purlin_model::kubernetes;
 use purlin_model::validate::{Problem, Validator};
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::{Origin, OriginKind, Session, Value};
 
-use crate::report::key_span;
 use crate::rules;
 use crate::schema;
 
 fn at(session: &Session, origin: Origin) -> Option<Span> {
     session.origins.span(origin, &session.sources)
-}
-
-fn report(session: &Session, rule: &'static purlin_syntax::Rule, origin: Origin, message: String, hint: &str) {
-    let mut diagnostic = Diagnostic::nowhere(rule, message);
-    diagnostic.span = at(session, origin);
-    session.sink.push(if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) });
 }
 
 /// Checks the documents of a chart; the files hold definitions of Kubernetes objects, as far as they are at hand.
@@ -40,18 +33,13 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
                 (kind, "") => format!("this `{kind}`"),
                 (kind, name) => format!("`{kind}/{name}`"),
             };
-            let message = format!("{what} has no `{}`", if kind.is_empty() { "kind" } else { "apiVersion" });
-            report(
-                session,
-                &rules::MANIFEST,
-                node.resolved.origin,
-                message,
-                "every manifest names its `apiVersion` and `kind`",
-            );
+            let lacking = if kind.is_empty() { "kind" } else { "apiVersion" };
+            report_headless(session, &node.resolved, &what, lacking);
             continue;
         }
-        if let Some(slip) = kubernetes::slip(&node.resolved) {
-            report_slip(session, node, slip);
+        // Helm renders a misspelt name without a word; the cluster refuses it. Definitions say more than names.
+        if definitions.is_none() {
+            session.sink.extend(kubernetes::misspelt(session, &node.resolved, &rules::MANIFEST));
         }
         // What a hook leaves behind is removed before the next one: only what is there at one time is there twice.
         let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
@@ -85,16 +73,22 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
     }
 }
 
-/// Helm renders a misspelt name without a word; the cluster refuses it.
-fn report_slip(session: &Session, node: &Node, slip: Slip) {
-    let Some(place) = slip.path.iter().try_fold(&node.resolved, |value, key| value.get(key)) else { return };
-    let value = slip.key.as_deref().and_then(|key| place.get(key)).unwrap_or(place);
-    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, slip.message).warning().hint(slip.hint);
-    diagnostic.span = at(session, value.origin);
-    if let Some((key, span)) = slip.key.as_deref().zip(diagnostic.span) {
-        diagnostic.span = key_span(session, key, span).or(diagnostic.span);
-    }
-    session.sink.push(diagnostic);
+/// A manifest without a kind or a version; the key that was meant to be it is shown.
+fn report_headless(session: &Session, manifest: &Value, what: &str, lacking: &str) {
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, format!("{what} has no `{lacking}`"));
+    diagnostic.span = at(session, manifest.origin);
+    let is_other = |key: &str| !["apiVersion", "kind", "metadata", "spec"].contains(&key);
+    let mut keys = manifest.as_map().into_iter().flat_map(|map| map.iter());
+    let meant = keys.find(|(key, _)| is_other(key) && suggest::is_slip(key, lacking));
+    let hint = match meant {
+        Some((key, value)) => {
+            let span = at(session, value.origin);
+            diagnostic.span = span.and_then(|span| session.sources.key_before(key, span)).or(span).or(diagnostic.span);
+            format!("did you mean `{lacking}`?")
+        }
+        None => "every manifest names its `apiVersion` and `kind`".to_owned(),
+    };
+    session.sink.push(diagnostic.hint(hint));
 }
 
 fn report_problem(session: &Session, node: &Node, problem: &Problem) {

@@ -21,7 +21,7 @@ use crate::manifest::{self, Document};
 use crate::metachart::build::Kind;
 use crate::metachart::check::Reported;
 use crate::metachart::kinds::{Kinds, RESOURCES};
-use crate::metachart::{self, checksums, current, kinds, pipeline};
+use crate::metachart::{self, checksums, current, kinds, pipeline, review};
 use crate::report::{ChartYaml, report, report_broken, report_elsewhere, report_failed, report_missing, report_values};
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
@@ -174,7 +174,8 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
             nearby::check_declared(session, folder, &chart);
         }
         let nearby = if options.lenient { nearby::fill(session, &mut chart) } else { Vec::new() };
-        let kinds = kinds::kinds(session, &chart);
+        let is_readable = review::review(session, &chart);
+        let kinds = kinds::kinds(session, &chart).or_else(|| (!is_readable).then(Kinds::default));
         let definitions = match &kinds {
             Some(kinds) => current::refresh(session, &mut chart, kinds),
             None => current::named(session, &chart),

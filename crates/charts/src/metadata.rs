@@ -73,6 +73,10 @@ fn odd(tree: &Tree, root: Node<'_>) -> Vec<Diagnostic> {
     check(root, entities::CHART, "`Chart.yaml`", &mut found);
     for item in root.get("dependencies").into_iter().flat_map(Node::items).filter(|item| item.is_map()) {
         check(item, entities::DEPENDENCY, "a dependency", &mut found);
+        if item.get("name").is_none_or(Node::is_null) {
+            let message = "a dependency has no `name`";
+            found.push(Diagnostic::at(&rules::METADATA, item.span(), message).hint("add `name:`, the chart's name"));
+        }
     }
     let version = root.get("apiVersion").filter(|version| version.is_scalar());
     if let Some(version) = version.filter(|version| !matches!(version.text(), "v1" | "v2" | "")) {

@@ -138,8 +138,8 @@ pub fn report_missing(
     nearby: &[(String, String)],
     failed: usize,
 ) {
-    // Under several aliases it is still one chart.
-    let mut seen = HashSet::new();
+    // Under several aliases it is still one chart. One without a name is reported where that is missing.
+    let mut seen: HashSet<&str> = HashSet::from([""]);
     let names = nearby.iter().map(|(name, _)| name).chain(missing);
     let names: Vec<&String> = names.filter(|name| seen.insert(name.as_str())).collect();
     let Some(first) = names.first() else { return };
@@ -335,12 +335,7 @@ pub fn report_elsewhere(session: &Session, place: &ChartYaml<'_>, chart: &Chart,
 
 /// Where the key of a value is written, which is right before it.
 pub fn key_span(session: &Session, key: &str, value: Span) -> Option<Span> {
-    let source = session.sources.get(value.file)?;
-    let before = source.text().get(..value.start as usize)?;
-    let start = before.rfind(key)?;
-    let end = start + key.len();
-    let is_key = before.get(end..)?.trim_start_matches(['"', '\'']).trim_start().starts_with(':');
-    is_key.then(|| source.span(start, end))
+    session.sources.key_before(key, value)
 }
 
 /// Reports why a chart cannot be rendered.

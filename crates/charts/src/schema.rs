@@ -70,12 +70,37 @@ pub fn message_for_people(problem: &Problem) -> String {
         Fault::Additional { keys, .. } => format!("unknown {}", quoted(keys)),
         Fault::Dependent { key, because } => format!("`{because}` is set, so `{key}` is required"),
         Fault::Pattern(pattern) => format!("{} does not match the pattern `{pattern}`", shown(&problem.value)),
+        Fault::Format(format) => format!("{} is not a valid {format}", shown(&problem.value)),
+        Fault::Bound { rule, found, wanted } => bound(rule, grouped(*found), grouped(*wanted)),
+        Fault::Equal(first, second) => format!("items {first} and {second} are equal"),
+        Fault::Contains => "no item has the form that the schema wants one to have".to_owned(),
         Fault::AnyOf => "it fits none of the forms that the schema allows".to_owned(),
         Fault::NoneOfOneOf => "it fits none of the forms that the schema allows".to_owned(),
         Fault::SeveralOfOneOf(..) => "it fits several forms of which the schema allows one".to_owned(),
         Fault::Not => "it has a form that the schema forbids".to_owned(),
         _ => message(problem),
     }
+}
+
+/// A number or a count that is too large or too small.
+fn bound(rule: &str, found: String, wanted: String) -> String {
+    let (limit, unit) = match rule {
+        "minimum" => ("at least", ""),
+        "maximum" => ("at most", ""),
+        "exclusiveMinimum" => ("more than", ""),
+        "exclusiveMaximum" => ("less than", ""),
+        "multipleOf" => ("a multiple of", ""),
+        "minLength" => ("at least", " characters"),
+        "maxLength" => ("at most", " characters"),
+        "minItems" => ("at least", " items"),
+        "maxItems" => ("at most", " items"),
+        "minProperties" => ("at least", " keys"),
+        "maxProperties" => ("at most", " keys"),
+        "maxContains" => return "too many items have the form that the schema limits".to_owned(),
+        _ => return format!("{rule}: expected {wanted}, found {found}"),
+    };
+    let one = |unit: &'static str| if wanted == "1" { unit.trim_end_matches('s') } else { unit };
+    format!("expected {limit} {wanted}{}, found {found}", one(unit))
 }
 
 /// What to do about it.

@@ -2,9 +2,9 @@
 //! two is misspelt. Also fields that Helm's built-in objects do not have: most of them are empty without a word. Looks at the text of templates only; what is built while rendering is not seen.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use purlin_syntax::suggest::{is_slip, may_be_meant, nearest};
+use purlin_syntax::suggest::{is_slip, is_typo, may_be_meant, nearest};
 use purlin_syntax::{Diagnostic, Severity, Source};
 use purlin_value::{Session, Value};
 
@@ -38,7 +38,7 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
     let (mut looked, mut seen) = (HashSet::new(), HashSet::new());
     let failed = places(session);
     let push = |found: Diagnostic| {
-        if !failed.contains(&place_of(session, &found)) {
+        if !is_reported(session, &failed, &found) {
             session.sink.push(found);
         }
     };
@@ -68,10 +68,16 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
             let is_used = || texts.iter().chain(libraries()).any(reads);
             let wholes = || wholes.get_or_init(|| Wholes::of(texts.iter().chain(libraries())));
             let mapping = read.names.get(..depth).unwrap_or_default();
-            if !seen.insert(path.clone()) || inner.contains(near.as_str()) || is_used() || wholes().hold(mapping) {
+            if !seen.insert(path.clone()) || inner.contains(near.as_str()) {
                 continue;
             }
-            push(warning(&source(), &read, depth, &path, &near));
+            let is_read = is_used() || wholes().hold(mapping);
+            let name = read.names.get(depth).copied().unwrap_or_default();
+            // One that is written once, with a letter out of place, is misspelt even if others read the right one.
+            if is_read && !(is_typo(name, &near) && is_written_once(&texts, name)) {
+                continue;
+            }
+            push(warning(&source(), &read, depth, &path, &near, is_read));
         }
     }
 }
@@ -301,25 +307,42 @@ fn is_set(names: &[&str], values: &Value) -> bool {
 }
 
 /// Where something was reported: a value that is not set may also make a template fail, which says all there is to say.
-fn places(session: &Session) -> HashSet<Option<(String, u32)>> {
+fn places(session: &Session) -> HashMap<String, Vec<(u32, u32)>> {
     let known = session.sink.take();
-    let places = known.iter().map(|diagnostic| place_of(session, diagnostic)).collect();
+    let mut places: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
+    for span in known.iter().filter_map(|diagnostic| diagnostic.span) {
+        if let Some(source) = session.sources.get(span.file) {
+            places.entry(source.path().to_owned()).or_default().push((span.start, span.end));
+        }
+    }
     session.sink.extend(known);
     places
 }
 
-fn place_of(session: &Session, diagnostic: &Diagnostic) -> Option<(String, u32)> {
-    let span = diagnostic.span?;
-    Some((session.sources.get(span.file)?.path().to_owned(), span.start))
+/// So many problems of one file are compared with others; nobody reads more.
+const MOST_PLACES: usize = 1_000;
+
+/// Whether a problem is where something was reported, or inside it.
+fn is_reported(session: &Session, places: &HashMap<String, Vec<(u32, u32)>>, found: &Diagnostic) -> bool {
+    let Some(span) = found.span else { return false };
+    let Some(source) = session.sources.get(span.file) else { return false };
+    let inside = |(start, end): &(u32, u32)| *start <= span.start && (span.start == *start || span.end <= *end);
+    places.get(source.path()).is_some_and(|spans| spans.iter().take(MOST_PLACES).any(inside))
 }
 
-fn warning(source: &Source, read: &Read<'_>, depth: usize, path: &str, near: &str) -> Diagnostic {
+fn warning(source: &Source, read: &Read<'_>, depth: usize, path: &str, near: &str, is_read: bool) -> Diagnostic {
     let before: usize = read.names.iter().take(depth).map(|name| name.len() + 1).sum();
     let start = read.start + before;
     let length = read.names.get(depth).map_or(1, |name| name.len());
-    let message = format!("no values file sets `{path}`, and no template reads `{near}`");
+    let unread = if is_read { String::new() } else { format!(", and no template reads `{near}`") };
+    let message = format!("no values file sets `{path}`{unread}");
     let span = source.span(start, start + length);
     Diagnostic::at(&rules::UNSET, span, message).hint(format!("did you mean `{near}`?"))
+}
+
+/// Whether templates have a name as a whole word in one place only.
+fn is_written_once(texts: &[String], name: &str) -> bool {
+    texts.iter().map(|text| words_like(text, name).take(2).count()).sum::<usize>() == 1
 }
 
 /// The first name of a path that is not set, by its place, and a name beside it that is similar.
@@ -416,10 +439,16 @@ fn is_in_action(text: &str, name: &str) -> bool {
 
 /// Whether a text has a name as a whole word.
 pub(crate) fn mentions(text: &str, name: &str) -> bool {
+    words_like(text, name).next().is_some()
+}
+
+/// The places where a text has a name as a whole word.
+fn words_like<'t>(text: &'t str, name: &'t str) -> impl Iterator<Item = usize> + 't {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    text.match_indices(name).any(|(at, _)| {
-        let before = text.get(..at).and_then(|text| text.chars().next_back());
+    let is_word = move |at: &usize| {
+        let before = text.get(..*at).and_then(|text| text.chars().next_back());
         let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
         !before.is_some_and(is_part) && !after.is_some_and(is_part)
-    })
+    };
+    text.match_indices(name).map(|(at, _)| at).filter(is_word)
 }

@@ -343,6 +343,7 @@ impl Wide {
             About::Anything if message.starts_with(REFUSED) => {
                 Lack::Refused(message.get(REFUSED.len()..)?.split('`').next()?.to_owned())
             }
+            About::Anything if is_name_of_wrong_shape(problem, sources) => Lack::Name,
             About::Anything => {
                 let meant =
                     suggestion(problem).filter(|_| entry_at(cause, sources).is_some_and(|at| at.key == cause))?;
@@ -369,6 +370,12 @@ impl Wide {
             Lack::Refused(name) => suggestion(problem).is_some_and(|meant| last_part(meant) == name),
         }
     }
+}
+
+/// Whether a name is written that cannot be read as one: `name: [web]`.
+fn is_name_of_wrong_shape(problem: &Diagnostic, sources: &Sources) -> bool {
+    let is_name = |span: Span| entry_at(span, sources).is_some_and(|entry| entry.name == "name" && entry.value == span);
+    problem.rule.loses == Loses::Entry && problem.message.contains(": expected ") && problem.span.is_some_and(is_name)
 }
 
 /// Whether a problem is about a name that nothing declares, nor one like it.

@@ -199,6 +199,12 @@ impl Claim {
         self.judged.sign.role == Role::Project && LISTED.contains(&self.judged.dialect.name)
     }
 
+    /// Whether its file holds several documents of which another project may take in some.
+    fn has_several_parts(&self, session: &Session) -> bool {
+        let text = || session.load_text(&self.file, &self.file);
+        self.judged.dialect.name == "skaffold" && text().is_ok_and(|text| text.source.text().contains("\n---"))
+    }
+
     /// Whether both are one project: of some dialects a folder holds one, whatever its files are called.
     fn is_same(&self, other: &Claim) -> bool {
         let dialect = self.judged.dialect;
@@ -243,11 +249,12 @@ pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -
 type Check = fn(&Session, &Request, &Claim) -> (Checked, Vec<String>);
 
 fn survey_with(session: &Session, request: &Request, paths: &[String], check: Check) -> Vec<Checked> {
-    let mut found = search(session, request, paths);
-    found.claims.extend(beside(session, paths, &found));
+    let found = search(session, request, paths);
     let (libraries, projects): (Vec<&Claim>, Vec<&Claim>) = found.claims.iter().partition(|claim| claim.is_library());
     let mut survey = Survey { session, request, check, checked: Vec::new(), taken: HashMap::new() };
     survey.one_by_one(&projects);
+    let others = beside(session, paths, &found);
+    survey.one_by_one(&others.iter().collect::<Vec<_>>());
     // Projects have taken in some of the libraries.
     let alone = survey.together(&libraries);
     survey.one_by_one(&alone);
@@ -261,18 +268,32 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
 /// Dialects whose projects compose kustomizations.
 const COMPOSING: &[&str] = &["garden", "skaffold"];
 
-/// Kustomizations beside projects that do not compose them: charts, services, ensembles.
+/// Arguments of Kustomize that allow more than it does by itself.
+const ARGUMENTS: &[&str] = &["load-restrictor", "load_restrictor", "enable-helm", "enable-alpha-plugins"];
+
+/// Kustomizations that no project has built: those beside charts, services and ensembles, and below a Garden project or a
+/// Skaffold configuration those that it has not read. To be asked when the projects are checked.
 fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
-    // Garden projects and Skaffold configurations compose the kustomizations below their folders.
     let composing = found.claims.iter().filter(|claim| COMPOSING.contains(&claim.judged.dialect.name));
     let composing: Vec<&str> = composing.map(|claim| path::parent(&claim.file)).collect();
-    let is_composed = |claim: &Claim| composing.iter().any(|folder| is_below(&claim.file, folder));
+    let may_be_composed = |claim: &Claim| composing.iter().any(|folder| is_below(&claim.file, folder));
+    // With arguments of its own a configuration builds what Kustomize would refuse without them.
+    let has_arguments = |claim: &&Claim| {
+        let text = session.load_text(&claim.file, &claim.file).ok();
+        text.is_some_and(|text| ARGUMENTS.iter().any(|argument| text.source.text().contains(argument)))
+    };
+    let skaffold = found.claims.iter().filter(|claim| claim.judged.dialect.name == "skaffold");
+    let with_arguments: Vec<&str> = skaffold.filter(has_arguments).map(|claim| path::parent(&claim.file)).collect();
     let is_folder = |path: &&String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     let known: HashSet<&str> = found.claims.iter().map(|claim| claim.file.as_str()).collect();
     let below =
         paths.iter().filter(is_folder).flat_map(|path| find(session, path, &[&purlin_kustomize::DIALECT]).claims);
-    let is_own = |claim: &Claim| !known.contains(claim.file.as_str()) && !is_composed(claim);
-    let mut claims: Vec<Claim> = below.filter(is_own).collect();
+    let is_built = |claim: &Claim| {
+        let is_special = || with_arguments.iter().any(|folder| is_below(&claim.file, folder));
+        may_be_composed(claim) && (session.has_read(&claim.file) || is_special())
+    };
+    let mut claims: Vec<Claim> =
+        below.filter(|claim| !known.contains(claim.file.as_str()) && !is_built(claim)).collect();
     claims.sort_by(|a, b| a.file.cmp(&b.file));
     claims.dedup_by(|a, b| a.file == b.file);
     claims
@@ -303,9 +324,12 @@ impl Survey<'_> {
         let shared: HashSet<&str> = claims.iter().filter(is_shared).map(|claim| claim.file()).collect();
         for claim in claims {
             if self.is_taken(claim) {
-                let taker = self.taker(claim).cloned();
-                self.checked
-                    .extend(taker.filter(|_| claim.is_listed()).map(|taker| within(self.session, claim, taker)));
+                let taker = self.taker(claim).cloned().filter(|_| claim.is_listed());
+                if taker.is_some() && claim.has_several_parts(self.session) {
+                    // Which of them were taken in is up to the other project; what was said of these is not said again.
+                    (self.check)(self.session, self.request, claim);
+                }
+                self.checked.extend(taker.map(|taker| within(self.session, claim, taker)));
                 continue;
             }
             let (mark, known) = (self.session.sources.mark(), self.session.sink.len());

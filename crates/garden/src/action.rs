@@ -241,7 +241,9 @@ fn evaluated(
     complete(ground, project, kind, &config, &mut fields, &env);
     let environments = fields.get("environments").map(crate::scan::texts);
     let here = environments.is_none_or(|names| names.iter().any(|name| *name == project.environment));
-    let disabled = fields.get("disabled").and_then(Value::as_bool).unwrap_or(false) || !here;
+    // Whether it is on cannot be told if `disabled` failed, which is reported: nothing else is said of the action.
+    let is_off = |value: &Value| value.is_poison() || value.as_bool() == Some(true);
+    let disabled = fields.get("disabled").is_some_and(is_off) || !here;
     let source_folder = source_folder(ground, &config, &fields);
     let type_name = config.type_name.clone();
     Action {

@@ -239,6 +239,9 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
         if own.as_map().is_some_and(|map| !map.is_empty()) {
             map.insert("variables".into(), own);
         }
+        if resolution.ground.request.chart.is_rehearsal && !action.disabled {
+            crate::dockerfile::check(&resolution.ground, action, &found.spec);
+        }
         map.insert("spec".into(), found.spec);
         node.resolved = Value::map(map);
         node.outputs = found.outputs;

@@ -11,6 +11,7 @@ mod check;
 mod complete;
 pub mod config;
 mod dialect;
+mod dockerfile;
 pub mod dotenv;
 pub mod draft;
 pub mod entities;

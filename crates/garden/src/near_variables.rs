@@ -6,10 +6,9 @@ use crate::ground::Ground;
 use crate::place::NodeRef;
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::suggest::is_typo;
 use purlin_syntax::{Diagnostic, Node};
 
-/// Shorter names differ by a letter and mean something else.
-const SHORTEST: usize = 5;
 /// So many names of an environment are compared; nobody writes more of them by hand.
 const MOST_NAMES: usize = 200;
 
@@ -30,7 +29,7 @@ pub(crate) fn report(ground: &Ground<'_>, document: &Document, environments: &[(
             };
             let candidates = of_project.iter().copied().chain(others.iter().flat_map(|list| list.iter().map(|v| v.0)));
             let near =
-                candidates.take(MOST_NAMES).find(|other| is_slip(name, other) && expected(other) && !has(own, other));
+                candidates.take(MOST_NAMES).find(|other| is_typo(name, other) && expected(other) && !has(own, other));
             let Some(near) = near else { continue };
             // Of two that are each other's slip, the later one is shown.
             if environments.len() == 2 && at == 0 && !of_project.contains(&near) && !is_used(*key, near) {
@@ -57,38 +56,4 @@ fn variables(node: &NodeRef) -> Vec<(&str, Node<'_>)> {
 /// Whether the file of a variable mentions it anywhere else.
 fn is_used(key: Node<'_>, name: &str) -> bool {
     key.tree().source().text().matches(name).count() > 1
-}
-
-/// Whether a name is another with letters in the wrong order, or with one letter wrong, missing or too much inside it.
-fn is_slip(name: &str, other: &str) -> bool {
-    let (a, b): (Vec<char>, Vec<char>) = (name.chars().collect(), other.chars().collect());
-    if a == b || a.len().min(b.len()) < SHORTEST || a.len().abs_diff(b.len()) > 1 {
-        return false;
-    }
-    let start = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-    let most = a.len().min(b.len()) - start;
-    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count().min(most);
-    let (left, right) = (a.get(start..a.len() - end), b.get(start..b.len() - end));
-    let inside = start > 0 && end > 0;
-    match (left.unwrap_or_default(), right.unwrap_or_default()) {
-        ([one], []) | ([], [one]) => inside && one.is_alphabetic(),
-        ([one], [other]) => inside && one.is_alphabetic() && other.is_alphabetic(),
-        ([x, y], [v, w]) => x == w && y == v,
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_slip;
-
-    #[test]
-    fn slips_are_letters_inside_a_name() {
-        let slips =
-            [("hostnme", "hostname"), ("replcas", "replicas"), ("repilcas", "replicas"), ("hosttname", "hostname")];
-        assert!(slips.iter().all(|(a, b)| is_slip(a, b)));
-        let others =
-            [("host", "hots"), ("hosts", "host"), ("port1", "port2"), ("domain", "domains"), ("a-host", "b-host")];
-        assert!(!others.iter().any(|(a, b)| is_slip(a, b)));
-    }
 }

@@ -148,9 +148,17 @@ fn has_flags(request: &Request) -> bool {
 }
 
 fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
-    let files: Vec<String> =
-        std::iter::once(first).chain(others.iter().copied()).map(|doc| format!("`{}`", doc.file)).collect();
-    let message = format!("there is more than one project in one folder: {}", files.join(" and "));
+    let mut files: Vec<&str> = vec![&first.file];
+    for document in others {
+        if !files.contains(&document.file.as_str()) {
+            files.push(&document.file);
+        }
+    }
+    let files: Vec<String> = files.iter().map(|file| format!("`{file}`")).collect();
+    let message = match files.as_slice() {
+        [file] => format!("there is more than one project in {file}"),
+        files => format!("there is more than one project in one folder: {}", files.join(" and ")),
+    };
     let mut diagnostic = Diagnostic::nowhere(&rules::PROJECT, message).hint("keep one of them");
     if let Some(span) = first.span() {
         diagnostic = diagnostic.label(span, "the first one");
@@ -158,29 +166,34 @@ fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
     ground.push(diagnostic, others.first().and_then(|doc| doc.span()));
 }
 
+/// The version of the format that is read.
+const CURRENT: &str = "garden.io/v2";
 /// Versions of the format that differ so much that a project in one of them is not read any further, as with Garden:
-/// everything else that could be said of it follows from that.
-const OLDER: [&str; 2] = ["garden.io/v0", "garden.io/v1"];
+/// everything else that could be said of it follows from that. With the version of Garden that reads them.
+const OLDER: [(&str, &str); 2] = [("garden.io/v0", "0.12"), ("garden.io/v1", "0.13")];
 
 /// Checks a document against its row: unknown and missing keys, wrong shapes. False if it is of an older version.
 fn check_document(ground: &Ground<'_>, document: &Document) -> bool {
-    let (version, place) = match document.field("apiVersion") {
-        Some(field) => (field.get().map(|node| node.text().to_owned()).unwrap_or_default(), field.span()),
-        None => ("garden.io/v0".to_owned(), document.span()),
+    let Some(field) = document.field("apiVersion") else {
+        let message = "this project has no `apiVersion`, so Garden takes it for a project of Garden 0.12";
+        let hint = format!("add `apiVersion: {CURRENT}`; docs/tour/garden.md lists what else changed since");
+        ground.push(Diagnostic::nowhere(&rules::PROJECT, message).hint(hint), document.span());
+        return false;
     };
-    let is_older = OLDER.contains(&version.as_str());
-    if !is_older {
-        check_config(&ground.session.sink, &document.node, ConfigKind::Project);
+    let version = field.get().map(|node| node.text().to_owned()).unwrap_or_default();
+    if let Some((_, garden)) = OLDER.iter().find(|(older, _)| *older == version) {
+        let message = format!("`{version}` is the format of Garden {garden}, and only `{CURRENT}` is read");
+        let hint = format!("write `apiVersion: {CURRENT}`; docs/tour/garden.md lists what else changed since");
+        ground.push(Diagnostic::nowhere(&rules::PROJECT, message).hint(hint), field.span());
+        return false;
     }
-    if version != "garden.io/v2" {
-        let message = format!("this project is written for `{version}`, and only `garden.io/v2` is read");
-        let diagnostic = Diagnostic::nowhere(&rules::PROJECT, message);
-        ground.push(
-            diagnostic.hint("set `apiVersion: garden.io/v2` and see docs/tour/garden.md for what changed"),
-            place,
-        );
+    check_config(&ground.session.sink, &document.node, ConfigKind::Project);
+    if version != CURRENT {
+        let message = format!("unknown `apiVersion` `{version}`");
+        let hint = format!("write `apiVersion: {CURRENT}`");
+        ground.push(Diagnostic::nowhere(&rules::PROJECT, message).hint(hint), field.span());
     }
-    !is_older
+    true
 }
 
 /// The environments by name, as they are written.

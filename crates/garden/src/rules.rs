@@ -127,6 +127,8 @@ pub const NEAR_VARIABLE: Rule = Rule::warning(
     "A variable of one environment is nearly called like one of the project or of the other environments.",
 );
 
+/// A file that an action needs when it runs.
+pub const FILE: Rule = Rule::warning("garden-file", "A file that an action needs does not exist.");
 /// The project inside an action.
 pub const INNER: Rule = Rule::error("garden-inner-project", "The project that an action refers to does not exist.")
     .advice_for(&[
@@ -175,6 +177,7 @@ pub const RULES: &[&Rule] = &[
     &PROVIDER,
     &VARIABLE_SCOPE,
     &NEAR_VARIABLE,
+    &FILE,
     &INNER,
     &NOT_RENDERED,
     &UNUSED_PATCH,

@@ -130,6 +130,14 @@ pub fn fetch(ground: &Ground<'_>, url: &Value) -> Option<String> {
     }
 }
 
+/// What is said of two configurations that share a name; a file with both is named once.
+pub fn declared_twice(what: &str, name: &str, [first, second]: [&str; 2]) -> String {
+    if first == second {
+        return format!("{what} `{name}` is declared twice in `{first}`");
+    }
+    format!("{what} `{name}` is declared twice, in `{first}` and in `{second}`")
+}
+
 /// Reports configurations of one kind that share a name.
 pub fn report_duplicates<'d>(ground: &Ground<'_>, what: &str, documents: impl Iterator<Item = &'d Document>) {
     let mut seen: Vec<&Document> = Vec::new();
@@ -138,8 +146,8 @@ pub fn report_duplicates<'d>(ground: &Ground<'_>, what: &str, documents: impl It
         let name = document.plain("name").unwrap_or_default();
         if !names.insert(name.clone()) {
             let first = seen.iter().find(|other| other.plain("name").as_deref() == Some(&name));
-            let place = first.map(|other| other.file.clone()).unwrap_or_default();
-            let message = format!("{what} `{name}` is declared twice, in `{place}` and in `{}`", document.file);
+            let place = first.map(|other| other.file.as_str()).unwrap_or_default();
+            let message = declared_twice(what, &name, [place, &document.file]);
             let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
             if let Some(span) = first.and_then(|other| other.span()) {
                 diagnostic = diagnostic.label(span, "the first one");

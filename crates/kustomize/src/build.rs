@@ -11,7 +11,8 @@ use crate::notes::{self, Wanted};
 use crate::resource::{Resource, duplicate};
 use crate::vars::{self, Vars};
 use crate::{generate, installed, order, patch, plugins, references, rules, transform};
-use purlin_model::{Ask, Manifest, Resolved};
+use purlin_model::rules::KUBERNETES_NAME;
+use purlin_model::{Ask, Manifest, Resolved, kubernetes};
 use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Flavor};
@@ -42,6 +43,8 @@ const STEPS_PER_RESOURCE: u64 = 50;
 /// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     let mut manifests = render(session, ask)?;
+    let misspelt = |manifest: &Manifest| kubernetes::misspelt(session, &manifest.value, &KUBERNETES_NAME);
+    session.sink.extend(manifests.iter().filter_map(misspelt));
     Manifest::tell_apart(&mut manifests);
     let mut resolved = Resolved::new(path::file_name(ask.path));
     resolved.nodes = manifests.iter().filter_map(|manifest| manifest.object("kustomize")).collect();

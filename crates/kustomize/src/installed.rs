@@ -33,7 +33,7 @@ pub fn run(
             Diagnostic::nowhere(&rules::KUSTOMIZATION, message)
         }
         Err(WorldError::Denied(_)) => {
-            let message = format!("the kustomization `{folder}` uses {what}, which only an installed tool can build");
+            let message = format!("{what} needs an installed tool");
             let hint = "add `--allow-exec` to run `kubectl kustomize`";
             Diagnostic::nowhere(&rules::UNSUPPORTED, message).hint(hint)
         }

@@ -1,22 +1,44 @@
 //! Kubernetes objects that no cluster would take, because a well-known name in them is misspelt.
 //!
 //! Names of the API only, no schema: what a cluster has beside the built-in kinds is not known here, so what is not nearly
-//! a built-in name is left alone. It must not know where an object is written.
+//! a built-in name is left alone. It must not know which dialect has made an object.
+
+mod fields;
 
 use purlin_syntax::suggest::{is_slip, nearest};
-use purlin_value::Value;
+use purlin_syntax::{Diagnostic, Rule};
+use purlin_value::{Session, Value};
+
+/// A step into an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The value of a key.
+    Key(&'static str),
+    /// An item of a list.
+    Item(usize),
+}
 
 /// A name that is most likely misspelt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slip {
-    /// The keys that lead to it.
-    pub path: Vec<&'static str>,
+    /// The keys and items that lead to it.
+    pub path: Vec<Step>,
     /// The key that is wrong in the mapping there; without one, the value there is wrong.
     pub key: Option<String>,
     /// What is wrong.
     pub message: String,
     /// What to do.
     pub hint: String,
+}
+
+impl Slip {
+    /// The value that the path leads to.
+    pub fn place<'v>(&self, object: &'v Value) -> Option<&'v Value> {
+        self.path.iter().try_fold(object, |value, step| match step {
+            Step::Key(key) => value.get(key),
+            Step::Item(index) => value.as_list()?.get(*index),
+        })
+    }
 }
 
 /// The versions of the API and the kinds that they have.
@@ -67,18 +89,6 @@ const OTHER_PARTS: &[&str] = &[
     "preemptionPolicy", "subsets", "template", "revision", "target", "conditions",
 ];
 
-/// Where the kinds that run pods have the specification of these.
-const PODS: &[(&str, &[&str])] = &[
-    ("Pod", &["spec"]),
-    ("Deployment", &["spec", "template", "spec"]),
-    ("StatefulSet", &["spec", "template", "spec"]),
-    ("DaemonSet", &["spec", "template", "spec"]),
-    ("ReplicaSet", &["spec", "template", "spec"]),
-    ("ReplicationController", &["spec", "template", "spec"]),
-    ("Job", &["spec", "template", "spec"]),
-    ("CronJob", &["spec", "jobTemplate", "spec", "template", "spec"]),
-];
-
 /// The first name of an object that is most likely misspelt.
 pub fn slip(object: &Value) -> Option<Slip> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
@@ -87,15 +97,24 @@ pub fn slip(object: &Value) -> Option<Slip> {
     if !has(version, kind) {
         return version_or_kind(version, kind);
     }
-    key_of(object, PARTS, OTHER_PARTS, &[]).or_else(|| {
-        let (_, path) = PODS.iter().find(|(name, _)| *name == kind)?;
-        let pod = path.iter().try_fold(object, |value, key| value.get(key))?;
-        if pod.get("containers").is_some() { None } else { key_of(pod, &["containers"], &["initContainers"], path) }
-    })
+    let mut path = Vec::new();
+    key_of(object, PARTS, OTHER_PARTS, &path).or_else(|| fields::slip(object, kind, &mut path))
+}
+
+/// Warns of the first name of an object that is most likely misspelt, where it is written.
+pub fn misspelt(session: &Session, object: &Value, rule: &'static Rule) -> Option<Diagnostic> {
+    let slip = slip(object)?;
+    let place = slip.place(object)?;
+    let value = slip.key.as_deref().and_then(|key| place.get(key)).unwrap_or(place);
+    let span = session.origins.span(value.origin, &session.sources);
+    let key = slip.key.as_deref().zip(span).and_then(|(key, span)| session.sources.key_before(key, span));
+    let mut diagnostic = Diagnostic::nowhere(rule, slip.message).warning().hint(slip.hint);
+    diagnostic.span = key.or(span);
+    Some(diagnostic)
 }
 
 /// A key that is nearly one of those that are missing.
-fn key_of(object: &Value, parts: &[&str], others: &[&str], path: &[&'static str]) -> Option<Slip> {
+fn key_of(object: &Value, parts: &[&str], others: &[&str], path: &[Step]) -> Option<Slip> {
     let map = object.as_map()?;
     let is_known = |key: &str| parts.contains(&key) || others.contains(&key);
     map.keys().filter(|key| !is_known(key)).take(MOST_KEYS).find_map(|key| {
@@ -118,7 +137,7 @@ fn version_or_kind(version: &str, kind: &str) -> Option<Slip> {
     if versions.is_empty() {
         let meant = kinds().find(|known| is_slip(kind, known))?;
         return Some(Slip {
-            path: vec!["kind"],
+            path: vec![Step::Key("kind")],
             key: None,
             message: format!("`{version}` has no kind `{kind}`"),
             hint: format!("did you mean `{meant}`?"),
@@ -133,7 +152,7 @@ fn version_or_kind(version: &str, kind: &str) -> Option<Slip> {
     }
     let meant = near.or_else(|| nearest(version, versions.iter().copied())).or_else(|| versions.first().copied())?;
     Some(Slip {
-        path: vec!["apiVersion"],
+        path: vec![Step::Key("apiVersion")],
         key: None,
         message: format!("`{version}` has no kind `{kind}`"),
         hint: format!("write `apiVersion: {meant}`"),
@@ -177,8 +196,26 @@ mod tests {
         let pod = object(&[("container", Value::list(Vec::new()))]);
         let head = [("apiVersion", Value::str("v1")), ("kind", Value::str("Pod"))];
         let found = slip(&object(&[head[0].clone(), head[1].clone(), ("spec", pod.clone())])).map(|slip| slip.path);
-        assert_eq!(found, Some(vec!["spec"]));
+        assert_eq!(found, Some(vec![Step::Key("spec")]));
         let found = slip(&object(&[head[0].clone(), head[1].clone(), ("sepc", pod)])).and_then(|slip| slip.key);
         assert_eq!(found.as_deref(), Some("sepc"));
+    }
+
+    #[test]
+    fn keys_are_corrected_at_every_depth() {
+        let nested = |key: &str, value: Value| object(&[(key, value)]);
+        let in_list = |key: &str, value: Value| nested(key, Value::list(vec![value]));
+        let deployment = |pod: Value| {
+            let spec = nested("spec", nested("template", nested("spec", pod)));
+            let spec = spec.get("spec").cloned().unwrap_or_default();
+            object(&[("apiVersion", Value::str("apps/v1")), ("kind", Value::str("Deployment")), ("spec", spec)])
+        };
+        let port = nested("containrPort", Value::from(80));
+        let found = slip(&deployment(in_list("containers", in_list("ports", port))));
+        let steps = |slip: &Slip| slip.path.len();
+        assert_eq!(found.as_ref().map(steps), Some(7));
+        assert_eq!(found.map(|slip| slip.hint).as_deref(), Some("did you mean `containerPort`?"));
+        let sound = in_list("containers", in_list("ports", nested("containerPort", Value::from(80))));
+        assert_eq!(slip(&deployment(sound)), None);
     }
 }

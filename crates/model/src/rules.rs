@@ -14,6 +14,9 @@ pub const WRONG_SHAPE: Rule = Rule::error("wrong-shape", "A value has the wrong 
     .loses(Loses::Entry);
 /// A word that is not on the list.
 pub const UNKNOWN_CHOICE: Rule = Rule::error("unknown-choice", "A value is not one of the allowed ones.");
+/// A name that a cluster does not know, in an object that no dialect of its own describes.
+pub const KUBERNETES_NAME: Rule =
+    Rule::warning("kubernetes-name", "A well-known name in a Kubernetes object is misspelt.");
 /// Keys that exclude each other.
 pub const EXCLUSIVE_KEYS: Rule =
     Rule::error("exclusive-keys", "Mutually exclusive keys are used together.").advice("keep one of them");
@@ -32,6 +35,7 @@ pub const RULES: &[&Rule] = &[
     &WRONG_SHAPE,
     &UNKNOWN_CHOICE,
     &EXCLUSIVE_KEYS,
+    &KUBERNETES_NAME,
     &DEPRECATED_KEY,
     &DUPLICATE_NAME,
     &UNKNOWN_NODE,

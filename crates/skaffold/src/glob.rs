@@ -29,6 +29,46 @@ pub fn expand(world: &dyn World, pattern: &str) -> Vec<String> {
     found
 }
 
+/// The files that a path of raw manifests names, as Skaffold finds them: a file itself, or what matches a pattern of one
+/// level each, where `**` is no more than `*`, braces mean themselves, and folders that match are taken with everything
+/// below them. A folder that is named without a pattern gives nothing.
+pub fn manifests(world: &dyn World, pattern: &str) -> Vec<String> {
+    if let Ok(stat) = world.stat(pattern) {
+        return if stat.kind == FileKind::Folder { Vec::new() } else { vec![pattern.to_owned()] };
+    }
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let is_fixed = |part: &&&str| !part.contains(['*', '?', '[', '\\']);
+    let (base, rest) = parts.split_at(parts.iter().take_while(is_fixed).count());
+    let base = match base.join("/") {
+        empty if empty.is_empty() => (if pattern.starts_with('/') { "/" } else { "." }).to_owned(),
+        base => base,
+    };
+    let rest: Vec<Option<Glob>> = rest.iter().map(|part| Glob::read(part, Notation::GO)).collect();
+    let mut found = Vec::new();
+    level(world, &base, &rest, &mut found, &mut { FOLDERS });
+    found
+}
+
+/// One level of a pattern. Depth is bounded by the parts of the pattern.
+fn level(world: &dyn World, folder: &str, parts: &[Option<Glob>], found: &mut Vec<String>, budget: &mut usize) {
+    let Some((part, rest)) = parts.split_first() else { return };
+    let Ok(mut entries) = world.list(folder) else { return };
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    for entry in entries {
+        if *budget == 0 || !part.as_ref().is_some_and(|glob| glob.matches(&entry.name)) {
+            continue;
+        }
+        *budget -= 1;
+        let place = path::join(folder, &entry.name);
+        match (entry.kind == FileKind::Folder, rest.is_empty()) {
+            (true, true) => found.extend(expand(world, &place)),
+            (true, false) => level(world, &place, rest, found, budget),
+            (false, true) => found.push(place),
+            (false, false) => {}
+        }
+    }
+}
+
 fn find(world: &dyn World, pattern: &str, found: &mut Vec<String>) {
     let is_fixed = |part: &str| !part.contains(['*', '?', '[']);
     if is_fixed(pattern) {
@@ -99,5 +139,21 @@ mod tests {
         assert_eq!(expand(&world, "k/a.yaml"), ["k/a.yaml"]);
         assert_eq!(expand(&world, "k/{a,b/c}.y*ml"), ["k/a.yaml", "k/b/c.yaml"]);
         assert!(expand(&world, "no/*").is_empty());
+    }
+
+    #[test]
+    fn raw_manifests() {
+        let world = MemoryWorld::new()
+            .file("k/a.yaml", "")
+            .file("k/b/c.yaml", "")
+            .file("k/b/e/f.yaml", "")
+            .file("k/b-1.yaml", "");
+        assert_eq!(manifests(&world, "k/a.yaml"), ["k/a.yaml"]);
+        assert_eq!(manifests(&world, "k/*"), ["k/a.yaml", "k/b/c.yaml", "k/b/e/f.yaml", "k/b-1.yaml"]);
+        assert_eq!(manifests(&world, "k/*"), manifests(&world, "k/**"));
+        assert_eq!(manifests(&world, "k/**/*.yaml"), ["k/b/c.yaml"]);
+        assert_eq!(manifests(&world, "*/*/*"), ["k/b/c.yaml", "k/b/e/f.yaml"]);
+        assert!(manifests(&world, "k/{a,b-1}.yaml").is_empty());
+        assert!(manifests(&world, "k").is_empty());
     }
 }

@@ -54,7 +54,7 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
             let pattern = expanded(session, config, pattern, &names);
             let full = from_file(config, &pattern);
             let is_named = session.world.exists(&full);
-            for file in glob::expand(session.world.as_ref(), &full) {
+            for file in glob::manifests(session.world.as_ref(), &full) {
                 if is_manifest(&file) || (is_named && file == full) {
                     read(session, &file, config, &mut found);
                 }

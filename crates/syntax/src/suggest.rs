@@ -73,6 +73,31 @@ pub fn is_slip(name: &str, other: &str) -> bool {
     different.next().is_some_and(|(a, b)| is_near(a, b)) && different.next().is_none()
 }
 
+/// Shorter names differ by a letter and mean something else.
+const SHORTEST_TYPO: usize = 5;
+
+/// Whether a name is another with letters in the wrong order, or with one letter wrong, missing or too much inside it.
+///
+/// The strictest of these questions, for names that both may be meant: `port1` and `port2`, `domain` and `domains` are two
+/// names.
+pub fn is_typo(name: &str, other: &str) -> bool {
+    let (a, b): (Vec<char>, Vec<char>) = (name.chars().collect(), other.chars().collect());
+    if a == b || a.len().min(b.len()) < SHORTEST_TYPO || a.len().abs_diff(b.len()) > 1 {
+        return false;
+    }
+    let start = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
+    let most = a.len().min(b.len()) - start;
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count().min(most);
+    let (left, right) = (a.get(start..a.len() - end), b.get(start..b.len() - end));
+    let inside = start > 0 && end > 0;
+    match (left.unwrap_or_default(), right.unwrap_or_default()) {
+        ([one], []) | ([], [one]) => inside && one.is_alphabetic(),
+        ([one], [other]) => inside && one.is_alphabetic() && other.is_alphabetic(),
+        ([x, y], [v, w]) => x == w && y == v,
+        _ => false,
+    }
+}
+
 /// The same, or one name is the other with a word more at its end or start: `timeout` for `timeoutSeconds`.
 pub fn may_be_meant(name: &str, other: &str) -> bool {
     if is_slip(name, other) {
@@ -289,5 +314,15 @@ mod tests {
     fn a_hint_for_messages() {
         assert_eq!(did_you_mean("imge", ["image"]).as_deref(), Some("did you mean `image`?"));
         assert_eq!(did_you_mean("imge", []), None);
+    }
+
+    #[test]
+    fn typos_are_letters_inside_a_name() {
+        let slips =
+            [("hostnme", "hostname"), ("replcas", "replicas"), ("repilcas", "replicas"), ("hosttname", "hostname")];
+        assert!(slips.iter().all(|(a, b)| is_typo(a, b)));
+        let others =
+            [("host", "hots"), ("hosts", "host"), ("port1", "port2"), ("domain", "domains"), ("a-host", "b-host")];
+        assert!(!others.iter().any(|(a, b)| is_typo(a, b)));
     }
 }

@@ -1,12 +1,15 @@
 //! The values schema as `gen` would write it now, so that values are checked before `gen` was run, and the names of
 //! files that `gen` wrote from an earlier configuration.
 
+use std::collections::HashSet;
+
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::world::{Remote, WorldError};
 use purlin_value::{Origin, Session, Value, path};
 
+use super::check::ROOT_KEYS;
 use super::config::{self, SchemaConfig};
-use super::generate::{Generated, Inputs, generate, undefined};
+use super::generate::{Inputs, generate, settings, undefined};
 use super::kinds::{Kinds, SETTINGS, preprocessors, read_config};
 use crate::chart::Chart;
 use crate::{json, rules};
@@ -18,8 +21,15 @@ pub const OWN_DEFINITIONS: &str = "config/values.schema.custom.json";
 /// definitions, if they are at hand.
 pub fn refresh(session: &Session, chart: &mut Chart, kinds: &Kinds) -> Option<Vec<Value>> {
     let schema = config::schema(&read_config(session, chart, "config/schema.yaml")?);
-    let definitions = definitions(session, chart, &schema)?;
     let preprocessors = preprocessors(chart);
+    let Some(definitions) = definitions(session, chart, &schema) else {
+        // Kinds and settings come from the configuration alone.
+        let inputs =
+            Inputs { resources: &kinds.resources, schema: &schema, definitions: &[], preprocessors: &preprocessors };
+        let outdated = Outdated { settings: settings(&inputs), has_other_schema: has_other_kinds(chart, kinds) };
+        outdated.report(session, chart);
+        return None;
+    };
     let inputs = Inputs {
         resources: &kinds.resources,
         schema: &schema,
@@ -32,11 +42,13 @@ pub fn refresh(session: &Session, chart: &mut Chart, kinds: &Kinds) -> Option<Ve
         let known = definitions.iter().filter_map(|file| file.get("definitions")?.as_map()).flat_map(|map| map.keys());
         let made = schema.rules.iter().map(|rule| rule.target.as_str());
         let hint = purlin_syntax::suggest::did_you_mean(&missing.name, known.map(|name| name.as_str()).chain(made));
-        session.sink.push(diagnostic.maybe_hint(hint));
+        let otherwise = "correct the name, or add a rule that has it as its `target`";
+        session.sink.push(diagnostic.hint(hint.unwrap_or_else(|| otherwise.to_owned())));
     }
     // A rule without its source was reported above.
     let generated = generate(&inputs).ok()?;
-    report_outdated(session, chart, &generated);
+    let other_schema = chart.schema.as_deref().filter(|text| !is_same_json(text, &generated.schema));
+    Outdated { settings: generated.settings, has_other_schema: other_schema.is_some() }.report(session, chart);
     chart.schema = Some(generated.schema.into_bytes().into());
     Some(definitions)
 }
@@ -97,21 +109,40 @@ fn at(session: &Session, origin: Origin, mut diagnostic: Diagnostic) -> Diagnost
     diagnostic
 }
 
-/// Names the files that `gen` wrote and would write differently now.
-fn report_outdated(session: &Session, chart: &Chart, generated: &Generated) {
-    let settings = chart.templates.iter().find(|file| file.name == SETTINGS);
-    let schema = chart.schema.as_deref().filter(|text| !is_same_json(text, &generated.schema));
-    let settings = settings.filter(|file| !is_same_text(&file.bytes, &generated.settings));
-    let names = [schema.map(|_| "values.schema.json"), settings.map(|_| SETTINGS)];
-    let names: Vec<&str> = names.into_iter().flatten().collect();
-    let Some(first) = names.first() else { return };
-    let shown = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
-    let verb = if names.len() == 1 { "was" } else { "were" };
-    let message = format!("{shown} {verb} generated from another configuration than `config/` holds now");
-    let mut diagnostic = Diagnostic::nowhere(&rules::OUTDATED, message);
-    diagnostic.span = start_of(session, &path::join(&chart.folder, first));
-    let hint = format!("run `purlin metachart gen -r {}`", session.sources.shown(&chart.folder));
-    session.sink.push(diagnostic.hint(hint));
+/// Whether the written schema has other kinds at the root of the values than the configuration.
+fn has_other_kinds(chart: &Chart, kinds: &Kinds) -> bool {
+    let Some(written) = chart.schema.as_deref().and_then(|text| json::parse(text, Origin::NONE).ok()) else {
+        return false;
+    };
+    let Some(properties) = written.get("properties").and_then(Value::as_map) else { return false };
+    let written = properties.keys().map(|key| key.as_str()).filter(|key| !ROOT_KEYS.contains(key));
+    let written: HashSet<&str> = written.collect();
+    let own = kinds.resources.iter().filter(|resource| resource.root).map(|resource| resource.key.as_str());
+    written != own.collect()
+}
+
+/// What `gen` would write now.
+struct Outdated {
+    settings: String,
+    has_other_schema: bool,
+}
+
+impl Outdated {
+    /// Names the files that `gen` wrote and would write differently now.
+    fn report(&self, session: &Session, chart: &Chart) {
+        let settings = chart.templates.iter().find(|file| file.name == SETTINGS);
+        let settings = settings.filter(|file| !is_same_text(&file.bytes, &self.settings));
+        let names = [self.has_other_schema.then_some("values.schema.json"), settings.map(|_| SETTINGS)];
+        let names: Vec<&str> = names.into_iter().flatten().collect();
+        let Some(first) = names.first() else { return };
+        let shown = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+        let verb = if names.len() == 1 { "was" } else { "were" };
+        let message = format!("{shown} {verb} generated from another configuration than `config/` holds now");
+        let mut diagnostic = Diagnostic::nowhere(&rules::OUTDATED, message);
+        diagnostic.span = start_of(session, &path::join(&chart.folder, first));
+        let hint = format!("run `purlin metachart gen -r {}`", session.sources.shown(&chart.folder));
+        session.sink.push(diagnostic.hint(hint));
+    }
 }
 
 fn start_of(session: &Session, path: &str) -> Option<Span> {

@@ -84,7 +84,8 @@ pub fn undefined(inputs: &Inputs<'_>) -> Vec<Undefined> {
     found
 }
 
-fn settings(inputs: &Inputs<'_>) -> String {
+/// The kinds as templates for Helm, from the configuration alone.
+pub fn settings(inputs: &Inputs<'_>) -> String {
     let mut out = String::from("{{- /* Resources definition */}}\n{{- define \"metachart.settings\" }}\n");
     for resource in inputs.resources.iter().filter(|resource| resource.template) {
         let preprocess = inputs.preprocessors.contains(&resource.key);

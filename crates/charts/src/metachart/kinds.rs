@@ -13,6 +13,9 @@ use crate::yaml::value_of_tree;
 /// The template that `gen` writes the kinds into.
 pub const SETTINGS: &str = "templates/generated/_settings.tpl";
 
+/// The helpers that every chart made by `metachart init` has.
+pub const LIBRARY: &str = "templates/_metachart.tpl";
+
 /// The template that renders all resources.
 pub const RESOURCES: &str = "templates/resources.yaml";
 
@@ -42,7 +45,9 @@ pub fn kinds(session: &Session, chart: &Chart) -> Option<Kinds> {
     let settings = chart.templates.iter().find(|file| file.name == SETTINGS);
     let preprocessors = preprocessors(chart);
     let configured = read_config(session, chart, "config/resources.yaml").map(|value| config::resources(&value));
-    let resources = match configured.filter(|resources| !resources.is_empty() || settings.is_some()) {
+    // A new chart has no kinds yet.
+    let is_metachart = settings.is_some() || chart.templates.iter().any(|file| file.name == LIBRARY);
+    let resources = match configured.filter(|resources| !resources.is_empty() || is_metachart) {
         Some(resources) => resources,
         None => generated(session, chart, &String::from_utf8_lossy(&settings?.bytes))?,
     };

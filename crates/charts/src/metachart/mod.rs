@@ -1,6 +1,6 @@
 //! Metachart: charts whose resources are data.
 //!
-//! `config` and `kinds` read a chart's configuration, `generate` makes schema, settings and documentation from it,
+//! `config` and `kinds` read a chart's configuration, `review` looks for mistakes in it, `generate` makes schema, settings and documentation from it,
 //! `current` keeps the schema up to date without it, `check` looks at the values. `pipeline` renders resources natively:
 //! `discover`, then for each resource `object_meta`, `checksums`, `defaults`, `build`; `natives` are the helpers that
 //! preprocessors call. `skeleton` is a new chart, with the same pipeline as templates for Helm.
@@ -17,4 +17,5 @@ pub mod kinds;
 pub mod natives;
 pub mod object_meta;
 pub mod pipeline;
+pub mod review;
 pub mod skeleton;

@@ -136,7 +136,8 @@ fn command_work(command: &Instance, place: &Place<'_>) {
         }
         (None, None) => {
             let message = "a command needs `exec`, `gardenCommand` or `steps`";
-            place.sink.push(Diagnostic::at(&rules::MISSING_KEY, command.node.span(), message));
+            let hint = "add what it does, for example `exec: { command: [echo, hello] }`";
+            place.sink.push(Diagnostic::at(&rules::MISSING_KEY, command.node.span(), message).hint(hint));
         }
         _ => {}
     }

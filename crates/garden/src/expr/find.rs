@@ -12,7 +12,9 @@ use crate::phases::KEYS;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::suggest::is_typo;
 use purlin_value::emit::REDACTED;
+use purlin_value::meter::steps_for;
 use purlin_value::{Data, Lookup, Origin, Value};
 
 /// The place of a template among variables: a variable that mentions itself means the one below.
@@ -250,6 +252,9 @@ impl Evaluator<'_, '_> {
     pub(super) fn warn_of_near(&mut self, missing: &Missing) {
         let known: Vec<&str> = match missing.under.as_str() {
             _ if missing.phase.is_some() || missing.itself.is_some() => return,
+            under if VARIABLES.contains(&under.split('.').next().unwrap_or_default()) => {
+                return self.warn_of_near_variable(missing);
+            }
             "" => KEYS.iter().map(|key| key.name).collect(),
             under => match CLOSED.iter().find(|(name, _)| *name == under) {
                 Some((_, fields)) => fields.to_vec(),
@@ -260,6 +265,26 @@ impl Evaluator<'_, '_> {
             return;
         }
         let Some(near) = purlin_syntax::suggest::nearest(&missing.key, known) else { return };
+        self.warn_of_missing(missing, near);
+    }
+
+    /// A variable that may be missing is often one that only some environments or users set. It is misspelt if it has a
+    /// letter out of place and nothing that was read has a key of this name.
+    fn warn_of_near_variable(&mut self, missing: &Missing) {
+        let session = self.eval.session;
+        let within = missing.without.iter().filter(|value| !value.is_tainted()).filter_map(Value::as_map);
+        let known = missing.available.iter().chain(within.flat_map(|map| map.keys())).take(KEYS_COMPARED);
+        let near = known.into_iter().find(|known| is_typo(&missing.key, known)).cloned();
+        let Some(near) = near.filter(|_| session.sink.pushed() < HINTS) else { return };
+        for source in session.sources.all() {
+            if !self.eval.charge(steps_for(source.text().len() as u64), 0) || declares(source.text(), &missing.key) {
+                return;
+            }
+        }
+        self.warn_of_missing(missing, &near);
+    }
+
+    fn warn_of_missing(&mut self, missing: &Missing, near: &str) {
         let place = if missing.under.is_empty() { String::new() } else { format!(" under `{}`", missing.under) };
         let message = format!("could not find key `{}`{place}, which counts as missing here", missing.key);
         let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message).warning();
@@ -432,6 +457,15 @@ const KEYS_LOOKED_AT: usize = 10_000;
 
 /// Keys that were not found for which others are named. Nobody reads more, and each time all keys are looked at.
 pub(super) const HINTS: usize = 200;
+
+/// Variables that one that is missing is compared with; nobody writes more by hand.
+const KEYS_COMPARED: usize = 200;
+
+/// Whether a text has a key of this name, in YAML, JSON or a file of environment variables.
+fn declares(text: &str, name: &str) -> bool {
+    let follows = |at: usize| text.get(at + name.len()..).unwrap_or_default().trim_start_matches(['"', '\'', ' ']);
+    text.match_indices(name).any(|(at, _)| follows(at).starts_with([':', '=']) && !follows(at).starts_with("=="))
+}
 
 /// The keys of a value that a message may list.
 fn available_keys(value: &Value) -> Vec<EcoString> {

@@ -19,7 +19,7 @@ use crate::references::{Reference, Step, references};
 use crate::render::Config;
 use crate::resolve::Resolution;
 use crate::rules;
-use crate::scan::texts;
+use crate::scan::{declared_twice, texts};
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_graph::Digraph;
@@ -367,8 +367,7 @@ fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
     let mut seen: FastIndex<&EcoString, &Config> = FastIndex::default();
     for config in configs {
         if let Some(first) = seen.get(&config.name) {
-            let message =
-                format!("module `{}` is declared twice, in `{}` and in `{}`", config.name, first.file, config.file);
+            let message = declared_twice("module", &config.name, [&first.file, &config.file]);
             let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
             if let Some(span) = first.span {
                 diagnostic = diagnostic.label(span, "the first one");

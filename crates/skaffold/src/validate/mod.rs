@@ -16,6 +16,7 @@ use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
 use purlin_syntax::{Diagnostic, Rule, Sink, Span, suggest};
+use purlin_value::world::FileKind;
 use purlin_value::{Session, World, WorldError, path};
 use std::collections::HashSet;
 
@@ -189,7 +190,7 @@ fn runs_above(check: &Check<'_, '_>, world: &dyn World) -> bool {
     let manifests = view.at(&["manifests", "rawYaml"]).into_iter().flat_map(View::items);
     let named = kustomizations(view).chain(charts(view)).chain(manifests).map(|named| named.text().to_string());
     let named: Vec<String> = named.filter(|text| !text.contains(['{', '$']) && starts_where_it_runs(text)).collect();
-    let is_there = |full: &str| world.exists(full) || !glob::expand(world, full).is_empty();
+    let is_there = |full: &str| world.exists(full) || !glob::manifests(world, full).is_empty();
     let here: Vec<&String> =
         named.iter().filter(|text| is_there(&crate::render::from_file(check.config, text))).collect();
     let is_better = |folder: String| {
@@ -239,11 +240,18 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
         if crate::paths::is_address(&text) || text.contains("{{") {
             continue;
         }
-        if glob::expand(world, &crate::render::from_file(check.config, &text)).is_empty() {
+        let full = crate::render::from_file(check.config, &text);
+        let span = pattern.span().unwrap_or(check.config.span);
+        if world.stat(&full).is_ok_and(|stat| stat.kind == FileKind::Folder) {
+            let message = format!("`{text}` is a folder, from which Skaffold reads no manifests");
+            let hint = format!("write `{}/*` for all files in it", text.trim_end_matches('/'));
+            check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint));
+            continue;
+        }
+        if glob::manifests(world, &full).is_empty() {
             let message = format!("no manifest is found at `{text}`");
-            let span = pattern.span().unwrap_or(check.config.span);
             let problem = Diagnostic::at(&crate::rules::MANIFEST, span, message);
-            let is_there = |full: &str| !glob::expand(world, full).is_empty();
+            let is_there = |full: &str| !glob::manifests(world, full).is_empty();
             if scope == Scope::Project
                 && let Some(folder) = run_in(check, is_there, &text)
             {
@@ -255,6 +263,9 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
             let near = near.filter(|near| is_there(&crate::render::from_file(check.config, near)));
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
+                None if text.contains('{') && !glob::expand(world, &full).is_empty() => {
+                    "name each file: braces mean themselves in Skaffold's patterns".to_owned()
+                }
                 None if may_come => {
                     "correct the pattern, or add the manifests; it starts at the folder of `skaffold.yaml`".to_owned()
                 }
