@@ -185,7 +185,7 @@ impl Limits {
                 "bytes of text of a document after aliases, or ten per byte if that is more",
             ),
             limit("file-size", self.file_bytes, "bytes of one file"),
-            limit("total-size", self.total_bytes, "bytes of all files of a run"),
+            limit("total-size", self.total_bytes, "bytes of all files that are held at once"),
             limit("archive-size", self.archive_bytes, "bytes of an archive when unpacked"),
             limit("archive-entry-size", self.archive_entry_bytes, "bytes of one file in an archive"),
             limit("archive-entries", self.archive_entries, "files in an archive"),

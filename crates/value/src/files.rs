@@ -59,9 +59,17 @@ struct Kept {
 const FEW: usize = 64;
 
 impl Kept {
-    /// A `Weak` keeps the memory of what it refers to: bytes are stored beside their counters.
+    /// A `Weak` keeps the memory of what it refers to: bytes are stored beside their counters. What is not held any more
+    /// does not count any more, so that a repository may be larger than any of its projects.
     fn drop_unheld_bytes(&mut self) {
-        self.bytes.retain(|_, bytes| bytes.strong_count() > 0);
+        let Kept { texts, bytes, counted, total, .. } = self;
+        bytes.retain(|key, bytes| {
+            let is_held = bytes.strong_count() > 0;
+            if !is_held && !texts.contains_key(key) {
+                *total = total.saturating_sub(counted.remove(key).unwrap_or(0));
+            }
+            is_held
+        });
         self.bytes_bound = self.bytes.len().saturating_mul(2).max(FEW);
     }
 }
@@ -207,7 +215,7 @@ impl Files {
         kept.bytes.insert(key, Arc::downgrade(bytes));
     }
 
-    /// Frees the bytes of files that nobody holds any more.
+    /// Frees the bytes of files that nobody holds any more, and stops counting them.
     pub(crate) fn drop_unheld_bytes(&self) {
         self.kept().drop_unheld_bytes();
     }
@@ -295,5 +303,21 @@ mod tests {
         files.drop_unheld_bytes();
         assert_eq!(files.kept().bytes.len(), 1);
         assert!(files.bytes("held").is_some());
+    }
+
+    #[test]
+    fn only_what_is_held_counts() {
+        let files = Files::new("/");
+        let limits = Limits { total_bytes: 20, ..Limits::default() };
+        let read = |key: &str| {
+            let bytes: Arc<[u8]> = vec![0; 8].into();
+            files.keep_bytes(key.to_owned(), &bytes);
+            files.account(key, 8, &limits).map(|()| bytes)
+        };
+        let held = (read("a"), read("b"));
+        assert!(held.0.is_ok() && held.1.is_ok() && read("c").is_err(), "three are more than allowed");
+        drop(held);
+        files.drop_unheld_bytes();
+        assert!(read("d").is_ok(), "the first three are gone");
     }
 }
