@@ -596,14 +596,18 @@ impl<'a> Builder<'a> {
             };
             node.source_dir = self.tree.node(owner).source_dir.clone();
             self.props(&mut node, &relationship.properties, false);
-            let declares = |name: &str| {
-                let complete = relationship.relationship_type.and_then(|id| service.model.complete(id));
-                complete.is_some_and(|complete| complete.named("properties", name).is_some())
-            };
+            let complete = relationship.relationship_type.and_then(|id| service.model.complete(id));
+            let declares = |name: &str| complete.is_some_and(|complete| complete.named("properties", name).is_some());
             // An optional property that is declared as an attribute, too, is not there until it has a value.
-            let mut attributes = relationship.attributes.clone();
-            attributes.retain(|name, prop| prop.given != Given::Nothing || !declares(name));
-            self.props(&mut node, &attributes, true);
+            let is_shown = |name: &str, prop: &Prop| prop.given != Given::Nothing || !declares(name);
+            match relationship.attributes.iter().all(|(name, prop)| is_shown(name, prop)) {
+                true => self.props(&mut node, &relationship.attributes, true),
+                false => {
+                    let mut shown = relationship.attributes.clone();
+                    shown.retain(|name, prop| is_shown(name, prop));
+                    self.props(&mut node, &shown, true);
+                }
+            }
             let id = self.tree.add_to(self.root, node);
             if let Some(owner) = self.tree.node_mut(owner) {
                 owner.requirements.push(id);
