@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purlin_gotmpl::object::{Object, Struct};
 pub use purlin_gotmpl::rope::{origin_number, origin_of};
 use purlin_gotmpl::{Data, Heap, ListType, MapType, Str, Val};
-use purlin_value::{Origin, Pending, Value};
+use purlin_value::{Origin, Origins, Pending, Piece, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::{Chart, Metadata};
@@ -88,6 +88,8 @@ pub struct Contexts<'h> {
     pub heap: &'h mut Heap,
     release: Val,
     capabilities: Val,
+    /// Where it is noted what decided on the charts inside, if it is.
+    origins: Option<Origins>,
 }
 
 impl<'h> Contexts<'h> {
@@ -95,7 +97,22 @@ impl<'h> Contexts<'h> {
     pub fn new(heap: &'h mut Heap, release: &Release, capabilities: &Capabilities) -> Self {
         let release = release_value(heap, release);
         let capabilities = capabilities_value(heap, capabilities);
-        Self { heap, release, capabilities }
+        Self { heap, release, capabilities, origins: None }
+    }
+
+    /// The same, noting what decided on the charts inside.
+    pub fn noting(self, origins: Option<Origins>) -> Self {
+        Self { origins, ..self }
+    }
+
+    /// The origin of the list of charts inside: what their conditions and tags are.
+    fn decided(&self, chart: &Chart) -> u32 {
+        let decided = chart.metadata.dependencies.iter().filter_map(|one| one.decided);
+        let pieces: Vec<Piece> = decided.map(Piece::whole).collect();
+        match &self.origins {
+            Some(origins) if !pieces.is_empty() => origin_number(origins.derived("charts inside", None, pieces)),
+            _ => 0,
+        }
     }
 
     /// The root context of a chart, and those of the charts inside it, each with its path.
@@ -123,7 +140,7 @@ impl<'h> Contexts<'h> {
         let files = self.heap.map(MapType::Files, files);
         let chart_value = chart_value(self.heap, &chart.metadata, is_root);
         let mut subcharts = BTreeMap::new();
-        let subcharts_value = self.heap.any_map(BTreeMap::new());
+        let subcharts_value = self.heap.any_map(BTreeMap::new()).at(self.decided(chart));
         let mut entries: BTreeMap<Str, Val> = BTreeMap::new();
         for (name, value) in [
             ("Chart", chart_value),

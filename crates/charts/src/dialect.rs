@@ -582,7 +582,8 @@ fn evaluate(
         let mut machine = purlin_gotmpl::Machine::new(namespace, inputs.outside, inputs.limits);
         let values = import(&mut machine.heap, inputs.values);
         let mut contexts = Vec::new();
-        let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
+        let origins = machine.outside.track.then(|| machine.outside.origins.clone());
+        let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities).noting(origins);
         let root: Val = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
         // Of charts with the same path, the first one counts; of charts around a template, the innermost.
         let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();

@@ -172,7 +172,8 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
     let mut machine = Machine::new(compiled.set.namespace(), inputs.outside, inputs.limits);
     let values = import(&mut machine.heap, inputs.values);
     let mut contexts = Vec::new();
-    let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
+    let origins = machine.outside.track.then(|| machine.outside.origins.clone());
+    let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities).noting(origins);
     builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
     // Of charts with the same path, the first one counts.
     let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();

@@ -190,7 +190,8 @@ fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Re
     let mut machine = Machine::new(job.compiled.namespace(), inputs.outside, inputs.limits);
     let values = import(&mut machine.heap, inputs.values);
     let mut contexts = Vec::new();
-    let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
+    let origins = machine.outside.track.then(|| machine.outside.origins.clone());
+    let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities).noting(origins);
     let root = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
     let template = format!("{}/{RESOURCES}", inputs.chart.name());
     set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name());

@@ -140,13 +140,13 @@ fn listed_inputs(inputs: &[Cause]) -> String {
 
 /// Reports an unknown node. If nodes have a field of that name, offers them.
 fn unknown(resolved: &Resolved, name: &str, field: Option<&str>) -> Diagnostic {
-    let has = |value: &Value| value.at(name).is_some() || further_in(value, name).is_some();
-    let all = wholes(resolved).filter(|(_, value)| field.is_none() && has(value));
-    let with: Vec<&str> = all.map(|(id, _)| id).collect();
+    let at = |value: &Value| value.at(name).map(|_| name.to_owned()).or_else(|| further_in(value, name));
+    let all = wholes(resolved).filter(|_| field.is_none());
+    let with: Vec<(&str, String)> = all.filter_map(|(id, value)| Some((id, at(&value)?))).collect();
     if with.is_empty() || resolved.nodes.iter().any(|node| node.id.rsplit(['.', '/']).next() == Some(name)) {
         return unknown_node(resolved, name);
     }
-    let shown: Vec<String> = with.iter().take(MOST_CANDIDATES).map(|id| format!("`{id} {name}`")).collect();
+    let shown: Vec<String> = with.iter().take(MOST_CANDIDATES).map(|(id, path)| format!("`{id} {path}`")).collect();
     let more = if with.len() > MOST_CANDIDATES { ", …" } else { "" };
     let message = format!("`{name}` is a field; name its node too");
     let hint = format!("it is in {}{more}", shown.join(", "));
@@ -288,11 +288,26 @@ fn reverse(
         }
         found.extend(own);
     }
+    if found.is_empty() && output == AnswerFormat::Text {
+        let environment = sides.first().map(|side| side.resolved.environment.clone()).unwrap_or_default();
+        let _ = writeln!(cx.invocation.stderr, "{}", no_answer(&place, number, &environment, all_envs));
+    }
     let text = match output {
         AnswerFormat::Json => cx.json(&affects_value(&place, number, &found))?,
         AnswerFormat::Text => affected_text(&found, all_envs),
     };
     Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
+}
+
+/// What is said of a line that nothing depends on.
+fn no_answer(file: &str, line: u32, environment: &str, all_envs: bool) -> String {
+    let nothing = format!("no value depends on `{file}:{line}`");
+    match (environment, all_envs) {
+        ("", false) | (_, true) => nothing,
+        (environment, false) => {
+            format!("{nothing} in the environment `{environment}`; add `--all-envs` to look at all of them")
+        }
+    }
 }
 
 /// A line per field; those of several environments once, with the environments.
