@@ -106,8 +106,8 @@ fn remove_succeeded(
     hooks: &[Object],
     patience: Patience<'_>,
 ) -> Result<(), Failed> {
-    let doomed = hooks.iter().rev().filter(|hook| is_removed(hook, "hook-succeeded"));
-    doomed.map(|hook| remove_hook(client, discovery, hook, patience)).collect()
+    let mut doomed = hooks.iter().rev().filter(|hook| is_removed(hook, "hook-succeeded"));
+    doomed.try_for_each(|hook| remove_hook(client, discovery, hook, patience))
 }
 
 /// Removes a hook. One that has no name was never made, and a definition takes all objects of its kind along.
