@@ -49,7 +49,7 @@ impl World for Counting {
         self.inner.now()
     }
     fn seed(&self) -> purlin_value::Seed {
-        0
+        purlin_value::Seed::default()
     }
     fn run(&self, command: &Command) -> Result<Output, WorldError> {
         self.inner.run(command)

@@ -315,13 +315,20 @@ fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError, debug: 
         let _ = writeln!(invocation.stdout, "{}", text.trim());
     }
     let _ = writeln!(invocation.stderr, "Error: {}", error.message);
+    let is_limit =
+        matches!(&error.render, Some(purlin_charts::engine::RenderError::Exec(error)) if error.limit().is_some());
+    if is_limit {
+        let _ = writeln!(
+            invocation.stderr,
+            "\nThis is a limit of Purlin, which Helm does not have; `purlin limits` lists all of them. Raise it before the \
+             name of the tool, for example `purlin --limit fuel=200000000 helm template .`"
+        );
+        return Exit::Limit;
+    }
     if error.while_rendering && !debug {
         let _ = writeln!(invocation.stderr, "\nUse --debug flag to render out invalid YAML");
     }
-    match error.render.as_ref() {
-        Some(purlin_charts::engine::RenderError::Exec(error)) if error.limit().is_some() => Exit::Limit,
-        _ => Exit::Invalid,
-    }
+    Exit::Invalid
 }
 
 fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
