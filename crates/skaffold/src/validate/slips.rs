@@ -112,9 +112,11 @@ fn other_profiles(check: &Check<'_, '_>, session: &Session) {
     let config = check.config;
     let document = config.file.documents.get(config.index).filter(|_| !config.is_inline);
     let Some(profiles) = document.and_then(|document| document.item.view().get("profiles")) else { return };
+    let active: HashSet<&str> = config.profiles.iter().map(|name| name.as_str()).collect();
     for profile in profiles.items() {
-        if !config.profiles.iter().any(|name| *name == *profile.text_of("name")) {
-            let about = format!("{} {} {}", config.file.path, config.index, profile.text_of("name"));
+        let name = profile.text_of("name");
+        if !active.contains(name.as_ref()) {
+            let about = format!("{} {} {name}", config.file.path, config.index);
             let slips = session.in_common(&about, || FolderSlips(near_folders(check, session, profile)));
             session.sink.extend(slips.0.iter().cloned());
         }
@@ -455,7 +457,8 @@ fn patches(check: &Check<'_, '_>, session: &Session) {
     let has_patches = |profile: &View<'_, '_>| profile.get("patches").is_some_and(|list| list.items().next().is_some());
     let names: Vec<EcoString> = profiles.items().map(|profile| profile.text_of("name").as_ref().into()).collect();
     let idle = profiles.items().filter(has_patches).map(|profile| EcoString::from(profile.text_of("name").as_ref()));
-    let idle: Vec<EcoString> = idle.filter(|name| !config.profiles.contains(name)).collect();
+    let active: HashSet<&EcoString> = config.profiles.iter().collect();
+    let idle: Vec<EcoString> = idle.filter(|name| !active.contains(name)).collect();
     let about = format!("{} {}", config.file.path, config.index);
     let size = || session.in_common(&about, || Expanded(patch::expanded(document.item.view()))).0;
     if idle.is_empty() || idle.len() * names.len() * size() > MOST_PATCHED {
