@@ -25,9 +25,6 @@ fn look(command: &'static str) -> Look {
     Look { command, bases: Bases::Dependencies, defaults: true, auto_activation: true, sync: Sync::Always }
 }
 
-/// Options of the original that change what is built or shown, and that have no effect here.
-const NO_EFFECT: &[&str] = &["load-images", "loud", "timestamps"];
-
 /// `build`: builds images, and says which.
 pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
     with_project(invocation, flags, "build", "build", |invocation, session, project, _| {
@@ -49,9 +46,6 @@ fn with_project(
     mode: &'static str,
     work: impl FnOnce(&mut Invocation<'_>, &Session, SkaffoldProject<'_, '_>, &[Config<'_>]) -> Result<Exit, Exit>,
 ) -> Exit {
-    for name in NO_EFFECT.iter().filter(|name| flags.text(name).is_some()) {
-        let _ = writeln!(invocation.stderr, "warning: `--{name}` has no effect");
-    }
     let opened = match open(invocation, flags, &look(command)) {
         Ok(opened) => opened,
         Err(exit) => return exit,

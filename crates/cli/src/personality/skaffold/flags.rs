@@ -68,7 +68,6 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("insecure-registry", ' ', List, &["build", "run"]),
     ("skip-tests", ' ', Switch, &["build", "run"]),
     ("status-check", ' ', Switch, &["deploy", "run"]),
-    // About logs, events, clean-up of images and the loop of `dev`: nothing that is done here depends on them.
     ("auto-create-config", ' ', Switch, &["run"]),
     ("check-cluster-node-platforms", ' ', Switch, &["build", "run"]),
     ("cleanup", ' ', Switch, &["run"]),
@@ -92,6 +91,16 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("allow-path", ' ', List, &[]),
     ("allow-net", ' ', List, &[]),
     ("allow-exec", ' ', Switch, &[]),
+];
+
+/// Flags that change nothing here: they are about logs, events, clean-up of images and the loop of `dev`.
+#[rustfmt::skip]
+const NO_EFFECT: &[&str] = &[
+    "auto-create-config", "check-cluster-node-platforms", "cleanup",
+    "detect-minikube", "enable-rpc", "event-log-file", "fast-fail-status-check", "iterative-status-check",
+    "last-log-file", "load-images", "loud", "mute-logs", "no-prune", "no-prune-children", "rpc-http-port", "rpc-port",
+    "timestamps", "toot", "user", "wait-for-connection", "wait-for-deletions", "wait-for-deletions-delay",
+    "wait-for-deletions-max",
 ];
 
 /// Flags of the original that ask for what is not done, with the value that asks for nothing; none means that every
@@ -220,6 +229,11 @@ impl Flags {
                 self.push(long, *takes, value.clone());
             }
         }
+    }
+
+    /// Flags that were given, ask for something, and have no effect.
+    pub fn without_effect(&self) -> impl Iterator<Item = &'static str> {
+        NO_EFFECT.iter().copied().filter(|name| self.text(name).is_some_and(|value| value != "false"))
     }
 
     /// The value of a flag.

@@ -141,6 +141,9 @@ fn usual_seed(command: &str) -> SeedSource {
 }
 
 fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<Opened, Exit> {
+    for name in flags.without_effect() {
+        let _ = writeln!(invocation.stderr, "warning: `--{name}` has no effect");
+    }
     let mut setup = Setup::of(".");
     setup.usual_seed = usual_seed(look.command);
     let repositories = Repositories::new(invocation, flags, look.sync);
