@@ -138,7 +138,7 @@ pub fn report_missing(
     nearby: &[(String, String)],
     failed: usize,
 ) {
-    // Under several aliases it is still one chart. One without a name is reported where that is missing.
+    // Under several aliases it is still one chart. A missing name is reported elsewhere.
     let mut seen: HashSet<&str> = HashSet::from([""]);
     let names = nearby.iter().map(|(name, _)| name).chain(missing);
     let names: Vec<&String> = names.filter(|name| seen.insert(name.as_str())).collect();

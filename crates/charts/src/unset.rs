@@ -319,7 +319,7 @@ fn places(session: &Session) -> HashMap<String, Vec<(u32, u32)>> {
     places
 }
 
-/// So many problems of one file are compared with others; nobody reads more.
+/// How many problems of one file are compared with others; nobody reads more.
 const MOST_PLACES: usize = 1_000;
 
 /// Whether a problem is where something was reported, or inside it.

@@ -73,7 +73,7 @@ fn file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     Some(state.or_else(|| folder("LOCALAPPDATA"))?.join("purlin/seed"))
 }
 
-/// The kept seed; if there is none, a new one that is kept from now on. Of several runs that make one, the first wins.
+/// Reads the kept seed, or creates one and keeps it. If several runs create one at once, all use the first.
 fn kept(file: &Path) -> io::Result<[u8; 32]> {
     if let Ok(seed) = read(file) {
         return Ok(seed);

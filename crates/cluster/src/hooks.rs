@@ -87,7 +87,7 @@ pub fn run(
         let done = until_done(client, discovery, &hook, patience);
         show_output(client, &hook, done.is_ok(), patience);
         if let Err(failed) = done {
-            // That the hook failed is what must be told, whatever becomes of removing it.
+            // Report the failure of the hook, even if it cannot be removed either.
             if is_removed(&hook, "hook-failed") {
                 let _ = remove_hook(client, discovery, &hook, patience);
             }
@@ -136,7 +136,7 @@ fn show_output(client: &Client, hook: &Object, is_done: bool, patience: Patience
         true => client.get(&format!("/api/v1/namespaces/{namespace}/pods/{}", hook.id.name), "", patience.go_on),
         false => client.get(&format!("/api/v1/namespaces/{namespace}/pods?labelSelector={label}"), "", patience.go_on),
     };
-    // A log that cannot be read must not make a failure of a hook that did its work.
+    // A hook that succeeded does not fail because its log cannot be read.
     let Ok(found) = found else { return };
     let listed = found.get("items").and_then(Json::as_array).map_or(std::slice::from_ref(&found), Vec::as_slice);
     for pod in listed {

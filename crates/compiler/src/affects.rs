@@ -56,7 +56,7 @@ impl Search<'_> {
         let mut found = Vec::new();
         let mut open = vec![(String::new(), whole, false, whole.origin)];
         while let Some((path, value, decided, around)) = open.pop() {
-            // What does not know where it comes from comes from where the collection around it does.
+            // A value without an origin has that of the collection around it.
             let origin = if value.origin.is_known() || value.is_absent() { value.origin } else { around };
             // What decides on a collection decides on everything in it.
             let decided = decided || deciding(self.session, value.origin).into_iter().any(|one| self.touches(one));

@@ -84,7 +84,7 @@ struct Problem {
     differs: bool,
 }
 
-/// What stands before the value that was found, which may be another one in every variant.
+/// The words before the value that a message quotes; the value may differ between variants.
 const FOUND: &str = ", found ";
 
 /// What tells one problem from another, whichever variant has it: rule, file and place, message.
@@ -96,7 +96,7 @@ impl<'v> Problems<'v> {
     }
 
     fn add(&mut self, variant: usize, found: Vec<Diagnostic>) {
-        // What one variant says several times of one place stays apart: it is about several values.
+        // Several problems of one variant at one place stay separate: they are about several values.
         let mut times: HashMap<Identity, Vec<String>> = HashMap::new();
         for problem in found {
             // Some dialects register a file anew in every run.

@@ -308,7 +308,7 @@ impl Net {
     }
 }
 
-/// Takes out rows of a lane where nothing lies in any column: boxes that are not connected are pushed apart for nothing.
+/// Removes rows of a lane that are empty in every column; they would only push unconnected boxes apart.
 fn squeeze(mut members: Vec<usize>, height: &dyn Fn(usize) -> f64, middle: &mut [f64]) {
     let top = |at: usize, middle: &[f64]| middle[at] - height(at) / 2.0;
     members.sort_by(|&one, &other| top(one, middle).total_cmp(&top(other, middle)));

@@ -326,7 +326,7 @@ impl Survey<'_> {
             if self.is_taken(claim) {
                 let taker = self.taker(claim).cloned().filter(|_| claim.is_listed());
                 if taker.is_some() && claim.has_several_parts(self.session) {
-                    // Which of them were taken in is up to the other project; what was said of these is not said again.
+                    // The other project decides which of them it takes in; problems of those are not reported twice.
                     (self.check)(self.session, self.request, claim);
                 }
                 self.checked.extend(taker.map(|taker| within(self.session, claim, taker)));

@@ -71,7 +71,7 @@ pub struct Options {
     pub jobs: usize,
     /// Run what was asked for even if it is done.
     pub force: bool,
-    /// Run Builds even if they are done, whoever needs them.
+    /// Run Builds even if they are up to date.
     pub force_builds: bool,
     /// Start nothing more once something has failed.
     pub fail_fast: bool,

@@ -123,7 +123,7 @@ pub fn review(session: &Session, chart: &Chart) -> bool {
     resources && schema
 }
 
-/// Reads a file and reports what is wrong with it; false if it cannot be read.
+/// Parses a file and reports its problems. Returns false if it cannot be parsed.
 fn reviewed(session: &Session, chart: &Chart, name: &str, check: impl FnOnce(Node<'_>, &mut Vec<Diagnostic>)) -> bool {
     let place = path::join(&chart.folder, name);
     let Ok(text) = session.load_text(&place, &place) else { return true };

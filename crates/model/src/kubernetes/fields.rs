@@ -15,7 +15,7 @@ const fn flat(keys: &'static [&'static str]) -> Part {
     Part { keys, inside: &[] }
 }
 
-/// So many items of a list are looked at.
+/// How many items of a list are checked.
 const MOST_ITEMS: usize = 1_000;
 
 /// The specification of each kind.

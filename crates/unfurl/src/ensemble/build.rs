@@ -277,8 +277,7 @@ impl<'a> Builder<'a> {
                 self.report_selection(directive, message, "give the template the type of that instance", true);
             }
             Found::Nothing => {
-                let message =
-                    format!("no external ensemble stores an instance of `{template}`, so there is no such node");
+                let message = format!("no external ensemble has an instance of `{template}`, so the node is missing");
                 let hint = "name an ensemble that has one under `external` of the environment, and deploy it first";
                 self.report_selection(directive, message, hint, false);
             }

@@ -22,7 +22,7 @@ pub(super) struct External {
     pub ensemble: Ensemble,
 }
 
-/// What a template that selects stands for.
+/// The result of a selection.
 pub(super) enum Found<'a> {
     /// An instance of an external ensemble.
     Instance(&'a External, NodeId),

@@ -68,7 +68,7 @@ pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema:
 
 /// Checks an evaluated value against its type and constraints. One whose parts are not evaluated yet passes.
 pub(crate) fn typed(engine: &Engine<'_>, id: NodeId, name: &str, schema: &Schema, value: &Val) -> Result<()> {
-    // Numbers and truths pass for text, as they always did.
+    // Numbers and booleans are accepted as strings.
     let as_text = schema.type_name == "string" && matches!(value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_));
     let Some(check) = schema.check.as_ref().filter(|_| !as_text && !matches!(value.data, Data::Lazy(_))) else {
         return Ok(());
