@@ -196,10 +196,12 @@ pub(crate) fn execute(
     keep_going: bool,
     rendered: &mut Rendered,
 ) -> Result<(), RenderError> {
+    let own = |chart: &String| contexts.get(chart).and_then(Val::as_map);
+    machine.contexts = compiled.files.iter().filter_map(|(name, chart)| Some((name.clone(), own(chart)?))).collect();
     for (name, chart) in compiled.files.iter().filter(|(name, _)| is_wanted(&name.text())) {
         let Some(context) = contexts.get(chart) else { continue };
         set_template(machine, context, name, chart);
-        let rope = match machine.execute(name, context.clone()) {
+        let rope = match machine.execute_named(name, context.clone()) {
             Ok(rope) => rope,
             // What is too much for one file is too much for the run.
             Err(error) if keep_going && error.limit().is_none() => {

@@ -56,9 +56,9 @@ pub fn check_declared(session: &Session, folder: &str, chart: &Chart) {
         if session.world.exists(&target) {
             continue;
         }
-        let names = session.world.list(path::parent(&target)).unwrap_or_default();
+        let beside = session.listed(path::parent(&target));
         let name = path::file_name(&target);
-        if let Some(near) = suggest::nearest(name, names.iter().map(|entry| entry.name.as_str())) {
+        if let Some(near) = suggest::nearest(name, beside.names()) {
             let meant = written.trim_end_matches('/').strip_suffix(name).unwrap_or_default();
             let message = format!("no chart is found at `{written}`");
             said("repository", message, format!("did you mean `{FILE}{meant}{near}`?"));

@@ -84,19 +84,21 @@ fn is_same(text: &str, name: &str) -> bool {
 
 /// The scalars inside a place, in order.
 fn collect(root: Node<'_>, place: Span, found: &mut Vec<(String, Span)>) {
-    let mut todo = vec![root];
+    // A mapping may have many entries, and nearly all are elsewhere.
+    let touches = |node: &Node<'_>| {
+        let span = node.span();
+        place.start < span.end && span.start < place.end && !node.is_alias()
+    };
+    let mut todo: Vec<Node<'_>> = Some(root).into_iter().filter(touches).collect();
     while let Some(node) = todo.pop() {
         let span = node.span();
-        let is_apart = span.end <= place.start || place.end <= span.start;
-        if is_apart || node.is_alias() {
-            continue;
-        }
         if node.is_scalar() && place.start <= span.start && span.end <= place.end && span != place {
             found.push((node.text().to_owned(), span));
         }
-        let mut inner: Vec<Node<'_>> = node.items().collect();
-        inner.extend(node.entries().flat_map(|entry| [entry.key, entry.value]));
-        todo.extend(inner.into_iter().rev());
+        let before = todo.len();
+        todo.extend(node.items().filter(touches));
+        todo.extend(node.entries().flat_map(|entry| [entry.key, entry.value]).filter(touches));
+        todo.get_mut(before..).unwrap_or_default().reverse();
     }
 }
 

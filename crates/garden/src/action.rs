@@ -473,9 +473,9 @@ fn report_missing_source(ground: &Ground<'_>, relative: &Value, folder: &str) {
     let world = ground.session.world.as_ref();
     let full = ground.full_path(folder);
     let Some(text) = relative.as_str().filter(|text| !text.is_empty() && !world.exists(&full)) else { return };
-    let names = world.list(path::parent(&full)).unwrap_or_default();
+    let beside = ground.session.listed(path::parent(&full));
     let name = path::file_name(folder);
-    let near = suggest::nearest(name, names.iter().map(|entry| entry.name.as_str()));
+    let near = suggest::nearest(name, beside.names());
     let hint = match near.zip(text.trim_end_matches('/').strip_suffix(name)) {
         Some((near, front)) => format!("did you mean `{front}{near}`?"),
         None => "correct the path; it starts at the folder of this file".to_owned(),

@@ -26,8 +26,8 @@ pub(crate) fn check(ground: &Ground<'_>, action: &Action, spec: &Value) {
         return;
     }
     let message = format!("no Dockerfile is found at `{}`", ground.session.sources.shown(&path::normalize(&place)));
-    let beside = ground.session.world.list(path::parent(&place)).unwrap_or_default();
-    let hint = suggest::did_you_mean(path::file_name(&place), beside.iter().map(|entry| entry.name.as_str()));
+    let beside = ground.session.listed(path::parent(&place));
+    let hint = suggest::did_you_mean(path::file_name(&place), beside.names());
     let hint = hint.unwrap_or_else(|| format!("correct `dockerfile`; it starts at `{}`", shown_folder(ground, action)));
     let span = ground.span_of(written).or_else(|| action.span());
     ground.push(Diagnostic::nowhere(&rules::FILE, message).hint(hint), span);

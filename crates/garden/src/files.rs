@@ -11,6 +11,9 @@ use purlin_value::{Session, path};
 /// Never part of a project: repositories, what Garden and Purlin keep, and reports.
 const FIXED_EXCLUDES: &[&str] = &[".git", ".gitmodules", ".garden/**/*", ".purlin/**/*", "debug-info*/**"];
 
+/// Steps that asking a folder for a name counts for.
+const LIST_STEPS: u64 = 20;
+
 /// How deep folders may nest.
 const MAX_DEPTH: usize = 200;
 
@@ -91,14 +94,22 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
         return vec![start];
     }
     if rest == 0 || (is_deep && plain.is_empty()) {
-        let files = tree.under(folder).filter(|file| selection.takes(within(folder, &file.path)));
+        let files: Vec<&File> = tree.under(folder).collect();
+        if !pays(session, files.len() as u64) {
+            return Vec::new();
+        }
+        let files = files.into_iter().filter(|file| selection.takes(within(folder, &file.path)));
         return files.map(|file| file.path.clone()).collect();
     }
     let levels = if is_deep { MAX_DEPTH } else { rest };
     let mut found = Vec::new();
     let mut open = vec![(start, 1)];
     while let Some((folder_of_it, level)) = open.pop() {
-        for entry in session.world.list(&folder_of_it).unwrap_or_default() {
+        let entries = session.world.list(&folder_of_it).unwrap_or_default();
+        if !pays(session, (entries.len() as u64 + 1).saturating_mul(LIST_STEPS)) {
+            return Vec::new();
+        }
+        for entry in entries {
             let full = path::join(&folder_of_it, &entry.name);
             if entry.kind == FileKind::Folder {
                 if level < levels && entry.name != ".git" {
@@ -111,6 +122,12 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
     }
     found.sort();
     found
+}
+
+/// Pays for looking at files; false if it is too much.
+pub(crate) fn pays(session: &Session, steps: u64) -> bool {
+    let paid = session.meter.charge(steps, 0);
+    paid.map_err(|exceeded| session.report_exceeded(exceeded, None)).is_ok()
 }
 
 /// Whether a name is that of a configuration file.

@@ -5,7 +5,7 @@
 
 use crate::action::Action;
 use crate::config::ActionKind;
-use crate::files::{FileTree, Selection};
+use crate::files::{FileTree, Selection, pays};
 use crate::graph::Graph;
 use crate::json::{self, KeyOrder};
 use crate::scan::texts;
@@ -135,6 +135,10 @@ pub struct SourceScope<'a> {
 pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_>) -> SourceVersion {
     if scope.include.is_some_and(<[String]>::is_empty) {
         return SourceVersion { hash: NO_SOURCE.into(), files: Vec::new(), is_sound: true };
+    }
+    let patterns = 1 + scope.include.map_or(0, <[String]>::len) + scope.exclude.len();
+    if !pays(session, (tree.under(scope.folder).count() as u64).saturating_mul(patterns as u64)) {
+        return SourceVersion { hash: NO_SOURCE.into(), files: Vec::new(), is_sound: false };
     }
     let selection = Selection::new(scope.include, scope.exclude);
     let uncounted = Selection::new(Some(scope.uncounted), &[]);

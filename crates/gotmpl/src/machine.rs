@@ -13,12 +13,12 @@ use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
 use crate::func::Func;
 use crate::hole::Effects;
-use crate::keys::SpareKey;
+use crate::keys::{Key, SpareKey};
 use crate::random::Guessable;
 use crate::rope::{Piece, Rope};
 use crate::set::Namespace;
 use crate::taint::holds_taint;
-use crate::value::{Data, Heap, Str, Table, Val};
+use crate::value::{Data, Heap, MapRef, Str, Table, Val};
 
 /// What bounds a render.
 #[derive(Clone, Debug)]
@@ -164,7 +164,9 @@ pub struct Machine<'r> {
     /// Bytes of compiled regular expressions that the meter knows of.
     compiled: u64,
     /// How many random values each place has drawn.
-    pub draws: Table<u32, u32>,
+    pub(crate) draws: Table<u32, u32>,
+    /// RSA keys already made, by the stream that they were drawn from and their bits.
+    pub(crate) keys: Table<([u8; 32], usize), Key>,
     /// The place of the function being called.
     pub site: u32,
     /// How many texts of `tpl` are being executed.
@@ -174,7 +176,9 @@ pub struct Machine<'r> {
     /// Templates the host implements itself.
     pub natives: Option<Rc<dyn Natives>>,
     /// What random functions are further seeded with, so that parts of a render can be made in any order.
-    pub salt: Vec<u8>,
+    pub(crate) salt: Vec<u8>,
+    /// What each file is executed with when it is rendered for itself.
+    pub contexts: Table<Str, MapRef>,
     /// What decides whether a collection was changed, where nothing was run since it is not known yet.
     pub unsure: Option<Pending>,
     next_base: u32,
@@ -227,11 +231,13 @@ impl<'r> Machine<'r> {
             regexes: Table::default(),
             compiled: 0,
             draws: Table::default(),
+            keys: Table::default(),
             site: 0,
             tpl_depth: 0,
             secret_text: false,
             natives: None,
             salt: Vec::new(),
+            contexts: Table::default(),
             unsure: None,
             next_base,
             call: 0,

@@ -4,7 +4,9 @@ use purlin_value::Seed;
 use sha2::{Digest, Sha256};
 use std::sync::OnceLock;
 
-use crate::machine::Machine;
+use crate::machine::{Exec, Machine};
+use crate::rope::Rope;
+use crate::value::{Str, Val};
 
 /// A stream of random bytes.
 pub struct Random {
@@ -23,6 +25,11 @@ impl Random {
         hash.update(place);
         hash.update(call.to_le_bytes());
         Self { key: hash.finalize().into(), counter: 0, block: [0; 32], used: 32 }
+    }
+
+    /// What tells this stream from others.
+    pub(crate) fn key(&self) -> [u8; 32] {
+        self.key
     }
 
     /// Fills a buffer.
@@ -95,6 +102,24 @@ impl Guessable {
 }
 
 impl Machine<'_> {
+    /// Makes a part of a render that draws values of its own, however often and in whatever order the parts are made.
+    pub fn drawing_as<T>(&mut self, part: &[u8], make: impl FnOnce(&mut Self) -> T) -> T {
+        let salt = std::mem::replace(&mut self.salt, part.to_vec());
+        let draws = std::mem::take(&mut self.draws);
+        let made = make(self);
+        (self.salt, self.draws) = (salt, draws);
+        made
+    }
+
+    /// Executes a template. A file with the data that it is rendered with for itself draws the same values each time: the
+    /// checksum of a Secret is that of the Secret that is printed.
+    pub fn execute_named(&mut self, name: &Str, data: Val) -> Exec<Rope> {
+        match self.contexts.get(name) {
+            Some(own) if data.as_map() == Some(*own) => self.drawing_as(name.bytes(), |m| m.execute(name, data)),
+            _ => self.execute(name, data),
+        }
+    }
+
     /// The random stream of the function call being made.
     pub fn random(&mut self) -> Random {
         let draws = self.draws.entry(self.site).or_insert(0);

@@ -22,8 +22,8 @@ use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Origin, Session, Value, WorldError, path, value_of};
 use std::sync::Arc;
 
-/// Steps of building a base: its file is read again.
-const STEPS_PER_BASE: u64 = 400;
+/// Steps of building a base: its file is looked for and read again.
+const STEPS_PER_BASE: u64 = 1_000;
 
 /// Bytes that a resource takes for each byte when it is written: it is read anew for every way that leads to it.
 const BYTES_PER_WRITTEN: u64 = 8;

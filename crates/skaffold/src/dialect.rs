@@ -195,7 +195,7 @@ impl Work<'_> {
         let session = self.session;
         let world = session.world.as_ref();
         if !session.sink.has_errors() {
-            validate(filled, Scope::Project, world, &session.sink);
+            validate(session, filled, Scope::Project);
         }
         if !session.sink.has_errors() {
             suspicious(session, filled);

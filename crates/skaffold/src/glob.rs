@@ -1,14 +1,65 @@
 //! Finds the files a pattern names: `*`, `?`, `[…]` within a name, `**` across folders, braces anywhere.
 //!
-//! Asks the world for folders, and for no more of them than the pattern needs.
+//! Asks for folders, and for no more of them than the pattern needs.
 
-use purlin_value::World;
+use purlin_syntax::Span;
 use purlin_value::glob::{Glob, Notation, alternatives};
-use purlin_value::path;
 use purlin_value::world::FileKind;
+use purlin_value::{Listing, Session, World, path};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Folders that are entered at most for one pattern, so that `**` ends.
 const FOLDERS: usize = 20_000;
+
+/// Steps that looking at a name in a folder counts for, and at the folder itself.
+const NAME_STEPS: u64 = 2;
+
+/// Folders that were looked at.
+pub type Seen = RefCell<HashMap<String, Arc<Listing>>>;
+
+/// Where patterns are looked up.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    world: &'a dyn World,
+    /// Who pays for looking at folders, and what names the pattern.
+    payer: Option<(&'a Session, Span)>,
+    seen: Option<&'a Seen>,
+}
+
+impl<'a> Ground<'a> {
+    /// Folders as they are, at no cost.
+    pub fn free(world: &'a dyn World) -> Self {
+        Ground { world, payer: None, seen: None }
+    }
+
+    /// Folders as they were when this run first asked for them.
+    pub fn kept(session: &'a Session, span: Span) -> Self {
+        Ground { world: session.world.as_ref(), payer: Some((session, span)), seen: None }
+    }
+
+    /// Folders as they are now, for some patterns one after the other: builds may have made files.
+    pub fn now(session: &'a Session, span: Span, seen: &'a Seen) -> Self {
+        Ground { seen: Some(seen), ..Self::kept(session, span) }
+    }
+
+    fn list(&self, folder: &str) -> Arc<Listing> {
+        let fresh = || Arc::new(Listing::of(self.world, folder));
+        let Some((session, span)) = self.payer else { return fresh() };
+        let listing = match self.seen {
+            Some(seen) => seen.borrow_mut().entry(folder.to_owned()).or_insert_with(fresh).clone(),
+            None => session.listed(folder),
+        };
+        match session.meter.charge((1 + listing.entries().len() as u64).saturating_mul(NAME_STEPS), 0) {
+            Ok(()) => listing,
+            Err(exceeded) => {
+                session.report_exceeded(exceeded, Some(span));
+                Arc::default()
+            }
+        }
+    }
+}
 
 /// One part of a pattern.
 enum Part {
@@ -19,10 +70,10 @@ enum Part {
 }
 
 /// The files a pattern names, sorted; those of a folder if it names one.
-pub fn expand(world: &dyn World, pattern: &str) -> Vec<String> {
+pub fn expand(ground: Ground<'_>, pattern: &str) -> Vec<String> {
     let mut found = Vec::new();
     for pattern in alternatives(pattern) {
-        find(world, &pattern, &mut found);
+        find(ground, &pattern, &mut found);
     }
     found.sort();
     found.dedup();
@@ -32,8 +83,8 @@ pub fn expand(world: &dyn World, pattern: &str) -> Vec<String> {
 /// The files that a path of raw manifests names, as Skaffold finds them: a file itself, or what matches a pattern of one
 /// level each, where `**` is no more than `*`, braces mean themselves, and folders that match are taken with everything
 /// below them. A folder that is named without a pattern gives nothing.
-pub fn manifests(world: &dyn World, pattern: &str) -> Vec<String> {
-    if let Ok(stat) = world.stat(pattern) {
+pub fn manifests(ground: Ground<'_>, pattern: &str) -> Vec<String> {
+    if let Ok(stat) = ground.world.stat(pattern) {
         return if stat.kind == FileKind::Folder { Vec::new() } else { vec![pattern.to_owned()] };
     }
     let parts: Vec<&str> = pattern.split('/').collect();
@@ -45,35 +96,33 @@ pub fn manifests(world: &dyn World, pattern: &str) -> Vec<String> {
     };
     let rest: Vec<Option<Glob>> = rest.iter().map(|part| Glob::read(part, Notation::GO)).collect();
     let mut found = Vec::new();
-    level(world, &base, &rest, &mut found, &mut { FOLDERS });
+    level(ground, &base, &rest, &mut found, &mut { FOLDERS });
     found
 }
 
 /// One level of a pattern. Depth is bounded by the parts of the pattern.
-fn level(world: &dyn World, folder: &str, parts: &[Option<Glob>], found: &mut Vec<String>, budget: &mut usize) {
+fn level(ground: Ground<'_>, folder: &str, parts: &[Option<Glob>], found: &mut Vec<String>, budget: &mut usize) {
     let Some((part, rest)) = parts.split_first() else { return };
-    let Ok(mut entries) = world.list(folder) else { return };
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    for entry in entries {
+    for entry in ground.list(folder).entries() {
         if *budget == 0 || !part.as_ref().is_some_and(|glob| glob.matches(&entry.name)) {
             continue;
         }
         *budget -= 1;
         let place = path::join(folder, &entry.name);
         match (entry.kind == FileKind::Folder, rest.is_empty()) {
-            (true, true) => found.extend(expand(world, &place)),
-            (true, false) => level(world, &place, rest, found, budget),
+            (true, true) => found.extend(expand(ground, &place)),
+            (true, false) => level(ground, &place, rest, found, budget),
             (false, true) => found.push(place),
             (false, false) => {}
         }
     }
 }
 
-fn find(world: &dyn World, pattern: &str, found: &mut Vec<String>) {
+fn find(ground: Ground<'_>, pattern: &str, found: &mut Vec<String>) {
     let is_fixed = |part: &str| !part.contains(['*', '?', '[']);
     if is_fixed(pattern) {
-        match world.stat(pattern) {
-            Ok(stat) if stat.kind == FileKind::Folder => find(world, &path::join(pattern, "**/*"), found),
+        match ground.world.stat(pattern) {
+            Ok(stat) if stat.kind == FileKind::Folder => find(ground, &path::join(pattern, "**/*"), found),
             Ok(_) => found.push(pattern.to_owned()),
             Err(_) => {}
         }
@@ -91,25 +140,24 @@ fn find(world: &dyn World, pattern: &str, found: &mut Vec<String>) {
         name => Part::Name(Glob::read(name, Notation::GIT)),
     };
     let rest: Vec<Part> = rest.iter().map(part).collect();
-    walk(world, &base, &rest, found, &mut { FOLDERS });
+    walk(ground, &base, &rest, found, &mut { FOLDERS });
 }
 
 /// Depth is bounded by the parts of the pattern, and for `**` by the budget of folders.
-fn walk(world: &dyn World, folder: &str, parts: &[Part], found: &mut Vec<String>, budget: &mut usize) {
+fn walk(ground: Ground<'_>, folder: &str, parts: &[Part], found: &mut Vec<String>, budget: &mut usize) {
     let Some((part, rest)) = parts.split_first() else { return };
     if *budget == 0 {
         return;
     }
     *budget -= 1;
     if matches!(part, Part::Folders) {
-        walk(world, folder, rest, found, budget);
+        walk(ground, folder, rest, found, budget);
     }
-    let Ok(entries) = world.list(folder) else { return };
-    for entry in entries {
+    for entry in ground.list(folder).entries() {
         let place = path::join(folder, &entry.name);
         let is_folder = match entry.kind {
             FileKind::Folder => true,
-            FileKind::Link => world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder),
+            FileKind::Link => ground.world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder),
             FileKind::File => false,
         };
         let (fits, inside) = match part {
@@ -117,7 +165,7 @@ fn walk(world: &dyn World, folder: &str, parts: &[Part], found: &mut Vec<String>
             Part::Name(glob) => (glob.as_ref().is_some_and(|glob| glob.matches(&entry.name)), Some(rest)),
         };
         match inside.filter(|_| fits && is_folder) {
-            Some(inside) => walk(world, &place, inside, found, budget),
+            Some(inside) => walk(ground, &place, inside, found, budget),
             None if fits && rest.is_empty() && !is_folder => found.push(place),
             None => {}
         }
@@ -132,13 +180,13 @@ mod tests {
     #[test]
     fn folders() {
         let world = MemoryWorld::new().file("k/a.yaml", "").file("k/b/c.yaml", "").file("k/b/d.txt", "");
-        assert_eq!(expand(&world, "k/*.yaml"), ["k/a.yaml"]);
-        assert_eq!(expand(&world, "k/**/*.yaml"), ["k/a.yaml", "k/b/c.yaml"]);
-        assert_eq!(expand(&world, "k/**"), ["k/a.yaml", "k/b/c.yaml", "k/b/d.txt"]);
-        assert_eq!(expand(&world, "k/b"), ["k/b/c.yaml", "k/b/d.txt"]);
-        assert_eq!(expand(&world, "k/a.yaml"), ["k/a.yaml"]);
-        assert_eq!(expand(&world, "k/{a,b/c}.y*ml"), ["k/a.yaml", "k/b/c.yaml"]);
-        assert!(expand(&world, "no/*").is_empty());
+        assert_eq!(expand(Ground::free(&world), "k/*.yaml"), ["k/a.yaml"]);
+        assert_eq!(expand(Ground::free(&world), "k/**/*.yaml"), ["k/a.yaml", "k/b/c.yaml"]);
+        assert_eq!(expand(Ground::free(&world), "k/**"), ["k/a.yaml", "k/b/c.yaml", "k/b/d.txt"]);
+        assert_eq!(expand(Ground::free(&world), "k/b"), ["k/b/c.yaml", "k/b/d.txt"]);
+        assert_eq!(expand(Ground::free(&world), "k/a.yaml"), ["k/a.yaml"]);
+        assert_eq!(expand(Ground::free(&world), "k/{a,b/c}.y*ml"), ["k/a.yaml", "k/b/c.yaml"]);
+        assert!(expand(Ground::free(&world), "no/*").is_empty());
     }
 
     #[test]
@@ -148,12 +196,12 @@ mod tests {
             .file("k/b/c.yaml", "")
             .file("k/b/e/f.yaml", "")
             .file("k/b-1.yaml", "");
-        assert_eq!(manifests(&world, "k/a.yaml"), ["k/a.yaml"]);
-        assert_eq!(manifests(&world, "k/*"), ["k/a.yaml", "k/b/c.yaml", "k/b/e/f.yaml", "k/b-1.yaml"]);
-        assert_eq!(manifests(&world, "k/*"), manifests(&world, "k/**"));
-        assert_eq!(manifests(&world, "k/**/*.yaml"), ["k/b/c.yaml"]);
-        assert_eq!(manifests(&world, "*/*/*"), ["k/b/c.yaml", "k/b/e/f.yaml"]);
-        assert!(manifests(&world, "k/{a,b-1}.yaml").is_empty());
-        assert!(manifests(&world, "k").is_empty());
+        assert_eq!(manifests(Ground::free(&world), "k/a.yaml"), ["k/a.yaml"]);
+        assert_eq!(manifests(Ground::free(&world), "k/*"), ["k/a.yaml", "k/b/c.yaml", "k/b/e/f.yaml", "k/b-1.yaml"]);
+        assert_eq!(manifests(Ground::free(&world), "k/*"), manifests(Ground::free(&world), "k/**"));
+        assert_eq!(manifests(Ground::free(&world), "k/**/*.yaml"), ["k/b/c.yaml"]);
+        assert_eq!(manifests(Ground::free(&world), "*/*/*"), ["k/b/c.yaml", "k/b/e/f.yaml"]);
+        assert!(manifests(Ground::free(&world), "k/{a,b-1}.yaml").is_empty());
+        assert!(manifests(Ground::free(&world), "k").is_empty());
     }
 }

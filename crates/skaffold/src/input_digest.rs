@@ -160,7 +160,8 @@ impl Inputs<'_, '_, '_> {
             return vec![pattern];
         }
         let below = path::join(&full, "**");
-        let found = [full, below].into_iter().flat_map(|pattern| glob::expand(self.world, &pattern));
+        let found =
+            [full, below].into_iter().flat_map(|pattern| glob::expand(glob::Ground::free(self.world), &pattern));
         found.map(|file| path::within(context, &file).to_owned()).collect()
     }
 

@@ -83,7 +83,8 @@ fn inputs(world: &dyn World, config: &Config<'_>, artifact: &Artifact<'_, '_>) -
         Some(list) => list.items().map(|item| path::join(&context, &item.text())).collect(),
         None => vec![path::join(&context, "**")],
     };
-    let mut files: Vec<String> = patterns.iter().flat_map(|pattern| glob::expand(world, pattern)).collect();
+    let mut files: Vec<String> =
+        patterns.iter().flat_map(|pattern| glob::expand(glob::Ground::free(world), pattern)).collect();
     let hidden = Hidden::read(world, &context, artifact);
     files.retain(|file| !hidden.hides(path::within(&context, file)));
     let ignored = builders.iter().find_map(|builder| artifact.view.at(&[builder, "dependencies", "ignore"]));

@@ -45,7 +45,7 @@ pub use purlin_syntax::{MergeKeys, calendar};
 pub use read::value_of;
 pub use scope::{Layer, Lookup, MapLayer, Scope};
 pub use seed::Seed;
-pub use session::Session;
+pub use session::{Listing, Session};
 pub use taint::Taint;
 pub use value::{Data, Entries, List, Map, Pending, Value};
 pub use world::{MemoryWorld, World, WorldError};

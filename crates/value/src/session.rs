@@ -7,7 +7,7 @@ use crate::files::{Files, Read, Shelf, Text};
 use crate::meter::{Exceeded, Meter};
 use crate::origin::Origins;
 use crate::recorded::Recorded;
-use crate::world::{World, WorldError};
+use crate::world::{Entry, World, WorldError};
 use purlin_syntax::{
     Diagnostic, FileId, Flavor, IGNORE_MARK, Limits, Mark, Sink, Source, Sources, Span, Tree, sources, yaml,
 };
@@ -38,6 +38,27 @@ pub struct Session {
     common: Option<Arc<Common>>,
     archive_bytes: AtomicU64,
     archive_files: AtomicU64,
+}
+
+/// The names in a folder, sorted; none if it cannot be read.
+#[derive(Debug, Default)]
+pub struct Listing(Vec<Entry>);
+
+impl Listing {
+    /// The names in a folder as it is now.
+    pub fn of(world: &dyn World, folder: &str) -> Self {
+        Listing(world.list(folder).unwrap_or_default())
+    }
+
+    /// All of them.
+    pub fn entries(&self) -> &[Entry] {
+        &self.0
+    }
+
+    /// The bare names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|entry| entry.name.as_str())
+    }
 }
 
 impl Session {
@@ -200,6 +221,12 @@ impl Session {
     /// looked through; each kind of finding has a type of its own.
     pub fn finding<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
         self.files.finding(about, find)
+    }
+
+    /// The names in a folder, sorted, asked for once in a run: for checks that ask about a folder for each name in a file.
+    /// What must see the files that actions make asks the world.
+    pub fn listed(&self, folder: &str) -> Arc<Listing> {
+        self.files.finding(&self.files.key(folder), || Listing::of(self.world.as_ref(), folder))
     }
 
     /// What looking through one text came to: found out once, for all runs that share it. It may depend on nothing but the

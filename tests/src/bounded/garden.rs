@@ -1,6 +1,6 @@
 //! Garden: template strings, helper functions and structural operators.
 
-use super::{Ends, Input};
+use super::{Ends, Input, crowded};
 
 const PROJECT: &str = "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\nvariables:\n";
 
@@ -123,6 +123,17 @@ pub fn inputs() -> Vec<Input> {
     // As many unknown names as known ones, each with one that is near.
     let names: String = (0..100_000).map(|at| format!("  name{at}: ${{var.name{at}x}}\n")).collect();
     all.push(project("names/unknown", &names, Ends::Answered));
+    // As many names of files that are not there as there are files.
+    for (name, action) in [
+        ("sources", "---\nkind: Build\ntype: exec\nname: b#\nsource: {path: s#}\nspec: {command: [a]}\n"),
+        ("dockerfiles", "---\nkind: Build\ntype: container\nname: b#\nspec: {dockerfile: d#}\n"),
+        ("manifests", "---\nkind: Deploy\ntype: kubernetes\nname: b#\nspec: {manifestFiles: ['m#*.yaml']}\n"),
+        ("includes", "---\nkind: Run\ntype: exec\nname: b#\ninclude: ['i#*']\nspec: {command: [a]}\n"),
+    ] {
+        let actions: String = (0..3_000).map(|at| action.replace('#', &at.to_string())).collect();
+        let input = project(&format!("names/{name}"), "  a: 1\n", Ends::Answered).file("a.garden.yml", actions);
+        all.push(crowded(input));
+    }
     let blank = format!("{PROJECT}  a: 1\n{}", "\n".repeat(15_000_000));
     all.push(
         Input::new("garden/fmt/blank", "fmt --check project.garden.yml", Ends::Answered)

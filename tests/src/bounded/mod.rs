@@ -54,6 +54,11 @@ impl Input {
     }
 }
 
+/// The same in a folder that holds many files.
+fn crowded(input: Input) -> Input {
+    (0..2_000).fold(input, |input, at| input.file(&format!("file{at}.txt"), ""))
+}
+
 /// All inputs.
 pub fn inputs() -> Vec<Input> {
     let dialects: [fn() -> Vec<Input>; 7] = [

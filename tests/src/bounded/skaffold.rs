@@ -1,11 +1,16 @@
 //! Skaffold: modules, profiles, patches and template fields.
 
-use super::{Ends, Input};
+use super::{Ends, Input, crowded};
 
 const CONFIG: &str = "apiVersion: skaffold/v4beta14\nkind: Config\n";
 
 fn config(class: &str, text: &str, ends: Ends) -> Input {
     Input::new(format!("skaffold/{class}"), "resolve", ends).file("skaffold.yaml", format!("{CONFIG}{text}"))
+}
+
+/// Many names of files that are not there, each in a line of its own.
+fn each(line: &str) -> String {
+    (0..5_000).map(|at| line.replace('#', &at.to_string())).collect()
 }
 
 /// All inputs of Skaffold.
@@ -85,6 +90,26 @@ pub fn inputs() -> Vec<Input> {
         ),
         config("templates/range", &tagger(template), Ends::Answered),
         config("templates/printf", &tagger(printf), Ends::Answered),
+        crowded(config(
+            "names/contexts",
+            &format!("build:\n  artifacts:\n{}", each("  - {image: a#, context: c#}\n")),
+            Ends::Answered,
+        )),
+        crowded(config(
+            "names/dockerfiles",
+            &format!("build:\n  artifacts:\n{}", each("  - {image: a#, docker: {dockerfile: d#}}\n")),
+            Ends::Answered,
+        )),
+        crowded(config(
+            "names/patterns",
+            &format!("manifests:\n  rawYaml:\n{}", each("  - 'm#*.yaml'\n")),
+            Ends::Answered,
+        )),
+        crowded(config(
+            "names/kustomizations",
+            &format!("manifests:\n  kustomize:\n    paths:\n{}", each("    - k#\n")),
+            Ends::Answered,
+        )),
         config("artifacts/many", &format!("build:\n  artifacts:\n{artifacts}"), Ends::Answered),
         config("artifacts/chain", &format!("build:\n  artifacts:\n{chain}  - {{image: a20000}}\n"), Ends::Answered),
     ]

@@ -140,15 +140,11 @@ impl Workshop {
             return Err(self.cycle(&key, asked));
         }
         self.open.borrow_mut().push(key.clone());
-        let salt = std::mem::replace(&mut m.salt, format!("{kind}/{name}").into_bytes());
-        let draws = std::mem::take(&mut m.draws);
         let (before, others) = (m.spent(), self.counted.get());
-        let built = self.make(m, found);
+        let built = m.drawing_as(format!("{kind}/{name}").as_bytes(), |m| self.make(m, found));
         let cost = (m.spent() - before).saturating_sub(self.counted.get() - others);
         self.counted.set(self.counted.get() + cost);
         self.costs.borrow_mut().insert(key.clone(), cost);
-        m.salt = salt;
-        m.draws = draws;
         self.open.borrow_mut().pop();
         let built = built.map(Rc::new).map_err(|fault| match fault {
             Fault::Inner(inner) => inner,

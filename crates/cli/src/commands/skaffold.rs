@@ -66,7 +66,7 @@ fn with_project<T>(
     let root = PathBuf::from(path::join(session.world.root(), path::parent(&file)));
     let settings = Settings { env: cx.invocation.env.clone(), here: root.clone(), root, ..settings };
     let done = with_configs(session, request, |configs| {
-        validate(configs, Scope::Project, session.world.as_ref(), &session.sink);
+        validate(session, configs, Scope::Project);
         if session.sink.has_errors() {
             return Err(cx.report(session));
         }

@@ -64,12 +64,13 @@ const CURVE_STEPS: usize = 50_000;
 /// helpers make an authority and a certificate for each file that names them make up to seventeen of both.
 const RSA_STEPS: usize = 2_400_000;
 
-/// Steps that making an RSA key of 4,096 bits counts for: somewhat less than the time that it takes. A chart that prints
-/// such a key, and again in the checksums of its pods, makes three, and no run may make more.
-const LONG_RSA_STEPS: usize = 15_000_000;
+/// Steps that making an RSA key of 4,096 bits counts for: the time that it takes on average, which is more than half a
+/// second. A chart that prints such a key, and again in the checksums of its pods, makes one.
+const LONG_RSA_STEPS: usize = 30_000_000;
 
-/// Steps that taking the spare key counts for. Whoever is first makes it, which is not counted: it happens once.
-const SPARE_STEPS: usize = 1_000;
+/// Steps that taking a key that was made before counts for. Whoever is first makes the spare one, which is not counted:
+/// it happens once.
+const KNOWN_STEPS: usize = 1_000;
 
 /// Steps that a signature counts for.
 const SIGNATURE_STEPS: usize = 500_000;
@@ -79,14 +80,20 @@ fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
 }
 
 fn rsa_of(m: &mut Machine<'_>, bits: usize, steps: usize) -> Result<Key, Fault> {
-    let spare = m.outside.spare_key.clone();
-    m.spend(if spare.is_some() { SPARE_STEPS } else { steps })?;
     let mut random = m.random_secret();
-    let key = match spare {
-        Some(spare) => spare.rsa(&mut random),
-        None => Key::rsa(&mut random, bits),
-    };
-    key.ok_or_else(no_key)
+    if let Some(spare) = m.outside.spare_key.clone() {
+        m.spend(KNOWN_STEPS)?;
+        return spare.rsa(&mut random).ok_or_else(no_key);
+    }
+    let stream = (random.key(), bits);
+    if let Some(key) = m.keys.get(&stream).cloned() {
+        m.spend(KNOWN_STEPS)?;
+        return Ok(key);
+    }
+    m.spend(steps)?;
+    let key = Key::rsa(&mut random, bits).ok_or_else(no_key)?;
+    m.keys.insert(stream, key.clone());
+    Ok(key)
 }
 
 fn private_key(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {

@@ -12,12 +12,13 @@ mod tags;
 pub(crate) use slips::unused_images;
 
 use crate::entities::config::SKAFFOLD_CONFIG;
+use crate::glob::Ground;
 use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
 use purlin_syntax::{Diagnostic, Rule, Sink, Span, suggest};
 use purlin_value::world::FileKind;
-use purlin_value::{Session, World, WorldError, path};
+use purlin_value::{Session, WorldError, path};
 use std::collections::HashSet;
 
 /// Which rules apply.
@@ -64,7 +65,8 @@ impl Check<'_, '_> {
 }
 
 /// Checks all configurations. True if nothing is wrong.
-pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &Sink) -> bool {
+pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope) -> bool {
+    let sink = &session.sink;
     let before = sink.len();
     let built = built(configs);
     let none = HashSet::new();
@@ -77,10 +79,10 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
             tags::check(&check);
         }
         if scope != Scope::Configuration && !config.is_remote {
-            manifests(&check, scope, world);
+            manifests(&check, scope, session);
         }
         if scope == Scope::Project && !config.is_remote {
-            folders(&check, config.item.view(), world);
+            folders(&check, config.item.view(), session);
         }
     }
     let all = artifacts::collect(configs);
@@ -108,19 +110,19 @@ fn built(configs: &[Config<'_>]) -> HashSet<String> {
 }
 
 /// A path whose folder or file has nearly the name of one that is there: the first part that is missing is corrected.
-fn near_path(check: &Check<'_, '_>, world: &dyn World, path: &str) -> Option<String> {
+fn near_path(check: &Check<'_, '_>, session: &Session, path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     let mut known = String::new();
     let mut parts = path.split('/');
     for part in parts.by_ref() {
         let next = if known.is_empty() { part.to_owned() } else { format!("{known}/{part}") };
-        if part.is_empty() || world.exists(&crate::render::from_file(check.config, &next)) {
+        if part.is_empty() || session.world.exists(&crate::render::from_file(check.config, &next)) {
             known = next;
             continue;
         }
-        let names =
-            world.list(&crate::render::from_file(check.config, if known.is_empty() { "." } else { &known })).ok()?;
-        let near = suggest::nearest(part, names.iter().map(|entry| entry.name.as_str()))?;
+        let folder = crate::render::from_file(check.config, if known.is_empty() { "." } else { &known });
+        let listing = session.listed(&folder);
+        let near = suggest::nearest(part, listing.names())?;
         let rest = parts.map(|part| format!("/{part}")).collect::<String>();
         let front = if known.is_empty() { String::new() } else { format!("{known}/") };
         return Some(format!("{front}{near}{rest}"));
@@ -129,7 +131,8 @@ fn near_path(check: &Check<'_, '_>, world: &dyn World, path: &str) -> Option<Str
 }
 
 /// Folders that are named must be there: kustomizations, charts, and what images are built from.
-fn folders(check: &Check<'_, '_>, view: View<'_, '_>, world: &dyn World) {
+fn folders(check: &Check<'_, '_>, view: View<'_, '_>, session: &Session) {
+    let world = session.world.as_ref();
     let missing = |named: View<'_, '_>| {
         let text = named.text();
         let is_plain = !text.is_empty() && !text.contains(['{', '$']) && !crate::paths::is_address(&text);
@@ -137,7 +140,7 @@ fn folders(check: &Check<'_, '_>, view: View<'_, '_>, world: &dyn World) {
         (is_plain && matches!(stat(), Err(WorldError::NotFound)))
             .then(|| (text.to_string(), named.span().unwrap_or(check.config.span)))
     };
-    let near = |path: &str| near_path(check, world, path).map(|near| format!("did you mean `{near}`?"));
+    let near = |path: &str| near_path(check, session, path).map(|near| format!("did you mean `{near}`?"));
     let hint = |path: &str| {
         let further_up = run_in(check, |full| world.stat(full).is_ok(), path).map(|folder| run_there(&folder));
         let fallback = || "correct the path; it starts at the folder of `skaffold.yaml`".to_owned();
@@ -146,7 +149,7 @@ fn folders(check: &Check<'_, '_>, view: View<'_, '_>, world: &dyn World) {
     let kustomizations = kustomizations(view).filter_map(missing).map(|found| ("kustomization", found));
     let charts = charts(view).filter_map(missing).map(|found| ("chart", found));
     let all: Vec<_> = kustomizations.chain(charts).collect();
-    let runs_above = !all.is_empty() && runs_above(check, world);
+    let runs_above = !all.is_empty() && runs_above(check, session);
     for (what, (path, span)) in all {
         let is_above = || run_in(check, |full| world.stat(full).is_ok(), &path).is_some();
         if !(runs_above && is_above()) {
@@ -182,7 +185,7 @@ fn charts<'v, 'f>(view: View<'v, 'f>) -> impl Iterator<Item = View<'v, 'f>> {
 
 /// Whether a configuration is for running Skaffold in a folder above its own: only `-f` finds a file that is not called
 /// `skaffold.yaml`, and from a folder further up more is found of what it names, and nothing less.
-fn runs_above(check: &Check<'_, '_>, world: &dyn World) -> bool {
+fn runs_above(check: &Check<'_, '_>, session: &Session) -> bool {
     if crate::dialect::is_usual(path::file_name(&check.config.file.path)) {
         return false;
     }
@@ -190,7 +193,8 @@ fn runs_above(check: &Check<'_, '_>, world: &dyn World) -> bool {
     let manifests = view.at(&["manifests", "rawYaml"]).into_iter().flat_map(View::items);
     let named = kustomizations(view).chain(charts(view)).chain(manifests).map(|named| named.text().to_string());
     let named: Vec<String> = named.filter(|text| !text.contains(['{', '$']) && starts_where_it_runs(text)).collect();
-    let is_there = |full: &str| world.exists(full) || !glob::manifests(world, full).is_empty();
+    let ground = Ground::kept(session, check.config.span);
+    let is_there = |full: &str| session.world.exists(full) || !glob::manifests(ground, full).is_empty();
     let here: Vec<&String> =
         named.iter().filter(|text| is_there(&crate::render::from_file(check.config, text))).collect();
     let is_better = |folder: String| {
@@ -228,7 +232,8 @@ fn run_there(folder: &str) -> String {
 }
 
 /// Each pattern of raw manifests must match something.
-fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
+fn manifests(check: &Check<'_, '_>, scope: Scope, session: &Session) {
+    let world = session.world.as_ref();
     let list = check.config.item.view().at(&["manifests", "rawYaml"]);
     let patterns: Vec<_> = list.into_iter().flat_map(crate::item::View::items).collect();
     if patterns.len() == 1 && patterns.iter().all(|pattern| pattern.text() == crate::render::DEFAULT_MANIFESTS) {
@@ -248,10 +253,11 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
             check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint));
             continue;
         }
-        if glob::manifests(world, &full).is_empty() {
+        let ground = Ground::kept(session, span);
+        if glob::manifests(ground, &full).is_empty() {
             let message = format!("no manifest is found at `{text}`");
             let problem = Diagnostic::at(&crate::rules::MANIFEST, span, message);
-            let is_there = |full: &str| !glob::manifests(world, full).is_empty();
+            let is_there = |full: &str| !glob::manifests(ground, full).is_empty();
             if scope == Scope::Project
                 && let Some(folder) = run_in(check, is_there, &text)
             {
@@ -259,11 +265,11 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
                 continue;
             }
             let may_come = scope == Scope::Project && text.contains(['*', '?', '[']);
-            let near = (scope == Scope::Project).then(|| near_path(check, world, &text)).flatten();
+            let near = (scope == Scope::Project).then(|| near_path(check, session, &text)).flatten();
             let near = near.filter(|near| is_there(&crate::render::from_file(check.config, near)));
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if text.contains('{') && !glob::expand(world, &full).is_empty() => {
+                None if text.contains('{') && !glob::expand(ground, &full).is_empty() => {
                     "name each file: braces mean themselves in Skaffold's patterns".to_owned()
                 }
                 None if may_come => {
@@ -275,7 +281,7 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
         }
     }
     let more = above.len().saturating_sub(1);
-    if let Some((mut problem, folder)) = above.into_iter().next().filter(|_| !runs_above(check, world)) {
+    if let Some((mut problem, folder)) = above.into_iter().next().filter(|_| !runs_above(check, session)) {
         match more {
             0 => {}
             1 => problem.message.push_str(", nor at one more path"),

@@ -6,6 +6,7 @@
 use super::{Check, near_path, run_in};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::entities::{Entity, Holds, holds, is_open};
+use crate::glob::Ground;
 use crate::item::{Form, View};
 use crate::load::Document;
 use crate::profile::family::{Member, Patched};
@@ -17,12 +18,14 @@ use ecow::EcoString;
 use purlin_model::Manifest;
 use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Span, suggest};
 use purlin_value::{Meter, Session, Value, path};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Files of a chart's templates that are searched for a value before it counts as misspelt.
 const MOST_TEMPLATES: usize = 200;
 /// Values that are worked through at most for the patches of profiles that are not active.
 const MOST_PATCHED: usize = 200_000;
+/// Bytes of templates that are searched in the time of a step.
+const SEARCHED_PER_STEP: u64 = 16;
 /// What a Dockerfile is called unless an artifact says otherwise.
 const DOCKERFILE: &str = "Dockerfile";
 /// The highest port.
@@ -130,7 +133,7 @@ fn near_folders(check: &Check<'_, '_>, session: &Session, profile: View<'_, '_>)
     // What is not here may come before the profile is used; what is nearly here is misspelt.
     let found = Sink::new();
     let own = Check { sink: &found, ..*check };
-    super::folders(&own, profile, session.world.as_ref());
+    super::folders(&own, profile, session);
     let is_near = |problem: &Diagnostic| problem.hints.iter().any(|hint| hint.starts_with("did you mean"));
     found.take().into_iter().filter(is_near).collect()
 }
@@ -146,34 +149,34 @@ fn is_plain(text: &str) -> bool {
 }
 
 fn artifacts(check: &Check<'_, '_>, session: &Session, view: View<'_, '_>) {
+    let mut looked_for = HashMap::new();
     for artifact in view.at(&["build", "artifacts"]).into_iter().flat_map(View::items) {
-        dockerfile(check, session, artifact);
+        dockerfile(check, session, artifact, &mut looked_for);
         artifact.get("hooks").into_iter().for_each(|hooks| systems(check, hooks));
     }
 }
 
-/// A Dockerfile is looked for in the context, then where Skaffold runs.
-fn dockerfile(check: &Check<'_, '_>, session: &Session, artifact: View<'_, '_>) {
+/// A Dockerfile that is not there, with a hint if another name is near.
+#[derive(Clone)]
+struct Missing {
+    message: String,
+    near: Option<String>,
+}
+
+/// Warns of a Dockerfile that is not there. Artifacts that share one share the answer.
+fn dockerfile(
+    check: &Check<'_, '_>,
+    session: &Session,
+    artifact: View<'_, '_>,
+    looked_for: &mut HashMap<(String, String), Option<Missing>>,
+) {
     let named = ["docker", "kaniko"].iter().find_map(|key| artifact.at(&[*key, "dockerfile"]));
     let context = artifact.text_of("context").into_owned();
     let context = if context.is_empty() { ".".to_owned() } else { context };
     let Some(text) = named.map(View::text).filter(|text| is_plain(text) && is_plain(&context)) else { return };
-    let written = path::join(&context, &text);
-    let exists = |text: &str| session.world.exists(&from_file(check.config, text));
-    if path::is_absolute(&text) || !exists(&context) || exists(&written) || exists(&text) {
-        return;
-    }
-    // A folder without anything in it is where another repository is checked out.
-    let is_empty = session.world.list(&from_file(check.config, &context)).is_ok_and(|names| names.is_empty());
-    if is_empty || is_further_up(check, session, &written) || is_further_up(check, session, &text) {
-        return;
-    }
-    let near = near_path(check, session.world.as_ref(), &written).map(|near| {
-        let near =
-            near.strip_prefix(context.trim_end_matches('/')).map_or(near.as_str(), |rest| rest.trim_start_matches('/'));
-        format!("did you mean `{near}`?")
-    });
-    let message = format!("no Dockerfile is found at `{}`", path::normalize(&written));
+    let key = (context, text.to_string());
+    let answer = looked_for.entry(key).or_insert_with_key(|(context, text)| missing(check, session, context, text));
+    let Some(Missing { message, near }) = answer.clone() else { return };
     // Written or not, the usual name is what an artifact starts with.
     match named.and_then(View::span).filter(|_| text != DOCKERFILE) {
         Some(span) => {
@@ -189,6 +192,26 @@ fn dockerfile(check: &Check<'_, '_>, session: &Session, artifact: View<'_, '_>) 
             }
         }
     }
+}
+
+/// A Dockerfile is looked for in the context, then where Skaffold runs.
+fn missing(check: &Check<'_, '_>, session: &Session, context: &str, text: &str) -> Option<Missing> {
+    let written = path::join(context, text);
+    let exists = |text: &str| session.world.exists(&from_file(check.config, text));
+    if path::is_absolute(text) || !exists(context) || exists(&written) || exists(text) {
+        return None;
+    }
+    // A folder without anything in it is where another repository is checked out.
+    let is_empty = session.listed(&from_file(check.config, context)).entries().is_empty();
+    if is_empty || is_further_up(check, session, &written) || is_further_up(check, session, text) {
+        return None;
+    }
+    let near = near_path(check, session, &written).map(|near| {
+        let near =
+            near.strip_prefix(context.trim_end_matches('/')).map_or(near.as_str(), |rest| rest.trim_start_matches('/'));
+        format!("did you mean `{near}`?")
+    });
+    Some(Missing { message: format!("no Dockerfile is found at `{}`", path::normalize(&written)), near })
 }
 
 /// Whether a path is found if Skaffold runs further up.
@@ -259,7 +282,7 @@ fn values_files(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>)
         if session.world.exists(&from_file(check.config, &text)) || is_further_up(check, session, &text) {
             continue;
         }
-        let near = near_path(check, session.world.as_ref(), &text).map(|near| format!("did you mean `{near}`?"));
+        let near = near_path(check, session, &text).map(|near| format!("did you mean `{near}`?"));
         let hint = near.unwrap_or_else(|| "correct the path; it starts at the folder of `skaffold.yaml`".to_owned());
         let message = format!("no values file is found at `{text}`");
         warn(check, file.span(), &rules::MANIFEST, &message, hint);
@@ -354,7 +377,7 @@ fn set_values(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
         emit::flatten(section, String::new(), &mut found);
         for (key, value) in found {
             let Some((part, meant)) = misspelt(root, &key) else { continue };
-            if is_mentioned(session, &folder, part) {
+            if is_mentioned(check, session, &folder, part) {
                 continue;
             }
             let written = written_key(section, &key);
@@ -398,13 +421,17 @@ fn written_key(section: View<'_, '_>, key: &str) -> Option<Span> {
 }
 
 /// Whether a template of a chart, or of one in it, mentions a value.
-fn is_mentioned(session: &Session, folder: &str, name: &str) -> bool {
-    let files = crate::glob::expand(session.world.as_ref(), &path::join(folder, "**/*"));
+fn is_mentioned(check: &Check<'_, '_>, session: &Session, folder: &str, name: &str) -> bool {
+    let files = crate::glob::expand(Ground::kept(session, check.config.span), &path::join(folder, "**/*"));
     if files.len() > MOST_TEMPLATES {
         return true;
     }
     files.iter().any(|file| {
         let bytes = session.load_bytes(file).ok();
+        let searched = bytes.as_ref().map_or(0, |bytes| bytes.len() as u64) / SEARCHED_PER_STEP;
+        if session.meter.charge(searched, 0).is_err() {
+            return true;
+        }
         file.ends_with(".tgz") || bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(name))
     })
 }

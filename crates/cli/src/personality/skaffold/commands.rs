@@ -93,7 +93,7 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         Err(exit) => return exit,
     };
     opened.with_configs(invocation, |invocation, session, configs| {
-        if !validate(&configs, Scope::Manifests, session.world.as_ref(), &session.sink) {
+        if !validate(session, &configs, Scope::Manifests) {
             return opened.report(invocation);
         }
         let settings = match settings(invocation, flags, session, &configs) {
@@ -202,7 +202,7 @@ fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to:
         && to == LATEST
     {
         let configs = purlin_skaffold::walk::as_written(&file, loader.here());
-        validate(&configs, Scope::Configuration, session.world.as_ref(), &session.sink);
+        validate(session, &configs, Scope::Configuration);
     }
     match (opened.report(invocation), fixed) {
         (Exit::Ok, Some(Fixed::Already)) => {

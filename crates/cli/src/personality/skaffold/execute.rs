@@ -67,7 +67,7 @@ fn project<'p, 'f>(
     configs: &'p [Config<'f>],
     mode: &'static str,
 ) -> Result<SkaffoldProject<'p, 'f>, Exit> {
-    if !validate(configs, Scope::Project, session.world.as_ref(), &session.sink) {
+    if !validate(session, configs, Scope::Project) {
         return Err(opened.report(invocation));
     }
     let built = match mode {
