@@ -11,8 +11,8 @@ use purlin_value::{Session, path};
 /// Never part of a project: repositories, what Garden and Purlin keep, and reports.
 const FIXED_EXCLUDES: &[&str] = &[".git", ".gitmodules", ".garden/**/*", ".purlin/**/*", "debug-info*/**"];
 
-/// Steps that asking a folder for a name counts for.
-const LIST_STEPS: u64 = 20;
+/// Steps that asking a folder for a name counts for: the time that it takes.
+const LIST_STEPS: u64 = 50;
 
 /// How deep folders may nest.
 const MAX_DEPTH: usize = 200;

@@ -42,8 +42,8 @@ pub struct Version {
     pub full: EcoString,
     /// The versions it depends on, by action.
     pub dependencies: Vec<(EcoString, EcoString)>,
-    /// The files, from the project's folder.
-    pub files: Vec<String>,
+    /// The files, from the project's folder; actions with the same source share them.
+    pub files: Arc<[String]>,
 }
 
 /// SHA-256 of texts joined by dots, in hexadecimal digits.
@@ -86,7 +86,7 @@ pub struct SourceVersion {
     /// The hash.
     pub hash: EcoString,
     /// The files, from the world's root.
-    pub files: Vec<String>,
+    pub files: Arc<[String]>,
     /// Whether all of them could be read.
     pub is_sound: bool,
 }
@@ -134,11 +134,11 @@ pub struct SourceScope<'a> {
 /// Hashes the files of something.
 pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_>) -> SourceVersion {
     if scope.include.is_some_and(<[String]>::is_empty) {
-        return SourceVersion { hash: NO_SOURCE.into(), files: Vec::new(), is_sound: true };
+        return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), is_sound: true };
     }
     let patterns = 1 + scope.include.map_or(0, <[String]>::len) + scope.exclude.len();
     if !pays(session, (tree.under(scope.folder).count() as u64).saturating_mul(patterns as u64)) {
-        return SourceVersion { hash: NO_SOURCE.into(), files: Vec::new(), is_sound: false };
+        return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), is_sound: false };
     }
     let selection = Selection::new(scope.include, scope.exclude);
     let uncounted = Selection::new(Some(scope.uncounted), &[]);
@@ -164,13 +164,19 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
                 continue;
             }
         };
+        let bytes = (size_of::<String>() + file.path.len()) as u64;
+        if let Err(exceeded) = session.meter.charge(0, bytes) {
+            session.report_exceeded(exceeded, None);
+            is_sound = false;
+            break;
+        }
         files.push(file.path.clone());
         if !uncounted.takes(within) {
             parts.push(format!("{}-{hash}", path::relative(scope.base, &file.path)));
         }
     }
     let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    SourceVersion { hash: short(&texts), files, is_sound }
+    SourceVersion { hash: short(&texts), files: files.into(), is_sound }
 }
 
 /// A link counts by where it leads; one that leads to a fixed place on this machine does not count at all.
@@ -320,7 +326,7 @@ impl Replaced<'_> {
 pub fn combine(
     config: EcoString,
     source: EcoString,
-    files: Vec<String>,
+    files: Arc<[String]>,
     dependencies: Vec<(EcoString, EcoString)>,
     listed: &[EcoString],
 ) -> Version {

@@ -4,6 +4,10 @@ use super::{Ends, Input, crowded};
 
 const PROJECT: &str = "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\nvariables:\n";
 
+/// Variables, and a provider of Deploys.
+const KUBERNETES: &str =
+    "  a: 1\nproviders: [{name: kubernetes, context: c, deploymentRegistry: {hostname: h, namespace: n}}]\n";
+
 fn project(class: &str, variables: &str, ends: Ends) -> Input {
     Input::new(format!("garden/{class}"), "resolve", ends).file("project.garden.yml", format!("{PROJECT}{variables}"))
 }
@@ -131,8 +135,10 @@ pub fn inputs() -> Vec<Input> {
         ("includes", "---\nkind: Run\ntype: exec\nname: b#\ninclude: ['i#*']\nspec: {command: [a]}\n"),
     ] {
         let actions: String = (0..3_000).map(|at| action.replace('#', &at.to_string())).collect();
-        let input = project(&format!("names/{name}"), "  a: 1\n", Ends::Answered).file("a.garden.yml", actions);
+        let input = project(&format!("names/{name}"), KUBERNETES, Ends::Answered).file("a.garden.yml", &*actions);
         all.push(crowded(input));
+        let input = project(&format!("names/{name}-checked"), KUBERNETES, Ends::Answered).file("a.garden.yml", actions);
+        all.push(crowded(Input { args: vec!["check".to_owned()], ..input }));
     }
     let blank = format!("{PROJECT}  a: 1\n{}", "\n".repeat(15_000_000));
     all.push(

@@ -121,7 +121,7 @@ impl Module {
     }
 
     /// The hash of its files, and which they are.
-    pub fn source(&self, session: &Session, resolution: &Resolution<'_>) -> (EcoString, Vec<String>) {
+    pub fn source(&self, session: &Session, resolution: &Resolution<'_>) -> (EcoString, Arc<[String]>) {
         let found = version::source(session, &resolution.ground.sources, resolution.live.files(), self);
         (found.hash.clone(), found.files.clone())
     }
