@@ -22,7 +22,9 @@ use crate::metachart::build::Kind;
 use crate::metachart::check::Reported;
 use crate::metachart::kinds::{Kinds, RESOURCES};
 use crate::metachart::{self, checksums, current, kinds, pipeline, review};
-use crate::report::{ChartYaml, report, report_broken, report_elsewhere, report_failed, report_missing, report_values};
+use crate::report::{
+    ChartYaml, missing_dependencies, report, report_broken, report_elsewhere, report_failed, report_values,
+};
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
@@ -93,6 +95,7 @@ pub(crate) fn options(session: &Session, request: &Request) -> Options {
         pending: request.pending.iter().map(|text| pending_flag(text)).collect(),
         track: purlin_value::origin::NOTED,
         is_rehearsal: request.chart.is_rehearsal,
+        is_fetched_later: request.chart.is_fetched_later,
         ..Options::default()
     }
 }
@@ -190,7 +193,7 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
             return None;
         }
     };
-    let job = Job { session, folder, kinds, definitions, nearby };
+    let job = Job { session, folder, kinds, definitions, nearby, is_fetched_later: options.is_fetched_later };
     let mut resolved = job.resolve(&prepared);
     resolved.contained = contained;
     guessable::keep(session, &prepared.chart);
@@ -226,13 +229,18 @@ struct Job<'s> {
     definitions: Vec<Value>,
     /// Dependencies that are not in `charts/`, with the folders they were read from.
     nearby: Vec<(String, String)>,
+    /// Whether dependencies that are missing are fetched before the chart is deployed.
+    is_fetched_later: bool,
 }
 
 impl Job<'_> {
     /// Reports dependencies that are not in `charts/`.
     fn report_missing(&self, prepared: &template::Prepared, failed: usize) {
         let place = ChartYaml { session: self.session, folder: self.folder };
-        report_missing(self.session, &place, &prepared.missing, &self.nearby, failed);
+        let Some(found) = missing_dependencies(self.session, &place, &prepared.missing, &self.nearby, failed) else {
+            return;
+        };
+        self.session.sink.push(if self.is_fetched_later { found.warning() } else { found });
     }
 
     fn resolve(&self, prepared: &template::Prepared) -> Resolved {

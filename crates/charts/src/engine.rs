@@ -201,7 +201,16 @@ pub(crate) fn execute(
     for (name, chart) in compiled.files.iter().filter(|(name, _)| is_wanted(&name.text())) {
         let Some(context) = contexts.get(chart) else { continue };
         set_template(machine, context, name, chart);
-        let rope = match machine.execute_named(name, context.clone()) {
+        // What the host implements may keep values from one file to the next.
+        let is_plain = machine.natives.is_none();
+        if is_plain {
+            machine.heap.begin();
+        }
+        let rope = machine.execute_named(name, context.clone());
+        if is_plain {
+            machine.heap.end();
+        }
+        let rope = match rope {
             Ok(rope) => rope,
             // What is too much for one file is too much for the run.
             Err(error) if keep_going && error.limit().is_none() => {

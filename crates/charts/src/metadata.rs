@@ -102,8 +102,9 @@ fn check(node: Node<'_>, kind: Kind, what: &str, found: &mut Vec<Diagnostic>) {
     let fields = || entity.fields(Edition(0));
     for entry in node.entries() {
         let Some(field) = fields().find(|field| field.key == entry.name()) else {
-            let hint = suggest::did_you_mean(entry.name(), fields().map(|field| field.key));
-            // Other keys are notes of people and tools.
+            let unset = fields().map(|field| field.key).filter(|key| node.get(key).is_none());
+            let hint = suggest::did_you_mean(entry.name(), unset);
+            // Other keys are notes of people and tools, and so are those beside the key that they resemble.
             if let Some(hint) = hint {
                 let message = format!("unknown key `{}` in {what}, which Helm ignores", entry.name());
                 found.push(Diagnostic::at(&rules::METADATA, entry.key.span(), message).warning().hint(hint));

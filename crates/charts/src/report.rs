@@ -129,20 +129,20 @@ fn span_of(root: Node<'_>, path: &[&str]) -> Option<Span> {
     Some(node.span())
 }
 
-/// Reports dependencies that are not there, and how many templates could not be rendered without them. Those nearby were
+/// What there is to say of dependencies that are not there, and how many templates could not be rendered without them. Those nearby were
 /// read from the folders beside their names.
-pub fn report_missing(
+pub fn missing_dependencies(
     session: &Session,
     place: &ChartYaml<'_>,
     missing: &[String],
     nearby: &[(String, String)],
     failed: usize,
-) {
+) -> Option<Diagnostic> {
     // Under several aliases it is still one chart. A missing name is reported elsewhere.
     let mut seen: HashSet<&str> = HashSet::from([""]);
     let names = nearby.iter().map(|(name, _)| name).chain(missing);
     let names: Vec<&String> = names.filter(|name| seen.insert(name.as_str())).collect();
-    let Some(first) = names.first() else { return };
+    let first = names.first()?;
     let list = |names: &[&String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let (noun, verb) = if names.len() == 1 { ("dependency", "is") } else { ("dependencies", "are") };
     let mut message = format!("{noun} {} {verb} missing from `charts/`", list(&names));
@@ -163,7 +163,7 @@ pub fn report_missing(
         None => diagnostic = place.locate(diagnostic, &["dependencies"]),
     }
     let folder = session.sources.shown(place.folder);
-    session.sink.push(diagnostic.hint(format!("fetch {it} with `purlin helm dependency build {folder}`")));
+    Some(diagnostic.hint(format!("fetch {it} with `purlin helm dependency build {folder}`")))
 }
 
 /// Reports the templates that failed. What they include may fail in many of them; it is reported once.
@@ -478,12 +478,22 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             let message = "`Chart.yaml`: expected a mapping at the top".to_owned();
             place.locate(Diagnostic::nowhere(rule, message), &["name"]).hint("write `key: value` lines")
         }
+        About::Chart if error.message.starts_with(NOT_FOR_THIS_VERSION) => {
+            let versions = error.message.strip_prefix(NOT_FOR_THIS_VERSION).unwrap_or_default();
+            let (wanted, have) = versions.split_once(" which is incompatible with Kubernetes ").unwrap_or_default();
+            let message = format!("this chart requires Kubernetes `{wanted}`, and is rendered for {have}");
+            let hint = "correct `kubeVersion`, or render it for your cluster with `purlin helm template --kube-version VERSION`";
+            place.locate(Diagnostic::nowhere(rule, message).hint(hint), &["kubeVersion"])
+        }
         About::Chart => match words::subchart(&error.message) {
             Some(said) => place.locate(Diagnostic::nowhere(rule, said.message).hint(said.hint), &["name"]),
             None => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
         },
     }
 }
+
+/// What Helm says of a chart that is not for the version of Kubernetes it is rendered for.
+const NOT_FOR_THIS_VERSION: &str = "chart requires kubeVersion: ";
 
 /// The rule a plain message falls under.
 fn rule_of(message: &str) -> &'static Rule {
@@ -496,7 +506,7 @@ fn rule_of(message: &str) -> &'static Rule {
         ("failed pars", &rules::VALUES),
         ("failed to parse", &rules::VALUES),
         ("YAML parse error", &rules::MANIFEST),
-        ("chart requires kubeVersion", &rules::METADATA),
+        (NOT_FOR_THIS_VERSION, &rules::METADATA),
     ];
     STARTS.iter().find(|(start, _)| message.starts_with(start)).map_or(&rules::LOAD, |(_, rule)| rule)
 }

@@ -71,6 +71,8 @@ pub struct Options {
     pub lenient: bool,
     /// Whether what comes out is judged and not shown.
     pub is_rehearsal: bool,
+    /// Whether dependencies that are missing are fetched before the chart is deployed.
+    pub is_fetched_later: bool,
 }
 
 /// What in a chart an error is about.

@@ -13,6 +13,7 @@ use purlin_model::glance::is_data;
 use purlin_model::{Detection, Dialect, Glance, Kept, Request, Resolved, Resumable, Role, Together, Variant};
 use purlin_syntax::{Diagnostic, Flavor, Severity, Span};
 use purlin_value::ignore::Ignores;
+use purlin_value::rules::FILE_NOT_MADE;
 use purlin_value::tracked::Tracked;
 use purlin_value::world::{Entry, FileKind};
 use purlin_value::{EcoString, Session, path};
@@ -467,6 +468,7 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<S
     let own = session.sibling();
     let mark = session.sources.mark();
     let resolved = claim.resolve(&own, request);
+    soften(&own);
     let checked = checked(session, claim, resolved.as_ref(), &own);
     let mut problems = own.sink.take();
     // More than are shown: the ways that led to them would only keep texts in memory.
@@ -481,10 +483,19 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<S
     (checked, resolved.map(|resolved| resolved.inner).unwrap_or_default())
 }
 
+/// A clone does not have what git leaves out, and that does not make a project wrong.
+fn soften(session: &Session) {
+    let mut problems = session.sink.take();
+    let not_made = problems.iter_mut().filter(|problem| problem.rule == &FILE_NOT_MADE);
+    not_made.for_each(|problem| problem.severity = Severity::Warning);
+    session.sink.extend(problems);
+}
+
 /// The same in all variants of the project.
 fn check_variants(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<String>) {
     let own = session.sibling();
     let all = everywhere(&own, request, claim);
+    soften(&own);
     let first = all.iter().flatten().next();
     let (name, nodes) = first.map(|side| (side.project.clone(), side.nodes)).unwrap_or_default();
     let checked = described(session, claim, name, nodes, own.sink.count(Severity::Error));

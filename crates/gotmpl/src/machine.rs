@@ -19,6 +19,7 @@ use crate::rope::{Piece, Rope};
 use crate::set::Namespace;
 use crate::taint::holds_taint;
 use crate::value::{Data, Heap, MapRef, Str, Table, Val};
+use crate::yaml::Trees;
 
 /// What bounds a render.
 #[derive(Clone, Debug)]
@@ -159,6 +160,8 @@ pub struct Machine<'r> {
     pub(crate) including: Table<Str, u32>,
     /// Texts of `tpl` already parsed.
     pub(crate) parsed: Table<(Str, u32), Rc<Namespace>>,
+    /// Texts already read as YAML.
+    pub(crate) trees: Trees,
     /// Regular expressions already compiled.
     pub(crate) regexes: Table<Str, (Rc<regex::bytes::Regex>, Work)>,
     /// Bytes of compiled regular expressions that the meter knows of.
@@ -228,6 +231,7 @@ impl<'r> Machine<'r> {
             calls: vec![Call { site: 0, parent: 0, because: 0, under: Under::Call }],
             including: Table::default(),
             parsed: Table::default(),
+            trees: Trees::default(),
             regexes: Table::default(),
             compiled: 0,
             draws: Table::default(),

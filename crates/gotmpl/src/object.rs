@@ -27,6 +27,15 @@ pub struct Struct {
 }
 
 impl Object {
+    /// The values that it holds.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Val> {
+        let fields = match self {
+            Self::Struct(object) => object.fields.as_slice(),
+            Self::Time(_) | Self::Version(_) => &[],
+        };
+        fields.iter().map(|(_, value)| value)
+    }
+
     /// The name Go prints.
     pub fn type_name(&self) -> &'static str {
         match self {

@@ -466,12 +466,22 @@ fn entry_outside((key, value): (&Str, &Val)) -> usize {
 /// What a part of a value takes when it is written, beside its text.
 const PART_BYTES: usize = 8;
 
+/// Whether a collection is met for the first time that is younger than `old` others.
+fn is_first(met: &mut [bool], index: usize, old: usize) -> bool {
+    let slot = index.checked_sub(old).and_then(|at| met.get_mut(at));
+    slot.is_some_and(|met| !std::mem::replace(met, true))
+}
+
 /// Owns every list and map of one render.
 #[derive(Debug, Default)]
 pub struct Heap {
     lists: Vec<List>,
     maps: Vec<Map>,
     held: usize,
+    /// How many lists and maps were there when the file that is being executed began.
+    old: (usize, usize),
+    /// The older maps that have got something younger than that.
+    reached: Vec<u32>,
     /// Whether some map ever got a key that is a secret: as long as none did, nobody looks for one.
     secret_keys: bool,
     /// Texts that stand for values not known yet.
@@ -479,6 +489,56 @@ pub struct Heap {
 }
 
 impl Heap {
+    /// Begins a part of the render whose collections nobody needs when it ends, unless an older map gets hold of one.
+    pub fn begin(&mut self) {
+        self.old = (self.lists.len(), self.maps.len());
+    }
+    /// Frees the collections made since [`Heap::begin`] that no older map leads to. What was taken stays counted.
+    pub fn end(&mut self) {
+        let (lists, maps) = self.survivors();
+        let unused =
+            |survives: &[bool]| survives.len() - survives.iter().rposition(|survives| *survives).map_or(0, |at| at + 1);
+        self.lists.truncate(self.lists.len() - unused(&lists));
+        self.maps.truncate(self.maps.len() - unused(&maps));
+        // Handles are numbers, so those in between keep their places.
+        for (list, _) in self.lists.iter_mut().skip(self.old.0).zip(lists).filter(|(_, survives)| !survives) {
+            list.items = Vec::new();
+        }
+        for (map, _) in self.maps.iter_mut().skip(self.old.1).zip(maps).filter(|(_, survives)| !survives) {
+            map.entries = BTreeMap::new();
+        }
+        self.old = (0, 0);
+    }
+    /// Which of the younger lists and maps older maps lead to.
+    fn survivors(&mut self) -> (Vec<bool>, Vec<bool>) {
+        let mut lists = vec![false; self.lists.len() - self.old.0];
+        let mut maps = vec![false; self.maps.len() - self.old.1];
+        let reached = std::mem::take(&mut self.reached);
+        let holding = reached.iter().filter_map(|index| self.maps.get(*index as usize));
+        let mut stack: Vec<&Val> = holding.flat_map(|map| map.entries.values()).collect();
+        while let Some(value) = stack.pop() {
+            match &value.data {
+                Data::List(list) if is_first(&mut lists, list.0 as usize, self.old.0) => {
+                    stack.extend(&self.get_list(*list).items);
+                }
+                Data::Map(map) if is_first(&mut maps, map.index as usize, self.old.1) => {
+                    stack.extend(self.get_map(*map).entries.values());
+                }
+                Data::Object(object) => stack.extend(object.values()),
+                _ => {}
+            }
+        }
+        (lists, maps)
+    }
+    /// Whether a value may refer to a collection made since the part began.
+    fn is_young(&self, value: &Val) -> bool {
+        match &value.data {
+            Data::List(list) => list.0 as usize >= self.old.0,
+            Data::Map(map) => map.index as usize >= self.old.1,
+            Data::Object(_) => true,
+            _ => false,
+        }
+    }
     /// A new list.
     pub fn list(&mut self, kind: ListType, items: Vec<Val>) -> Val {
         let nil = false;
@@ -520,7 +580,7 @@ impl Heap {
     /// The list behind a handle.
     #[allow(clippy::indexing_slicing)]
     pub(crate) fn get_list(&self, list: ListRef) -> &List {
-        // Handles are made by this heap alone and nothing is ever removed from it.
+        // Handles are made by this heap alone, and only what nothing refers to is removed from it.
         &self.lists[list.0 as usize]
     }
     /// The items of a list that nobody else holds yet.
@@ -541,6 +601,10 @@ impl Heap {
     /// Puts a value under a key.
     pub fn set(&mut self, map: MapRef, key: Str, value: Val) {
         self.held += ENTRY_BYTES;
+        // Lists never change, and whatever else changes a map leaves its values in place.
+        if (map.index as usize) < self.old.1 && self.is_young(&value) && self.reached.last() != Some(&map.index) {
+            self.reached.push(map.index);
+        }
         self.get_map_mut(map).entries.insert(key, value.unboxed());
     }
     /// The value under a key as a template sees it.

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use purlin_syntax::write::{GoStyle, GoYamlWriter};
@@ -12,7 +13,7 @@ use crate::emit::{KeyOrder, emit};
 use crate::error::{Fault, Limit};
 use crate::machine::Machine;
 use crate::rope::{Piece, Rope, first_behind, slice};
-use crate::value::{Data, Heap, Str, Val};
+use crate::value::{Data, Heap, Str, Table, Val};
 use crate::yaml_tree::{Build, Leaf, build};
 
 /// Reads a dictionary; the message is Go's in kind.
@@ -46,11 +47,10 @@ fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
     let Data::Str(source) = &text.data else { return Ok(Val::NIL) };
     let (origin, tainted) = m.join_origins(std::slice::from_ref(text));
     let pieces = if m.outside.track { source.pieces().map(<[Piece]>::to_vec) } else { None };
-    let limits = m.limits.meter.limits().clone();
     if source.bytes().starts_with(b"\t") && !source.text().trim_start_matches('\t').starts_with(['\n', '#']) {
         return Err(Fault::new("error converting YAML to JSON: yaml: found character that cannot start any token"));
     }
-    let tree = parse(&source.text(), &limits);
+    let tree = tree_of(m, source);
     if let Some(problem) = first_problem(&tree) {
         if problem.rule.class == RuleClass::Limit {
             return Err(Fault::Limit(Limit::Read(problem.rule)));
@@ -60,6 +60,33 @@ fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
     let Some(root) = tree.root() else { return Ok(Val::NIL) };
     let bytes = source.bytes();
     build(root, &mut Reader { heap: &mut m.heap, bytes, origin, tainted, pieces }).map_err(Fault::new)
+}
+
+/// Trees of texts that were read before: libraries read the same settings for each template of a chart.
+#[derive(Default)]
+pub(crate) struct Trees {
+    known: Table<Str, Rc<Tree>>,
+    /// Bytes of their texts.
+    bytes: usize,
+}
+
+/// Most bytes of texts whose trees are kept.
+const MOST_KEPT: usize = 1 << 19;
+
+/// The tree of a text.
+fn tree_of(m: &mut Machine<'_>, source: &Str) -> Rc<Tree> {
+    if let Some(known) = m.trees.known.get(source) {
+        return known.clone();
+    }
+    let tree = Rc::new(parse(&source.text(), m.limits.meter.limits()));
+    if m.trees.bytes + source.len() > MOST_KEPT {
+        m.trees = Trees::default();
+    }
+    if source.len() <= MOST_KEPT {
+        m.trees.bytes += source.len();
+        m.trees.known.insert(source.clone(), tree.clone());
+    }
+    tree
 }
 
 /// Parses a text that is no file.

@@ -158,7 +158,7 @@ impl Generator<'_> {
     fn file(&self, item: &Value, written: &str) -> Result<Content, Problem> {
         let full = self.kustomization.own_file(self.session, item, written)?;
         let bytes = self.session.load_bytes(&full).map_err(|error| {
-            let mut diagnostic = error.diagnostic(&full);
+            let mut diagnostic = self.session.refusal(&error, &full);
             diagnostic.span = self.session.origins.span(item.origin, &self.session.sources);
             Problem::Wrong(diagnostic)
         })?;

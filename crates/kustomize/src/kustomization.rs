@@ -1,6 +1,6 @@
 //! A kustomization file: where it is, which fields it may have, and how they are read.
 
-use crate::{rules, shape};
+use crate::{flux, rules, shape};
 use purlin_syntax::{Diagnostic, Flavor, Node, Span};
 use purlin_value::world::{World, WorldError};
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
@@ -115,7 +115,7 @@ impl Kustomization {
     }
 
     /// The place of a file that it names. Kustomize takes only those of its folder, wherever links lead; other folders are
-    /// bases.
+    /// bases. Flux takes all.
     pub fn own_file(&self, session: &Session, item: &Value, written: &str) -> Result<String, Problem> {
         let place = path::normalize(&path::join(&self.folder, written));
         if self.reads_anywhere {
@@ -125,7 +125,7 @@ impl Kustomization {
         let (message, hint) = if !is_below {
             // What is not there is not refused, but missing.
             if let Err(error) = session.world.stat(&place) {
-                let mut diagnostic = error.diagnostic(&place);
+                let mut diagnostic = session.refusal(&error, &place);
                 diagnostic.span = session.origins.span(item.origin, &session.sources);
                 return Err(diagnostic.into());
             }
@@ -141,6 +141,9 @@ impl Kustomization {
         } else {
             return Ok(place);
         };
+        if flux::deploys(session) {
+            return Ok(place);
+        }
         let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).hint(hint);
         diagnostic.span = session.origins.span(item.origin, &session.sources);
         Err(diagnostic.into())

@@ -12,6 +12,7 @@ mod dialect;
 mod edit;
 mod fieldpath;
 mod fieldspec;
+mod flux;
 mod generate;
 mod identity;
 mod images;

@@ -23,6 +23,8 @@ pub struct ChartOptions {
     pub ci_values: bool,
     /// Whether what is rendered is judged and not shown, so that random keys need not differ.
     pub is_rehearsal: bool,
+    /// Whether whoever deploys the chart fetches its dependencies first, so that it is not wrong if they are missing now.
+    pub is_fetched_later: bool,
 }
 
 /// Options of Skaffold configurations.

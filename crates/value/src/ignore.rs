@@ -4,6 +4,7 @@
 
 use crate::glob::{Glob, Notation};
 use crate::path;
+use crate::tracked::Tracked;
 use crate::world::{Entry, World};
 use std::sync::Arc;
 
@@ -66,6 +67,19 @@ impl Ignores {
         }
         Ignores { nearest: Some(Arc::new(Link { folder: folder.to_owned(), rules, further: self.nearest })) }
     }
+}
+
+/// Whether git leaves a path out of the repository that the world's root is: `.gitignore` names it or a folder that it is
+/// in, and it is not tracked. What is missing there is made by a tool, or kept secret.
+pub fn is_left_out(world: &dyn World, place: &str) -> bool {
+    let place = path::normalize(place);
+    if path::is_absolute(&place) || place.starts_with("..") || !world.exists(".git") {
+        return false;
+    }
+    let ignores = Ignores::above(world, &place);
+    let mut folders = place.match_indices('/').filter_map(|(at, _)| place.get(..at));
+    let is_hidden = ignores.hides(&place, false) || ignores.hides(&place, true);
+    (is_hidden || folders.any(|folder| ignores.hides(folder, true))) && !Tracked::of(world).holds(&place)
 }
 
 /// The rules of one ignore file.
@@ -138,5 +152,16 @@ mod tests {
         assert!(!here.hides("a/b/keep.yaml", false));
         assert!(here.hides("a/b/other.yaml", false));
         assert!(!here.hides("a/b/other.json", false));
+    }
+
+    #[test]
+    fn what_git_leaves_out() {
+        let world = MemoryWorld::new().file(".gitignore", "*.secret\n/made/\n").file(".git/HEAD", "");
+        assert!(is_left_out(&world, "a/b.secret"));
+        assert!(is_left_out(&world, "made/deep/file.yaml"));
+        assert!(is_left_out(&world, "made"));
+        assert!(!is_left_out(&world, "a/made/file.yaml"));
+        assert!(!is_left_out(&world, "../b.secret"));
+        assert!(!is_left_out(&MemoryWorld::new().file(".gitignore", "*.secret\n"), "b.secret"));
     }
 }

@@ -38,6 +38,9 @@ pub(crate) const UNREADABLE: Rule =
 /// A file that does not exist.
 pub(crate) const FILE_NOT_FOUND: Rule =
     Rule::error("file-not-found", "A referenced file does not exist.").advice("correct the path, or create the file");
+/// A file that does not exist and that git leaves out of the repository.
+pub const FILE_NOT_MADE: Rule =
+    Rule::error("file-not-made", "A referenced file does not exist, and `.gitignore` names it.");
 /// Something remote that could not be fetched.
 pub const FETCH_FAILED: Rule = Rule::io("fetch-failed", "Something remote could not be fetched.")
     .advice("check the address, the revision and `--allow-net`");
@@ -59,6 +62,7 @@ pub const RULES: &[&Rule] = &[
     &NOT_ALLOWED,
     &UNREADABLE,
     &FILE_NOT_FOUND,
+    &FILE_NOT_MADE,
     &FETCH_FAILED,
     &LOCK_MISMATCH,
 ];

@@ -4,6 +4,7 @@
 
 use crate::common::Common;
 use crate::files::{Files, Read, Shelf, Text};
+use crate::ignore::is_left_out;
 use crate::meter::{Exceeded, Meter};
 use crate::origin::Origins;
 use crate::recorded::Recorded;
@@ -248,7 +249,7 @@ impl Session {
     /// Reads a file as text and registers it. Problems come back as a diagnostic without a place; the caller, who
     /// knows what named the file, adds it.
     pub fn read_text(&self, path: &str) -> Result<Arc<Source>, Diagnostic> {
-        let text = self.load_text(path, path).map_err(|error| error.diagnostic(path))?;
+        let text = self.load_text(path, path).map_err(|error| self.refusal(&error, path))?;
         self.sink.extend(text.problem);
         Ok(text.source)
     }
@@ -293,9 +294,20 @@ impl Session {
         self.sink.push(diagnostic);
     }
 
+    /// The diagnostic for what the world refused, without a place. It tells files that are missing by mistake from those
+    /// that a clone of the repository does not have yet.
+    pub fn refusal(&self, error: &WorldError, path: &str) -> Diagnostic {
+        if matches!(error, WorldError::NotFound) && is_left_out(&*self.world, path) {
+            let message = format!("`{path}` does not exist, and `.gitignore` names it");
+            let hint = "make it first; files that git ignores are generated, or hold secrets";
+            return Diagnostic::nowhere(&crate::rules::FILE_NOT_MADE, message).hint(hint);
+        }
+        error.diagnostic(path)
+    }
+
     /// Reports what the world refused, at the place that asked for it.
     pub fn report_world(&self, error: &WorldError, path: &str, span: Option<Span>) {
-        let mut diagnostic = error.diagnostic(path);
+        let mut diagnostic = self.refusal(error, path);
         diagnostic.span = span;
         self.sink.push(diagnostic);
     }

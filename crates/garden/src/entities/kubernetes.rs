@@ -2,8 +2,8 @@
 
 use super::container::{LOCAL_MODE_KEYS, OWNER, SYNC_KEYS, SYNC_PATH_KEYS};
 use super::words::{
-    ABSOLUTE, BOOL, ENVIRONMENT, FILE_LIST, FULL_TEXTS, INTEGER, KUSTOMIZATION, KUSTOMIZE_VERSION, LABEL, MODE,
-    OPEN_MAP, PATH, SUB_PATH, TEXT, TEXT_MAP, TEXTS,
+    ABSOLUTE, ADDRESS, BOOL, ENVIRONMENT, FILE_LIST, FULL_TEXTS, INTEGER, KUSTOMIZATION, KUSTOMIZE_VERSION, LABEL,
+    MODE, OPEN_MAP, PATH, SUB_PATH, TEXT, TEXT_MAP, TEXTS,
 };
 use super::{
     CONTAINER_ARTIFACT, HELM_CHART, HELM_DEPLOY, HELM_POD, KUBERNETES_DEPLOY, KUBERNETES_EXEC, KUBERNETES_LOCAL_MODE,
@@ -98,7 +98,7 @@ pub(super) const HELM_CHART_ROW: Entity = entity(
     &[&[
         field("name", TEXT, "Its name in a repository.").one_of("place"),
         field("path", SUB_PATH, "Its folder.").one_of("place"),
-        field("url", TEXT, "Its address.").one_of("place"),
+        field("url", ADDRESS, "Its address.").one_of("place"),
         field("repo", TEXT, "The repository."),
         field("version", TEXT, "Its version."),
     ]],

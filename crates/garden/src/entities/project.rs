@@ -1,6 +1,6 @@
 //! Rows of the project and what stands directly in it.
 
-use super::words::{BOOL, FILE_LIST, FILE_NAME, LABEL, NAME, OPEN_MAP, PATH, REPOSITORY, TEXT, TEXTS};
+use super::words::{ADDRESS, BOOL, FILE_LIST, FILE_NAME, LABEL, NAME, OPEN_MAP, PATH, REPOSITORY, TEXT, TEXTS};
 use super::{ENVIRONMENT, IMPORT_VARIABLES, PROJECT, PROJECT_OUTPUT, PROVIDER, PROXY, SCAN, SCAN_GIT, SOURCE};
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
 
@@ -45,7 +45,7 @@ pub(super) const PROJECT_ROW: Entity = entity(
             field("proxy", Shape::One(PROXY), "Where port forwards listen."),
             field("organizationId", Shape::Text, "The organisation in Garden Cloud."),
             field("id", Shape::Text, "The project in Garden Cloud."),
-            field("domain", Shape::Text, "The address of Garden Cloud."),
+            field("domain", ADDRESS, "The address of Garden Cloud."),
             field("disableCloudLogs", BOOL, "Whether logs stay out of Garden Cloud."),
             field("modules", Shape::Any, "Where modules are looked for.").removed("use `scan`"),
             field("dotIgnoreFiles", Shape::Any, "Names of ignore files.").removed("use `dotIgnoreFile`"),

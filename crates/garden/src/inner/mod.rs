@@ -216,6 +216,8 @@ impl About {
                     release_from,
                     namespace_from,
                     include_crds,
+                    // Garden updates the dependencies of a chart before it renders or deploys it.
+                    is_fetched_later: self.is_rehearsal(),
                     ..ChartOptions::default()
                 };
                 ("chart", "values")

@@ -230,6 +230,9 @@ pub(super) fn action(
     let mut body = named(fields);
     body.push(("variables".into(), module.variables().unwrap_or_else(Draft::empty_map)));
     body.push(("spec".into(), Draft::Map(named(spec))));
+    if let Some(url) = module.field("repositoryUrl") {
+        body.push(("source".into(), Draft::Map(named(vec![("repository", Draft::Map(named(vec![("url", url)])))]))));
+    }
     let config = Config {
         kind: ConfigKind::Action(kind),
         type_name: type_name.into(),

@@ -17,6 +17,7 @@ use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
 use purlin_syntax::{Diagnostic, Rule, Sink, Span, suggest};
+use purlin_value::ignore::is_left_out;
 use purlin_value::world::FileKind;
 use purlin_value::{Session, WorldError, path};
 use std::collections::HashSet;
@@ -264,13 +265,18 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, session: &Session) {
                 above.push((problem, folder));
                 continue;
             }
-            let may_come = scope == Scope::Project && text.contains(['*', '?', '[']);
+            let is_left_out = || is_left_out(world, &full);
+            let is_pattern = text.contains(['*', '?', '[']);
+            let may_come = scope == Scope::Project && (is_pattern || is_left_out());
             let near = (scope == Scope::Project).then(|| near_path(check, session, &text)).flatten();
             let near = near.filter(|near| is_there(&crate::render::from_file(check.config, near)));
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
                 None if text.contains('{') && !glob::expand(ground, &full).is_empty() => {
                     "name each file: braces mean themselves in Skaffold's patterns".to_owned()
+                }
+                None if may_come && is_left_out() => {
+                    "`.gitignore` names it, so it has to be made first, or come from somewhere else".to_owned()
                 }
                 None if may_come => {
                     "correct the pattern, or add the manifests; it starts at the folder of `skaffold.yaml`".to_owned()
