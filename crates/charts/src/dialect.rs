@@ -109,7 +109,9 @@ fn pending_flag(text: &str) -> (String, String) {
 /// Mistakes in `Chart.yaml` of charts inside. Their authors are often others, so only what stops Helm or is misspelt is
 /// said.
 fn report_odd(session: &Session, chart: &Chart) {
-    let is_misspelt = |found: &Diagnostic| found.hints.iter().any(|hint| hint.starts_with("did you mean"));
+    let is_misspelt = |found: &Diagnostic| {
+        found.hints.iter().any(|hint| hint.starts_with("did you mean") || hint.starts_with("remove it;"))
+    };
     let worst = chart.metadata.odd.iter().filter(|found| found.is_error() || is_misspelt(found));
     session.sink.extend(worst.cloned());
     chart.dependencies.iter().for_each(|inner| report_odd(session, inner));

@@ -102,9 +102,12 @@ fn check(node: Node<'_>, kind: Kind, what: &str, found: &mut Vec<Diagnostic>) {
     let fields = || entity.fields(Edition(0));
     for entry in node.entries() {
         let Some(field) = fields().find(|field| field.key == entry.name()) else {
-            let unset = fields().map(|field| field.key).filter(|key| node.get(key).is_none());
-            let hint = suggest::did_you_mean(entry.name(), unset);
-            // Other keys are notes of people and tools, and so are those beside the key that they resemble.
+            let (set, unset): (Vec<&str>, Vec<&str>) =
+                fields().map(|field| field.key).partition(|key| node.get(key).is_some());
+            let twin = || set.into_iter().find(|key| suggest::is_typo(entry.name(), key));
+            let hint = suggest::did_you_mean(entry.name(), unset)
+                .or_else(|| twin().map(|key| format!("remove it; `{key}` is set")));
+            // Other keys are notes of people and tools.
             if let Some(hint) = hint {
                 let message = format!("unknown key `{}` in {what}, which Helm ignores", entry.name());
                 found.push(Diagnostic::at(&rules::METADATA, entry.key.span(), message).warning().hint(hint));

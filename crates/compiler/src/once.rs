@@ -16,7 +16,9 @@ const MOST_NAMES: usize = 10_000;
 
 /// Leaves one problem for each mistake.
 pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
-    drop_repeated(found, sources);
+    let readers = drop_repeated(found, sources);
+    // Names of one project say nothing about those of another, unless both read the file that is wrong.
+    let concerns = |at: usize, problem: &Diagnostic| readers.get(at).is_some_and(|all| all.contains(&problem.project));
     let gaps = first(found, |problem| Gap::of(problem, sources));
     let misspelt = first(found, |problem| Misspelt::of(problem, sources));
     let mut wide = first(found, |problem| Wide::of(problem, sources));
@@ -29,8 +31,9 @@ pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
     let causes = |problem: &Diagnostic| -> Vec<usize> {
         let of_place = place(problem).filter(|_| problem.rule.about == About::Value);
         let same = of_place.and_then(|place| wrong.get(&place)).copied();
-        let gaps = gaps.iter().filter(|(_, gap)| gap.explains(problem)).map(|(at, _)| *at);
-        let misspelt = misspelt.iter().filter(|(_, name)| name.explains(problem)).map(|(at, _)| *at);
+        let gaps = gaps.iter().filter(|(at, gap)| concerns(*at, problem) && gap.explains(problem));
+        let misspelt = misspelt.iter().filter(|(at, name)| concerns(*at, problem) && name.explains(problem));
+        let (gaps, misspelt) = (gaps.map(|(at, _)| *at), misspelt.map(|(at, _)| *at));
         let wide = wide.iter().filter(|(_, cause)| cause.explains(problem)).map(|(at, _)| *at);
         same.into_iter().chain(gaps).chain(misspelt).chain(wide).collect()
     };
@@ -157,33 +160,38 @@ fn first<T>(found: &[Diagnostic], of: impl Fn(&Diagnostic) -> Option<T>) -> Vec<
     found.iter().enumerate().filter_map(|(at, problem)| Some((at, of(problem)?))).take(MOST_CAUSES).collect()
 }
 
-/// A file that several readers took in is reported once.
-fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) {
+/// A file that several readers took in is reported once. Gives the projects that each problem was found in.
+fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) -> Vec<HashSet<u32>> {
     let place = |diagnostic: &Diagnostic| {
         let span = diagnostic.span?;
         Some((sources.get(span.file)?.path().to_owned(), span.start, span.end))
     };
     let mut seen: HashMap<_, usize> = HashMap::new();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
+    let mut readers: Vec<HashSet<u32>> = Vec::with_capacity(found.len());
     for problem in std::mem::take(found) {
         let Some(place) = place(&problem) else {
+            readers.push(HashSet::from([problem.project]));
             kept.push(problem);
             continue;
         };
         match seen.entry((problem.rule.name, place, problem.message.clone())) {
             // What is a warning for one reader may be an error for another.
             Slot::Occupied(slot) => {
-                if let Some(known) = kept.get_mut(*slot.get()) {
+                if let Some((known, readers)) = kept.get_mut(*slot.get()).zip(readers.get_mut(*slot.get())) {
                     known.severity = known.severity.max(problem.severity);
+                    readers.insert(problem.project);
                 }
             }
             Slot::Vacant(slot) => {
                 slot.insert(kept.len());
+                readers.push(HashSet::from([problem.project]));
                 kept.push(problem);
             }
         }
     }
     *found = kept;
+    readers
 }
 
 /// A part of a file that was not read because of a problem. What is missing may be there.

@@ -246,13 +246,23 @@ pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -
     survey_with(session, request, paths, check_variants)
 }
 
-/// Checks one project, and tells which others it took in.
-type Check = fn(&Session, &Request, &Claim) -> (Checked, Vec<String>);
+/// Checks one project.
+type Check = fn(&Session, &Request, &Claim) -> Outcome;
+
+/// What came of checking a project.
+struct Outcome {
+    checked: Checked,
+    /// The projects that it took in.
+    inner: Vec<String>,
+    /// Folders of charts whose dependencies it fetches when it is deployed.
+    fetched_later: Vec<String>,
+}
 
 fn survey_with(session: &Session, request: &Request, paths: &[String], check: Check) -> Vec<Checked> {
     let found = search(session, request, paths);
     let (libraries, projects): (Vec<&Claim>, Vec<&Claim>) = found.claims.iter().partition(|claim| claim.is_library());
-    let mut survey = Survey { session, request, check, checked: Vec::new(), taken: HashMap::new() };
+    let mut survey =
+        Survey { session, request, check, checked: Vec::new(), taken: HashMap::new(), fetched_later: HashSet::new() };
     survey.one_by_one(&projects);
     let others = beside(session, paths, &found);
     survey.one_by_one(&others.iter().collect::<Vec<_>>());
@@ -308,6 +318,8 @@ struct Survey<'a> {
     checked: Vec<Checked>,
     /// What projects have taken in, with their labels.
     taken: HashMap<String, String>,
+    /// Folders of charts whose dependencies are fetched when a project is deployed.
+    fetched_later: HashSet<String>,
 }
 
 impl Survey<'_> {
@@ -318,6 +330,15 @@ impl Survey<'_> {
 
     fn is_taken(&self, claim: &Claim) -> bool {
         (claim.judged.sign.is_shared && self.session.has_read(&claim.file)) || self.taker(claim).is_some()
+    }
+
+    fn check(&self, claim: &Claim) -> Outcome {
+        if !self.fetched_later.contains(&path::normalize(path::parent(&claim.file))) {
+            return (self.check)(self.session, self.request, claim);
+        }
+        let mut request = self.request.clone();
+        request.chart.is_fetched_later = true;
+        (self.check)(self.session, &request, claim)
     }
 
     fn one_by_one(&mut self, claims: &[&Claim]) {
@@ -334,8 +355,9 @@ impl Survey<'_> {
                 continue;
             }
             let (mark, known) = (self.session.sources.mark(), self.session.sink.len());
-            let (done, inner) = (self.check)(self.session, self.request, claim);
+            let Outcome { checked: done, inner, fetched_later } = self.check(claim);
             self.taken.extend(inner.into_iter().map(|inner| (inner, done.label.clone())));
+            self.fetched_later.extend(fetched_later);
             for read in self.session.sources.since(&mark) {
                 if shared.contains(read.path()) && read.path() != claim.file {
                     self.taken.insert(read.path().to_owned(), done.label.clone());
@@ -462,9 +484,8 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
     all
 }
 
-/// Checks one project, and tells which others it took in. It has a sink of its own, because some checks are only made of
-/// what is sound so far.
-fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<String>) {
+/// Checks one project. It has a sink of its own, because some checks are only made of what is sound so far.
+fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let own = session.sibling();
     let mark = session.sources.mark();
     let resolved = claim.resolve(&own, request);
@@ -480,7 +501,8 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<S
         own.release_since(&mark, &problems);
     }
     session.sink.extend(problems);
-    (checked, resolved.map(|resolved| resolved.inner).unwrap_or_default())
+    let (inner, fetched_later) = resolved.map(|resolved| (resolved.inner, resolved.fetched_later)).unwrap_or_default();
+    Outcome { checked, inner, fetched_later }
 }
 
 /// A clone does not have what git leaves out, and that does not make a project wrong.
@@ -492,7 +514,7 @@ fn soften(session: &Session) {
 }
 
 /// The same in all variants of the project.
-fn check_variants(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<String>) {
+fn check_variants(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let own = session.sibling();
     let all = everywhere(&own, request, claim);
     soften(&own);
@@ -500,7 +522,8 @@ fn check_variants(session: &Session, request: &Request, claim: &Claim) -> (Check
     let (name, nodes) = first.map(|side| (side.project.clone(), side.nodes)).unwrap_or_default();
     let checked = described(session, claim, name, nodes, own.sink.count(Severity::Error));
     session.sink.extend(own.sink.take());
-    (checked, all.into_iter().flatten().flat_map(|side| side.inner).collect())
+    let inner = all.into_iter().flatten().flat_map(|side| side.inner).collect();
+    Outcome { checked, inner, fetched_later: Vec::new() }
 }
 
 fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {

@@ -24,7 +24,7 @@ use purlin_model::{
 };
 use purlin_syntax::diagnostic::RuleClass;
 use purlin_syntax::{Diagnostic, DocumentHead, suggest};
-use purlin_value::{Eval, FastMap, Map, Session, Value};
+use purlin_value::{Eval, FastMap, Map, Session, Value, path};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -173,6 +173,7 @@ pub(crate) fn assemble<'m>(
             let ((mut own, inner), varies) = resolution.ground.watched(evaluate);
             share.varies = varies;
             let nodes = inner.as_deref().and_then(Inner::known).map(|inner| take_inner(&mut project, &mut own, inner));
+            project.fetched_later.extend(chart_of(action, &own));
             project.nodes.push(own);
             project.nodes.extend(nodes.into_iter().flatten());
         }
@@ -247,6 +248,14 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
         node.outputs = found.outputs;
     }
     node
+}
+
+/// The folder of a chart that an action deploys. Garden updates its dependencies first.
+fn chart_of(action: &Action, node: &Node) -> Option<String> {
+    let is_chart = matches!(action.type_name.as_str(), "helm" | "helm-pod");
+    let chart = node.resolved.get("spec").filter(|_| is_chart)?.get("chart");
+    let written = chart.and_then(|chart| chart.get("path")).and_then(Value::as_str).unwrap_or(".");
+    Some(path::normalize(&path::join(&action.source_folder, written)))
 }
 
 /// What came of the project inside an action, where it is asked for. The objects of a chart that Garden deploys are

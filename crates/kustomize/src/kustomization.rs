@@ -1,6 +1,6 @@
 //! A kustomization file: where it is, which fields it may have, and how they are read.
 
-use crate::{flux, rules, shape};
+use crate::{restriction, rules, shape};
 use purlin_syntax::{Diagnostic, Flavor, Node, Span};
 use purlin_value::world::{World, WorldError};
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
@@ -115,8 +115,12 @@ impl Kustomization {
     }
 
     /// The place of a file that it names. Kustomize takes only those of its folder, wherever links lead; other folders are
-    /// bases. Flux takes all.
+    /// bases. Flux takes all, and so does Kustomize with an option.
     pub fn own_file(&self, session: &Session, item: &Value, written: &str) -> Result<String, Problem> {
+        if written.starts_with("https://") || written.starts_with("http://") {
+            let span = session.origins.span(item.origin, &session.sources);
+            return Err(Problem::Elsewhere { what: format!("the remote file `{written}`"), span });
+        }
         let place = path::normalize(&path::join(&self.folder, written));
         if self.reads_anywhere {
             return Ok(place);
@@ -141,7 +145,7 @@ impl Kustomization {
         } else {
             return Ok(place);
         };
-        if flux::deploys(session) {
+        if restriction::is_lifted(session) {
             return Ok(place);
         }
         let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).hint(hint);

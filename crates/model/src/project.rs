@@ -206,6 +206,8 @@ pub struct Resolved {
     pub manifests: Vec<Manifest>,
     /// Folders or files of projects of other dialects that it took in, so that they need not be looked at alone.
     pub inner: Vec<String>,
+    /// Folders of charts whose dependencies are fetched when the project is deployed.
+    pub fetched_later: Vec<String>,
     /// How many projects of its own dialect are inside it and are checked with it, on or off.
     pub contained: usize,
     /// What it declares for its own use, and whether this variant uses it.
@@ -338,6 +340,7 @@ impl Resolved {
             outputs: Value::map(Map::new()),
             manifests: Vec::new(),
             inner: Vec::new(),
+            fetched_later: Vec::new(),
             contained: 0,
             declared: Vec::new(),
             trees: Vec::new(),

@@ -1,0 +1,63 @@
+//! Whether a repository is built without Kustomize's restriction to files of a kustomization's own folder.
+//!
+//! Flux never has it, and others lift it with an option, which stands in a script or a manual of the repository. Looks for
+//! these words; what else the files say is of no interest here.
+
+use purlin_value::world::FileKind;
+use purlin_value::{Session, path};
+
+/// What an object that tells Flux what to build has as its `apiVersion`, up to the version.
+const FLUX: &[u8] = b"kustomize.toolkit.fluxcd.io/";
+
+/// The option of Kustomize.
+const OPTION: &[u8] = b"LoadRestrictionsNone";
+
+/// Names of files with scripts, or their ends, and of manuals.
+const SCRIPTS: &[&str] = &["Makefile", "Tiltfile", "justfile", "Jenkinsfile"];
+const SCRIPT_ENDS: &[&str] = &[".yaml", ".yml", ".mk", ".sh", ".bash", ".md", ".toml"];
+
+/// Larger files are not written by hand.
+const LARGEST: u64 = 1 << 20;
+
+/// Steps of looking at one entry of a folder, and of looking through so many bytes.
+const STEPS_PER_ENTRY: u64 = 20;
+const BYTES_PER_STEP: u64 = 64;
+
+/// Whether anything in the repository says so. Asked only where a kustomization would be refused otherwise.
+pub fn is_lifted(session: &Session) -> bool {
+    session.finding("restriction", || Lifted(search(session))).0
+}
+
+/// The answer, for the memo of the session.
+struct Lifted(bool);
+
+fn search(session: &Session) -> bool {
+    let mut folders = vec![".".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in session.world.list(&folder).unwrap_or_default() {
+            if session.meter.charge(STEPS_PER_ENTRY, 0).is_err() {
+                return false;
+            }
+            let place = path::normalize(&path::join(&folder, &entry.name));
+            match entry.kind {
+                FileKind::Folder if !matches!(entry.name.as_str(), ".git" | "node_modules") => folders.push(place),
+                FileKind::File if is_script(&entry.name) && says_so(session, &place) => return true,
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+fn is_script(name: &str) -> bool {
+    SCRIPTS.contains(&name) || SCRIPT_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+fn says_so(session: &Session, place: &str) -> bool {
+    let size = session.world.stat(place).map_or(u64::MAX, |stat| stat.size);
+    if size > LARGEST || session.meter.charge(size / BYTES_PER_STEP, 0).is_err() {
+        return false;
+    }
+    let bytes = session.world.read(place).unwrap_or_default();
+    [FLUX, OPTION].iter().any(|mark| bytes.windows(mark.len()).any(|window| window == *mark))
+}
