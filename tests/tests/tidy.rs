@@ -205,3 +205,32 @@ fn nothing_machine_made_or_local_is_tracked() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Pages that list what a founding document says: the column of the statement, and where its case is unless the row says so.
+const FOUNDING: &[(&str, usize, &str)] = &[
+    ("docs/reference/garden-statements.md", 0, "tests/suite/garden/founding.md"),
+    ("docs/reference/skaffold-founding.md", 1, "tests/suite/skaffold/founding.md"),
+    ("docs/reference/metachart-founding.md", 1, "tests/suite/charts/metachart-founding.md"),
+];
+
+#[test]
+fn every_founding_statement_has_a_case_of_its_name() {
+    let mut missing = Vec::new();
+    for (page, column, cases) in FOUNDING {
+        let cases = std::fs::read_to_string(top().join(cases)).unwrap();
+        let titles: Vec<&str> = cases.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        let page = std::fs::read_to_string(top().join(page)).unwrap();
+        let rows: Vec<Vec<&str>> = page
+            .lines()
+            .filter(|line| line.starts_with("| "))
+            .skip(1)
+            .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+            .collect();
+        // Those of Garden name the page of their case; the others are all on one.
+        let is_here = |row: &&Vec<&str>| *column > 0 || row.get(1) == Some(&"founding.md");
+        let statements: Vec<&str> = rows.iter().filter(is_here).filter_map(|row| row.get(*column).copied()).collect();
+        missing.extend(statements.iter().filter(|one| !titles.contains(one)).map(|one| format!("no case: {one}")));
+        missing.extend(titles.iter().filter(|one| !statements.contains(one)).map(|one| format!("not listed: {one}")));
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
