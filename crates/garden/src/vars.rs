@@ -16,7 +16,6 @@ use crate::templates::syntax_problem;
 use crate::varying::{Names, Varying};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, Source, Span};
-use purlin_value::ignore::is_left_out;
 use purlin_value::{Data, Eval, Lazy, Map, Scope, Thunk, Value, WorldError, path};
 use std::sync::Arc;
 
@@ -217,7 +216,7 @@ pub fn read_varfile(ground: &Ground<'_>, folder: &str, wanted: &VarFile<'_>) -> 
 
 fn not_there(ground: &Ground<'_>, wanted: &VarFile<'_>, file: &str, error: WorldError) -> Diagnostic {
     match error {
-        WorldError::NotFound if is_left_out(&*ground.session.world, file) => ground.session.refusal(&error, file),
+        WorldError::NotFound if ground.session.is_left_out(file) => ground.session.refusal(&error, file),
         WorldError::NotFound => {
             let message = format!("could not find varfile `{}`", wanted.name);
             let hint = format!("it was looked for at `{}`", ground.session.sources.shown(file));

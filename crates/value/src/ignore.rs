@@ -4,7 +4,6 @@
 
 use crate::glob::{Glob, Notation};
 use crate::path;
-use crate::tracked::Tracked;
 use crate::world::{Entry, World};
 use std::sync::Arc;
 
@@ -39,6 +38,12 @@ impl Ignores {
         })
     }
 
+    /// Whether a path is ignored, or a folder that it is in.
+    pub fn covers(&self, place: &str) -> bool {
+        let mut folders = place.match_indices('/').filter_map(|(at, _)| place.get(..at));
+        self.hides(place, false) || self.hides(place, true) || folders.any(|folder| self.hides(folder, true))
+    }
+
     /// What holds in a folder with these entries, `self` being what holds in its parent. Of `names` the last is the
     /// strongest.
     pub fn enter(&self, world: &dyn World, folder: &str, entries: &[Entry], names: &[&str]) -> Self {
@@ -67,19 +72,6 @@ impl Ignores {
         }
         Ignores { nearest: Some(Arc::new(Link { folder: folder.to_owned(), rules, further: self.nearest })) }
     }
-}
-
-/// Whether git leaves a path out of the repository that the world's root is: `.gitignore` names it or a folder that it is
-/// in, and it is not tracked. What is missing there is made by a tool, or kept secret.
-pub fn is_left_out(world: &dyn World, place: &str) -> bool {
-    let place = path::normalize(place);
-    if path::is_absolute(&place) || place.starts_with("..") || !world.exists(".git") {
-        return false;
-    }
-    let ignores = Ignores::above(world, &place);
-    let mut folders = place.match_indices('/').filter_map(|(at, _)| place.get(..at));
-    let is_hidden = ignores.hides(&place, false) || ignores.hides(&place, true);
-    (is_hidden || folders.any(|folder| ignores.hides(folder, true))) && !Tracked::of(world).holds(&place)
 }
 
 /// The rules of one ignore file.
@@ -124,6 +116,7 @@ fn ignore_rule(line: &str) -> Option<IgnoreRule> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Session;
     use crate::world::MemoryWorld;
 
     #[test]
@@ -157,11 +150,13 @@ mod tests {
     #[test]
     fn what_git_leaves_out() {
         let world = MemoryWorld::new().file(".gitignore", "*.secret\n/made/\n").file(".git/HEAD", "");
-        assert!(is_left_out(&world, "a/b.secret"));
-        assert!(is_left_out(&world, "made/deep/file.yaml"));
-        assert!(is_left_out(&world, "made"));
-        assert!(!is_left_out(&world, "a/made/file.yaml"));
-        assert!(!is_left_out(&world, "../b.secret"));
-        assert!(!is_left_out(&MemoryWorld::new().file(".gitignore", "*.secret\n"), "b.secret"));
+        let session = Session::new(Arc::new(world));
+        assert!(session.is_left_out("a/b.secret"));
+        assert!(session.is_left_out("made/deep/file.yaml"));
+        assert!(session.is_left_out("made"));
+        assert!(!session.is_left_out("a/made/file.yaml"));
+        assert!(!session.is_left_out("../b.secret"));
+        let no_repository = MemoryWorld::new().file(".gitignore", "*.secret\n");
+        assert!(!Session::new(Arc::new(no_repository)).is_left_out("b.secret"));
     }
 }

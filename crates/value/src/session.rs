@@ -4,10 +4,12 @@
 
 use crate::common::Common;
 use crate::files::{Files, Read, Shelf, Text};
-use crate::ignore::is_left_out;
+use crate::ignore::Ignores;
 use crate::meter::{Exceeded, Meter};
 use crate::origin::Origins;
+use crate::path;
 use crate::recorded::Recorded;
+use crate::tracked::Tracked;
 use crate::world::{Entry, World, WorldError};
 use purlin_syntax::{
     Diagnostic, FileId, Flavor, IGNORE_MARK, Limits, Mark, Sink, Source, Sources, Span, Tree, sources, yaml,
@@ -230,6 +232,18 @@ impl Session {
         self.files.finding(&self.files.key(folder), || Listing::of(self.world.as_ref(), folder))
     }
 
+    /// Whether git leaves a path out of the repository that the world's root is: `.gitignore` names it or a folder that it is
+    /// in, and it is not tracked. What is missing there is made by a tool, or kept secret.
+    pub fn is_left_out(&self, place: &str) -> bool {
+        let place = path::normalize(place);
+        if path::is_absolute(&place) || place.starts_with("..") || !self.world.exists(".git") {
+            return false;
+        }
+        let world = self.world.as_ref();
+        let ignores = self.finding(path::parent(&place), || Ignores::above(world, &place));
+        ignores.covers(&place) && !self.finding("", || Tracked::of(world)).holds(&place)
+    }
+
     /// What looking through one text came to: found out once, for all runs that share it. It may depend on nothing but the
     /// text; each kind of finding has a type of its own.
     pub fn finding_in<T: Any + Send + Sync>(&self, source: &Source, find: impl FnOnce() -> T) -> Arc<T> {
@@ -297,7 +311,7 @@ impl Session {
     /// The diagnostic for what the world refused, without a place. It tells files that are missing by mistake from those
     /// that a clone of the repository does not have yet.
     pub fn refusal(&self, error: &WorldError, path: &str) -> Diagnostic {
-        if matches!(error, WorldError::NotFound) && is_left_out(&*self.world, path) {
+        if matches!(error, WorldError::NotFound) && self.is_left_out(path) {
             let message = format!("`{path}` does not exist, and `.gitignore` names it");
             let hint = "make it first; files that git ignores are generated, or hold secrets";
             return Diagnostic::nowhere(&crate::rules::FILE_NOT_MADE, message).hint(hint);

@@ -17,7 +17,6 @@ use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
 use purlin_syntax::{Diagnostic, Rule, Sink, Span, suggest};
-use purlin_value::ignore::is_left_out;
 use purlin_value::world::FileKind;
 use purlin_value::{Session, WorldError, path};
 use std::collections::HashSet;
@@ -265,7 +264,7 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, session: &Session) {
                 above.push((problem, folder));
                 continue;
             }
-            let is_left_out = || is_left_out(world, &full);
+            let is_left_out = || session.is_left_out(&full);
             let is_pattern = text.contains(['*', '?', '[']);
             let may_come = scope == Scope::Project && (is_pattern || is_left_out());
             let near = (scope == Scope::Project).then(|| near_path(check, session, &text)).flatten();
