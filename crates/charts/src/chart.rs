@@ -85,6 +85,8 @@ pub struct Metadata {
     pub span: Option<Span>,
     /// Where each key is written, by its name in the file.
     pub origins: Vec<(String, Origin)>,
+    /// What decided on the dependencies that are off.
+    pub switched_off: Vec<Origin>,
     /// What is odd about the chart's own files, in the words of native commands.
     pub odd: Vec<purlin_syntax::Diagnostic>,
 }
@@ -93,6 +95,13 @@ impl Metadata {
     /// Where the value of a key is written.
     pub fn origin(&self, key: &str) -> Origin {
         self.origins.iter().find(|(known, _)| known == key).map_or(Origin::NONE, |(_, origin)| *origin)
+    }
+
+    /// Notes that the chart goes by an alias, and where that is written.
+    pub fn renamed(&mut self, name: &str, from: Origin) {
+        name.clone_into(&mut self.name);
+        self.origins.retain(|(key, _)| key != "name");
+        self.origins.push(("name".to_owned(), from));
     }
 }
 
@@ -115,8 +124,11 @@ pub struct Dependency {
     pub import_values: Vec<Value>,
     /// Whether conditions and tags leave it on.
     pub enabled: bool,
-    /// Where the value of the condition or tag comes from that decided on it.
-    pub decided: Option<Origin>,
+    /// What decided that it takes part, and under which name: the value of its condition or tag; where it goes by an
+    /// alias, what gives it the alias.
+    pub decided: Vec<Origin>,
+    /// Where `version`, `alias` and `condition` are written, as far as they are.
+    pub written: Vec<(&'static str, Origin)>,
 }
 
 impl Chart {

@@ -105,10 +105,13 @@ impl<'h> Contexts<'h> {
         Self { origins, ..self }
     }
 
-    /// The origin of the list of charts inside: what their conditions and tags are.
+    /// The origin of the list of charts inside: their names, and what their conditions and tags are, also of those that
+    /// are off.
     fn decided(&self, chart: &Chart) -> u32 {
-        let decided = chart.metadata.dependencies.iter().filter_map(|one| one.decided);
-        let pieces: Vec<Piece> = decided.map(Piece::whole).collect();
+        let decided = chart.metadata.dependencies.iter().flat_map(|one| &one.decided);
+        let names = chart.dependencies.iter().map(|child| child.metadata.origin("name"));
+        let all = decided.chain(&chart.metadata.switched_off).copied().chain(names);
+        let pieces: Vec<Piece> = all.filter(|origin| origin.is_known()).map(Piece::whole).collect();
         match &self.origins {
             Some(origins) if !pieces.is_empty() => origin_number(origins.derived("charts inside", None, pieces)),
             _ => 0,

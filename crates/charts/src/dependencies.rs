@@ -34,7 +34,8 @@ pub fn process(
 }
 
 /// The origin of something that is there because a dependency is enabled.
-pub fn because_enabled(origins: Option<&Origins>, taken: Origin, decided: Option<Origin>) -> Origin {
+pub fn because_enabled(origins: Option<&Origins>, taken: Origin, decided: &[Origin]) -> Origin {
+    let decided = decided.iter().copied();
     origins.map_or(taken, |origins| origins.selected(taken, "the dependency is enabled", None, decided))
 }
 
@@ -59,7 +60,8 @@ pub fn decided_on(chart: &Chart, name: &str) -> Vec<Origin> {
     let inner = name.strip_prefix(chart.name()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
     let (mut chart, mut rest) = (chart, inner);
     while let Some((name, behind)) = rest.strip_prefix("charts/").and_then(|rest| rest.split_once('/')) {
-        found.extend(chart.metadata.dependencies.iter().find(|one| one.name == name).and_then(|one| one.decided));
+        let declared = chart.metadata.dependencies.iter().find(|one| one.name == name);
+        found.extend(declared.into_iter().flat_map(|one| one.decided.iter().copied()));
         let Some(child) = chart.dependencies.iter().find(|child| child.name() == name) else { break };
         (chart, rest) = (child, behind);
     }
@@ -97,7 +99,7 @@ fn enable(
         charge_copy(child, account)?;
     }
     let mut children: Vec<Chart> = chart.dependencies.iter().filter(|child| !declared(child)).cloned().collect();
-    for dependency in &chart.metadata.dependencies {
+    for dependency in &mut chart.metadata.dependencies {
         let found = chart.dependencies.iter().find(|child| {
             child.name() == dependency.name && is_compatible(&dependency.version, &child.metadata.version)
         });
@@ -107,7 +109,11 @@ fn enable(
             }
             let mut child = found.clone();
             if !dependency.alias.is_empty() {
-                child.metadata.name = dependency.alias.clone();
+                // A version outside the range would leave it its own name.
+                let named = dependency.written.iter().filter(|(key, _)| *key != "condition").map(|(_, from)| *from);
+                dependency.decided.extend(named.chain([child.metadata.origin("version")]));
+                let alias = dependency.written.iter().find(|(key, _)| *key == "alias");
+                child.metadata.renamed(&dependency.alias, alias.map_or(Origin::NONE, |(_, from)| *from));
             }
             children.push(child);
         }
@@ -124,6 +130,10 @@ fn enable(
     apply_tags(&mut chart.metadata.dependencies, &coalesced, warnings);
     apply_conditions(&mut chart.metadata.dependencies, &coalesced, path, warnings);
     let off: Vec<String> = chart.metadata.dependencies.iter().filter(|d| !d.enabled).map(|d| d.name.clone()).collect();
+    let without = chart.metadata.dependencies.iter().filter(|dependency| !dependency.enabled);
+    let written = |dependency: &Dependency| dependency.written.iter().map(|(_, from)| *from).collect::<Vec<_>>();
+    let switches = without.flat_map(|dependency| dependency.decided.iter().copied().chain(written(dependency)));
+    chart.metadata.switched_off = switches.collect();
     chart.dependencies.retain(|child| !off.iter().any(|name| name == child.name()));
     chart.metadata.dependencies.retain(|dependency| dependency.enabled);
     for child in &mut chart.dependencies {
@@ -140,7 +150,7 @@ fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Ve
         for tag in &dependency.tags {
             let value = tags.get(tag.as_str());
             if let Some(value) = value.filter(|value| value.as_bool().is_some()) {
-                dependency.decided = Some(value.origin);
+                dependency.decided.push(value.origin);
             }
             match value.map(|value| &value.data) {
                 Some(Data::Bool(true)) => on = true,
@@ -162,7 +172,7 @@ fn apply_conditions(dependencies: &mut [Dependency], values: &Value, path: &str,
             match value.map(|value| &value.data) {
                 Some(Data::Bool(truth)) => {
                     dependency.enabled = *truth;
-                    dependency.decided = value.map(|value| value.origin);
+                    dependency.decided.extend(value.map(|value| value.origin));
                     break;
                 }
                 Some(Data::Map(_)) | None => {}
@@ -214,7 +224,7 @@ fn import(
                 lookup(&merged, &format!("{}.{child}", dependency.name)).filter(|value| value.as_map().is_some());
             match found {
                 Some(table) => {
-                    let because: Vec<Origin> = dependency.decided.into_iter().chain([entry.origin]).collect();
+                    let because: Vec<Origin> = dependency.decided.iter().copied().chain([entry.origin]).collect();
                     let table = imported_because(table, origins, &because);
                     imported = merger.merge_tables(&imported, &at_path(&parent, &table))?;
                 }

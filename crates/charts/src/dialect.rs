@@ -8,7 +8,7 @@ use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual, Variant, Variants,
 };
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree};
-use purlin_value::{Data, EcoString, Map, Origin, Pending, Session, Value, path, value_of};
+use purlin_value::{Data, EcoString, Map, Origin, Origins, Pending, Session, Value, path, value_of};
 
 use crate::chart::Chart;
 use crate::checks;
@@ -264,7 +264,7 @@ impl Job<'_> {
         session.sink.extend(chart.metadata.odd.iter().cloned());
         chart.dependencies.iter().for_each(|inner| report_odd(session, inner));
         let mut resolved = Resolved::new(chart.name());
-        resolved.variables = whole_numbers(prepared.values.clone());
+        resolved.variables = under_names(&session.origins, chart, whole_numbers(prepared.values.clone()));
         let reported = match &self.kinds {
             Some(kinds) => metachart::check::check(session, chart, kinds, &prepared.values),
             None => Reported::new(),
@@ -536,6 +536,20 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
 
 /// What templates without a file are called.
 const EXPRESSION: &str = "gotpl";
+
+/// The values of the charts inside stand under their names, so they are there because of them.
+fn under_names(origins: &Origins, chart: &Chart, values: Value) -> Value {
+    let Some(map) = values.as_map().filter(|_| !chart.dependencies.is_empty()) else { return values };
+    let mut map = map.clone();
+    for child in &chart.dependencies {
+        let Some(section) = map.get(child.name()).cloned() else { continue };
+        let section = under_names(origins, child, section);
+        let step = format!("chart `{}`", child.name());
+        let origin = origins.selected(section.origin, step, None, [child.metadata.origin("name")]);
+        map.insert(child.name().into(), section.with_origin(origin));
+    }
+    values.with(map.into())
+}
 
 /// Charts have one kind of numbers; those without a fraction are shown as integers.
 fn whole_numbers(value: Value) -> Value {

@@ -181,7 +181,7 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
     execute(&mut machine, compiled, &contexts, &|_| true, inputs.keep_going, &mut rendered)?;
     // What the next render may take is what this one has left.
     let _ = inputs.limits.meter.charge(machine.spent(), 0);
-    rendered.sources = std::mem::take(&mut machine.sources);
+    rendered.sources = machine.take_sources();
     rendered.calls = std::mem::take(&mut machine.calls);
     rendered.holes = std::mem::take(&mut machine.heap.holes);
     Ok(rendered)

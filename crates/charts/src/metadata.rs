@@ -59,6 +59,7 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
         annotations: annotations.unwrap_or_default(),
         dependencies: dependencies(root),
         span: root.get("name").map(Node::span),
+        switched_off: Vec::new(),
         origins: root.entries().map(|entry| (entry.name().to_owned(), Origin::node(entry.value))).collect(),
         odd: odd(tree, root),
     })
@@ -142,7 +143,11 @@ pub fn dependencies(root: Node<'_>) -> Vec<Dependency> {
             .map(|list| list.items().map(import_value).collect())
             .unwrap_or_default(),
         enabled: true,
-        decided: None,
+        decided: Vec::new(),
+        written: ["version", "alias", "condition"]
+            .into_iter()
+            .filter_map(|key| Some((key, Origin::node(node.get(key)?))))
+            .collect(),
     };
     root.get("dependencies")
         .map(|list| list.items().filter(|node| node.is_map()).map(read_one).collect())

@@ -93,6 +93,11 @@ impl<'s> Tracer<'s> {
                 let about = format!("{path} {:?}", source.file.text.bytes().as_ptr());
                 session.in_common(&about, || Registered(insert())).0.clone()
             });
+            let parts = known.iter().flat_map(|known| source.digested.iter().map(move |part| (known, part)));
+            for (known, part) in parts {
+                let span = known.span(part.start as usize, (part.start + part.len) as usize);
+                session.origins.settle(origin_of(part.origin), span);
+            }
             (source, known)
         };
         let because = RefCell::new(vec![None; calls.len()]);

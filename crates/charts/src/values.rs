@@ -257,7 +257,8 @@ impl<'o> Coalescer<'o> {
             self.globals(&mut section, values, &path)?;
             self.chart(child, &mut section, &path)?;
             let decided = chart.metadata.dependencies.iter().find(|one| one.name == child.name());
-            let origin = because_enabled(self.origins, whole.origin, decided.and_then(|one| one.decided));
+            let decided = decided.map(|one| one.decided.as_slice()).unwrap_or_default();
+            let origin = because_enabled(self.origins, whole.origin, decided);
             values.insert(EcoString::from(child.name()), whole.with(section.into()).with_origin(origin));
         }
         Ok(())

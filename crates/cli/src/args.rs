@@ -360,6 +360,9 @@ pub enum Command {
     Diff {
         #[command(flatten)]
         place: Place,
+        /// Folder or file of the other side, as with `--to-path`.
+        #[arg(value_name = "OTHER", conflicts_with_all = ["named", "to_path", "cluster"])]
+        other: Option<PathBuf>,
         /// Folder or file of the other side; the same if omitted.
         #[arg(long, value_name = "PATH")]
         to_path: Option<PathBuf>,

@@ -247,6 +247,7 @@ pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result
             kube_context: target.kube_context.clone(),
             auto_activation: target.profile_auto_activation.unwrap_or(true),
             propagate_profiles: target.propagate_profiles.unwrap_or(true),
+            ..SkaffoldOptions::default()
         },
         tosca: ToscaOptions { profile_paths: target.profile_path.clone(), ..ToscaOptions::default() },
         nodes: nodes.to_vec(),

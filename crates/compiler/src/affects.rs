@@ -26,7 +26,7 @@ pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) ->
     let nodes: HashMap<&str, &Node> = resolved.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
     for (node, whole) in wholes(resolved) {
         let affected = |field: String| Affected { node: node.to_owned(), field, environment: environment.clone() };
-        // The line that names a node decides on the node, and on the nodes inside it, whose names begin with that name.
+        // The line that names a node, or gives it its type, decides on the node, and on the nodes inside it, whose names begin with that name.
         let own = nodes.get(node).copied();
         let outer = own.and_then(|node| nodes.get(node.inside.as_deref()?).copied());
         let is_named_here = own.into_iter().chain(outer).any(|node| search.names(node));
@@ -113,9 +113,10 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the line gives a node its name.
+    /// Whether the line gives a node its name or its type.
     fn names(&mut self, node: &Node) -> bool {
-        node.source.is_some_and(|span| self.is_short(span) && self.is_line(span)) || self.touches(node.named)
+        let is_source = node.source.is_some_and(|span| self.is_short(span) && self.is_line(span));
+        is_source || self.touches(node.named) || self.touches(node.typed)
     }
 
     /// Whether a place is a name rather than everything that stands under it.

@@ -174,7 +174,7 @@ impl Picture<'_> {
             x += 20.0;
             word(&mut text, &mut x, kind);
         }
-        for (is_runtime, what) in [(false, "needs"), (true, "needs it to have run")] {
+        for (is_runtime, what) in [(false, "depends on"), (true, "depends on, once it has run")] {
             let kind = u8::from(is_runtime);
             if layout.steps.iter().any(|step| step.kind == kind) {
                 let class = if is_runtime { "line run" } else { "line" };

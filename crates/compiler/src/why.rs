@@ -127,9 +127,15 @@ pub fn why_at(session: &Session, whole: &Value, path: &str) -> Option<Why> {
     let value = chain.pop()?;
     let mut found = why(session, &value);
     for around in chain.iter().rev() {
-        found.because.extend(deciding(session, around.origin).into_iter().map(|origin| because(session, origin)));
+        for condition in deciding(session, around.origin).into_iter().map(|origin| because(session, origin)) {
+            // What decided on the value itself and on a collection around it is told once.
+            let is_told = |piece: &WhyPiece| piece.because.contains(&condition);
+            let told = !found.pieces.is_empty() && found.pieces.iter().all(is_told);
+            if !told && !found.because.contains(&condition) {
+                found.because.push(condition);
+            }
+        }
     }
-    found.because.dedup();
     Some(found)
 }
 

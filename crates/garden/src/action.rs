@@ -18,7 +18,7 @@ use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, path};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The module an action was made from.
 #[derive(Debug)]
@@ -61,6 +61,8 @@ pub struct Action {
     pub pre: Arc<Env>,
     /// What it names of other actions, once it was asked for.
     pub links: OnceLock<Links>,
+    /// Where others have its name, what decides which of them is on.
+    pub switches: Mutex<Vec<purlin_value::Origin>>,
     /// Problems of its fields.
     pub problems: Vec<Diagnostic>,
     /// Whether something of the above differs between environments, or is wrong.
@@ -79,6 +81,32 @@ impl Action {
     pub fn name_origin(&self, session: &Session) -> purlin_value::Origin {
         let written = || self.span().map_or(purlin_value::Origin::NONE, |span| session.origins.file(span));
         if self.config.named.is_known() { self.config.named } else { written() }
+    }
+
+    /// Notes that another action has its name, so that both decide which of them is on.
+    pub fn add_rival(&self, other: &Action) {
+        let of = |action: &Action, key: &str| action.fields.get(key).map(|value| value.origin);
+        let found = [self, other].into_iter().flat_map(|one| [of(one, "disabled"), of(one, "environments")]);
+        self.switches.lock().unwrap_or_else(PoisonError::into_inner).extend(found.flatten());
+    }
+
+    /// The origin of everything it is resolved to: unknown, unless others have its name.
+    pub fn origin(&self, session: &Session) -> purlin_value::Origin {
+        let switches = self.switches.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if switches.is_empty() {
+            return purlin_value::Origin::NONE;
+        }
+        let step = format!("another action is called `{}`", self.key);
+        session.origins.selected(purlin_value::Origin::NONE, step, None, switches)
+    }
+
+    /// Where its type is written.
+    pub fn type_origin(&self) -> purlin_value::Origin {
+        match self.config.body.get("type") {
+            Some(Draft::Node(node)) => node.get().map_or(purlin_value::Origin::NONE, purlin_value::Origin::node),
+            Some(Draft::Value(value)) => value.origin,
+            _ => purlin_value::Origin::NONE,
+        }
     }
 
     /// Whether it is not the same in all environments that are resolved together, before anything in its spec is
@@ -259,6 +287,7 @@ fn evaluated(
         pre,
         config,
         links: OnceLock::new(),
+        switches: Mutex::default(),
         problems: Vec::new(),
         varies: false,
         cells: Vec::new(),

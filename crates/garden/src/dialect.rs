@@ -221,6 +221,7 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
     node.type_name = action.type_name.clone();
     node.source = action.span();
     node.named = action.config.named;
+    node.typed = action.type_origin();
     node.disabled = action.disabled;
     let dependency = |need: &crate::graph::Needed| Dependency {
         node: need.key.clone(),
@@ -244,7 +245,7 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
             crate::dockerfile::check(&resolution.ground, action, &found.spec);
         }
         map.insert("spec".into(), found.spec);
-        node.resolved = Value::map(map);
+        node.resolved = Value::map(map).with_origin(action.origin(resolution.ground.session));
         node.outputs = found.outputs;
     }
     node
@@ -342,6 +343,11 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     let template = match parsed {
         Ok(template) => template,
         Err(problems) => {
+            // What Garden cannot read may be of the language of the project inside the action.
+            let live = question.on.as_deref().and_then(|key| resolution.live.actions.get(key));
+            if let Some(live) = live.filter(|live| live.holds_project() && !expr::is_template(text)) {
+                return live.eval_inner(&Question { on: None, ..question.clone() }, &mut Eval::new(session));
+            }
             session.sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
             return None;
         }

@@ -357,6 +357,13 @@ impl LiveAction {
         self.about.inner_request(self.about.action()?, eval)
     }
 
+    /// Whether there is a project of another dialect inside the action.
+    pub(crate) fn holds_project(&self) -> bool {
+        let action = self.about.action();
+        let known = action.and_then(|action| spec_type(&action.type_name, action.kind));
+        known.is_some_and(|known| known.inside.is_some())
+    }
+
     /// Evaluates an expression in the project inside the action.
     pub(crate) fn eval_inner(&self, question: &Question, eval: &mut Eval<'_>) -> Option<Answer> {
         self.about.eval_inner(self.about.action()?, question, eval)

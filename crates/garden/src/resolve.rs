@@ -231,8 +231,12 @@ pub(crate) fn keep(ground: &Ground<'_>, actions: &mut Actions, action: Arc<Actio
     if !undecided && !first.disabled && !action.disabled {
         report_declared_twice(ground, first, &action);
     }
-    if first.disabled {
-        actions.insert(action.key.clone(), action);
+    match first.disabled {
+        true => {
+            action.add_rival(first);
+            actions.insert(action.key.clone(), action);
+        }
+        false => first.add_rival(&action),
     }
     true
 }

@@ -41,7 +41,7 @@ impl EmitError {
     }
 }
 
-/// Called with the writer before and after each scalar, to note ranges.
+/// Called with the writer before and after each scalar and each empty collection, to note ranges.
 pub type Watch<'w> = dyn FnMut(&Val, bool) + 'w;
 
 /// Writes a value.
@@ -83,17 +83,23 @@ impl Walk<'_, '_> {
                     (self.watch)(value, true);
                     return Ok(());
                 }
+                if body.items.is_empty() {
+                    (self.watch)(value, false);
+                }
                 out.begin_list(body.items.len());
                 for item in &body.items {
                     self.value(item, out, depth + 1)?;
                 }
                 out.end_list();
+                if body.items.is_empty() {
+                    (self.watch)(value, true);
+                }
             }
             Data::Map(map) => {
                 let body = self.heap.get_map(*map);
                 let keys: Vec<(std::borrow::Cow<'_, str>, &Val)> =
                     body.entries.iter().map(|(key, item)| (key.text(), item)).collect();
-                self.entries(keys, out, depth, true)?;
+                self.entries(value, keys, out, depth, true)?;
             }
             Data::Object(object) => self.object(value, object, out, depth)?,
             _ => {
@@ -112,6 +118,7 @@ impl Walk<'_, '_> {
 
     fn entries<E: Emit>(
         &mut self,
+        whole: &Val,
         mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>,
         out: &mut E,
         depth: u32,
@@ -122,12 +129,19 @@ impl Walk<'_, '_> {
         {
             sort_keys(&mut entries, style, |entry: &(std::borrow::Cow<'_, str>, &Val)| entry.0.as_ref());
         }
+        let is_empty = entries.is_empty();
+        if is_empty {
+            (self.watch)(whole, false);
+        }
         out.begin_map(entries.len());
         for (key, item) in entries {
             out.key(&key);
             self.value(item, out, depth + 1)?;
         }
         out.end_map();
+        if is_empty {
+            (self.watch)(whole, true);
+        }
         Ok(())
     }
 
@@ -142,7 +156,7 @@ impl Walk<'_, '_> {
                     false => std::borrow::Cow::Borrowed(name),
                 };
                 let entries = known.fields.iter().map(|(field, value)| (name(field), value)).collect();
-                return self.entries(entries, out, depth, !pretty);
+                return self.entries(value, entries, out, depth, !pretty);
             }
         };
         (self.watch)(value, false);

@@ -30,6 +30,8 @@ pub struct Func {
     pub changes: bool,
     /// What it costs, charged before it is called. Who says nothing pays for everything in the arguments.
     pub cost: Cost,
+    /// Whether every byte of its arguments decides on the result, the text of templates too.
+    pub digests: bool,
 }
 
 impl Func {
@@ -52,6 +54,11 @@ impl Func {
     /// A function that looks at all its arguments, but not into collections.
     pub(crate) const fn shallow(self) -> Func {
         self.looks(0, usize::MAX)
+    }
+
+    /// A function whose result changes with every byte of its arguments.
+    pub(crate) const fn digests(self) -> Func {
+        Func { digests: true, ..self }
     }
 
     /// A function that costs less than going through everything it is given, or charges itself.

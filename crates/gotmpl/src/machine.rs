@@ -2,6 +2,7 @@
 //!
 //! The machine of one render owns the heap. It knows functions only as rows of the list.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -119,6 +120,19 @@ pub struct SourceFile {
     pub file: Arc<File>,
     /// The origin of the text itself, for texts of `tpl`.
     pub origin: u32,
+    /// Parts of the text that went into a digest.
+    pub digested: Vec<Digested>,
+}
+
+/// A part of a template's own text whose origin was promised before the file was registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digested {
+    /// The origin that was promised.
+    pub origin: u32,
+    /// Where it starts; in the line of sources first, then in its file.
+    pub start: u32,
+    /// How long it is.
+    pub len: u32,
 }
 
 /// What the heap holds is told to the meter in portions of so many bytes.
@@ -154,6 +168,8 @@ pub struct Machine<'r> {
     pub namespace: Rc<Namespace>,
     /// Files in the order of their places, those of `tpl` added as they come.
     pub sources: Vec<SourceFile>,
+    /// Texts of templates that went into digests.
+    pub(crate) digested: RefCell<Table<u32, Digested>>,
     /// Calls so far; the first stands for no call.
     pub calls: Vec<Call>,
     /// How often each template is being included.
@@ -218,6 +234,19 @@ pub(crate) enum Flow {
 pub(crate) type Exec<T> = Result<T, Box<ExecError>>;
 
 impl<'r> Machine<'r> {
+    /// The files of the render, with what digests read of them.
+    pub fn take_sources(&mut self) -> Vec<SourceFile> {
+        let mut sources = std::mem::take(&mut self.sources);
+        for part in self.digested.take().into_values() {
+            let at = sources.partition_point(|source| source.file.base <= part.start);
+            if let Some(source) = at.checked_sub(1).and_then(|at| sources.get_mut(at)) {
+                let start = part.start - source.file.base;
+                source.digested.push(Digested { start, ..part });
+            }
+        }
+        sources
+    }
+
     /// A machine for a set of templates.
     pub fn new(namespace: Rc<Namespace>, outside: &'r Outside, limits: &'r Limits) -> Self {
         let next_base = namespace.end_of_sources();
@@ -228,6 +257,7 @@ impl<'r> Machine<'r> {
             limits,
             namespace,
             sources,
+            digested: RefCell::default(),
             calls: vec![Call { site: 0, parent: 0, because: 0, under: Under::Call }],
             including: Table::default(),
             parsed: Table::default(),

@@ -31,7 +31,7 @@ impl Set {
         self.end = self.end.saturating_add(text.len() as u32 + 1);
         let trees = parse(name, text, base, funcs::find)?;
         if let Some(tree) = trees.first() {
-            self.sources.push(SourceFile { file: tree.file.clone(), origin: 0 });
+            self.sources.push(SourceFile { file: tree.file.clone(), origin: 0, digested: Vec::new() });
         }
         for tree in trees {
             associate(&mut self.trees, Arc::new(tree));

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use crate::func::{Form, Func, Looks, Ty};
-use crate::machine::Machine;
+use crate::machine::{Digested, Machine};
 use crate::rope::{Piece, origin_number, origin_of};
 use crate::value::{Data, Heap, ListType, MapRef, MapType, Str, Val};
 use purlin_value::Piece as OriginPiece;
@@ -56,10 +56,33 @@ impl Machine<'_> {
         for arg in args {
             self.origins_of(arg, &mut found);
         }
+        if func.digests && self.outside.track {
+            args.iter().for_each(|arg| self.promise_text(arg, &mut found));
+        }
         match found.as_slice() {
             [] => 0,
             [one] => *one,
             all => self.noted(func.name, all),
+        }
+    }
+
+    /// Origins of a text's parts that templates themselves say. Their files are registered after the render, so the
+    /// places are told then.
+    fn promise_text(&self, value: &Val, found: &mut Vec<u32>) {
+        const MOST: usize = 256;
+        let pieces = value.as_str().and_then(Str::pieces).unwrap_or_default();
+        let mut digested = self.digested.borrow_mut();
+        let mut from = 0;
+        for piece in pieces.iter().take(MOST) {
+            let len = piece.end - std::mem::replace(&mut from, piece.end);
+            if piece.origin != 0 || piece.site == 0 {
+                continue;
+            }
+            let reserve = || origin_number(self.outside.origins.reserve());
+            let start = piece.site;
+            let known = digested.entry(start).or_insert_with(|| Digested { origin: reserve(), start, len });
+            known.len = known.len.max(len);
+            found.push(known.origin);
         }
     }
 

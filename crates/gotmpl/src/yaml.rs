@@ -283,8 +283,11 @@ impl Reader<'_> {
 
 /// Writes a value as YAML with a piece for each leaf.
 pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
-    let mut writer =
-        Tracked { inner: GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text), starts: Vec::new() };
+    let mut writer = Tracked {
+        inner: GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text),
+        starts: Vec::new(),
+        empty: None,
+    };
     let mut leaves: Vec<(u32, bool, Option<Val>)> = Vec::new();
     let emitted = emit(&m.heap, value, KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |leaf, done| {
         if done {
@@ -334,10 +337,12 @@ fn leaf_origin(leaf: &Val) -> u32 {
     pieces.iter().map(|piece| piece.origin).find(|origin| *origin != 0).unwrap_or(0)
 }
 
-/// The writer, noting the range of each scalar.
+/// The writer, noting the range of each scalar and each empty collection.
 struct Tracked {
     inner: GoYamlWriter,
     starts: Vec<(usize, usize)>,
+    /// Where the empty collection starts that is being written.
+    empty: Option<usize>,
 }
 
 impl Tracked {
@@ -345,6 +350,15 @@ impl Tracked {
         let start = self.inner.len();
         write(&mut self.inner);
         self.starts.push((start, self.inner.len()));
+    }
+
+    fn begin(&mut self, len: usize) {
+        self.empty = (len == 0).then(|| self.inner.len());
+    }
+
+    fn end(&mut self) {
+        let range = self.empty.take().map(|start| (start, self.inner.len()));
+        self.starts.extend(range);
     }
 }
 
@@ -368,12 +382,15 @@ impl purlin_syntax::write::Emit for Tracked {
         self.note(|w| w.string(text));
     }
     fn begin_list(&mut self, len: usize) {
+        self.begin(len);
         self.inner.begin_list(len);
     }
     fn end_list(&mut self) {
         self.inner.end_list();
+        self.end();
     }
     fn begin_map(&mut self, len: usize) {
+        self.begin(len);
         self.inner.begin_map(len);
     }
     fn key(&mut self, key: &str) {
@@ -381,6 +398,7 @@ impl purlin_syntax::write::Emit for Tracked {
     }
     fn end_map(&mut self) {
         self.inner.end_map();
+        self.end();
     }
     fn stopped(&self) -> bool {
         self.inner.stopped()

@@ -36,11 +36,18 @@ pub struct SkaffoldOptions {
     pub auto_activation: bool,
     /// `--propagate-profiles`: whether chosen profiles reach required configurations.
     pub propagate_profiles: bool,
+    /// Where the request's profiles are from, if not from options.
+    pub profiles_from: Vec<Origin>,
 }
 
 impl Default for SkaffoldOptions {
     fn default() -> Self {
-        SkaffoldOptions { kube_context: None, auto_activation: true, propagate_profiles: true }
+        SkaffoldOptions {
+            kube_context: None,
+            auto_activation: true,
+            propagate_profiles: true,
+            profiles_from: Vec::new(),
+        }
     }
 }
 

@@ -134,6 +134,8 @@ pub struct Node {
     pub source: Option<Span>,
     /// Where its name comes from, if that is not written where it is defined.
     pub named: Origin,
+    /// Where its type is written, if it is.
+    pub typed: Origin,
     /// What it needs.
     pub dependencies: Vec<Dependency>,
     /// Its configuration, resolved.
@@ -156,6 +158,7 @@ impl Node {
             type_name: EcoString::new(),
             source: None,
             named: Origin::NONE,
+            typed: Origin::NONE,
             dependencies: Vec::new(),
             resolved: Value::map(Map::new()),
             outputs: Value::map(Map::new()),

@@ -168,6 +168,7 @@ impl Work<'_> {
         Wanted {
             file: path::join(world.root(), &self.file),
             profiles: self.request.profiles.clone(),
+            profiles_from: self.request.skaffold.profiles_from.clone(),
             modules: self.request.modules.clone(),
             auto_activation: self.request.skaffold.auto_activation,
             propagate: self.request.skaffold.propagate_profiles,

@@ -6,6 +6,7 @@
 pub use crate::view::{Form, Members, Pair, Pairs, View};
 use ecow::EcoString;
 use purlin_syntax::{Node, Span};
+use purlin_value::Origin;
 use std::rc::Rc;
 
 /// A value: data, and how it came to be if it is not simply written there.
@@ -68,9 +69,9 @@ pub enum Step {
     /// Filled in because nothing was written.
     Default,
     /// Set by a profile's section.
-    Profile(EcoString),
+    Profile(Active),
     /// Set by a patch of a profile.
-    Patch(EcoString),
+    Patch(Active),
     /// Made by bringing an older document up to date.
     Upgrade,
     /// Made absolute, relative to a directory.
@@ -79,6 +80,15 @@ pub enum Step {
     Template,
     /// Joined from a module.
     Merge(EcoString),
+}
+
+/// A profile that is active.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Active {
+    /// Its name.
+    pub name: EcoString,
+    /// Why it is: an origin that says who activated it.
+    pub because: Origin,
 }
 
 impl<'f> Item<'f> {

@@ -3,10 +3,10 @@
 //! The last phase of the native commands. It must not decide anything.
 
 use crate::emit::{self, Out};
-use crate::item::{Item, Step, Trail, View};
+use crate::item::{Active, Item, Step, Trail, View};
 use ecow::EcoString;
 use purlin_syntax::Node;
-use purlin_value::{Data, Map, Origin, Piece, Session, Value};
+use purlin_value::{Data, Map, Origin, OriginKind, Piece, Session, Value};
 use std::rc::Rc;
 
 /// Builds values from what is handed out.
@@ -109,13 +109,24 @@ fn trail_origin(session: &Session, trail: &Rc<Trail>, own: Origin) -> Origin {
     };
     match &trail.step {
         Step::Default => session.origins.fallback("of Skaffold", None),
-        Step::Profile(name) => session.origins.chosen(step(format!("profile `{name}`")), "profile over base", over),
-        Step::Patch(name) => session.origins.chosen(step(format!("patch of profile `{name}`")), "patch", over),
+        Step::Profile(Active { name, because }) => {
+            let chosen = session.origins.chosen(step(format!("profile `{name}`")), "profile over base", over);
+            active(session, chosen, *because)
+        }
+        Step::Patch(Active { name, because }) => {
+            let chosen = session.origins.chosen(step(format!("patch of profile `{name}`")), "patch", over);
+            active(session, chosen, *because)
+        }
         Step::Merge(name) => session.origins.chosen(step(format!("module `{name}`")), "parent over module", over),
         Step::Upgrade => step("upgrade of an older version".to_owned()),
         Step::Path => step("path from the file's folder".to_owned()),
         Step::Template => step("template".to_owned()),
     }
+}
+
+/// What a profile sets is there because the profile is active.
+fn active(session: &Session, taken: Origin, because: Origin) -> Origin {
+    if because.is_known() { session.origins.push(OriginKind::Selected { taken, because }) } else { taken }
 }
 
 impl<'f> Out<'f> for ValueOut<'_> {

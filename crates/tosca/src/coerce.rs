@@ -177,8 +177,15 @@ fn special(model: &Model, value: &Val, id: DeclId, primitive: Primitive) -> Val 
             Some(stamp) => map(stamp_entries(value, &stamp, matches!(value.data, Data::Str(_)))),
             None => value.clone(),
         },
-        (Primitive::Range, Data::List(_)) => match parse_range(value) {
-            Ok(range) => map(vec![("lower", int(range.lower)), ("upper", int(range.upper.unwrap_or(u64::MAX)))]),
+        (Primitive::Range, Data::List(items)) => match parse_range(value) {
+            Ok(range) => {
+                // Each bound is where it is written.
+                let bound = |at: usize, number: u64| match items.get(at) {
+                    Some(item) => item.with(int(number).data),
+                    None => int(number),
+                };
+                map(vec![("lower", bound(0, range.lower)), ("upper", bound(1, range.upper.unwrap_or(u64::MAX)))])
+            }
             Err(_) => value.clone(),
         },
         (Primitive::Bytes, Data::Str(written)) => map(vec![(ORIGINAL, text(written)), ("bytes", text(written))]),

@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::convert;
+use crate::ensemble::nested::SUBSTITUTE;
 use crate::ensemble::project::{PROJECT_FILE, environment_names};
 use crate::ensemble::report::{diagnostic, span_of};
 use crate::ensemble::{self, Ensemble, manifest};
@@ -20,7 +21,7 @@ use purlin_model::Glance;
 use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign, Usual, Variant, Variants};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor, Span};
-use purlin_value::{Map, Session, Value, path};
+use purlin_value::{Map, Origin, Session, Value, path};
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -153,6 +154,14 @@ impl Resolver<'_> {
         Value::map(names.into_iter().map(value).collect::<Map>())
     }
 
+    /// Where it is written that another topology stands for a node, for the nodes of that topology.
+    fn substituted(&self, name: &str) -> Origin {
+        let outer = name.split_once(':').and_then(|(outer, _)| self.ensemble.service.topology.nodes.get(outer));
+        let words = outer.map(|outer| outer.template.texts("directives"));
+        let directive = words.and_then(|words| words.iter().find(|word| word.text == SUBSTITUTE).map(|word| word.span));
+        directive.map_or(Origin::NONE, |span| self.session.origins.file(span))
+    }
+
     fn node(&self, name: &EcoString, id: NodeId) -> Node {
         let tree = &self.ensemble.tree;
         let instance = tree.node(id);
@@ -160,6 +169,7 @@ impl Resolver<'_> {
         let mut node = Node::new(name.clone(), "instance", DIALECT.name);
         node.type_name = instance.type_name().into();
         node.source = template.map(|template| self.ensemble.service.places.span(template.template.at));
+        node.named = self.substituted(name);
         for relationship in &instance.requirements {
             let Some(target) = target(tree, *relationship) else { continue };
             node.dependencies.push(Dependency {

@@ -1,14 +1,18 @@
 //! Ansible vault, formats 1.1 and 1.2: AES-256-CTR with HMAC-SHA256, keys from a password by PBKDF2.
 //!
-//! Checks compare in constant time; keys are wiped after use. Nothing here reads files or the environment.
+//! Checks compare in constant time. Keys are kept as long as their password, since deriving one takes milliseconds and
+//! the same data is opened in every environment; then they are wiped. Nothing here reads files or the environment.
 
 use aes::cipher::{KeyIvInit, StreamCipher};
 use ecow::EcoString;
 use hmac::{Hmac, KeyInit, Mac};
+use purlin_value::Session;
 use purlin_value::encoding::{from_hex, hex};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use subtle::ConstantTimeEq;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 type Cipher = ctr::Ctr128BE<aes::Aes256>;
 
@@ -31,7 +35,14 @@ pub struct Secret {
     /// Its id; `default` if it has none.
     pub id: EcoString,
     password: Zeroizing<Vec<u8>>,
+    keys: Arc<Ring>,
 }
+
+/// The keys of a password, by salt.
+#[derive(Default)]
+struct Ring(Mutex<HashMap<Vec<u8>, Keys>>);
+
+type Keys = Arc<Zeroizing<[u8; DERIVED]>>;
 
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -42,7 +53,20 @@ impl std::fmt::Debug for Secret {
 impl Secret {
     /// A password for an id.
     pub fn new(id: impl Into<EcoString>, password: &str) -> Self {
-        Secret { id: id.into(), password: Zeroizing::new(password.as_bytes().to_vec()) }
+        Secret { id: id.into(), password: Zeroizing::new(password.as_bytes().to_vec()), keys: Arc::default() }
+    }
+
+    /// The same, with keys that all environments of a project share.
+    pub(crate) fn shared(session: &Session, id: impl Into<EcoString>, password: &str) -> Self {
+        let about = hex(&Sha256::digest(password.as_bytes()));
+        Secret { keys: session.in_common(&about, Ring::default), ..Secret::new(id, password) }
+    }
+
+    /// The keys for a salt, derived by the first who asks.
+    fn keys(&self, salt: &[u8]) -> Keys {
+        let mut known = self.keys.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let derived = || Arc::new(Zeroizing::new(derive(&self.password, salt)));
+        known.entry(salt.to_vec()).or_insert_with(derived).clone()
     }
 }
 
@@ -87,7 +111,7 @@ pub fn decrypt(text: &str, secrets: &[Secret]) -> Result<Zeroizing<Vec<u8>>, Pro
     let own = secrets.iter().filter(|secret| secret.id == id);
     let others = secrets.iter().filter(|secret| secret.id != id);
     for secret in own.chain(others) {
-        if let Some(plain) = envelope.open(&secret.password)? {
+        if let Some(plain) = envelope.open(secret)? {
             return Ok(plain);
         }
     }
@@ -96,13 +120,12 @@ pub fn decrypt(text: &str, secrets: &[Secret]) -> Result<Zeroizing<Vec<u8>>, Pro
 
 /// Encrypts data for an id with a salt of 32 random bytes.
 pub fn encrypt(plain: &[u8], secret: &Secret, salt: [u8; SALT]) -> String {
-    let mut keys = derive(&secret.password, &salt);
+    let keys = secret.keys(&salt);
     let mut text = Zeroizing::new(plain.to_vec());
     let padding = BLOCK - text.len() % BLOCK;
     text.extend(std::iter::repeat_n(u8::try_from(padding).unwrap_or(0), padding));
     apply_cipher(&keys, &mut text);
     let tag = authenticate(&keys, &text);
-    keys.zeroize();
     let inner = format!("{}\n{}\n{}", hex(&salt), hex(&tag), hex(&text));
     let body = hex(inner.as_bytes());
     let mut out = match secret.id.as_str() {
@@ -142,16 +165,14 @@ impl Envelope {
     }
 
     /// The data, if the password is right.
-    fn open(&self, password: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, Problem> {
-        let mut keys = derive(password, &self.salt);
+    fn open(&self, secret: &Secret) -> Result<Option<Zeroizing<Vec<u8>>>, Problem> {
+        let keys = secret.keys(&self.salt);
         let tag = authenticate(&keys, &self.cipher);
         if !bool::from(tag.as_slice().ct_eq(&self.tag)) {
-            keys.zeroize();
             return Ok(None);
         }
         let mut plain = Zeroizing::new(self.cipher.clone());
         apply_cipher(&keys, &mut plain);
-        keys.zeroize();
         let padding = plain.last().copied().map_or(0, usize::from);
         let kept = plain.len().checked_sub(padding).filter(|_| (1..=BLOCK).contains(&padding));
         let kept = kept.ok_or(Problem::Damaged)?;

@@ -232,6 +232,21 @@ impl Origins {
         self.push(OriginKind::File(span))
     }
 
+    /// A place in a file that is not registered yet; [`Origins::settle`] says which.
+    pub fn reserve(&self) -> Origin {
+        self.push(OriginKind::Unknown)
+    }
+
+    /// Says where a reserved origin is.
+    pub fn settle(&self, reserved: Origin, span: Span) {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let index = (reserved.0 & !DERIVED) as usize;
+        let entry = table.portions.get_mut(index / PORTION).and_then(|portion| portion.get_mut(index % PORTION));
+        if let Some(entry) = entry.filter(|entry| reserved.is_derived() && **entry == OriginKind::Unknown) {
+            *entry = OriginKind::File(span);
+        }
+    }
+
     /// A default.
     pub fn fallback(&self, detail: impl Into<EcoString>, span: Option<Span>) -> Origin {
         self.push(OriginKind::Default { detail: detail.into(), span })

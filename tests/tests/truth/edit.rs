@@ -16,8 +16,33 @@ pub fn at(text: &str, start: usize, end: usize, way: Way) -> Option<String> {
     Some(format!("{}{changed}{}", &text[..start + from], &text[start + to..]))
 }
 
+/// The text with all values of a line changed, if it holds several: the elements of a list, the entries of a mapping.
+pub fn whole_line(text: &str, number: usize) -> Option<String> {
+    let (from, to) = value_of_line(text, number)?;
+    let values = text.get(from..to)?;
+    if !values.starts_with(['[', '{']) || !values.contains(',') || values.contains(['"', '\'', '#']) {
+        return None;
+    }
+    let mut edited = text.to_owned();
+    let mut end = to;
+    // From the last to the first, so that places stay where they are.
+    for part in values.rsplit([',', '[', ']', '{', '}']) {
+        let start = end - part.len();
+        let key = part.find(": ").map_or(0, |at| at + 2);
+        edited = at(&edited, start + key, end, Way::First).unwrap_or(edited);
+        end = start.saturating_sub(1);
+    }
+    Some(edited)
+}
+
 /// The text with the value of a line changed: what stands behind its last key or dash.
 pub fn line(text: &str, number: usize) -> Option<String> {
+    let (from, to) = value_of_line(text, number)?;
+    at(text, from, to, Way::First)
+}
+
+/// Where the value of a line is, if that is a literal.
+fn value_of_line(text: &str, number: usize) -> Option<(usize, usize)> {
     let start: usize = text.split_inclusive('\n').take(number).map(str::len).sum();
     let line = text.get(start..)?.lines().next()?;
     if line.trim_start().starts_with(['#', '%']) || line.trim().is_empty() || line.contains("/*") {
@@ -30,7 +55,7 @@ pub fn line(text: &str, number: usize) -> Option<String> {
         return None;
     }
     let from = start + line.len() - line.get(value..)?.len();
-    at(text, from, start + line.len(), Way::First)
+    Some((from, start + line.len()))
 }
 
 /// The first word of a line that is no key of a mapping in braces.

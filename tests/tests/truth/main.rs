@@ -185,7 +185,9 @@ fn try_line(project: &Project, random: &mut Random, count: &mut [usize; 6]) {
         }
         let line = random.below(lines);
         let Some(edited) = edit::line(&text, line) else { continue };
-        let Some(after) = project.with(&file, &edited) else {
+        // A line with several values is edited as a whole, where the project stays valid.
+        let whole = edit::whole_line(&text, line).and_then(|edited| project.with(&file, &edited));
+        let Some(after) = whole.or_else(|| project.with(&file, &edited)) else {
             count[1] += 1;
             continue;
         };

@@ -27,6 +27,8 @@ pub struct Kind {
     pub api_version: String,
     /// `kind` of its manifests.
     pub kind: String,
+    /// The origins of these two; 0 means unknown.
+    pub identity: [u32; 2],
     /// Whether the chart has a preprocessor for it.
     pub preprocess: bool,
 }
@@ -163,10 +165,11 @@ impl Workshop {
         for key in OWN_KEYS.iter().chain(&["metadata"]) {
             resource.remove(key.as_bytes());
         }
-        let added = added(m, &found.definition);
-        for (key, value) in [("apiVersion", &kind.api_version), ("kind", &kind.kind)] {
+        let identity = [("apiVersion", &kind.api_version), ("kind", &kind.kind)];
+        for ((key, value), origin) in identity.into_iter().zip(kind.identity) {
             if !value.is_empty() {
-                resource.insert(Str::from(key), Val::str(value.as_str()).at(added));
+                let origin = added(m, &found.definition, origin);
+                resource.insert(Str::from(key), Val::str(value.as_str()).at(origin));
             }
         }
         let request = MetaRequest {

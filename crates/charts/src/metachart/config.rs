@@ -21,6 +21,8 @@ pub struct Resource {
     pub defaults: bool,
     /// Where `jsonSchemaRef` is written, or the whole entry.
     pub origin: Origin,
+    /// Where `apiVersion` and `kind` are written.
+    pub identity: [Origin; 2],
 }
 
 /// A rule that makes one definition from another.
@@ -97,6 +99,7 @@ pub fn resources(value: &Value) -> Vec<Resource> {
             root: switch(entry, "root"),
             defaults: switch(entry, "defaults"),
             origin: get(entry, "jsonSchemaRef").unwrap_or(entry).origin,
+            identity: ["apiVersion", "kind"].map(|key| get(entry, key).map_or(Origin::NONE, |value| value.origin)),
         })
         .collect();
     found.sort_by(|a, b| a.key.cmp(&b.key));

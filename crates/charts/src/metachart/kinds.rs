@@ -8,6 +8,7 @@ use purlin_value::{Origin, Session, Value, path};
 use super::build::Kind;
 use super::config::{self, Resource};
 use crate::chart::Chart;
+use crate::context::origin_number;
 use crate::yaml::value_of_tree;
 
 /// The template that `gen` writes the kinds into.
@@ -56,6 +57,7 @@ pub fn kinds(session: &Session, chart: &Chart) -> Option<Kinds> {
         key: resource.key.clone(),
         api_version: resource.api_version.clone(),
         kind: resource.kind.clone(),
+        identity: resource.identity.map(origin_number),
     };
     let rendered = resources.iter().filter(|resource| resource.template).map(kind).collect();
     Some(Kinds { rendered, resources })
@@ -91,6 +93,7 @@ fn generated(session: &Session, chart: &Chart, text: &str) -> Option<Vec<Resourc
         root: true,
         defaults: true,
         origin: Origin::NONE,
+        identity: [Origin::NONE; 2],
     };
     let entries = settings.as_map().into_iter().flat_map(|map| map.iter());
     let mut found: Vec<Resource> = entries.map(|(key, entry)| resource(key, entry, true)).collect();

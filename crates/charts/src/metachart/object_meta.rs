@@ -45,13 +45,16 @@ fn pieced(m: &Machine<'_>, step: &str, parts: &[(usize, u32)]) -> u32 {
     origin_number(m.outside.origins.derived(step, None, pieces))
 }
 
-/// The origin of what the chart adds to a resource because it is defined.
-pub(super) fn added(m: &Machine<'_>, definition: &Val) -> u32 {
+/// The origin of what the chart adds to a resource because it is defined; `from` is where the chart says what to add.
+pub(super) fn added(m: &Machine<'_>, definition: &Val, from: u32) -> u32 {
     if !m.outside.track || definition.origin == 0 {
         return 0;
     }
     let origins = &m.outside.origins;
-    let made = origins.fallback("added by Metachart", None);
+    let made = match from {
+        0 => origins.fallback("added by Metachart", None),
+        from => origin_of(from),
+    };
     origin_number(origins.selected(made, "the resource is defined", None, [origin_of(definition.origin)]))
 }
 
@@ -166,7 +169,7 @@ impl Workshop {
     pub fn metadata(&self, m: &mut Machine<'_>, context: &Val, request: &MetaRequest<'_>) -> Result<Val, Fault> {
         let own = get(&m.heap, request.definition, "metadata");
         let mut metadata = entries(&m.heap, own.as_ref());
-        let added = added(m, request.definition);
+        let added = added(m, request.definition, 0);
         let given_name = metadata.remove(b"name".as_slice()).filter(|name| m.heap.truth(name));
         for key in ["labels", "annotations", "checksums"] {
             metadata.remove(key.as_bytes());

@@ -161,7 +161,7 @@ impl Output {
             }
             let File { name, text, base } = source.file.as_ref();
             let file = Arc::new(File { name: name.clone(), text: text.clone(), base: site(*base) });
-            self.sources.push(SourceFile { file, origin: source.origin });
+            self.sources.push(SourceFile { file, origin: source.origin, digested: source.digested.clone() });
         }
         let calls = share.calls.into_iter().skip(1);
         self.calls.extend(calls.map(|made| Call { site: site(made.site), parent: call(made.parent), ..made }));
@@ -236,7 +236,7 @@ fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Re
     }
     // The helpers hold the workshop, which outlives the machine otherwise.
     machine.natives = None;
-    (output.sources, output.calls) = (std::mem::take(&mut machine.sources), std::mem::take(&mut machine.calls));
+    (output.sources, output.calls) = (machine.take_sources(), std::mem::take(&mut machine.calls));
     output.holes = std::mem::take(&mut machine.heap.holes);
     output.costs.extend(workshop.costs.take());
     output.notes.extend(workshop.notes.take());

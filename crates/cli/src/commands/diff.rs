@@ -47,6 +47,9 @@ pub(super) fn run(
     target: &Target,
     output: DiffOutput,
 ) -> Result<Exit, Exit> {
+    if let Some(hint) = meant_as_names(cx, path, other, target) {
+        return Err(cx.usage(&hint));
+    }
     if !other.is_another(target) {
         return Err(cx.usage(
             "name the other side: `--to-env`, `--to-profile`, `--to-var`, `--to-values`, `--to-set`, `--to-input`, \
@@ -73,6 +76,27 @@ pub(super) fn run(
         Exit::Ok if !found.is_empty() => Ok(Exit::Invalid),
         exit => Ok(exit),
     }
+}
+
+/// What to say where a word that stands for a path names nothing on disk: most likely it is an environment.
+fn meant_as_names(cx: &Context<'_, '_>, path: &Path, other: &Other, target: &Target) -> Option<String> {
+    let there = other.to_path.as_deref();
+    let is_missing = |path: &Path| !cx.invocation.cwd.join(path).exists();
+    // A revision may have files that are gone; and who names the other side by an option means a path here.
+    let is_path = target.rev.is_some() || other.to_rev.is_some() || (there.is_none() && other.is_another(target));
+    if is_path || !(is_missing(path) || there.is_some_and(is_missing)) {
+        return None;
+    }
+    let (one, two) = (path.display().to_string(), there.map(|path| path.display().to_string()));
+    let (missing, one, two) = match two {
+        Some(two) if is_missing(path) => (one.clone(), one, two),
+        Some(two) => (two.clone(), one, two),
+        None => (one.clone(), "A".to_owned(), one),
+    };
+    Some(format!(
+        "`{missing}` is not a file or folder\n = hint: use `--env {one} --to-env {two}` to compare environments, \
+         `--profile {one} --to-profile {two}` for profiles, `--rev {one} --to-rev {two}` for git revisions"
+    ))
 }
 
 fn other_target(target: &Target, other: &Other) -> Target {

@@ -406,6 +406,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         }
         Command::Diff {
             place,
+            other,
             to_path,
             to_rev,
             to_env,
@@ -423,6 +424,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
                 let done = diff_cluster::run(&mut cx, &place.path(), &access, &target, output);
                 return done.unwrap_or_else(|exit| exit);
             }
+            let to_path = to_path.or(other);
             let other = diff::Other { to_path, to_rev, to_env, to_profile, to_var, to_values, to_set, to_input };
             diff::run(&mut cx, &place.path(), &other, &target, output)
         }

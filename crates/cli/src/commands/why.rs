@@ -281,6 +281,7 @@ fn reverse(
             return Ok(cx.report(&session));
         }
     };
+    let shown = session.sources.shown(&place);
     for side in &sides {
         let mut own = affects(&side.session, &side.resolved, &place, number);
         if !side.name.is_empty() {
@@ -290,10 +291,10 @@ fn reverse(
     }
     if found.is_empty() && output == AnswerFormat::Text {
         let environment = sides.first().map(|side| side.resolved.environment.clone()).unwrap_or_default();
-        let _ = writeln!(cx.invocation.stderr, "{}", no_answer(&place, number, &environment, all_envs));
+        let _ = writeln!(cx.invocation.stderr, "{}", no_answer(&shown, number, &environment, all_envs));
     }
     let text = match output {
-        AnswerFormat::Json => cx.json(&affects_value(&place, number, &found))?,
+        AnswerFormat::Json => cx.json(&affects_value(&shown, number, &found))?,
         AnswerFormat::Text => affected_text(&found, all_envs),
     };
     Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
@@ -334,6 +335,10 @@ fn place_in(sessions: &[&Session], named: &str, written: &str, line: u32) -> Res
     let sources: Vec<Arc<Source>> = sessions.iter().flat_map(|session| session.sources.all()).collect();
     let paths: Vec<String> = sources.iter().map(|source| source.path().to_owned()).collect();
     let problem = |message: String| Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_LOCATION, message);
+    let quoted = |path: &str| {
+        let shown = sessions.first().map_or_else(|| path.to_owned(), |session| session.sources.shown(path));
+        format!("`{shown}`")
+    };
     let ends = |path: &&String| path.ends_with(&format!("/{written}"));
     let mut partly: Vec<&String> = paths.iter().filter(ends).collect();
     partly.sort();
@@ -347,7 +352,7 @@ fn place_in(sessions: &[&Session], named: &str, written: &str, line: u32) -> Res
             return Err(Box::new(problem(message).maybe_hint(hint)));
         }
         (None, several) => {
-            let names: Vec<String> = several.iter().take(MOST_CANDIDATES).map(|path| format!("`{path}`")).collect();
+            let names: Vec<String> = several.iter().take(MOST_CANDIDATES).map(|path| quoted(path)).collect();
             let message = format!("`{written}` is ambiguous: {} files end in it", several.len());
             return Err(Box::new(problem(message).hint(format!("name one of {}", names.join(", ")))));
         }
@@ -355,7 +360,7 @@ fn place_in(sessions: &[&Session], named: &str, written: &str, line: u32) -> Res
     let lines = sources.iter().filter(|source| source.path() == path).map(|source| source.text().lines().count()).max();
     match lines.unwrap_or(0) {
         count if line == 0 || line as usize > count => {
-            let message = format!("`{path}` has no line {line}");
+            let message = format!("{} has no line {line}", quoted(path));
             Err(Box::new(problem(message).hint(format!("it has {count} lines"))))
         }
         _ => Ok(path.clone()),

@@ -281,7 +281,12 @@ fn object(line: &str) -> Result<Option<Object>, WorldError> {
             size: size.parse().ok()?,
         }))
     };
-    read().ok_or_else(|| failed("`git` listed its files in a way that is not understood"))
+    // What a partial clone does not have has no size.
+    let missing = line.split_once('\t').filter(|(head, _)| head.ends_with("BAD")).map(|(_, path)| path);
+    read().ok_or_else(|| match missing {
+        Some(path) => failed(format!("this clone does not have `{path}`; `git fetch --refetch` gets it")),
+        None => failed("`git` listed its files in a way that is not understood"),
+    })
 }
 
 /// One answer of `cat-file --batch`: `ID blob SIZE`, the bytes, a line break.

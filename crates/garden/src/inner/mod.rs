@@ -194,6 +194,8 @@ impl About {
             "skaffold" => {
                 request.modules = all_texts(spec, "modules")?;
                 request.profiles = all_texts(spec, "profiles")?;
+                let named = spec.get("profiles").and_then(Value::as_list).unwrap_or_default();
+                request.skaffold.profiles_from = named.iter().map(|name| name.origin).collect();
                 ("config", "")
             }
             _ => {

@@ -21,13 +21,16 @@ pub(crate) static FUNCS: &[Func] = &[
     }),
     row("sha1sum", &[S], "`sha1sum TEXT`: the SHA-1 digest.", |_, args| {
         Ok(Val::str(encoding::hex(&sha1::Sha1::digest(bytes(args, 0)))))
-    }),
+    })
+    .digests(),
     row("sha256sum", &[S], "`sha256sum TEXT`: the SHA-256 digest.", |_, args| {
         Ok(Val::str(encoding::hex(&sha2::Sha256::digest(bytes(args, 0)))))
-    }),
+    })
+    .digests(),
     row("sha512sum", &[S], "`sha512sum TEXT`: the SHA-512 digest.", |_, args| {
         Ok(Val::str(encoding::hex(&sha2::Sha512::digest(bytes(args, 0)))))
-    }),
+    })
+    .digests(),
     row("adler32sum", &[S], "`adler32sum TEXT`: the Adler-32 checksum.", |_, args| {
         let (mut a, mut b) = (1u32, 0u32);
         for byte in bytes(args, 0) {
@@ -35,5 +38,6 @@ pub(crate) static FUNCS: &[Func] = &[
             b = (b + a) % 65_521;
         }
         Ok(Val::str((b << 16 | a).to_string()))
-    }),
+    })
+    .digests(),
 ];

@@ -70,6 +70,7 @@ const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run
         looks: Looks::Everywhere,
         changes: false,
         cost: Cost::Deep,
+        digests: false,
     }
 }
 

@@ -116,7 +116,7 @@ fn tpl(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
             let layer =
                 outer.layer(text.clone(), base).map_err(|error| Fault::TplParse(text.text().into_owned(), error))?;
             if let Some(tree) = &layer.main {
-                m.sources.push(SourceFile { file: tree.file.clone(), origin });
+                m.sources.push(SourceFile { file: tree.file.clone(), origin, digested: Vec::new() });
             }
             let layer = Rc::new(layer);
             if at_bottom {

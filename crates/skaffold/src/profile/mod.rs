@@ -11,12 +11,12 @@ pub mod pointer;
 use crate::check::Check;
 use crate::editions::LATEST;
 use crate::entities::config::SKAFFOLD_CONFIG;
-use crate::item::{Item, View};
+use crate::item::{Active, Item, View};
 use activation::Surroundings;
 use ecow::EcoString;
 use family::{Member, Patched};
 use purlin_syntax::{Diagnostic, Sink, Span};
-use purlin_value::Meter;
+use purlin_value::{Meter, Origin};
 use std::collections::{HashMap, HashSet};
 
 /// What is known of a document's profiles before anyone asks for one.
@@ -93,6 +93,8 @@ pub struct Application<'a, 'f> {
     pub member: Option<Member<'a, 'f>>,
     /// Remembers which patches of such a family applied.
     pub patched: &'a mut Patched,
+    /// Why profiles are active; those that are not here have no known reason.
+    pub reasons: HashMap<EcoString, Origin>,
 }
 
 /// Applies profiles to a configuration, in order. False if a patch does not apply, which is reported.
@@ -108,6 +110,8 @@ pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], how: &mut Applicat
         table.view().items().map(|profile| (profile.text_of("name").as_ref().into(), profile)).collect();
     for name in active {
         let Some(&profile) = by_name.get(name) else { continue };
+        let because = how.reasons.get(name).copied().unwrap_or(Origin::NONE);
+        let name = &Active { name: name.clone(), because };
         match &how.member {
             Some(member) => overlay::overlay(config, member.share(profile).view(), name),
             None => overlay::overlay(config, profile, name),
@@ -128,9 +132,10 @@ const STEPS_PER_VALUE: u64 = 40;
 fn apply_patches<'f>(
     config: &mut Item<'f>,
     patches: View<'_, 'f>,
-    profile: &EcoString,
+    active: &Active,
     how: &mut Application<'_, 'f>,
 ) -> bool {
+    let profile = &active.name;
     let values = patch::expanded(config.view()) as u64;
     if let Err(exceeded) = how.meter.charge(STEPS_PER_VALUE * values, 0) {
         let message = format!("profile `{profile}`: {}", exceeded.message());
@@ -142,9 +147,9 @@ fn apply_patches<'f>(
     for patch in patches.items() {
         let span = patch.span().unwrap_or(how.fallback);
         let tried = match &how.member {
-            None => patch::apply(config, patch, &patch.text_of("path"), profile, how.meter),
+            None => patch::apply(config, patch, &patch.text_of("path"), active, how.meter),
             Some(member) => match member.own_path(&patch.text_of("path")) {
-                Some(path) => patch::apply(config, patch, &path, profile, how.meter),
+                Some(path) => patch::apply(config, patch, &path, active, how.meter),
                 None => Err(patch::not_here(patch)),
             },
         };

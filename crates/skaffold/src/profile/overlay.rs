@@ -7,12 +7,11 @@ use crate::editions::LATEST;
 use crate::emit::is_set;
 use crate::entities::config::pipeline;
 use crate::entities::{Entity, Field, Holds, holds, is_open, keeps_empty};
-use crate::item::{Data, Form, Item, Step, View};
-use ecow::EcoString;
+use crate::item::{Active, Data, Form, Item, Step, View};
 use purlin_syntax::Span;
 
 /// Lays the sections of a profile over a configuration.
-pub fn overlay<'f>(config: &mut Item<'f>, profile: View<'_, 'f>, name: &EcoString) {
+pub fn overlay<'f>(config: &mut Item<'f>, profile: View<'_, 'f>, name: &Active) {
     for row in pipeline() {
         if let Some(value) = profile.get(row.key) {
             field(config, row, value, name);
@@ -21,7 +20,7 @@ pub fn overlay<'f>(config: &mut Item<'f>, profile: View<'_, 'f>, name: &EcoStrin
 }
 
 /// Merges a section key by key.
-fn section<'f>(base: &mut Item<'f>, entity: &'static Entity, over: View<'_, 'f>, name: &EcoString) {
+fn section<'f>(base: &mut Item<'f>, entity: &'static Entity, over: View<'_, 'f>, name: &Active) {
     let mut sets: Vec<&'static str> = Vec::new();
     for row in entity.fields(LATEST) {
         let Some(value) = over.get(row.key) else { continue };
@@ -37,7 +36,7 @@ fn section<'f>(base: &mut Item<'f>, entity: &'static Entity, over: View<'_, 'f>,
 }
 
 /// Of a set only one member may be used: the profile's takes the place of whatever was there.
-fn choose<'f>(base: &mut Item<'f>, entity: &'static Entity, row: &Field, value: View<'_, 'f>, name: &EcoString) {
+fn choose<'f>(base: &mut Item<'f>, entity: &'static Entity, row: &Field, value: View<'_, 'f>, name: &Active) {
     let mut over = None;
     for member in entity.fields(LATEST).filter(|member| member.one_of == row.one_of) {
         if let Some(old) = base.take(member.key) {
@@ -47,7 +46,7 @@ fn choose<'f>(base: &mut Item<'f>, entity: &'static Entity, row: &Field, value: 
     base.set(row.key, chosen(value, name, over));
 }
 
-fn field<'f>(base: &mut Item<'f>, row: &Field, value: View<'_, 'f>, name: &EcoString) {
+fn field<'f>(base: &mut Item<'f>, row: &Field, value: View<'_, 'f>, name: &Active) {
     match holds(row) {
         Holds::One(entity) if !keeps_empty(row) && !is_open(entity) && value.form() == Form::Map => {
             let slot = base.slot(row.key);
@@ -65,6 +64,6 @@ fn field<'f>(base: &mut Item<'f>, row: &Field, value: View<'_, 'f>, name: &EcoSt
     }
 }
 
-fn chosen<'f>(value: View<'_, 'f>, name: &EcoString, over: Option<Span>) -> Item<'f> {
+fn chosen<'f>(value: View<'_, 'f>, name: &Active, over: Option<Span>) -> Item<'f> {
     value.to_item().stepped(Step::Profile(name.clone()), over, value.span())
 }

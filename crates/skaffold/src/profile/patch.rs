@@ -2,7 +2,7 @@
 //!
 //! Every failure says which operation, which path and why. It must not know the schema.
 
-use crate::item::{Data, Entry, Form, Item, Step, View};
+use crate::item::{Active, Data, Entry, Form, Item, Step, View};
 use crate::profile::pointer::{END, Pointer, at, at_mut, child, index};
 use crate::rules;
 use ecow::EcoString;
@@ -32,7 +32,7 @@ pub(crate) fn not_here(patch: View<'_, '_>) -> Problem {
 }
 
 /// Applies one patch at a path of the configuration.
-pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile: &EcoString, meter: &Meter) -> Done {
+pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile: &Active, meter: &Meter) -> Done {
     let op = patch.text_of("op");
     let op = if op.is_empty() { "replace" } else { op.as_ref() };
     let span = patch.get("path").and_then(View::span);
@@ -206,7 +206,7 @@ impl Way<'_> {
         config: &mut Item<'f>,
         from: &str,
         take: bool,
-        profile: &EcoString,
+        profile: &Active,
         at_span: Option<Span>,
     ) -> Done {
         let source = Pointer::parse(from).map_err(|message| self.fail(&format!("`from`: {message}")))?;

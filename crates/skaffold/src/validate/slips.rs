@@ -523,6 +523,7 @@ fn failing_patch(
             founding: true,
             member: None,
             patched: &mut patched,
+            reasons: HashMap::new(),
         };
         let active = [name.clone()];
         profile::apply(item, &active, &mut how);

@@ -7,6 +7,7 @@ use crate::load::{Document, File, Format};
 use crate::remote;
 use ecow::EcoString;
 use purlin_syntax::Span;
+use purlin_value::Origin;
 use std::rc::Rc;
 
 /// Which folder relative paths of a configuration start from.
@@ -28,6 +29,8 @@ pub struct Wanted {
     pub file: String,
     /// Profiles, in order; `-name` switches one off.
     pub profiles: Vec<String>,
+    /// Where these are from, if not from an option.
+    pub profiles_from: Vec<Origin>,
     /// Configurations; all if empty.
     pub modules: Vec<String>,
     /// Whether profiles may switch themselves on.

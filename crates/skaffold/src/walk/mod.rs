@@ -7,6 +7,7 @@
 mod config;
 mod founding;
 mod names;
+mod reasons;
 mod report;
 
 pub use config::{Bases, Config, Wanted, as_written};
@@ -251,10 +252,14 @@ impl<'w, 'f> Walk<'w, 'f> {
         let sink = self.loader.sink();
         let mut item = document.item.clone();
         let founding = self.wanted.format == Format::Native;
+        let reasons = match founding {
+            true => self.reasons(frame, document, profiles, &active),
+            false => HashMap::new(),
+        };
         let member = Member::of(&frame.file, document);
         let patched = &mut self.patched;
         let meter = &self.loader.session().meter;
-        let mut how = Application { sink, meter, fallback: document.span, founding, member, patched };
+        let mut how = Application { sink, meter, fallback: document.span, founding, member, patched, reasons };
         if !profile::apply(&mut item, &active, &mut how) {
             return None;
         }

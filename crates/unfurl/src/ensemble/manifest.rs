@@ -440,11 +440,11 @@ fn passwords(session: &Session, environment: &Val) -> Vec<Secret> {
     for (variable, value) in session.world.env_all() {
         let Some(rest) = variable.strip_prefix("UNFURL_VAULT_") else { continue };
         if let Some(id) = rest.strip_suffix("_PASSWORD") {
-            out.push(Secret::new(id.to_ascii_lowercase(), &value));
+            out.push(Secret::shared(session, id.to_ascii_lowercase(), &value));
         } else if let Some(id) = rest.strip_suffix("_PASSWORD_FILE")
             && let Ok(bytes) = session.load_bytes(&value)
         {
-            out.push(Secret::new(id.to_ascii_lowercase(), String::from_utf8_lossy(&bytes).trim_end()));
+            out.push(Secret::shared(session, id.to_ascii_lowercase(), String::from_utf8_lossy(&bytes).trim_end()));
         }
     }
     let secrets = environment.get("secrets").and_then(|secrets| secrets.get("vault_secrets"));
@@ -452,7 +452,7 @@ fn passwords(session: &Session, environment: &Val) -> Vec<Secret> {
         if let (Some(id), Some(password)) = (id.as_str(), password.as_str())
             && !out.iter().any(|known| known.id == id)
         {
-            out.push(Secret::new(id, password));
+            out.push(Secret::shared(session, id, password));
         }
     }
     // The unnamed vault encrypts before named ones.

@@ -10,7 +10,7 @@ mod library;
 pub mod manifest;
 pub mod merge;
 mod merged_tree;
-mod nested;
+pub(crate) mod nested;
 mod operations;
 mod overlooked;
 pub mod places;

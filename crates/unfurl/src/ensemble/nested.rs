@@ -27,7 +27,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The directive.
-pub(super) const SUBSTITUTE: &str = "substitute";
+pub(crate) const SUBSTITUTE: &str = "substitute";
 /// The node that is made of the mapped type, where the topology names none.
 pub(super) const MADE: &str = "_substitution_mapping";
 

@@ -51,9 +51,13 @@ impl Engine<'_> {
 
     /// The origin of what an expression computed: where it is written, and what went in.
     fn derived(&self, raw: &Val, reads: Vec<Origin>) -> Origin {
-        let span = self.session.origins.span(raw.origin, &self.session.sources);
+        self.derived_at(raw.origin, step_of(raw), reads)
+    }
+
+    pub(super) fn derived_at(&self, written: Origin, step: &str, reads: Vec<Origin>) -> Origin {
+        let span = self.session.origins.span(written, &self.session.sources);
         let pieces = reads.into_iter().map(|origin| Piece { start: 0, end: 0, origin }).collect();
-        self.session.origins.derived(step_of(raw), span, pieces)
+        self.session.origins.derived(step, span, pieces)
     }
 
     /// The origin of a text that was decided on by values which were read and are no piece of it.
@@ -152,12 +156,19 @@ impl Engine<'_> {
             dir: attribute.dir.as_ref().unwrap_or(&self.tree.node(id).source_dir).clone(),
         };
         let ctx = Ctx { engine: self, frame: Rc::new(frame.clone()) };
-        let outer = self.reads.take();
+        let (outer, around) = (self.reads.take(), self.written.replace(attribute.raw.origin));
         let result = ctx.evaluate(&attribute.raw);
         let reads = self.reads.replace(outer);
+        self.written.set(around);
         let mut value = result?;
         if attribute.raw.origin.is_known() && !is_static(&attribute.raw, 0) {
             value.origin = match &value {
+                // What is in a collection may know where it comes from; that it is here, the expression decides.
+                Val { data: Data::List(_) | Data::Map(_), origin, .. } => {
+                    let span = self.session.origins.span(attribute.raw.origin, &self.session.sources);
+                    let taken = if *origin == attribute.raw.origin { Origin::NONE } else { *origin };
+                    self.session.origins.selected(taken, step_of(&attribute.raw), span, reads)
+                }
                 // What knows its pieces, or came through as it was, keeps them: the rest only decided.
                 known if value.origin.is_known() && value.origin != attribute.raw.origin => {
                     let whole = piece(0, known.as_str().map_or(0, str::len), value.origin);

@@ -68,7 +68,9 @@ fn run(ctx: &Ctx<'_, '_>, body: &Val, entries: Vec<Entry>) -> Result<Vec<Val>> {
     let mut secret_key = false;
     for (at, entry) in entries.into_iter().enumerate() {
         let inner = item_context(ctx, at, entry, &collection);
-        let Some(value) = part(&inner, body.value, body.part)? else {
+        let step = if body.value.as_str().is_some_and(jinja::is_template) { "template" } else { "eval" };
+        let made = ctx.engine.part((body.value.origin, step), || part(&inner, body.value, body.part));
+        let Some(value) = made? else {
             continue;
         };
         match signal(&value) {

@@ -82,6 +82,8 @@ pub struct Engine<'w> {
     pub drawn: Cell<u64>,
     /// Where the values come from that the present attribute has read so far.
     pub(super) reads: RefCell<Vec<Origin>>,
+    /// Where the expression of the present attribute is written.
+    pub(super) written: Cell<Origin>,
     /// Secret texts that were met, so that no message repeats one.
     secrets: RefCell<HashSet<EcoString>>,
     /// Attributes that wait for others.
@@ -121,6 +123,7 @@ impl<'w> Engine<'w> {
             stack: RefCell::new(Vec::new()),
             drawn: Cell::new(0),
             reads: RefCell::new(Vec::new()),
+            written: Cell::new(Origin::NONE),
             secrets: RefCell::new(HashSet::new()),
             solver: Solver::default(),
             secret_files: RefCell::new(HashSet::new()),
@@ -229,10 +232,40 @@ impl<'w> Engine<'w> {
             self.note_secret(value);
         }
         if value.origin.is_known() {
-            let mut reads = self.reads.borrow_mut();
-            if reads.len() < MOST_READS && !reads.contains(&value.origin) {
-                reads.push(value.origin);
+            self.note_origin(value.origin);
+        }
+    }
+
+    /// Makes a part of a collection: what is read for it is not read for the others.
+    pub(crate) fn part(
+        &self,
+        (written, step): (Origin, &str),
+        make: impl FnOnce() -> Result<Option<Val>>,
+    ) -> Result<Option<Val>> {
+        let outer = self.reads.take();
+        let made = make();
+        let reads = self.reads.replace(outer);
+        reads.iter().for_each(|read| self.note_origin(*read));
+        let noted = |value: Val| match value.origin.is_known() || !written.is_known() {
+            true => value,
+            false => {
+                let origin = self.derived_at(written, step, reads);
+                value.from_origin(origin)
             }
+        };
+        Ok(made?.map(noted))
+    }
+
+    /// Where the expression of the present attribute is written.
+    pub(crate) fn written(&self) -> Origin {
+        self.written.get()
+    }
+
+    /// Remembers that something with this origin was read.
+    pub(super) fn note_origin(&self, origin: Origin) {
+        let mut reads = self.reads.borrow_mut();
+        if reads.len() < MOST_READS && !reads.contains(&origin) {
+            reads.push(origin);
         }
     }
 

@@ -167,6 +167,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
     let wanted = Wanted {
         file,
         profiles: flags.list("profile"),
+        profiles_from: Vec::new(),
         modules: flags.list("module"),
         auto_activation: look.auto_activation && flags.switch("profile-auto-activation", true),
         propagate: flags.switch("propagate-profiles", true),

@@ -17,6 +17,13 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 
 impl Renderer<'_, '_, '_> {
+    /// Evaluates an element of a collection, which has an origin of its own.
+    fn element(&mut self, expr: &Expr) -> Result<Val> {
+        let engine = self.ctx.engine;
+        let made = engine.part((engine.written(), "template"), || self.inner(expr).map(Some));
+        Ok(made?.unwrap_or_default())
+    }
+
     /// Evaluates an expression.
     pub fn expr(&mut self, expr: &Expr) -> Result<Val> {
         self.ctx.engine.spend(1)?;
@@ -24,7 +31,7 @@ impl Renderer<'_, '_, '_> {
             Expr::Const(value) => Ok(value.clone()),
             Expr::Name(name, at) => self.name(name).map_err(|error| error.at(at.0, at.1)),
             Expr::List(items) => {
-                let items: Result<Vec<Val>> = items.iter().map(|item| self.inner(item)).collect();
+                let items: Result<Vec<Val>> = items.iter().map(|item| self.element(item)).collect();
                 self.weighed(Val::list(items?))
             }
             Expr::Tuple(items) => {
@@ -40,7 +47,7 @@ impl Renderer<'_, '_, '_> {
                     let Some(name) = key.to_key() else {
                         return type_error(format!("unhashable type: '{}'", python::type_name(&key)));
                     };
-                    map.insert(name, self.inner(value)?);
+                    map.insert(name, self.element(value)?);
                 }
                 self.weighed(Val::map(map).taint_if(secret_key))
             }

@@ -1,0 +1,76 @@
+//! Why profiles are active: asked for by the user, by who requires the configuration, or by their own conditions.
+//!
+//! Only for `why`; it must not decide anything.
+
+use super::{FileFrame, Walk};
+use crate::item::View;
+use crate::load::Document;
+use crate::profile::Profiles;
+use ecow::EcoString;
+use purlin_value::{Origin, Piece};
+use std::collections::HashMap;
+
+impl<'f> Walk<'_, 'f> {
+    /// The reason of each active profile that is known to have one.
+    pub(super) fn reasons(
+        &self,
+        frame: &FileFrame<'f>,
+        document: &Document<'f>,
+        profiles: &Profiles,
+        active: &[EcoString],
+    ) -> HashMap<EcoString, Origin> {
+        let origins = &self.loader.session().origins;
+        let reason = |name: &EcoString| {
+            let causes = match profiles.automatic.contains(name) {
+                true => self.conditions(document, name),
+                false => vec![self.who_asks(frame, name), self.name_of(document, name)],
+            };
+            let causes: Vec<Piece> = causes.into_iter().filter(|cause| cause.is_known()).map(Piece::whole).collect();
+            (!causes.is_empty()).then(|| origins.derived(format!("profile `{name}` is active"), None, causes))
+        };
+        active.iter().filter_map(|name| Some((name.clone(), reason(name)?))).collect()
+    }
+
+    /// The conditions of a profile that activates itself, and the environment variables they look at.
+    fn conditions(&self, document: &Document<'f>, name: &EcoString) -> Vec<Origin> {
+        let origins = &self.loader.session().origins;
+        let profile = written(document, name);
+        let Some(conditions) = profile.and_then(|profile| profile.get("activation")) else { return Vec::new() };
+        let mut causes: Vec<Origin> = conditions.span().map(|span| origins.file(span)).into_iter().collect();
+        for condition in conditions.items() {
+            let text = condition.get("env").map(|text| text.text().into_owned()).unwrap_or_default();
+            if let Some((variable, _)) = text.split_once('=') {
+                causes.push(origins.env(variable));
+            }
+        }
+        causes
+    }
+
+    /// Where a profile has its name: nobody would ask for it by another.
+    fn name_of(&self, document: &Document<'f>, name: &EcoString) -> Origin {
+        let span = written(document, name).and_then(|profile| profile.get("name")?.span());
+        span.map_or(Origin::NONE, |span| self.loader.session().origins.file(span))
+    }
+
+    /// Who asks for a profile: the user, or whoever requires the configuration.
+    fn who_asks(&self, frame: &FileFrame<'f>, name: &EcoString) -> Origin {
+        let origins = &self.loader.session().origins;
+        let asked = self.wanted.profiles.iter().position(|asked| asked == name.as_str());
+        match asked {
+            Some(at) => {
+                let given = self.wanted.profiles_from.get(at).copied();
+                given.unwrap_or_else(|| origins.flag(format!("--profile {name}")))
+            }
+            None => {
+                let named = frame.named.iter().find(|named| named.profiles.contains(name)).and_then(|named| named.span);
+                named.or(frame.edge).map_or(Origin::NONE, |span| origins.file(span))
+            }
+        }
+    }
+}
+
+/// A profile as it is written; of duplicate names the last one counts.
+fn written<'d, 'f>(document: &'d Document<'f>, name: &EcoString) -> Option<View<'d, 'f>> {
+    let all = document.item.view().get("profiles")?;
+    all.items().filter(|profile| profile.text_of("name") == name.as_str()).last()
+}
