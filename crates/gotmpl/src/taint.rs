@@ -94,6 +94,7 @@ impl Machine<'_> {
     /// Everything that a value comes from: a text has pieces, a collection has elements.
     fn origins_of(&self, value: &Val, found: &mut Vec<u32>) {
         const MOST: usize = 64;
+        let before = found.len();
         let mut add = |origin: u32| {
             if origin != 0 && found.len() < MOST && !found.contains(&origin) {
                 found.push(origin);
@@ -110,6 +111,10 @@ impl Machine<'_> {
                 self.heap.get_map(*map).entries.values().take(MOST).for_each(|item| add(item.origin));
             }
             _ => add(value.origin),
+        }
+        // Keys have no origin of their own; a list of them has that of what they are the keys of.
+        if found.len() == before && value.origin != 0 && !found.contains(&value.origin) {
+            found.push(value.origin);
         }
     }
 

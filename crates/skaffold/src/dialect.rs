@@ -293,7 +293,10 @@ impl Work<'_> {
             // The name of an artifact begins with that of its configuration.
             let owner = configs.get(artifact.config).and_then(|config| config.item.view().at(&["metadata", "name"]));
             node.named = owner.map_or(Origin::NONE, |name| ValueOut::of(self.session, name).origin);
-            let mut out = ValueOut::new(self.session);
+            let build = configs.get(artifact.config).and_then(|config| config.item.view().get("build"));
+            let list = build.and_then(|build| build.get("artifacts"));
+            let around: Vec<View<'_, '_>> = build.into_iter().chain(list).collect();
+            let mut out = ValueOut::inside(self.session, &around);
             let base = configs.get(artifact.config).and_then(|config| config.base.as_deref());
             let finish = Finish { base, ..Finish::default() };
             section_without(artifact.view, &ARTIFACT, &[], &finish, &mut out);

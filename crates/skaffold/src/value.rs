@@ -14,6 +14,8 @@ pub struct ValueOut<'s> {
     session: &'s Session,
     open: Vec<Open>,
     key: Option<EcoString>,
+    /// What happened to what the value lies in.
+    around: Option<Rc<Trail>>,
     /// The finished value.
     pub done: Option<Value>,
 }
@@ -34,7 +36,13 @@ enum Collected {
 impl<'s> ValueOut<'s> {
     /// Nothing built yet.
     pub fn new(session: &'s Session) -> Self {
-        ValueOut { session, open: Vec::new(), key: None, done: None }
+        ValueOut { session, open: Vec::new(), key: None, around: None, done: None }
+    }
+
+    /// The same for a part of something; outermost first, what it lies in.
+    pub fn inside(session: &'s Session, around: &[View<'_, '_>]) -> Self {
+        let around = around.iter().rev().find_map(|view| own_trail(*view));
+        ValueOut { around, ..ValueOut::new(session) }
     }
 
     /// A part of a configuration as a value.
@@ -57,11 +65,11 @@ impl<'s> ValueOut<'s> {
 
     /// What happened to a value: its own trail, or that of what it lies in.
     fn trail(&self, from: View<'_, '_>) -> Option<Rc<Trail>> {
-        let own = match from {
-            View::Node(_) => None,
-            View::Item(item) => item.trail.clone(),
+        let open = || match self.open.last() {
+            Some(open) => open.trail.clone(),
+            None => self.around.clone(),
         };
-        own.or_else(|| self.open.last().and_then(|open| open.trail.clone()))
+        own_trail(from).or_else(open)
     }
 
     fn origin(&self, from: View<'_, '_>) -> Origin {
@@ -93,6 +101,13 @@ impl<'s> ValueOut<'s> {
             origin = self.session.origins.derived("path from the file's folder", from.span(), pieces);
         }
         self.put(Value::new(data).with_origin(origin));
+    }
+}
+
+fn own_trail(view: View<'_, '_>) -> Option<Rc<Trail>> {
+    match view {
+        View::Node(_) => None,
+        View::Item(item) => item.trail.clone(),
     }
 }
 

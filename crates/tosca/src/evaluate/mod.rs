@@ -722,6 +722,9 @@ impl<'a> Evaluator<'a> {
         if name.starts_with("get_") {
             pieces = vec![purlin_value::Piece { start: 0, end: 0, origin: computed.origin }];
         }
+        if let (true, Some(first), Some(span)) = (name == "token", pieces.first_mut(), token_span(args)) {
+            first.origin = origins.file(span);
+        }
         computed.origin = origins.derived(name.clone(), Some(at.span), pieces);
         computed
     }
@@ -735,6 +738,25 @@ impl<'a> Evaluator<'a> {
     fn validate(&mut self, value: &Val, id: DeclId, definition: &Entity, at: Span, scope: &Scope) {
         crate::validate::check(self, value, id, definition, at, scope, 0);
     }
+}
+
+/// Where the part of a text is written that `token` takes out of it, if the text is written as it is.
+fn token_span(args: &[Val]) -> Option<Span> {
+    let [whole, separators, Val { data: Data::Int(index), .. }] = args else { return None };
+    let (text, separators) = (text_of(whole)?, text_of(separators)?);
+    let separators: std::collections::HashSet<char> = separators.chars().collect();
+    let mut ends = text.char_indices().filter(|(_, c)| separators.contains(c)).map(|(at, c)| (at, at + c.len_utf8()));
+    let index = usize::try_from(*index).ok()?;
+    let start = if index == 0 { 0 } else { ends.by_ref().nth(index - 1)?.1 };
+    let end = ends.next().map_or(text.len(), |(at, _)| at);
+    // In quotes it is two characters longer; with escapes nothing can be said.
+    let quote = match (whole.span.end - whole.span.start).checked_sub(u32::try_from(text.len()).ok()?)? {
+        0 => 0,
+        2 => 1,
+        _ => return None,
+    };
+    let place = |at: usize| Some(whole.span.start + quote + u32::try_from(at).ok()?);
+    (!whole.origin.is_derived()).then_some(Span { start: place(start)?, end: place(end.max(start + 1))?, ..whole.span })
 }
 
 /// Whether anything in a value is not known.

@@ -167,7 +167,7 @@ impl Engine<'_> {
                 Val { data: Data::List(_) | Data::Map(_), origin, .. } => {
                     let span = self.session.origins.span(attribute.raw.origin, &self.session.sources);
                     let taken = if *origin == attribute.raw.origin { Origin::NONE } else { *origin };
-                    self.session.origins.selected(taken, step_of(&attribute.raw), span, reads)
+                    self.session.origins.selected(taken, "was evaluated", span, reads)
                 }
                 // What knows its pieces, or came through as it was, keeps them: the rest only decided.
                 known if value.origin.is_known() && value.origin != attribute.raw.origin => {
