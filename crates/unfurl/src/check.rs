@@ -372,7 +372,11 @@ impl Checker<'_> {
         let name = arg.as_list().map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
         let Some(name) = name else { return };
         // Evaluation says the same.
-        let unknown = name.as_str().filter(|name| !self.asked && !self.inputs().contains_key(*name));
+        let is_known = |name: &str| {
+            let inputs = self.tree.inputs_for(self.here(), name);
+            self.tree.node(inputs).attributes.contains_key(name)
+        };
+        let unknown = name.as_str().filter(|name| !self.asked && !is_known(name));
         if let Some(unknown) = unknown {
             self.refused.set(self.refused.get() || whole);
             let known = self.inputs().keys().map(EcoString::as_str);

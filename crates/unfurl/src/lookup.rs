@@ -317,8 +317,7 @@ fn is_complete(node: &Node) -> bool {
 
 /// A property that has a value, as written.
 fn set_property<'t>(node: &'t Node, name: &str) -> Option<&'t Val> {
-    let attribute = node.attributes.get(name)?;
-    Some(&attribute.raw).filter(|raw| attribute.property && !raw.is_null())
+    node.attributes.get(name)?.written().filter(|raw| !raw.is_null())
 }
 
 fn int_of(value: &Val) -> Option<i64> {

@@ -153,6 +153,8 @@ pub struct Attribute {
     pub schema: Option<Rc<Schema>>,
     /// Whether it is a property of the template, declared or not.
     pub property: bool,
+    /// What the template says of a property, where the instance has stored something else.
+    pub template: Option<Box<Val>>,
     /// The folder of the file it is written in, where that is not the template's.
     pub dir: Option<EcoString>,
     /// The evaluated value.
@@ -162,7 +164,22 @@ pub struct Attribute {
 impl Attribute {
     /// An attribute without a schema.
     pub fn new(raw: Val) -> Self {
-        Attribute { raw, sensitive: false, schema: None, property: false, dir: None, memo: RefCell::new(Memo::Empty) }
+        Attribute {
+            raw,
+            sensitive: false,
+            schema: None,
+            property: false,
+            template: None,
+            dir: None,
+            memo: RefCell::new(Memo::Empty),
+        }
+    }
+}
+
+impl Attribute {
+    /// The value of a property as its template has it.
+    pub fn written(&self) -> Option<&Val> {
+        self.template.as_deref().or(self.property.then_some(&self.raw))
     }
 }
 
@@ -328,6 +345,8 @@ pub struct Topology {
     pub outputs: NodeId,
     /// The node it stands for as a whole, if it can substitute one.
     pub substitution_node: Option<NodeId>,
+    /// The node of another topology that it replaces.
+    pub outer: Option<NodeId>,
     /// What the names of its nodes begin with outside of it.
     prefix: EcoString,
 }
@@ -365,6 +384,7 @@ impl Tree {
                 inputs: NodeId(1),
                 outputs: NodeId(2),
                 substitution_node: None,
+                outer: None,
                 prefix: EcoString::new(),
             }],
         }
@@ -379,7 +399,7 @@ impl Tree {
         let mut parts = vec![root, values("inputs", root_id), values("outputs", root_id)];
         parts.iter_mut().for_each(|part| part.topology = at);
         self.others.extend(parts);
-        self.topologies.push(Topology { root: root_id, inputs, outputs, substitution_node: None, prefix });
+        self.topologies.push(Topology { root: root_id, inputs, outputs, substitution_node: None, outer: None, prefix });
         root_id
     }
 
@@ -389,11 +409,26 @@ impl Tree {
         own.unwrap_or_else(|| unreachable!("a tree has a topology from the start"))
     }
 
-    /// Says which node the topology of a root stands for.
-    pub fn set_substitution_node(&mut self, root: NodeId, id: Option<NodeId>) {
+    /// What holds an input that an instance reads: its own topology. The node that stands for one of another topology has
+    /// values that were written there, so inputs that its own topology lacks are looked up there.
+    pub fn inputs_for(&self, id: NodeId, name: &str) -> NodeId {
+        let own = self.topology_of(id);
+        let (mut at, mut topology) = (self.node(id).source.unwrap_or(id), own);
+        while !self.node(topology.inputs).attributes.contains_key(name) {
+            let Some(outer) = topology.outer.filter(|_| topology.substitution_node == Some(at)) else {
+                return own.inputs;
+            };
+            (at, topology) = (outer, self.topology_of(outer));
+        }
+        topology.inputs
+    }
+
+    /// Says which of its nodes a topology, given by its root, has in the place of a node of another one.
+    pub fn set_substitution_node(&mut self, root: NodeId, id: Option<NodeId>, outer: Option<NodeId>) {
         let at = self.node(root).topology;
         if let Some(topology) = self.topologies.get_mut(at) {
             topology.substitution_node = id;
+            topology.outer = outer;
         }
     }
 

@@ -225,12 +225,42 @@ impl Reader<'_> {
             self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).hint(hint).warning());
             return;
         }
+        if entity.kind == entities::CAPABILITY_DEFINITION && field.slot == "properties" && self.may_be_given(value) {
+            let content = self.given_properties(value);
+            entity.slots.push(Slot { name: field.slot, at, content });
+            return;
+        }
         if field.slot == "derived_from" && value.text() == ROOT_OF_ALL && self.allows(quirks::NORMATIVE_REPLACE) {
             return;
         }
         if let Some(content) = self.content(field, at, value) {
             entity.slots.push(Slot { name: field.slot, at, content });
         }
+    }
+
+    /// Unfurl reads what a node type says of a capability's properties as their values.
+    fn may_be_given(&self, properties: Node<'_>) -> bool {
+        self.edition.is_extended() && properties.is_map()
+    }
+
+    /// Properties of a capability that a node type defines, or gives values as if it were a template.
+    fn given_properties(&mut self, node: Node<'_>) -> Content {
+        let kind = entities::PROPERTY_DEFINITION;
+        let mut own = IndexMap::new();
+        for entry in merged_entries(node) {
+            let Some(name) = self.key(entry.key).map(EcoString::from) else { continue };
+            let (at, span, edition) = (entry.key.span(), entry.value.span(), self.edition);
+            let value = self.value(entry.value);
+            let read = match entry.value.is_map() && !value.is_call() {
+                true => self.entity(kind, name.clone(), at, entry.value),
+                false => {
+                    let slots = vec![Slot { name: "default", at: span, content: Content::Value(value) }];
+                    Some(Entity { kind, edition, name: name.clone(), at, span, slots, sensitive: false })
+                }
+            };
+            own.extend(read.map(|property| (name, Arc::new(property))));
+        }
+        Content::Map(Arc::new(Defs::new(own)))
     }
 
     /// Unfurl takes an empty list for an empty mapping.

@@ -128,7 +128,9 @@ impl Resolver<'_> {
 
     /// What would have to be there.
     fn needed(&self, requirement: &Requirement) -> Option<String> {
-        if let Some(named) = &requirement.node_template {
+        let written = requirement.assignment.as_ref().and_then(|assignment| assignment.value("node"));
+        let has_index = written.is_some_and(|node| !node.items().is_empty());
+        if let Some(named) = requirement.node_template.as_ref().filter(|_| has_index) {
             let count = self.topology.places(&named.text).len();
             let those = match count {
                 0 => "no node is".to_owned(),
@@ -138,6 +140,9 @@ impl Resolver<'_> {
             return Some(format!("{those} made from `{}`, and the first one has the index 0", named.text));
         }
         let capability = requirement.capability_type.map(|id| self.model.name(id))?;
+        if let Some(named) = &requirement.node_template {
+            return Some(format!("`{}` needs a capability of type `{capability}`", named.text));
+        }
         Some(match requirement.node_type.map(|id| self.model.name(id)) {
             Some(node) => format!("a node of type `{node}` with a capability of type `{capability}` is needed"),
             None => format!("a node with a capability of type `{capability}` is needed"),

@@ -3,7 +3,7 @@
 use super::manifest::Manifest;
 use super::nested;
 use super::places::Reading;
-use super::select::{self, External, Found, SELECT};
+use super::select::{self, External, Found, SELECT, Wanted};
 use super::service::{Service, from_tosca, is_open_node};
 use super::validate;
 use crate::eval::status::effective;
@@ -122,7 +122,7 @@ pub(super) fn build(
     let named = topology.and_then(|topology| topology.get("substitution_mappings").or_else(|| topology.get("root")));
     let named = named.and_then(|mappings| mappings.get("node")).and_then(Val::as_str);
     let standing = named.and_then(|name| builder.tree.by_name(name));
-    builder.tree.set_substitution_node(root, standing);
+    builder.tree.set_substitution_node(root, standing, None);
     builder.stored(&manifest.document);
     let Builder { tree, ids, .. } = builder;
     if which == Instances::Stored {
@@ -254,7 +254,8 @@ impl<'a> Builder<'a> {
         let service = Rc::clone(self.service);
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
         let wanted = service.model.name(source.node_type);
-        match select::find(self.externals, template, &wanted) {
+        let filter = source.template.value("node_filter");
+        match select::find(self.externals, &Wanted { template, type_name: &wanted, filter }) {
             Found::Instance(external, found) => {
                 self.add_instance(index, template);
                 let values = super::shown_attributes(self.session, &external.ensemble, found);
@@ -789,6 +790,7 @@ impl<'a> Builder<'a> {
                 if let (Some(name), false) = (name.as_str(), redacted || written) {
                     let known = node.attributes.get(name).and_then(|attribute| attribute.schema.clone());
                     let mut attribute = Attribute::new(value.clone());
+                    attribute.template = node.attributes.get(name).and_then(Attribute::written).cloned().map(Box::new);
                     attribute.sensitive = known.as_ref().is_some_and(|schema| schema.sensitive);
                     attribute.schema = known;
                     node.attributes.insert(name.into(), attribute);

@@ -1,5 +1,5 @@
-//! Node filters of requirements: which nodes pass, which are asked for, and which values a filter gives to the node that
-//! is found. Must not know how requirements are met otherwise.
+//! Node filters of requirements and of templates: which nodes pass, which are asked for, and which values a filter gives
+//! to the node that is found. Must not know how requirements are met otherwise.
 
 use ecow::EcoString;
 use purlin_tosca::entities;
@@ -81,14 +81,20 @@ pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolut
     let mut done = Vec::new();
     let mut settings = Vec::new();
     for edge in resolution.edges.iter().flatten() {
-        let Some((source, node)) = topology.nodes.get_index(edge.source) else { continue };
+        let Some((_, node)) = topology.nodes.get_index(edge.source) else { continue };
         let Some(requirement) = node.requirements.get(edge.requirement) else { continue };
         let filters: Vec<&Val> = all(requirement).collect();
-        for (name, value) in
-            filters.into_iter().rev().filter_map(|filter| filter.get("properties")).flat_map(entries_of)
-        {
-            if let Some(value) = set_by(value, source) {
-                settings.push((edge.target, name.to_owned(), value));
+        let mut pending: Vec<(usize, usize, &Val)> =
+            filters.into_iter().map(|filter| (edge.source, edge.target, filter)).collect();
+        while let Some((source, target, filter)) = pending.pop() {
+            let Some((source, _)) = topology.nodes.get_index(source) else { continue };
+            for (name, value) in filter.get("properties").map(entries_of).unwrap_or_default() {
+                settings.extend(set_by(value, source).map(|value| (target, name.to_owned(), value)));
+            }
+            // What is said of the requirements of the node that is found is about the nodes these lead to.
+            for (name, said) in filter.get("requirements").map(entries_of).unwrap_or_default() {
+                let Some(filter) = said.get("node_filter") else { continue };
+                pending.extend(targets(topology, resolution, target, name).into_iter().map(|to| (target, to, filter)));
             }
         }
     }
@@ -145,6 +151,14 @@ pub(super) fn passes(model: &Model, node: &Node, filter: &Val) -> bool {
         && capabilities.into_iter().all(|(name, part)| {
             node.capabilities.get(name).is_some_and(|capability| conditions(part, &capability.properties))
         })
+}
+
+/// Whether a filter selects a node: it says something, the node has each property it names, and they pass.
+pub(super) fn selects(model: &Model, node: &Node, filter: &Val) -> bool {
+    let of = |key| filter.get(key).map(entries_of).unwrap_or_default();
+    let says_something = filter.get("properties").is_some() || !of("capabilities").is_empty();
+    let is_there = |(name, _): &(&str, &Val)| node.properties.contains_key(*name);
+    says_something && of("properties").iter().all(is_there) && passes(model, node, filter)
 }
 
 /// The entries of a map, or of the maps of a list.

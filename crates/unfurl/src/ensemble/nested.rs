@@ -114,7 +114,7 @@ impl Nested<'_> {
         let Builder { mut tree, ids, .. } = builder;
         let inner = service.topology.nodes.get_index_of(&named).and_then(|at| ids.get(at).copied().flatten());
         if let Some(inner) = inner {
-            tree.set_substitution_node(root, Some(inner));
+            tree.set_substitution_node(root, Some(inner), Some(self.id));
             move_relationships(&mut tree, self.id, inner);
             self.stand_for(&mut tree, inner, eco_format!(":{prefix}{named}"));
         }

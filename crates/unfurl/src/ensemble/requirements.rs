@@ -8,7 +8,7 @@ use super::nested::MADE;
 use crate::limits::MAX_FITTING;
 use crate::rules;
 use ecow::{EcoString, eco_format};
-use purlin_syntax::{Diagnostic, Severity};
+use purlin_syntax::{Diagnostic, Severity, Span};
 use purlin_tosca::entities;
 use purlin_tosca::entity::{Entity, Range};
 use purlin_tosca::model::Model;
@@ -66,7 +66,40 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
     }
     let set = filters::apply(model, topology, &resolution);
     forgive_set(topology, &set, problems);
+    forgive_optional(model, topology, problems);
     resolution
+}
+
+/// The node type that software components are hosted on.
+const COMPUTE: &str = "tosca.nodes.Compute";
+
+/// An optional requirement may name a node that does not exist: it stays open, with a warning.
+fn forgive_optional(model: &Model, topology: &Topology, problems: &mut Problems) {
+    let mut places: HashMap<Span, (&Node, &Requirement)> = HashMap::new();
+    for node in topology.nodes.values() {
+        let optional = |requirement: &&Requirement| is_optional(requirement) || is_host_of_software(model, requirement);
+        let optional = node.requirements.iter().filter(optional);
+        for requirement in optional.filter(|requirement| names_nothing(model, requirement)) {
+            let assigned = requirement.assignment.as_ref().filter(|assigned| assigned.text("node").is_some());
+            places.extend(assigned.map(|assigned| (assigned.place("node"), (&**node, requirement))));
+        }
+    }
+    if places.is_empty() {
+        return;
+    }
+    let found = |problem: &Problem| {
+        let diagnostic = &problem.diagnostic;
+        let here = diagnostic.span.filter(|_| diagnostic.rule.name == tosca_rules::UNKNOWN_NAME.name);
+        here.and_then(|span| places.get(&span))
+    };
+    for forgiven in problems.set_aside(|problem| found(problem).is_some()) {
+        let Some((node, requirement)) = found(&forgiven) else { continue };
+        let named = requirement.assignment.as_ref().and_then(|assigned| assigned.text("node"));
+        let named = named.map(|name| name.text.as_str()).unwrap_or_default();
+        let mut warning = open(node, requirement, &format!("no node template or node type is called `{named}`"));
+        warning.hints = forgiven.diagnostic.hints;
+        problems.push(warning);
+    }
 }
 
 /// A required property that a filter sets is not missing.
@@ -211,11 +244,20 @@ impl Matching<'_> {
 
 /// Whether a requirement is only declared, by one of TOSCA's own types: then it may stay open without a word.
 fn is_unassigned_standard(model: &Model, requirement: &Requirement) -> bool {
-    let (None, Some(definition)) = (&requirement.assignment, &requirement.definition) else {
-        return false;
-    };
-    let file = model.files.of(definition.at.file).and_then(|file| model.files.list.get(file));
+    requirement.assignment.is_none() && is_standard(model, requirement)
+}
+
+/// Whether one of TOSCA's own types declares a requirement.
+fn is_standard(model: &Model, requirement: &Requirement) -> bool {
+    let file = requirement.definition.as_ref().and_then(|definition| model.files.of(definition.at.file));
+    let file = file.and_then(|file| model.files.list.get(file));
     file.is_some_and(|file| file.path.starts_with("purlin:"))
+}
+
+/// The host of TOSCA's software components, which Unfurl's own definition of that type makes optional.
+fn is_host_of_software(model: &Model, requirement: &Requirement) -> bool {
+    let node = requirement.definition.as_ref().and_then(|definition| definition.text("node"));
+    requirement.name == "host" && node.is_some_and(|node| node.text == COMPUTE) && is_standard(model, requirement)
 }
 
 /// The capability a requirement leads to: the one that is named or of the type, one that the relationship may lead to,
@@ -224,19 +266,22 @@ fn capability_of(model: &Model, node: &Node, requirement: &Requirement) -> Optio
     let position = |fits: &dyn Fn(&str, Option<_>) -> bool| {
         node.capabilities.iter().position(|(name, capability)| fits(name, capability.capability_type))
     };
-    if let Some(named) = &requirement.capability_name {
-        return position(&|name, _| name == named.text);
-    }
-    if let Some(wanted) = requirement.capability_type {
-        return position(&|_, found| found.is_some_and(|found| model.hierarchy.is_a(found, wanted)));
-    }
     let relationship = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
     let complete = relationship.and_then(|id| model.complete(id));
     let complete = complete.filter(|complete| !leads_anywhere(model, complete));
     let valid = complete.map(|complete| complete.texts("valid_capability_types")).unwrap_or(&[]);
     let valid: Vec<_> = valid.iter().filter_map(|name| model.find(entities::CAPABILITY_TYPE, name)).collect();
+    let is_any = |found: Option<_>, types: &[_]| {
+        found.is_some_and(|found| types.iter().any(|id| model.hierarchy.is_a(found, *id)))
+    };
+    let allowed = |found: Option<_>| valid.is_empty() || is_any(found, &valid);
+    if let Some(named) = &requirement.capability_name {
+        return position(&|name, found| name == named.text && allowed(found));
+    }
+    if let Some(wanted) = requirement.capability_type {
+        return position(&|_, found| is_any(found, &[wanted]) && allowed(found));
+    }
     let feature = position(&|name, _| name == FEATURE);
-    let allowed = |found: Option<_>| found.is_some_and(|found| valid.iter().any(|id| model.hierarchy.is_a(found, *id)));
     if valid.is_empty() { feature.or(Some(0)) } else { position(&|_, found| allowed(found)) }
 }
 

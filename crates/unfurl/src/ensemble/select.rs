@@ -3,10 +3,11 @@
 //! A template with it stands for an instance that an external ensemble stores. Must not know how ensembles are opened
 //! or how instances are put into the tree.
 
-use super::Ensemble;
+use super::{Ensemble, filters};
 use crate::tree::NodeId;
 use crate::val::Val;
 use ecow::{EcoString, eco_format};
+use purlin_tosca::val as tosca;
 use std::collections::HashSet;
 
 /// The directive.
@@ -32,26 +33,47 @@ pub(super) enum Found<'a> {
     Nothing,
 }
 
-/// The stored instance that was made from a template of the same name: those that the environment names come first, then
-/// those of ensembles that offer everything.
-pub(super) fn find<'a>(externals: &'a [External], template: &str, wanted: &str) -> Found<'a> {
+/// What a template with the directive looks for.
+pub(super) struct Wanted<'a> {
+    /// The template's name.
+    pub template: &'a str,
+    /// Its type.
+    pub type_name: &'a str,
+    /// What the other template has to satisfy, whatever its name and type.
+    pub filter: Option<&'a tosca::Val>,
+}
+
+/// The stored instance that was made from a template of the same name, or from one that passes the filter: those that the
+/// environment names come first, then those of ensembles that offer everything.
+pub(super) fn find<'a>(externals: &'a [External], wanted: &Wanted<'_>) -> Found<'a> {
     let (named, whole): (Vec<&External>, Vec<&External>) =
         externals.iter().partition(|external| external.only.is_some());
     for external in named.into_iter().chain(whole) {
-        let Some(id) = external.offered(template) else { continue };
-        let fits = external.ensemble.tree.node(id).types.iter().any(|known| known == wanted);
+        let Some(id) = external.offered(wanted) else { continue };
+        let types = &external.ensemble.tree.node(id).types;
+        let fits = wanted.filter.is_some() || types.iter().any(|known| known == wanted.type_name);
         return if fits { Found::Instance(external, id) } else { Found::OtherType(external, id) };
     }
     Found::Nothing
 }
 
 impl External {
-    fn offered(&self, template: &str) -> Option<NodeId> {
+    fn offered(&self, wanted: &Wanted<'_>) -> Option<NodeId> {
         let (tree, stored) = (&self.ensemble.tree, stored(&self.ensemble));
         let only = self.only.as_ref();
         let offers = |name: &EcoString| stored.contains(name.as_str()) && only.is_none_or(|only| only == name);
         let instances = tree.named().skip(1).filter(|(name, _)| offers(name));
-        instances.map(|(_, id)| id).find(|id| tree.node(*id).template == template)
+        instances.map(|(_, id)| id).find(|id| match wanted.filter {
+            Some(filter) => self.passes(*id, filter),
+            None => tree.node(*id).template == wanted.template,
+        })
+    }
+
+    /// Whether the template of an instance passes a filter.
+    fn passes(&self, id: NodeId, filter: &tosca::Val) -> bool {
+        let service = &self.ensemble.service;
+        let template = service.topology.nodes.get(&self.ensemble.tree.node(id).template);
+        template.is_some_and(|template| filters::selects(&service.model, template, filter))
     }
 
     /// An instance's name among those of all ensembles.

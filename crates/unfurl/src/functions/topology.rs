@@ -9,7 +9,7 @@ use crate::eval::status::target;
 use crate::external::{External, Kind as Handle};
 use crate::lookup::{Found, Lookup, When, part_of};
 use crate::python;
-use crate::tree::{NodeId, NodeKind, Tree};
+use crate::tree::{Attribute, NodeId, NodeKind, Tree};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 
@@ -41,7 +41,7 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 
 /// The value of an input, evaluated once; none if there is no such input.
 pub fn input(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
-    let value = ctx.engine.attribute(ctx.engine.tree.topology_of(ctx.instance()).inputs, name)?;
+    let value = ctx.engine.attribute(ctx.engine.tree.inputs_for(ctx.instance(), name), name)?;
     value.map(|value| ctx.engine.force(value)).transpose()
 }
 
@@ -195,16 +195,17 @@ fn written(ctx: &Ctx<'_, '_>, owner: NodeId, name: &str, keys: Option<&[Val]>, l
     let keys = keys.unwrap_or_default();
     let node = ctx.engine.tree.node(owner);
     let whose = if node.kind == NodeKind::Capability { node.parent.unwrap_or(owner) } else { owner };
-    let Some(attribute) = node.attributes.get(name).filter(|_| whose != ctx.instance()) else {
+    let elsewhere = |attribute: &&Attribute| whose != ctx.instance() || attribute.template.is_some();
+    let Some(attribute) = node.attributes.get(name).filter(elsewhere) else {
         let mut path = vec![Val::str(name)];
         path.extend_from_slice(keys);
         return Ok(follow(ctx, owner, &path)?.unwrap_or_else(Val::null));
     };
-    let part = match part_of(&attribute.raw, keys, led, name) {
+    let part = match part_of(attribute.written().unwrap_or(&attribute.raw), keys, led, name) {
         Ok(part) => part,
         Err(lacking) => return missing(lacking.message),
     };
-    if !needs_evaluation(part) {
+    if !needs_evaluation(part) && attribute.template.is_none() {
         let mut path = vec![Val::str(name)];
         path.extend_from_slice(keys);
         return Ok(follow(ctx, owner, &path)?.unwrap_or_else(Val::null));

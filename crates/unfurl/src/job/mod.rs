@@ -110,6 +110,9 @@ pub struct Job<'s> {
     by_template: HashMap<EcoString, Vec<NodeId>>,
 }
 
+/// The directive of nodes that may be there already: a job looks before it makes one.
+const CHECK: &str = "check";
+
 impl<'s> Job<'s> {
     /// Opens the ensemble a request means, for a job. Problems go to the session's sink.
     pub fn open(session: &'s Session, asked: &Asked, options: Options) -> Option<Self> {
@@ -132,7 +135,11 @@ impl<'s> Job<'s> {
         let started = session.world.now();
         let id = change::job_id(started, previous.as_deref());
         let log = Log::read(session, &ensemble.manifest);
-        let new = if options.check { Status::Unknown } else { Status::Pending };
+        let service = Rc::clone(&ensemble.service);
+        let is_checked = |template: &EcoString| {
+            let directives = service.topology.nodes.get(template).map(|node| node.template.texts("directives"));
+            options.check || directives.is_some_and(|words| words.iter().any(|word| word.text == CHECK))
+        };
         let mut by_template: HashMap<EcoString, Vec<NodeId>> = HashMap::new();
         let root = ensemble.tree.root();
         if let Some(root) = ensemble.tree.node_mut(root) {
@@ -148,7 +155,7 @@ impl<'s> Job<'s> {
                 _ => {}
             }
             if node.kind == NodeKind::Node && !is_stored {
-                node.local_status = Some(new);
+                node.local_status = Some(if is_checked(&node.template) { Status::Unknown } else { Status::Pending });
             }
         }
         Some(Job {
