@@ -5,6 +5,8 @@
 //! What a host's files may say beyond TOSCA 1.3 stands in the table, as the extended edition.
 
 use crate::profile::Embedded;
+use purlin_syntax::Diagnostic;
+use purlin_value::Session;
 
 /// The name under which template strings are kept as calls.
 pub const TEMPLATE: &str = "template string";
@@ -21,6 +23,8 @@ pub struct Host {
     pub interfaces: &'static [(&'static str, Option<&'static str>)],
     /// Repositories that come with the host.
     pub repositories: &'static [Repository],
+    /// The YAML that a file in Python stands for, or why that is not known.
+    pub python: fn(&Session, &str) -> Result<String, Box<Diagnostic>>,
 }
 
 /// A repository that is part of the program.

@@ -53,7 +53,7 @@ pub(super) const PROPERTY_DEFINITION_ROW: Entity = entity(
         SETTABLE,
     ]],
 )
-.short(&[scalar("value").since(V2_0)]);
+.short(&[scalar("value").since(V2_0), list("value").since(V2_0)]);
 
 pub(super) const ATTRIBUTE_DEFINITION_ROW: Entity = entity(
     ATTRIBUTE_DEFINITION,

@@ -32,7 +32,10 @@ impl Loader<'_> {
         let addresses: Vec<String> = addresses.map(|import| import.str("url").to_owned()).collect();
         let mut waiting = Vec::new();
         let mut bytes = 0;
-        for address in addresses.iter().filter(|address| !address.is_empty() && !address.contains(':')) {
+        let is_plain = |address: &&String| {
+            !address.is_empty() && !address.contains(':') && !address.ends_with(super::places::PYTHON)
+        };
+        for address in addresses.iter().filter(is_plain) {
             let Some(place) = self.local(&from, address).filter(|place| !self.known.contains_key(&place.key())) else {
                 continue;
             };

@@ -9,6 +9,9 @@ use purlin_value::world::{FileKind, Remote};
 use purlin_value::{WorldError, path};
 use std::sync::Arc;
 
+/// How names of files in Python end.
+pub(super) const PYTHON: &str = ".py";
+
 impl Loader<'_> {
     /// A file of a repository that comes with the host, unless this file declares one of that name.
     pub(super) fn built_in(&mut self, importer: usize, import: &Entity, url: &str) -> Option<Option<usize>> {
@@ -58,10 +61,8 @@ impl Loader<'_> {
             }
             (None, None) => url.to_owned(),
         };
-        if address.ends_with(".py") {
-            let message = format!("`{url}` is written in Python, which is not run to see what it declares");
-            let hint = "write it as YAML (`unfurl export` does) and import that";
-            return Err(Box::new(Diagnostic::at(&rules::UNSUPPORTED, import.at, message).hint(hint)));
+        if address.ends_with(PYTHON) {
+            return self.python(from, import, &address);
         }
         let fail = |message: String| Box::new(Diagnostic::at(&rules::IMPORT, import.at, message));
         if let Some((scheme, rest)) = scheme(&address) {
@@ -79,6 +80,27 @@ impl Loader<'_> {
             return self.remote(&beside_address(base, &address), import.at);
         }
         self.local(from, &address).ok_or_else(|| self.missing(from, &address, import.at))
+    }
+
+    /// A file in Python: its host may know the YAML that it stands for, which is then read in its place.
+    fn python(&mut self, from: &Place, import: &Entity, address: &str) -> Result<Place, Box<Diagnostic>> {
+        let is_local = from.archive.is_none() && from.address.is_none() && scheme(address).is_none();
+        let Some(host) = self.options.host.filter(|_| is_local) else {
+            let message = format!("`{address}` is written in Python, which is not run to see what it declares");
+            let hint = "write it as YAML (`unfurl export` does) and import that";
+            return Err(Box::new(Diagnostic::at(&rules::UNSUPPORTED, import.at, message).hint(hint)));
+        };
+        let place = self.local(from, address).ok_or_else(|| self.missing(from, address, import.at))?;
+        if self.known.contains_key(&place.key()) {
+            return Ok(place);
+        }
+        let text = (host.python)(self.session, &place.path).map_err(|mut diagnostic| {
+            diagnostic.span = Some(import.at);
+            diagnostic
+        })?;
+        let source = self.session.sources.insert(&format!("{}.yaml", place.path), text);
+        self.ahead.insert(place.key(), (source, None));
+        Ok(place)
     }
 
     /// The text of a file that was fetched, called by its address.

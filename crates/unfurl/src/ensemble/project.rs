@@ -3,6 +3,7 @@
 use super::directives::{Directives, Loaded, Problem};
 use super::files::Files;
 use super::merge::{Merger, STRATEGIES};
+use super::python_template;
 use super::read::Reader;
 use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
@@ -108,11 +109,7 @@ pub fn report(session: &Session, problems: &Problems) {
             Problem::NoFile(name, Some(why)) => {
                 Diagnostic::nowhere(&rules::DIRECTIVE, format!("`+include` could not read `{name}`: {why}"))
             }
-            Problem::Python(name, why) => {
-                let message = format!("`{name}` is a service template in Python: {why}");
-                let hint = "add `--allow-exec` to ask an installed `unfurl` for its YAML";
-                Diagnostic::nowhere(&rules::PYTHON, message).hint(hint)
-            }
+            Problem::Python(name, why) => python_template::problem(name, why),
             Problem::NoRepository(name) => {
                 let message = format!("`+include` names the repository `{name}`, which is not declared");
                 Diagnostic::nowhere(&rules::DIRECTIVE, message)

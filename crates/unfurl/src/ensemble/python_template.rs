@@ -3,6 +3,8 @@
 //!
 //! A file that declares nothing, as `unfurl init` makes it, needs nobody to be asked.
 
+use crate::rules;
+use purlin_syntax::Diagnostic;
 use purlin_value::world::Command;
 use purlin_value::{Session, WorldError, path};
 use sha2::{Digest, Sha256};
@@ -27,6 +29,12 @@ pub fn read(session: &Session, file: &str) -> Result<String, String> {
     // Without permission to write the answer lasts for this run.
     let _ = session.world.write(&kept, answer.as_bytes());
     Ok(answer)
+}
+
+/// What is said where that is not known.
+pub(super) fn problem(name: &str, why: &str) -> Diagnostic {
+    let message = format!("`{name}` is a service template in Python: {why}");
+    Diagnostic::nowhere(&rules::PYTHON, message).hint("add `--allow-exec` to ask an installed `unfurl` for its YAML")
 }
 
 /// Where the answer for a file is kept.

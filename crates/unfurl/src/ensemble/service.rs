@@ -7,6 +7,7 @@ use super::nested;
 use super::overlooked;
 use super::places::{Places, Reading};
 use super::project::PROJECT_FILE;
+use super::python_template;
 use super::read;
 use super::requirements;
 use super::types;
@@ -40,8 +41,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What counts as ours in the values of a service template.
-static HOST: Host =
-    Host { is_call, is_template: is_computed, interfaces: INTERFACES, repositories: &[library::UNFURL] };
+static HOST: Host = Host {
+    is_call,
+    is_template: is_computed,
+    interfaces: INTERFACES,
+    repositories: &[library::UNFURL],
+    python: |session, file| {
+        python_template::read(session, file)
+            .map_err(|why| Box::new(python_template::problem(path::file_name(file), &why)))
+    },
+};
 
 /// Interfaces of every node. `defaults` holds what the others share, `Mock` replaces operations in a dry run.
 pub(super) const INTERFACES: &[(&str, Option<&str>)] = &[
