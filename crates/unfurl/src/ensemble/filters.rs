@@ -2,9 +2,12 @@
 //! to the node that is found. Must not know how requirements are met otherwise.
 
 use ecow::EcoString;
+use purlin_syntax::Diagnostic;
 use purlin_tosca::entities;
 use purlin_tosca::model::{Model, Primitive};
+use purlin_tosca::problem::Problems;
 use purlin_tosca::resolve::Resolution;
+use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::special::units::{self, Family};
 use purlin_tosca::topology::{Given, Node, Prop, Props, Requirement, Topology};
 use purlin_tosca::val::{Call, Data, Text, Val};
@@ -21,6 +24,23 @@ pub(super) fn of(requirement: &Requirement) -> Option<&Val> {
 fn all(requirement: &Requirement) -> impl Iterator<Item = &Val> {
     let written = [requirement.assignment.as_ref(), requirement.definition.as_ref()];
     written.into_iter().flatten().filter_map(|entity| entity.value("node_filter"))
+}
+
+/// Refuses what the template writes in a filter that is neither a condition nor a list of conditions.
+pub(super) fn report_malformed(requirement: &Requirement, problems: &mut Problems) {
+    let filter = requirement.assignment.as_ref().and_then(|assignment| assignment.value("node_filter"));
+    let Some(filter) = filter else { return };
+    let capabilities = filter.get("capabilities");
+    let of_capabilities = capabilities.map(entries_of).unwrap_or_default();
+    let properties = of_capabilities.into_iter().filter_map(|(_, part)| part.get("properties"));
+    for part in properties.chain(filter.get("properties")).chain(capabilities) {
+        let is_wrong = |item: &&Val| !matches!(item.data, Data::Map(_) | Data::Call(_) | Data::Poison);
+        if let Some(wrong) = part.items().iter().find(is_wrong) {
+            let message =
+                format!("a condition of a node filter: expected a mapping with one key, found {}", wrong.noun());
+            problems.push(Diagnostic::at(&tosca_rules::MALFORMED, wrong.span, message));
+        }
+    }
 }
 
 /// The nodes that `match` asks for: those of a type, or those a path of relationships leads to. None if it is something

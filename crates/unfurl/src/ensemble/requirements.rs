@@ -8,7 +8,7 @@ use super::nested::MADE;
 use crate::limits::MAX_FITTING;
 use crate::rules;
 use ecow::{EcoString, eco_format};
-use purlin_syntax::{Diagnostic, Severity, Span};
+use purlin_syntax::{Diagnostic, Severity, Span, suggest};
 use purlin_tosca::entities;
 use purlin_tosca::entity::{Entity, Range};
 use purlin_tosca::model::Model;
@@ -42,6 +42,7 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
             if is_unassigned_standard(model, requirement) || fills_up(node, at) {
                 continue;
             }
+            filters::report_malformed(requirement, problems);
             let matching = Matching { model, topology, resolution: &resolution, source, at, requirement };
             match matching.edges(found.iter().find(|edge| edge.requirement == at)) {
                 Ok(met) if !met.is_empty() => {
@@ -70,6 +71,12 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
     resolution
 }
 
+/// Whether the name of a requirement's node is close to that of a node: then a mistake is likelier than an open end.
+fn is_misspelt(topology: &Topology, assigned: &Entity) -> bool {
+    let named = assigned.text("node").map(|name| name.text.as_str()).unwrap_or_default();
+    suggest::nearest(named, topology.nodes.keys().map(EcoString::as_str)).is_some()
+}
+
 /// The node type that software components are hosted on.
 const COMPUTE: &str = "tosca.nodes.Compute";
 
@@ -77,11 +84,13 @@ const COMPUTE: &str = "tosca.nodes.Compute";
 fn forgive_optional(model: &Model, topology: &Topology, problems: &mut Problems) {
     let mut places: HashMap<Span, (&Node, &Requirement)> = HashMap::new();
     for node in topology.nodes.values() {
-        let optional = |requirement: &&Requirement| is_optional(requirement) || is_host_of_software(model, requirement);
-        let optional = node.requirements.iter().filter(optional);
-        for requirement in optional.filter(|requirement| names_nothing(model, requirement)) {
+        for requirement in &node.requirements {
             let assigned = requirement.assignment.as_ref().filter(|assigned| assigned.text("node").is_some());
-            places.extend(assigned.map(|assigned| (assigned.place("node"), (&**node, requirement))));
+            let Some(assigned) = assigned else { continue };
+            let optional = is_optional(requirement) || is_host_of_software(model, requirement);
+            if optional && names_nothing(model, requirement) && !is_misspelt(topology, assigned) {
+                places.insert(assigned.place("node"), (&**node, requirement));
+            }
         }
     }
     if places.is_empty() {
@@ -312,7 +321,8 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
         _ if !is_optional(requirement) => {
             let why = if filters::of(requirement).is_some() { "no node passes its filter" } else { "no node meets it" };
             let mut diagnostic = open(node, requirement, why);
-            let lenient = node.template.texts("directives").iter().any(|word| word.text == DEFAULT);
+            let lenient = node.template.texts("directives").iter().any(|word| word.text == DEFAULT)
+                || is_host_of_software(model, requirement);
             if !lenient && (must_be_met(requirement) || has_operations(model, node)) {
                 diagnostic.severity = Severity::Error;
             }
