@@ -42,7 +42,16 @@ const STEPS_PER_RESOURCE: u64 = 50;
 
 /// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
-    let mut manifests = render(session, ask)?;
+    resolve_as(session, ask, false)
+}
+
+/// The same of one that nothing composes: whoever builds it may do so without the restriction to its folder.
+pub fn resolve_alone(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
+    resolve_as(session, ask, true)
+}
+
+fn resolve_as(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Resolved> {
+    let mut manifests = render(session, ask, is_alone)?;
     let misspelt = |manifest: &Manifest| kubernetes::misspelt(session, &manifest.value, &KUBERNETES_NAME);
     session.sink.extend(manifests.iter().filter_map(misspelt));
     Manifest::tell_apart(&mut manifests);
@@ -71,13 +80,14 @@ pub fn resolve_patch(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     }
 }
 
-fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
+fn render(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Vec<Manifest>> {
     let (folder, span) = (ask.path, ask.span);
     let (arguments, built) = match Arguments::read(session, &ask.values) {
         Ok(arguments) => {
             let wanted = Wanted::default();
             let trail = String::new();
-            let mut builder = Builder { session, arguments: &arguments, open: Vec::new(), wanted, notes: false, trail };
+            let open = Vec::new();
+            let mut builder = Builder { session, arguments: &arguments, is_alone, open, wanted, notes: false, trail };
             let built = builder.build(folder);
             (arguments, built)
         }
@@ -151,6 +161,8 @@ fn is_local(resource: &Resource) -> bool {
 pub struct Builder<'s> {
     pub session: &'s Session,
     arguments: &'s Arguments,
+    /// Whether nothing composes what is built.
+    is_alone: bool,
     /// The folders being built, for cycles.
     open: Vec<String>,
     /// What is noted about where resources come from.
@@ -184,7 +196,7 @@ impl Builder<'_> {
             let message = format!("circular kustomizations: {}", way.collect::<Vec<_>>().join(" → "));
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         }
-        let kustomization = Kustomization::read(self.session, &folder, self.arguments.reads_anywhere)?;
+        let kustomization = Kustomization::read(self.session, &folder, self.arguments.reads_anywhere, self.is_alone)?;
         self.open.push(folder);
         Ok(kustomization)
     }

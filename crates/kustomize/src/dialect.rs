@@ -43,8 +43,10 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let file = DIALECT.file_of(session, request)?;
     let folder = path::normalize(path::parent(&file));
-    let mut resolved =
-        build::resolve(session, &Ask { path: &folder, request: request.clone(), values: Value::null(), span: None })?;
+    let mut resolved = build::resolve_alone(
+        session,
+        &Ask { path: &folder, request: request.clone(), values: Value::null(), span: None },
+    )?;
     for node in &mut resolved.nodes {
         node.source = session.origins.span(node.resolved.origin, &session.sources);
     }

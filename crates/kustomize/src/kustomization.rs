@@ -45,11 +45,18 @@ pub struct Kustomization {
     /// Its fields.
     pub value: Value,
     reads_anywhere: bool,
+    /// Whether nothing composes it, so that the repository decides how it is built.
+    is_alone: bool,
 }
 
 impl Kustomization {
     /// Reads the kustomization of a folder.
-    pub fn read(session: &Session, folder: &str, reads_anywhere: bool) -> Result<Kustomization, Problem> {
+    pub fn read(
+        session: &Session,
+        folder: &str,
+        reads_anywhere: bool,
+        is_alone: bool,
+    ) -> Result<Kustomization, Problem> {
         let mut files = FILES.iter().map(|name| path::join(folder, name)).filter(|file| session.world.exists(file));
         let (file, another) = (files.next(), files.next());
         if let (Some(file), Some(another)) = (&file, another) {
@@ -73,7 +80,7 @@ impl Kustomization {
             true => shape::in_known_case(&value, shape::KUSTOMIZATION),
             false => value,
         };
-        let kustomization = Kustomization { folder: folder.to_owned(), file, value, reads_anywhere };
+        let kustomization = Kustomization { folder: folder.to_owned(), file, value, reads_anywhere, is_alone };
         kustomization.check(root)?;
         Ok(kustomization)
     }
@@ -145,7 +152,7 @@ impl Kustomization {
         } else {
             return Ok(place);
         };
-        if restriction::is_lifted(session) {
+        if self.is_alone && restriction::is_lifted(session) {
             return Ok(place);
         }
         let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).hint(hint);
