@@ -227,7 +227,7 @@ fn described(session: &Session, resolution: &Resolution<'_>, expected: &Json) ->
                 "configVersion": v.config.as_str(), "sourceVersion": v.source.as_str(),
                 "versionString": v.string.as_str(), "versionStringFull": v.full.as_str(),
                 "dependencyVersions": v.dependencies.iter().map(|(k, v)| (k.to_string(), json!(v.as_str()))).collect::<JsonMap<_, _>>(),
-                "files": v.files,
+                "files": *v.files,
             })),
             "resolved": resolved,
         }));
