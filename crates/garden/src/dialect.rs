@@ -368,5 +368,19 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     let bound = Binder::new(&env).template(Arc::new(template), place);
     let value = Eval::new(session).force_deep(&bound);
     let trace = if question.trace { trace(session, value.origin) } else { Vec::new() };
-    Some(Answer { value, trace })
+    Some(Answer { value: known(&value), trace })
+}
+
+/// A value without the mark of mappings of which more will be known later; where nothing is known yet, what they wait for.
+fn known(value: &Value) -> Value {
+    if let Some(items) = value.as_list() {
+        return value.clone().with(Value::list(items.iter().map(known).collect()).data);
+    }
+    let Some(map) = value.as_map() else { return value.clone() };
+    let kept: Map =
+        map.iter().filter(|(key, _)| *key != expr::REST).map(|(key, item)| (key.clone(), known(item))).collect();
+    match map.get(expr::REST).filter(|_| kept.is_empty()) {
+        Some(waiting) => waiting.clone(),
+        None => value.clone().with(Value::map(kept).data),
+    }
 }
