@@ -356,7 +356,7 @@ pub enum Command {
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,
     },
-    /// Compare two environments, profiles, variable sets, git revisions or paths, each difference with its cause.
+    /// Compare two environments, profiles, variable sets, git revisions or paths, with causes.
     Diff {
         #[command(flatten)]
         place: Place,
