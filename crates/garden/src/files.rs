@@ -12,7 +12,7 @@ use purlin_value::{Session, path};
 const FIXED_EXCLUDES: &[&str] = &[".git", ".gitmodules", ".garden/**/*", ".purlin/**/*", "debug-info*/**"];
 
 /// Steps that asking a folder for a name counts for: the time that it takes.
-const LIST_STEPS: u64 = 50;
+const LIST_STEPS: u64 = 100;
 
 /// How deep folders may nest.
 const MAX_DEPTH: usize = 200;
@@ -102,6 +102,10 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
         return files.map(|file| file.path.clone()).collect();
     }
     let levels = if is_deep { MAX_DEPTH } else { rest };
+    // Nearly all names are told apart by the last part of the pattern alone.
+    let last = Glob::new(pattern.rsplit('/').next().unwrap_or_default());
+    let has_choices = is_deep || pattern.contains(['{', '(', '!']);
+    let may_match = |name: &str| has_choices || last.covers(name);
     let mut found = Vec::new();
     let mut open = vec![(start, 1)];
     while let Some((folder_of_it, level)) = open.pop() {
@@ -110,13 +114,13 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
             return Vec::new();
         }
         for entry in entries {
-            let full = path::join(&folder_of_it, &entry.name);
             if entry.kind == FileKind::Folder {
                 if level < levels && entry.name != ".git" {
-                    open.push((full, level + 1));
+                    open.push((path::join(&folder_of_it, &entry.name), level + 1));
                 }
-            } else if selection.takes(within(folder, &full)) {
-                found.push(full);
+            } else if may_match(&entry.name) {
+                let full = path::join(&folder_of_it, &entry.name);
+                found.extend(Some(full).filter(|full| selection.takes(within(folder, full))));
             }
         }
     }
