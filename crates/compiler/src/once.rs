@@ -5,8 +5,8 @@
 
 use crate::entry::{Around, Entry, entry_at, is_inside};
 use purlin_syntax::{About, Diagnostic, Label, Loses, Node, Severity, Sources, Span, suggest};
+use purlin_value::{FastMap, FastSet};
 use std::collections::hash_map::Entry as Slot;
-use std::collections::{HashMap, HashSet};
 
 /// So many problems are looked at for what follows from them; nobody reads more.
 const MOST_CAUSES: usize = 50;
@@ -23,7 +23,7 @@ pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
     let misspelt = first(found, |problem| Misspelt::of(problem, sources));
     let mut wide = first(found, |problem| Wide::of(problem, sources));
     keep_plausible(&mut wide, found);
-    let wrong: HashMap<Place, usize> = (0..)
+    let wrong: FastMap<Place, usize> = (0..)
         .zip(found.iter())
         .filter(|(_, problem)| problem.rule.about != About::Value)
         .filter_map(|(at, problem)| Some((place(problem)?, at)))
@@ -48,8 +48,8 @@ const MOST_PLACES: usize = 10;
 
 /// Several uses of one unknown name are one problem, at the first of them; the others are shown with it.
 fn gather(found: &mut Vec<Diagnostic>) {
-    let mut first: HashMap<(u32, &'static str, Severity, String), usize> = HashMap::new();
-    let mut uses: HashMap<usize, Vec<Span>> = HashMap::new();
+    let mut first: FastMap<(u32, &'static str, Severity, String), usize> = FastMap::default();
+    let mut uses: FastMap<usize, Vec<Span>> = FastMap::default();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
     for problem in std::mem::take(found) {
         let key = unknown_name(&problem).map(|name| (problem.project, problem.rule.name, problem.severity, name));
@@ -75,7 +75,7 @@ fn gather(found: &mut Vec<Diagnostic>) {
 
 fn show_uses(problem: &mut Diagnostic, spans: &[Span]) {
     // One place may be reported for several users of it.
-    let mut seen: HashSet<(u32, u32, u32)> = problem.span.iter().map(key_of).collect();
+    let mut seen: FastSet<(u32, u32, u32)> = problem.span.iter().map(key_of).collect();
     let spans: Vec<&Span> = spans.iter().filter(|span| seen.insert(key_of(span))).collect();
     let more = spans.len().saturating_sub(MOST_PLACES);
     for (at, span) in spans.iter().take(MOST_PLACES).enumerate() {
@@ -161,17 +161,17 @@ fn first<T>(found: &[Diagnostic], of: impl Fn(&Diagnostic) -> Option<T>) -> Vec<
 }
 
 /// A file that several readers took in is reported once. Gives the projects that each problem was found in.
-fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) -> Vec<HashSet<u32>> {
+fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) -> Vec<Vec<u32>> {
     let place = |diagnostic: &Diagnostic| {
         let span = diagnostic.span?;
         Some((sources.get(span.file)?.path().to_owned(), span.start, span.end))
     };
-    let mut seen: HashMap<_, usize> = HashMap::new();
+    let mut seen: FastMap<_, usize> = FastMap::default();
     let mut kept: Vec<Diagnostic> = Vec::with_capacity(found.len());
-    let mut readers: Vec<HashSet<u32>> = Vec::with_capacity(found.len());
+    let mut readers: Vec<Vec<u32>> = Vec::with_capacity(found.len());
     for problem in std::mem::take(found) {
         let Some(place) = place(&problem) else {
-            readers.push(HashSet::from([problem.project]));
+            readers.push(vec![problem.project]);
             kept.push(problem);
             continue;
         };
@@ -180,12 +180,14 @@ fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) -> Vec<HashSet<
             Slot::Occupied(slot) => {
                 if let Some((known, readers)) = kept.get_mut(*slot.get()).zip(readers.get_mut(*slot.get())) {
                     known.severity = known.severity.max(problem.severity);
-                    readers.insert(problem.project);
+                    if !readers.contains(&problem.project) {
+                        readers.push(problem.project);
+                    }
                 }
             }
             Slot::Vacant(slot) => {
                 slot.insert(kept.len());
-                readers.push(HashSet::from([problem.project]));
+                readers.push(vec![problem.project]);
                 kept.push(problem);
             }
         }
@@ -205,7 +207,7 @@ struct Gap {
     /// The value that was not looked into at all.
     value: Option<Span>,
     /// The names in it.
-    names: HashSet<String>,
+    names: FastSet<String>,
     /// The key that has it, and the mapping of that key.
     key: Option<(String, Around)>,
 }
@@ -394,16 +396,16 @@ fn is_undeclared(problem: &Diagnostic) -> bool {
 /// Something without a name may be what an unknown name stands for, but only as many as there are: with more unknown
 /// names, some of them are mistakes of their own, and nobody knows which.
 fn keep_plausible(wide: &mut Vec<(usize, Wide)>, found: &[Diagnostic]) {
-    let mut names: HashMap<u32, HashSet<String>> = HashMap::new();
+    let mut names: FastMap<u32, FastSet<String>> = FastMap::default();
     for problem in found.iter().filter(|problem| problem.rule.about == About::Name && is_undeclared(problem)) {
         names.entry(problem.project).or_default().extend(unknown_name(problem));
     }
-    let mut nameless: HashMap<u32, usize> = HashMap::new();
+    let mut nameless: FastMap<u32, usize> = FastMap::default();
     for (_, cause) in wide.iter().filter(|(_, cause)| matches!(cause.lack, Lack::Name)) {
         *nameless.entry(cause.project).or_default() += 1;
     }
     wide.retain(|(_, cause)| {
-        let unknown = names.get(&cause.project).map_or(0, HashSet::len);
+        let unknown = names.get(&cause.project).map_or(0, FastSet::len);
         !matches!(cause.lack, Lack::Name) || nameless.get(&cause.project).is_some_and(|count| unknown <= *count)
     });
 }
@@ -439,8 +441,8 @@ fn is_about(message: &str, is_so: impl Fn(&str) -> bool) -> bool {
 }
 
 /// All words of a text that could not be read.
-fn words_in(place: Span, sources: &Sources) -> HashSet<String> {
-    let Some(source) = sources.get(place.file) else { return HashSet::new() };
+fn words_in(place: Span, sources: &Sources) -> FastSet<String> {
+    let Some(source) = sources.get(place.file) else { return FastSet::default() };
     let (start, end) = (place.start as usize, (place.end as usize).min(place.start as usize + MOST_TEXT));
     let text = String::from_utf8_lossy(source.text().as_bytes().get(start..end).unwrap_or_default());
     let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')));
@@ -448,8 +450,8 @@ fn words_in(place: Span, sources: &Sources) -> HashSet<String> {
 }
 
 /// The names that a part of a file declares: its keys, and what is called `name` there or nearly so.
-fn declared_in(place: Span, sources: &Sources) -> HashSet<String> {
-    let mut names = HashSet::new();
+fn declared_in(place: Span, sources: &Sources) -> FastSet<String> {
+    let mut names = FastSet::default();
     sources.with_tree(place.file, |tree| {
         let mut todo: Vec<Node<'_>> = tree.roots().collect();
         while let Some(node) = todo.pop().filter(|_| names.len() < MOST_NAMES) {

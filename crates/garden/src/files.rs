@@ -109,8 +109,12 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
     let mut found = Vec::new();
     let mut open = vec![(start, 1)];
     while let Some((folder_of_it, level)) = open.pop() {
+        // Where too much was asked for already, nothing is listed any more.
+        if !pays(session, LIST_STEPS) {
+            return Vec::new();
+        }
         let entries = session.world.list(&folder_of_it).unwrap_or_default();
-        if !pays(session, (entries.len() as u64 + 1).saturating_mul(LIST_STEPS)) {
+        if !pays(session, (entries.len() as u64).saturating_mul(LIST_STEPS)) {
             return Vec::new();
         }
         for entry in entries {
