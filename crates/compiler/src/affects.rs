@@ -26,7 +26,8 @@ pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) ->
     let nodes: HashMap<&str, &Node> = resolved.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
     for (node, whole) in wholes(resolved) {
         let affected = |field: String| Affected { node: node.to_owned(), field, environment: environment.clone() };
-        // The line that names a node, or gives it its type, decides on the node, and on the nodes inside it, whose names begin with that name.
+        // The line that gives a node its name or its type decides on the node, and on the nodes inside it, whose names
+        // begin with that name.
         let own = nodes.get(node).copied();
         let outer = own.and_then(|node| nodes.get(node.inside.as_deref()?).copied());
         let is_named_here = own.into_iter().chain(outer).any(|node| search.names(node));

@@ -51,6 +51,8 @@ pub(crate) struct Side {
     pub declared: Vec<Declared>,
     /// Projects that it takes in.
     pub inner: Vec<String>,
+    /// Folders of charts whose dependencies it fetches when it is deployed.
+    pub fetched_later: Vec<String>,
 }
 
 impl Side {
@@ -62,6 +64,7 @@ impl Side {
             project: resolved.project,
             declared: resolved.declared,
             inner: resolved.inner,
+            fetched_later: resolved.fetched_later,
         }
     }
 }

@@ -349,7 +349,7 @@ impl Survey<'_> {
                 let taker = self.taker(claim).cloned().filter(|_| claim.is_listed());
                 if taker.is_some() && claim.has_several_parts(self.session) {
                     // The other project decides which of them it takes in; problems of those are not reported twice.
-                    (self.check)(self.session, self.request, claim);
+                    self.check(claim);
                 }
                 self.checked.extend(taker.map(|taker| within(self.session, claim, taker)));
                 continue;
@@ -522,8 +522,12 @@ fn check_variants(session: &Session, request: &Request, claim: &Claim) -> Outcom
     let (name, nodes) = first.map(|side| (side.project.clone(), side.nodes)).unwrap_or_default();
     let checked = described(session, claim, name, nodes, own.sink.count(Severity::Error));
     session.sink.extend(own.sink.take());
-    let inner = all.into_iter().flatten().flat_map(|side| side.inner).collect();
-    Outcome { checked, inner, fetched_later: Vec::new() }
+    let mut outcome = Outcome { checked, inner: Vec::new(), fetched_later: Vec::new() };
+    for side in all.into_iter().flatten() {
+        outcome.inner.extend(side.inner);
+        outcome.fetched_later.extend(side.fetched_later);
+    }
+    outcome
 }
 
 fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {

@@ -87,7 +87,13 @@ impl Action {
     pub fn add_rival(&self, other: &Action) {
         let of = |action: &Action, key: &str| action.fields.get(key).map(|value| value.origin);
         let found = [self, other].into_iter().flat_map(|one| [of(one, "disabled"), of(one, "environments")]);
-        self.switches.lock().unwrap_or_else(PoisonError::into_inner).extend(found.flatten());
+        let mut switches = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
+        for switch in found.flatten() {
+            // Environments may share an action.
+            if !switches.contains(&switch) {
+                switches.push(switch);
+            }
+        }
     }
 
     /// The origin of everything it is resolved to: unknown, unless others have its name.

@@ -109,7 +109,7 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
     let mut found = Vec::new();
     let mut open = vec![(start, 1)];
     while let Some((folder_of_it, level)) = open.pop() {
-        // Where too much was asked for already, nothing is listed any more.
+        // Once a limit is reached, no more folders are listed.
         if !pays(session, LIST_STEPS) {
             return Vec::new();
         }
@@ -132,7 +132,7 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
     found
 }
 
-/// Pays for looking at files; false if it is too much.
+/// Charges steps for looking at files; reports a limit and returns false if there are too many.
 pub(crate) fn pays(session: &Session, steps: u64) -> bool {
     let paid = session.meter.charge(steps, 0);
     paid.map_err(|exceeded| session.report_exceeded(exceeded, None)).is_ok()

@@ -1,7 +1,7 @@
 //! Whether a repository is built without Kustomize's restriction to files of a kustomization's own folder.
 //!
-//! Flux never has it, and others lift it with an option, which stands in a script or a manual of the repository. Looks for
-//! these words; what else the files say is of no interest here.
+//! Flux builds without it. Others pass an option that turns it off, so a script or a manual of the repository names that
+//! option. This file searches for these two words and must not know what else the files mean.
 
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
@@ -12,7 +12,7 @@ const FLUX: &[u8] = b"kustomize.toolkit.fluxcd.io/";
 /// The option of Kustomize.
 const OPTION: &[u8] = b"LoadRestrictionsNone";
 
-/// Names of files with scripts, or their ends, and of manuals.
+/// Names of scripts, and how the names of scripts and manuals end.
 const SCRIPTS: &[&str] = &["Makefile", "Tiltfile", "justfile", "Jenkinsfile"];
 const SCRIPT_ENDS: &[&str] = &[".yaml", ".yml", ".mk", ".sh", ".bash", ".md", ".toml"];
 
@@ -23,7 +23,7 @@ const LARGEST: u64 = 1 << 20;
 const STEPS_PER_ENTRY: u64 = 20;
 const BYTES_PER_STEP: u64 = 64;
 
-/// Whether anything in the repository says so. Asked only where a kustomization would be refused otherwise.
+/// Whether a file of the repository says so. Asked only where a kustomization would be refused otherwise.
 pub fn is_lifted(session: &Session) -> bool {
     session.finding("restriction", || Lifted(search(session))).0
 }

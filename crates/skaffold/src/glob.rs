@@ -21,27 +21,27 @@ pub type Seen = RefCell<HashMap<String, Arc<Listing>>>;
 
 /// Where patterns are looked up.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct Finder<'a> {
     world: &'a dyn World,
     /// Who pays for looking at folders, and what names the pattern.
     payer: Option<(&'a Session, Span)>,
     seen: Option<&'a Seen>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Finder<'a> {
     /// Folders as they are, at no cost.
     pub fn free(world: &'a dyn World) -> Self {
-        Ground { world, payer: None, seen: None }
+        Finder { world, payer: None, seen: None }
     }
 
     /// Folders as they were when this run first asked for them.
     pub fn kept(session: &'a Session, span: Span) -> Self {
-        Ground { world: session.world.as_ref(), payer: Some((session, span)), seen: None }
+        Finder { world: session.world.as_ref(), payer: Some((session, span)), seen: None }
     }
 
     /// Folders as they are now, for some patterns one after the other: builds may have made files.
     pub fn now(session: &'a Session, span: Span, seen: &'a Seen) -> Self {
-        Ground { seen: Some(seen), ..Self::kept(session, span) }
+        Finder { seen: Some(seen), ..Self::kept(session, span) }
     }
 
     fn list(&self, folder: &str) -> Arc<Listing> {
@@ -70,10 +70,10 @@ enum Part {
 }
 
 /// The files a pattern names, sorted; those of a folder if it names one.
-pub fn expand(ground: Ground<'_>, pattern: &str) -> Vec<String> {
+pub fn expand(finder: Finder<'_>, pattern: &str) -> Vec<String> {
     let mut found = Vec::new();
     for pattern in alternatives(pattern) {
-        find(ground, &pattern, &mut found);
+        find(finder, &pattern, &mut found);
     }
     found.sort();
     found.dedup();
@@ -83,8 +83,8 @@ pub fn expand(ground: Ground<'_>, pattern: &str) -> Vec<String> {
 /// The files that a path of raw manifests names, as Skaffold finds them: a file itself, or what matches a pattern of one
 /// level each, where `**` is no more than `*`, braces mean themselves, and folders that match are taken with everything
 /// below them. A folder that is named without a pattern gives nothing.
-pub fn manifests(ground: Ground<'_>, pattern: &str) -> Vec<String> {
-    if let Ok(stat) = ground.world.stat(pattern) {
+pub fn manifests(finder: Finder<'_>, pattern: &str) -> Vec<String> {
+    if let Ok(stat) = finder.world.stat(pattern) {
         return if stat.kind == FileKind::Folder { Vec::new() } else { vec![pattern.to_owned()] };
     }
     let parts: Vec<&str> = pattern.split('/').collect();
@@ -96,33 +96,33 @@ pub fn manifests(ground: Ground<'_>, pattern: &str) -> Vec<String> {
     };
     let rest: Vec<Option<Glob>> = rest.iter().map(|part| Glob::read(part, Notation::GO)).collect();
     let mut found = Vec::new();
-    level(ground, &base, &rest, &mut found, &mut { FOLDERS });
+    level(finder, &base, &rest, &mut found, &mut { FOLDERS });
     found
 }
 
 /// One level of a pattern. Depth is bounded by the parts of the pattern.
-fn level(ground: Ground<'_>, folder: &str, parts: &[Option<Glob>], found: &mut Vec<String>, budget: &mut usize) {
+fn level(finder: Finder<'_>, folder: &str, parts: &[Option<Glob>], found: &mut Vec<String>, budget: &mut usize) {
     let Some((part, rest)) = parts.split_first() else { return };
-    for entry in ground.list(folder).entries() {
+    for entry in finder.list(folder).entries() {
         if *budget == 0 || !part.as_ref().is_some_and(|glob| glob.matches(&entry.name)) {
             continue;
         }
         *budget -= 1;
         let place = path::join(folder, &entry.name);
         match (entry.kind == FileKind::Folder, rest.is_empty()) {
-            (true, true) => found.extend(expand(ground, &place)),
-            (true, false) => level(ground, &place, rest, found, budget),
+            (true, true) => found.extend(expand(finder, &place)),
+            (true, false) => level(finder, &place, rest, found, budget),
             (false, true) => found.push(place),
             (false, false) => {}
         }
     }
 }
 
-fn find(ground: Ground<'_>, pattern: &str, found: &mut Vec<String>) {
+fn find(finder: Finder<'_>, pattern: &str, found: &mut Vec<String>) {
     let is_fixed = |part: &str| !part.contains(['*', '?', '[']);
     if is_fixed(pattern) {
-        match ground.world.stat(pattern) {
-            Ok(stat) if stat.kind == FileKind::Folder => find(ground, &path::join(pattern, "**/*"), found),
+        match finder.world.stat(pattern) {
+            Ok(stat) if stat.kind == FileKind::Folder => find(finder, &path::join(pattern, "**/*"), found),
             Ok(_) => found.push(pattern.to_owned()),
             Err(_) => {}
         }
@@ -140,24 +140,24 @@ fn find(ground: Ground<'_>, pattern: &str, found: &mut Vec<String>) {
         name => Part::Name(Glob::read(name, Notation::GIT)),
     };
     let rest: Vec<Part> = rest.iter().map(part).collect();
-    walk(ground, &base, &rest, found, &mut { FOLDERS });
+    walk(finder, &base, &rest, found, &mut { FOLDERS });
 }
 
 /// Depth is bounded by the parts of the pattern, and for `**` by the budget of folders.
-fn walk(ground: Ground<'_>, folder: &str, parts: &[Part], found: &mut Vec<String>, budget: &mut usize) {
+fn walk(finder: Finder<'_>, folder: &str, parts: &[Part], found: &mut Vec<String>, budget: &mut usize) {
     let Some((part, rest)) = parts.split_first() else { return };
     if *budget == 0 {
         return;
     }
     *budget -= 1;
     if matches!(part, Part::Folders) {
-        walk(ground, folder, rest, found, budget);
+        walk(finder, folder, rest, found, budget);
     }
-    for entry in ground.list(folder).entries() {
+    for entry in finder.list(folder).entries() {
         let place = path::join(folder, &entry.name);
         let is_folder = match entry.kind {
             FileKind::Folder => true,
-            FileKind::Link => ground.world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder),
+            FileKind::Link => finder.world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder),
             FileKind::File => false,
         };
         let (fits, inside) = match part {
@@ -165,7 +165,7 @@ fn walk(ground: Ground<'_>, folder: &str, parts: &[Part], found: &mut Vec<String
             Part::Name(glob) => (glob.as_ref().is_some_and(|glob| glob.matches(&entry.name)), Some(rest)),
         };
         match inside.filter(|_| fits && is_folder) {
-            Some(inside) => walk(ground, &place, inside, found, budget),
+            Some(inside) => walk(finder, &place, inside, found, budget),
             None if fits && rest.is_empty() && !is_folder => found.push(place),
             None => {}
         }
@@ -180,13 +180,13 @@ mod tests {
     #[test]
     fn folders() {
         let world = MemoryWorld::new().file("k/a.yaml", "").file("k/b/c.yaml", "").file("k/b/d.txt", "");
-        assert_eq!(expand(Ground::free(&world), "k/*.yaml"), ["k/a.yaml"]);
-        assert_eq!(expand(Ground::free(&world), "k/**/*.yaml"), ["k/a.yaml", "k/b/c.yaml"]);
-        assert_eq!(expand(Ground::free(&world), "k/**"), ["k/a.yaml", "k/b/c.yaml", "k/b/d.txt"]);
-        assert_eq!(expand(Ground::free(&world), "k/b"), ["k/b/c.yaml", "k/b/d.txt"]);
-        assert_eq!(expand(Ground::free(&world), "k/a.yaml"), ["k/a.yaml"]);
-        assert_eq!(expand(Ground::free(&world), "k/{a,b/c}.y*ml"), ["k/a.yaml", "k/b/c.yaml"]);
-        assert!(expand(Ground::free(&world), "no/*").is_empty());
+        assert_eq!(expand(Finder::free(&world), "k/*.yaml"), ["k/a.yaml"]);
+        assert_eq!(expand(Finder::free(&world), "k/**/*.yaml"), ["k/a.yaml", "k/b/c.yaml"]);
+        assert_eq!(expand(Finder::free(&world), "k/**"), ["k/a.yaml", "k/b/c.yaml", "k/b/d.txt"]);
+        assert_eq!(expand(Finder::free(&world), "k/b"), ["k/b/c.yaml", "k/b/d.txt"]);
+        assert_eq!(expand(Finder::free(&world), "k/a.yaml"), ["k/a.yaml"]);
+        assert_eq!(expand(Finder::free(&world), "k/{a,b/c}.y*ml"), ["k/a.yaml", "k/b/c.yaml"]);
+        assert!(expand(Finder::free(&world), "no/*").is_empty());
     }
 
     #[test]
@@ -196,12 +196,12 @@ mod tests {
             .file("k/b/c.yaml", "")
             .file("k/b/e/f.yaml", "")
             .file("k/b-1.yaml", "");
-        assert_eq!(manifests(Ground::free(&world), "k/a.yaml"), ["k/a.yaml"]);
-        assert_eq!(manifests(Ground::free(&world), "k/*"), ["k/a.yaml", "k/b/c.yaml", "k/b/e/f.yaml", "k/b-1.yaml"]);
-        assert_eq!(manifests(Ground::free(&world), "k/*"), manifests(Ground::free(&world), "k/**"));
-        assert_eq!(manifests(Ground::free(&world), "k/**/*.yaml"), ["k/b/c.yaml"]);
-        assert_eq!(manifests(Ground::free(&world), "*/*/*"), ["k/b/c.yaml", "k/b/e/f.yaml"]);
-        assert!(manifests(Ground::free(&world), "k/{a,b-1}.yaml").is_empty());
-        assert!(manifests(Ground::free(&world), "k").is_empty());
+        assert_eq!(manifests(Finder::free(&world), "k/a.yaml"), ["k/a.yaml"]);
+        assert_eq!(manifests(Finder::free(&world), "k/*"), ["k/a.yaml", "k/b/c.yaml", "k/b/e/f.yaml", "k/b-1.yaml"]);
+        assert_eq!(manifests(Finder::free(&world), "k/*"), manifests(Finder::free(&world), "k/**"));
+        assert_eq!(manifests(Finder::free(&world), "k/**/*.yaml"), ["k/b/c.yaml"]);
+        assert_eq!(manifests(Finder::free(&world), "*/*/*"), ["k/b/c.yaml", "k/b/e/f.yaml"]);
+        assert!(manifests(Finder::free(&world), "k/{a,b-1}.yaml").is_empty());
+        assert!(manifests(Finder::free(&world), "k").is_empty());
     }
 }

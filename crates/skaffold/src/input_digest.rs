@@ -161,7 +161,7 @@ impl Inputs<'_, '_, '_> {
         }
         let below = path::join(&full, "**");
         let found =
-            [full, below].into_iter().flat_map(|pattern| glob::expand(glob::Ground::free(self.world), &pattern));
+            [full, below].into_iter().flat_map(|pattern| glob::expand(glob::Finder::free(self.world), &pattern));
         found.map(|file| path::within(context, &file).to_owned()).collect()
     }
 

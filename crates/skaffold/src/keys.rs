@@ -84,7 +84,7 @@ fn inputs(world: &dyn World, config: &Config<'_>, artifact: &Artifact<'_, '_>) -
         None => vec![path::join(&context, "**")],
     };
     let mut files: Vec<String> =
-        patterns.iter().flat_map(|pattern| glob::expand(glob::Ground::free(world), pattern)).collect();
+        patterns.iter().flat_map(|pattern| glob::expand(glob::Finder::free(world), pattern)).collect();
     let hidden = Hidden::read(world, &context, artifact);
     files.retain(|file| !hidden.hides(path::within(&context, file)));
     let ignored = builders.iter().find_map(|builder| artifact.view.at(&[builder, "dependencies", "ignore"]));

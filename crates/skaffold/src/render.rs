@@ -4,7 +4,7 @@
 //! Kustomizations and charts are rendered by engines that the request brings along. Works on values, so that every
 //! part of the result still knows its file. It must not know how the result is printed.
 
-use crate::glob::{Ground, Seen};
+use crate::glob::{Finder, Seen};
 use crate::helm::{self, Helm};
 use crate::item::View;
 use crate::transform::Selector;
@@ -56,7 +56,7 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
             let pattern = expanded(session, config, pattern, &names);
             let full = from_file(config, &pattern);
             let is_named = session.world.exists(&full);
-            for file in glob::manifests(Ground::now(session, config.span, &seen), &full) {
+            for file in glob::manifests(Finder::now(session, config.span, &seen), &full) {
                 if is_manifest(&file) || (is_named && file == full) {
                     read(session, &file, config, &mut found);
                 }

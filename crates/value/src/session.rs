@@ -43,24 +43,29 @@ pub struct Session {
     archive_files: AtomicU64,
 }
 
-/// The names in a folder, sorted; none if it cannot be read.
+/// The names in a folder, sorted; nothing at all if it cannot be read.
 #[derive(Debug, Default)]
-pub struct Listing(Vec<Entry>);
+pub struct Listing(Option<Vec<Entry>>);
 
 impl Listing {
     /// The names in a folder as it is now.
     pub fn of(world: &dyn World, folder: &str) -> Self {
-        Listing(world.list(folder).unwrap_or_default())
+        Listing(world.list(folder).ok())
+    }
+
+    /// Whether it is a folder with nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_some_and(Vec::is_empty)
     }
 
     /// All of them.
     pub fn entries(&self) -> &[Entry] {
-        &self.0
+        self.0.as_deref().unwrap_or_default()
     }
 
     /// The bare names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|entry| entry.name.as_str())
+        self.entries().iter().map(|entry| entry.name.as_str())
     }
 }
 

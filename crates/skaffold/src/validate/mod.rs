@@ -12,7 +12,7 @@ mod tags;
 pub(crate) use slips::unused_images;
 
 use crate::entities::config::SKAFFOLD_CONFIG;
-use crate::glob::Ground;
+use crate::glob::Finder;
 use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
@@ -193,8 +193,8 @@ fn runs_above(check: &Check<'_, '_>, session: &Session) -> bool {
     let manifests = view.at(&["manifests", "rawYaml"]).into_iter().flat_map(View::items);
     let named = kustomizations(view).chain(charts(view)).chain(manifests).map(|named| named.text().to_string());
     let named: Vec<String> = named.filter(|text| !text.contains(['{', '$']) && starts_where_it_runs(text)).collect();
-    let ground = Ground::kept(session, check.config.span);
-    let is_there = |full: &str| session.world.exists(full) || !glob::manifests(ground, full).is_empty();
+    let finder = Finder::kept(session, check.config.span);
+    let is_there = |full: &str| session.world.exists(full) || !glob::manifests(finder, full).is_empty();
     let here: Vec<&String> =
         named.iter().filter(|text| is_there(&crate::render::from_file(check.config, text))).collect();
     let is_better = |folder: String| {
@@ -253,11 +253,11 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, session: &Session) {
             check.push(Diagnostic::at(&crate::rules::MANIFEST, span, message).warning().hint(hint));
             continue;
         }
-        let ground = Ground::kept(session, span);
-        if glob::manifests(ground, &full).is_empty() {
+        let finder = Finder::kept(session, span);
+        if glob::manifests(finder, &full).is_empty() {
             let message = format!("no manifest is found at `{text}`");
             let problem = Diagnostic::at(&crate::rules::MANIFEST, span, message);
-            let is_there = |full: &str| !glob::manifests(ground, full).is_empty();
+            let is_there = |full: &str| !glob::manifests(finder, full).is_empty();
             if scope == Scope::Project
                 && let Some(folder) = run_in(check, is_there, &text)
             {
@@ -271,7 +271,7 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, session: &Session) {
             let near = near.filter(|near| is_there(&crate::render::from_file(check.config, near)));
             let hint = match near {
                 Some(near) => format!("did you mean `{near}`?"),
-                None if text.contains('{') && !glob::expand(ground, &full).is_empty() => {
+                None if text.contains('{') && !glob::expand(finder, &full).is_empty() => {
                     "name each file: braces mean themselves in Skaffold's patterns".to_owned()
                 }
                 None if may_come && is_left_out() => {

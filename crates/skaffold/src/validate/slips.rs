@@ -6,7 +6,7 @@
 use super::{Check, near_path, run_in};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::entities::{Entity, Holds, holds, is_open};
-use crate::glob::Ground;
+use crate::glob::Finder;
 use crate::item::{Form, View};
 use crate::load::Document;
 use crate::profile::family::{Member, Patched};
@@ -202,7 +202,7 @@ fn missing(check: &Check<'_, '_>, session: &Session, context: &str, text: &str) 
         return None;
     }
     // A folder without anything in it is where another repository is checked out.
-    let is_empty = session.listed(&from_file(check.config, context)).entries().is_empty();
+    let is_empty = session.listed(&from_file(check.config, context)).is_empty();
     if is_empty || is_further_up(check, session, &written) || is_further_up(check, session, text) {
         return None;
     }
@@ -422,14 +422,15 @@ fn written_key(section: View<'_, '_>, key: &str) -> Option<Span> {
 
 /// Whether a template of a chart, or of one in it, mentions a value.
 fn is_mentioned(check: &Check<'_, '_>, session: &Session, folder: &str, name: &str) -> bool {
-    let files = crate::glob::expand(Ground::kept(session, check.config.span), &path::join(folder, "**/*"));
+    let files = crate::glob::expand(Finder::kept(session, check.config.span), &path::join(folder, "**/*"));
     if files.len() > MOST_TEMPLATES {
         return true;
     }
     files.iter().any(|file| {
         let bytes = session.load_bytes(file).ok();
         let searched = bytes.as_ref().map_or(0, |bytes| bytes.len() as u64) / SEARCHED_PER_STEP;
-        if session.meter.charge(searched, 0).is_err() {
+        if let Err(exceeded) = session.meter.charge(searched, 0) {
+            session.report_exceeded(exceeded, Some(check.config.span));
             return true;
         }
         file.ends_with(".tgz") || bytes.is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(name))

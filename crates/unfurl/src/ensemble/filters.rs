@@ -12,6 +12,7 @@ use purlin_tosca::special::units::{self, Family};
 use purlin_tosca::topology::{Given, Node, Prop, Props, Requirement, Topology};
 use purlin_tosca::val::{Call, Data, Text, Val};
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The filter of a requirement that decides anything.
@@ -106,7 +107,12 @@ pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolut
         let filters: Vec<&Val> = all(requirement).collect();
         let mut pending: Vec<(usize, usize, &Val)> =
             filters.into_iter().map(|filter| (edge.source, edge.target, filter)).collect();
+        // Several ways may lead from one node to another; a filter is applied once.
+        let mut met: HashSet<(usize, usize, *const Val)> = HashSet::new();
         while let Some((source, target, filter)) = pending.pop() {
+            if !met.insert((source, target, filter)) {
+                continue;
+            }
             let Some((source, _)) = topology.nodes.get_index(source) else { continue };
             for (name, value) in filter.get("properties").map(entries_of).unwrap_or_default() {
                 settings.extend(set_by(value, source).map(|value| (target, name.to_owned(), value)));
