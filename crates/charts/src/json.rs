@@ -1,6 +1,7 @@
 //! Reads JSON into values (numbers are floats), with Go's messages, and writes it.
 
-use purlin_gotmpl::{Data as GoData, Heap, Val};
+use purlin_gotmpl::json::{MAX_DEPTH as MOST_LEVELS_READ, message, number};
+use purlin_syntax::json_text::{self, Build};
 use purlin_syntax::write::{Emit, JsonWriter};
 use purlin_value::{Data, EcoString, Map, Origin, Value};
 
@@ -9,38 +10,47 @@ const MAX_DEPTH: u32 = 300;
 
 /// Reads one JSON value.
 pub fn parse(text: &[u8], origin: Origin) -> Result<Value, String> {
-    let mut heap = Heap::default();
-    let value = purlin_gotmpl::json::parse(&mut heap, text)?;
-    Ok(export(&heap, &value, origin))
+    json_text::read(text, MOST_LEVELS_READ, &mut At(origin)).map_err(|problem| message(text, problem))
 }
 
 /// Reads one JSON value at the start of a text; also gives how many bytes it took.
 pub fn parse_prefix(text: &str, origin: Origin) -> Result<(Value, usize), String> {
-    let mut heap = Heap::default();
-    let (value, used) = purlin_gotmpl::json::parse_prefix(&mut heap, text.as_bytes())?;
-    Ok((export(&heap, &value, origin), used))
+    let text = text.as_bytes();
+    json_text::read_prefix(text, MOST_LEVELS_READ, &mut At(origin)).map_err(|problem| message(text, problem))
 }
 
-/// Copies a value out of a heap that holds nothing but JSON. Its depth is bounded by the reader.
-pub fn export(heap: &Heap, value: &Val, origin: Origin) -> Value {
-    let data = match &value.data {
-        GoData::Bool(truth) => Data::Bool(*truth),
-        GoData::Float(number) => Data::Float(*number),
-        GoData::Int(number) | GoData::Int64(number) => Data::Int(*number),
-        GoData::Str(text) => Data::Str(EcoString::from(text.text().as_ref())),
-        GoData::List(list) => {
-            let items = heap.items(*list).iter().map(|item| export(heap, item, origin)).collect();
-            return Value::list(items).with_origin(origin);
-        }
-        GoData::Map(map) => {
-            let entries = heap.get_map(*map).entries.iter();
-            let entries: Map =
-                entries.map(|(key, item)| (EcoString::from(key.text().as_ref()), export(heap, item, origin))).collect();
-            return Value::map(entries).with_origin(origin);
-        }
-        _ => Data::Null,
-    };
-    Value::new(data).with_origin(origin)
+/// Makes values of this origin.
+struct At(Origin);
+
+impl Build for At {
+    type Value = Value;
+
+    fn null(&mut self) -> Value {
+        Value::null().with_origin(self.0)
+    }
+
+    fn bool(&mut self, truth: bool) -> Value {
+        Value::from(truth).with_origin(self.0)
+    }
+
+    fn number(&mut self, text: &str) -> Option<Value> {
+        number(text).map(|number| Value::from(number).with_origin(self.0))
+    }
+
+    fn string(&mut self, text: String) -> Value {
+        Value::str(text).with_origin(self.0)
+    }
+
+    fn list(&mut self, items: Vec<Value>) -> Value {
+        Value::list(items).with_origin(self.0)
+    }
+
+    /// Go's maps have no order; sorted, equal texts give equal answers.
+    fn map(&mut self, mut entries: Vec<(String, Value)>) -> Value {
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        let entries: Map = entries.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect();
+        Value::map(entries).with_origin(self.0)
+    }
 }
 
 /// Writes a value with its keys sorted, as Go does.

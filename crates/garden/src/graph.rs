@@ -9,7 +9,7 @@ use crate::references::{Reference, Step, references};
 use crate::rules;
 use ecow::EcoString;
 use purlin_graph::Digraph;
-use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_syntax::{Diagnostic, Rule, Span, suggest};
 use purlin_value::{FastIndex, Value};
 use std::sync::Arc;
 
@@ -290,18 +290,20 @@ fn report_cycles(ground: &Ground<'_>, actions: &Actions, needs: &FastIndex<EcoSt
 }
 
 fn report_cycle(ground: &Ground<'_>, keys: &[EcoString], needs: &FastIndex<EcoString, Vec<Needed>>) {
-    let mut shown: Vec<&str> = keys.iter().map(EcoString::as_str).collect();
-    shown.extend(keys.first().map(EcoString::as_str));
-    let message = format!("circular dependency: {}", shown.join(" → "));
-    let place = |index: usize| {
-        let next = keys.get((index + 1) % keys.len().max(1))?;
-        needs.get(keys.get(index)?)?.iter().find(|need| need.key == *next)?.span
-    };
-    let mut diagnostic = Diagnostic::nowhere(&rules::ACTION_CYCLE, message);
-    for (index, key) in keys.iter().enumerate().skip(1) {
-        if let Some(span) = place(index) {
-            diagnostic = diagnostic.label(span, format!("`{key}` is part of the cycle"));
-        }
-    }
-    ground.push(diagnostic.hint("remove one of these dependencies"), place(0));
+    report_circle(ground, &rules::ACTION_CYCLE, "circular dependency", keys, |key, next| {
+        needs.get(key)?.iter().find(|need| need.key == *next)?.span
+    });
+}
+
+/// Reports things that need each other; `place` says where one names the next.
+pub(crate) fn report_circle(
+    ground: &Ground<'_>,
+    rule: &'static Rule,
+    what: &str,
+    names: &[EcoString],
+    place: impl Fn(&EcoString, &EcoString) -> Option<Span>,
+) {
+    let following = names.iter().cycle().skip(1);
+    let members: Vec<_> = names.iter().zip(following).map(|(name, next)| (name, place(name, next))).collect();
+    ground.push(Diagnostic::circle(rule, what, &members).hint("remove one of these dependencies"), None);
 }

@@ -3,8 +3,9 @@
 //! Sorted text is what versions are hashed from. Reading is strict.
 
 use crate::number;
+use purlin_syntax::json_text::{self, Build, Expected, Problem};
 use purlin_syntax::write::json::{JsonFlavor, quote as quote_json};
-use purlin_value::{Data, Map, Value};
+use purlin_value::{Data, Value};
 
 /// The order of keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,169 +97,56 @@ const MAX_DEPTH: usize = 200;
 
 /// Reads JSON text. The error says what was expected at which character.
 pub fn read(text: &str) -> Result<Value, String> {
-    let mut reader = Reader { text, pos: 0 };
-    let value = reader.value(0)?;
-    reader.space();
-    if reader.pos < text.len() {
-        return Err(reader.expected("the end of the text"));
-    }
-    Ok(value)
+    json_text::read(text.as_bytes(), MAX_DEPTH, &mut Values).map_err(message)
 }
 
-struct Reader<'t> {
-    text: &'t str,
-    pos: usize,
+fn message(problem: Problem) -> String {
+    let (what, at) = match problem.expected {
+        Expected::Shallower => return format!("the JSON text nests deeper than {MAX_DEPTH} levels"),
+        Expected::Value | Expected::Letter(..) => ("a value", problem.at),
+        Expected::End => ("the end of the text", problem.at),
+        Expected::Key => ("a key in quotes", problem.at),
+        Expected::Colon => ("`:`", problem.at),
+        Expected::NextItem => ("`,` or `]`", problem.at),
+        Expected::NextEntry => ("`,` or `}`", problem.at),
+        Expected::Text => ("a closing quote, or no control character", problem.at),
+        Expected::Escape => ("a known escape", problem.at),
+        Expected::HexDigit => ("four hexadecimal digits", problem.at),
+        Expected::Digit(start) | Expected::Fraction(start) | Expected::Exponent(start) | Expected::Number(start) => {
+            ("a number", start)
+        }
+    };
+    format!("expected {what} in JSON at position {at}")
 }
 
-impl<'t> Reader<'t> {
-    fn rest(&self) -> &'t str {
-        self.text.get(self.pos..).unwrap_or("")
+/// Makes values as JavaScript holds them.
+struct Values;
+
+impl Build for Values {
+    type Value = Value;
+
+    fn null(&mut self) -> Value {
+        Value::null()
     }
 
-    fn space(&mut self) {
-        self.pos += self.rest().bytes().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count();
+    fn bool(&mut self, truth: bool) -> Value {
+        Value::from(truth)
     }
 
-    fn eat(&mut self, token: &str) -> bool {
-        let found = self.rest().starts_with(token);
-        if found {
-            self.pos += token.len();
-        }
-        found
+    fn number(&mut self, text: &str) -> Option<Value> {
+        text.parse().ok().map(number::to_value)
     }
 
-    fn expected(&self, what: &str) -> String {
-        format!("expected {what} in JSON at position {}", self.pos)
+    fn string(&mut self, text: String) -> Value {
+        Value::str(text)
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, String> {
-        if depth > MAX_DEPTH {
-            return Err(format!("the JSON text nests deeper than {MAX_DEPTH} levels"));
-        }
-        self.space();
-        match self.rest().bytes().next() {
-            Some(b'{') => self.map(depth),
-            Some(b'[') => self.list(depth),
-            Some(b'"') => Ok(Value::str(self.string()?)),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            _ if self.eat("true") => Ok(Value::from(true)),
-            _ if self.eat("false") => Ok(Value::from(false)),
-            _ if self.eat("null") => Ok(Value::null()),
-            _ => Err(self.expected("a value")),
-        }
+    fn list(&mut self, items: Vec<Value>) -> Value {
+        Value::list(items)
     }
 
-    fn map(&mut self, depth: usize) -> Result<Value, String> {
-        let mut map = Map::new();
-        self.pos += 1;
-        self.space();
-        if self.eat("}") {
-            return Ok(Value::map(map));
-        }
-        loop {
-            self.space();
-            if !self.rest().starts_with('"') {
-                return Err(self.expected("a key in quotes"));
-            }
-            let key = self.string()?;
-            self.space();
-            if !self.eat(":") {
-                return Err(self.expected("`:`"));
-            }
-            let value = self.value(depth + 1)?;
-            map.insert(key.into(), value);
-            self.space();
-            if self.eat("}") {
-                return Ok(Value::map(map));
-            }
-            if !self.eat(",") {
-                return Err(self.expected("`,` or `}`"));
-            }
-        }
-    }
-
-    fn list(&mut self, depth: usize) -> Result<Value, String> {
-        let mut items = Vec::new();
-        self.pos += 1;
-        self.space();
-        if self.eat("]") {
-            return Ok(Value::list(items));
-        }
-        loop {
-            items.push(self.value(depth + 1)?);
-            self.space();
-            if self.eat("]") {
-                return Ok(Value::list(items));
-            }
-            if !self.eat(",") {
-                return Err(self.expected("`,` or `]`"));
-            }
-        }
-    }
-
-    fn number(&mut self) -> Result<Value, String> {
-        let length = self.rest().bytes().take_while(|b| b.is_ascii_digit() || b"+-.eE".contains(b)).count();
-        let text = self.rest().get(..length).unwrap_or("");
-        let digits = text.strip_prefix('-').unwrap_or(text);
-        let zero_led =
-            digits.len() > 1 && digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
-        let sound = !zero_led && !digits.starts_with('.') && !digits.ends_with('.') && !digits.contains(".e");
-        let number: f64 = text.parse().ok().filter(|_| sound).ok_or_else(|| self.expected("a number"))?;
-        self.pos += length;
-        Ok(number::to_value(number))
-    }
-
-    fn string(&mut self) -> Result<String, String> {
-        let mut out = String::new();
-        self.pos += 1;
-        loop {
-            let Some(c) = self.rest().chars().next() else { return Err(self.expected("a closing quote")) };
-            self.pos += c.len_utf8();
-            match c {
-                '"' => return Ok(out),
-                '\\' => self.escape(&mut out)?,
-                c if c < ' ' => return Err(self.expected("no control character")),
-                c => out.push(c),
-            }
-        }
-    }
-
-    fn escape(&mut self, out: &mut String) -> Result<(), String> {
-        let c = self.rest().chars().next().unwrap_or(' ');
-        self.pos += c.len_utf8();
-        out.push(match c {
-            '"' | '\\' | '/' => c,
-            'n' => '\n',
-            't' => '\t',
-            'r' => '\r',
-            'b' => '\u{8}',
-            'f' => '\u{C}',
-            'u' => self.unicode()?,
-            _ => return Err(self.expected("a known escape")),
-        });
-        Ok(())
-    }
-
-    fn unicode(&mut self) -> Result<char, String> {
-        let high = self.hex()?;
-        if (0xD800..0xDC00).contains(&high) && self.rest().starts_with("\\u") {
-            let before = self.pos;
-            self.pos += 2;
-            let low = self.hex()?;
-            if (0xDC00..0xE000).contains(&low) {
-                let joined = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-                return Ok(char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-            self.pos = before;
-        }
-        Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER))
-    }
-
-    fn hex(&mut self) -> Result<u32, String> {
-        let digits = self.rest().get(..4).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()));
-        let code = digits.and_then(|d| u32::from_str_radix(d, 16).ok()).ok_or_else(|| self.expected("four digits"))?;
-        self.pos += 4;
-        Ok(code)
+    fn map(&mut self, entries: Vec<(String, Value)>) -> Value {
+        Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 }
 

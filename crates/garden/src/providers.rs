@@ -7,6 +7,7 @@ use crate::bind::{Binder, Env};
 use crate::check::{check_provider, says_missing};
 use crate::draft::Draft;
 use crate::entities::{PROVIDER, PROVIDERS, REMOVED};
+use crate::graph::report_circle;
 use crate::ground::{Ground, fill};
 use crate::phases::Phases;
 use crate::place::NodeRef;
@@ -160,14 +161,10 @@ fn report_order(ground: &Ground<'_>, providers: &IndexMap<EcoString, Provider>) 
     }
     let mut cyclic = Vec::new();
     for cycle in graph.cycles() {
-        let mut shown: Vec<&str> = cycle.path.iter().map(EcoString::as_str).collect();
-        shown.extend(cycle.path.first().map(EcoString::as_str));
-        let message = format!("circular dependency between providers: {}", shown.join(" → "));
-        let place = cycle.path.first().and_then(|name| providers.get(name)).and_then(|provider| {
-            let next = cycle.path.get(1).or_else(|| cycle.path.first())?;
-            provider.needs.iter().find(|(need, _)| need == next)?.1
+        let what = "circular dependency between providers";
+        report_circle(ground, &rules::PROVIDER, what, &cycle.path, |name, next| {
+            providers.get(name)?.needs.iter().find(|(need, _)| need == next)?.1
         });
-        ground.push(Diagnostic::nowhere(&rules::PROVIDER, message).hint("remove one of these dependencies"), place);
         cyclic.extend(cycle.path.iter().cloned());
     }
     cyclic

@@ -1,11 +1,12 @@
 //! All artifacts of all configurations as one graph, by the name of their image.
 //!
-//! Says what requires what, finds rings, and gives the order of building. It must not know builders.
+//! Says what requires what, finds rings and gives the order of building. It must not know builders.
 
 use crate::item::View;
 use crate::modules::{self, ModuleEntry};
 use crate::rules;
 use crate::walk::Config;
+use purlin_graph::Digraph;
 use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use std::collections::HashMap;
@@ -83,17 +84,25 @@ pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink
     if !check_owners(configs, artifacts, &known, sink, fallback) {
         return false;
     }
-    match order(artifacts) {
-        Ok(_) => true,
-        Err(ring) => {
-            let names: Vec<String> =
-                ring.iter().filter_map(|at| artifacts.get(*at)).map(|a| format!("`{}`", a.image)).collect();
-            let span = ring.first().and_then(|at| artifacts.get(*at)).and_then(Artifact::span);
-            let message = format!("circular artifact dependencies: {}", names.join(" → "));
-            sink.push(Diagnostic::at(&rules::BUILD_DEPENDENCY, span.unwrap_or(fallback), message));
-            false
-        }
+    let cycles = graph(artifacts).cycles();
+    for cycle in &cycles {
+        report_ring(artifacts, &cycle.path, sink, fallback);
     }
+    cycles.is_empty()
+}
+
+/// Reports artifacts that require each other, each where it names the next.
+fn report_ring(artifacts: &[Artifact<'_, '_>], ring: &[usize], sink: &Sink, fallback: Span) {
+    let members: Vec<_> = ring.iter().filter_map(|at| artifacts.get(*at)).collect();
+    let following = members.iter().cycle().skip(1);
+    let placed = members.iter().zip(following).map(|(artifact, next)| {
+        let needed = artifact.requires.iter().find(|needed| needed.image == next.image);
+        (&artifact.image, needed.and_then(|needed| needed.span).or_else(|| artifact.span()))
+    });
+    let mut diagnostic =
+        Diagnostic::circle(&rules::BUILD_DEPENDENCY, "circular artifact dependencies", &placed.collect::<Vec<_>>());
+    diagnostic.span = diagnostic.span.or(Some(fallback));
+    sink.push(diagnostic);
 }
 
 /// A requirement that names a module wants that module's artifact, not one of the same name elsewhere.
@@ -135,57 +144,23 @@ fn by_image<'a>(artifacts: &'a [Artifact<'_, '_>]) -> HashMap<&'a str, usize> {
     artifacts.iter().enumerate().rev().map(|(at, artifact)| (artifact.image.as_str(), at)).collect()
 }
 
-/// The order of building: what is required comes first, otherwise the order of the list. A ring is returned as the
-/// places of its members, the first one repeated at the end.
-pub fn order(artifacts: &[Artifact<'_, '_>]) -> Result<Vec<usize>, Vec<usize>> {
+/// The order of building: what is required comes first, otherwise the order of the list.
+pub fn order(artifacts: &[Artifact<'_, '_>]) -> Vec<usize> {
+    let graph = graph(artifacts);
+    graph.depth_first(graph.keys()).into_iter().copied().collect()
+}
+
+/// Which artifact, by its place in the list, requires which.
+fn graph(artifacts: &[Artifact<'_, '_>]) -> Digraph<usize> {
     let known = by_image(artifacts);
-    let needs = |at: usize| -> Vec<usize> {
-        let requires = artifacts.get(at).map(|artifact| artifact.requires.as_slice()).unwrap_or_default();
-        requires.iter().filter_map(|needed| known.get(needed.image.as_str()).copied()).collect()
-    };
-    #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
-        Open,
-        Done,
+    let mut graph = Digraph::new();
+    for at in 0..artifacts.len() {
+        graph.add(at);
     }
-    let mut marks = vec![Mark::New; artifacts.len()];
-    let mut sorted = Vec::new();
-    for start in 0..artifacts.len() {
-        if marks.get(start) != Some(&Mark::New) {
-            continue;
-        }
-        let mut stack: Vec<(usize, std::vec::IntoIter<usize>)> = vec![(start, needs(start).into_iter())];
-        if let Some(mark) = marks.get_mut(start) {
-            *mark = Mark::Open;
-        }
-        while let Some((at, rest)) = stack.last_mut() {
-            let at = *at;
-            match rest.next() {
-                None => {
-                    if let Some(mark) = marks.get_mut(at) {
-                        *mark = Mark::Done;
-                    }
-                    sorted.push(at);
-                    stack.pop();
-                }
-                Some(next) => match marks.get(next).copied() {
-                    Some(Mark::New) => {
-                        if let Some(mark) = marks.get_mut(next) {
-                            *mark = Mark::Open;
-                        }
-                        stack.push((next, needs(next).into_iter()));
-                    }
-                    Some(Mark::Open) => {
-                        let mut ring: Vec<usize> =
-                            stack.iter().map(|(at, _)| *at).skip_while(|at| *at != next).collect();
-                        ring.push(next);
-                        return Err(ring);
-                    }
-                    _ => {}
-                },
-            }
+    for (at, artifact) in artifacts.iter().enumerate() {
+        for needed in artifact.requires.iter().filter_map(|needed| known.get(needed.image.as_str())) {
+            graph.connect(at, *needed);
         }
     }
-    Ok(sorted)
+    graph
 }

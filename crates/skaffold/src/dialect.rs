@@ -348,7 +348,7 @@ impl Work<'_> {
         }
         let value = match word {
             "order" => {
-                let order = artifacts::order(&all).unwrap_or_default();
+                let order = artifacts::order(&all);
                 names(order.into_iter().filter_map(|at| all.get(at)).map(|artifact| artifact.image.clone()).collect())
             }
             "merged" => self.merged(raw),

@@ -34,7 +34,7 @@ fn work<'r>(session: &'r Session, ask: &'r Ask<'_>) -> Work<'r> {
 /// The names of all images, those that others are built from first.
 fn images(session: &Session, configs: &[Config<'_>]) -> Value {
     let all = artifacts::collect(configs);
-    let order = artifacts::order(&all).unwrap_or_default();
+    let order = artifacts::order(&all);
     let name = |at: usize| Some(ValueOut::of(session, all.get(at)?.view.get("image")?));
     Value::list(order.into_iter().filter_map(name).collect())
 }

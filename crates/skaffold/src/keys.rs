@@ -34,7 +34,7 @@ pub fn keys(
     all: &[Artifact<'_, '_>],
 ) -> Result<HashMap<String, String>, Unreadable> {
     let mut found: HashMap<String, String> = HashMap::new();
-    for at in order(all).unwrap_or_default() {
+    for at in order(all) {
         let Some(artifact) = all.get(at) else { continue };
         let Some(config) = configs.get(artifact.config) else { continue };
         let mut digest = Sha256::new();

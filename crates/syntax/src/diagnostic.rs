@@ -211,6 +211,19 @@ impl Diagnostic {
         self
     }
 
+    /// A circle of things that lead to each other, `WHAT: a → b → a`: at the first, with a label at each other one.
+    pub fn circle<N: std::fmt::Display>(rule: &'static Rule, what: &str, members: &[(N, Option<Span>)]) -> Self {
+        let way: Vec<String> = members.iter().chain(members.first()).map(|(name, _)| name.to_string()).collect();
+        let mut diagnostic = Self::nowhere(rule, format!("{what}: {}", way.join(" → ")));
+        diagnostic.span = members.first().and_then(|(_, span)| *span);
+        for (name, span) in members.iter().skip(1) {
+            if let Some(span) = *span {
+                diagnostic = diagnostic.label(span, format!("`{name}` is part of the cycle"));
+            }
+        }
+        diagnostic
+    }
+
     /// Adds a hint.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());

@@ -9,6 +9,7 @@ pub mod diagnostic;
 pub mod format;
 pub mod head;
 pub mod json;
+pub mod json_text;
 pub mod limits;
 mod merge;
 mod mistake;

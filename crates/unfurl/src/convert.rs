@@ -4,7 +4,8 @@ use crate::error::{Error, Kind, Result, limit, value_error};
 use crate::limits::{MAX_DEPTH, MAX_STRING};
 use crate::python::float_repr;
 use crate::tree::Tree;
-use crate::val::{Data, MapKey, Val, ValMap};
+use crate::val::{Data, MapKey, Val};
+use purlin_syntax::json_text::{self, Build};
 use purlin_syntax::{Flavor, Source};
 use purlin_value::{Map, MergeKeys, Session, Value, value_of};
 use std::collections::HashMap;
@@ -234,163 +235,48 @@ impl JsonText<'_> {
     }
 }
 
-/// Reads JSON text.
+/// Reads JSON text, as Python's `json.loads` does.
 pub fn from_json(text: &str) -> Result<Val> {
-    let mut reader = JsonReader { text, at: 0, depth: 0 };
-    let value = reader.value().ok_or_else(|| reader.error())?;
-    reader.blanks();
-    if reader.at < text.len() { Err(reader.error()) } else { Ok(value) }
+    json_text::read(text.as_bytes(), 4 * MAX_DEPTH, &mut PythonJson).map_err(|problem| {
+        let character = text.get(..problem.at).unwrap_or(text).chars().count() + 1;
+        Error::new(Kind::Value, format!("this is not JSON (at character {character})"))
+    })
 }
 
-struct JsonReader<'t> {
-    text: &'t str,
-    at: usize,
-    depth: usize,
-}
+/// Makes values as Python holds them.
+struct PythonJson;
 
-impl JsonReader<'_> {
-    fn error(&self) -> Box<Error> {
-        Error::new(Kind::Value, format!("this is not JSON (at character {})", self.at + 1))
+impl Build for PythonJson {
+    type Value = Val;
+
+    fn null(&mut self) -> Val {
+        Val::null()
     }
 
-    fn rest(&self) -> &str {
-        self.text.get(self.at..).unwrap_or("")
+    fn bool(&mut self, truth: bool) -> Val {
+        Val::bool(truth)
     }
 
-    fn blanks(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+    fn number(&mut self, text: &str) -> Option<Val> {
+        text.parse().map(Val::int).or_else(|_| text.parse().map(Val::float)).ok()
     }
 
-    fn take(&mut self, part: &str) -> bool {
-        let found = self.rest().starts_with(part);
-        self.at += if found { part.len() } else { 0 };
-        found
+    fn string(&mut self, text: String) -> Val {
+        Val::str(text)
     }
 
-    fn value(&mut self) -> Option<Val> {
-        self.depth += 1;
-        if self.depth > 4 * MAX_DEPTH {
-            return None;
-        }
-        self.blanks();
-        let value = match self.rest().chars().next()? {
-            '{' => self.map(),
-            '[' => self.list(),
-            '"' => self.string().map(Val::str),
-            _ if self.take("true") => Some(Val::bool(true)),
-            _ if self.take("false") => Some(Val::bool(false)),
-            _ if self.take("null") => Some(Val::null()),
-            _ if self.take("NaN") => Some(Val::float(f64::NAN)),
-            _ => self.number(),
-        };
-        self.depth -= 1;
-        value
+    fn list(&mut self, items: Vec<Val>) -> Val {
+        Val::list(items)
     }
 
-    fn map(&mut self) -> Option<Val> {
-        self.at += 1;
-        let mut entries = ValMap::default();
-        self.blanks();
-        if self.take("}") {
-            return Some(Val::map(entries));
-        }
-        loop {
-            self.blanks();
-            let key = self.string()?;
-            self.blanks();
-            if !self.take(":") {
-                return None;
-            }
-            let value = self.value()?;
-            entries.insert(MapKey::Str(key.into()), value);
-            self.blanks();
-            if self.take("}") {
-                return Some(Val::map(entries));
-            }
-            if !self.take(",") {
-                return None;
-            }
-        }
+    fn map(&mut self, entries: Vec<(String, Val)>) -> Val {
+        Val::map(entries.into_iter().map(|(key, value)| (MapKey::Str(key.into()), value)).collect())
     }
 
-    fn list(&mut self) -> Option<Val> {
-        self.at += 1;
-        let mut items = Vec::new();
-        self.blanks();
-        if self.take("]") {
-            return Some(Val::list(items));
-        }
-        loop {
-            items.push(self.value()?);
-            self.blanks();
-            if self.take("]") {
-                return Some(Val::list(items));
-            }
-            if !self.take(",") {
-                return None;
-            }
-        }
-    }
-
-    fn string(&mut self) -> Option<String> {
-        if !self.take("\"") {
-            return None;
-        }
-        let mut out = String::new();
-        loop {
-            let c = self.rest().chars().next()?;
-            self.at += c.len_utf8();
-            match c {
-                '"' => return Some(out),
-                '\\' => self.escape(&mut out)?,
-                c if (c as u32) < 0x20 => return None,
-                c => out.push(c),
-            }
-        }
-    }
-
-    fn escape(&mut self, out: &mut String) -> Option<()> {
-        let c = self.rest().chars().next()?;
-        self.at += c.len_utf8();
-        out.push(match c {
-            'n' => '\n',
-            't' => '\t',
-            'r' => '\r',
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            '"' | '\\' | '/' => c,
-            'u' => {
-                let first = self.hex()?;
-                let code = if (0xD800..0xDC00).contains(&first) && self.take("\\u") {
-                    let second = self.hex()?;
-                    0x10000 + ((first - 0xD800) << 10) + second.checked_sub(0xDC00)?
-                } else {
-                    first
-                };
-                char::from_u32(code).unwrap_or('\u{FFFD}')
-            }
-            _ => return None,
-        });
-        Some(())
-    }
-
-    fn hex(&mut self) -> Option<u32> {
-        let code = u32::from_str_radix(self.rest().get(..4)?, 16).ok()?;
-        self.at += 4;
-        Some(code)
-    }
-
-    fn number(&mut self) -> Option<Val> {
-        let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(rest.len());
-        let word = rest.get(..end)?;
-        let value = match word.parse::<i64>() {
-            Ok(n) => Val::int(n),
-            Err(_) => Val::float(word.parse().ok()?),
-        };
-        self.at += end;
-        Some(value)
+    fn extra_word(&mut self, rest: &[u8]) -> Option<(Val, usize)> {
+        let words = [("NaN", f64::NAN), ("Infinity", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY)];
+        let (word, number) = words.into_iter().find(|(word, _)| rest.starts_with(word.as_bytes()))?;
+        Some((Val::float(number), word.len()))
     }
 }
 

@@ -343,8 +343,8 @@ impl<'s> Eval<'s> {
 
     fn report_cycle(&mut self, lazy: &Arc<Lazy>) {
         let Some(from) = self.frames.iter().position(|frame| Arc::ptr_eq(&frame.lazy, lazy)) else { return };
-        let members: Vec<(Option<Span>, String)> =
-            self.frames.iter().skip(from).map(|frame| (frame.lazy.thunk.span(), frame.lazy.thunk.name())).collect();
+        let members: Vec<(String, Option<Span>)> =
+            self.frames.iter().skip(from).map(|frame| (frame.lazy.thunk.name(), frame.lazy.thunk.span())).collect();
         for frame in self.frames.iter_mut().skip(from) {
             frame.in_cycle = true;
         }
@@ -363,27 +363,16 @@ fn needs_forcing(value: &Value) -> bool {
 }
 
 /// One report per cycle, the same whoever was asked first: it starts at the smallest position.
-fn cycle_diagnostic(session: &Session, mut members: Vec<(Option<Span>, String)>) -> Diagnostic {
-    let place = |member: &(Option<Span>, String)| {
-        let span = member.0?;
+fn cycle_diagnostic(session: &Session, mut members: Vec<(String, Option<Span>)>) -> Diagnostic {
+    let place = |member: &(String, Option<Span>)| {
+        let span = member.1?;
         let path = session.sources.get(span.file).map(|source| source.path().to_owned());
         Some((path, span.start))
     };
     let first = (0..members.len()).min_by_key(|&at| members.get(at).map(place)).unwrap_or(0);
     members.rotate_left(first);
-    let mut names: Vec<&str> = members.iter().map(|member| member.1.as_str()).collect();
-    if let Some(&first) = names.first() {
-        names.push(first);
-    }
-    let message = format!("circular reference: {}", names.join(" → "));
-    let mut diagnostic = Diagnostic::nowhere(&rules::VALUE_CYCLE, message);
-    diagnostic.span = members.first().and_then(|member| member.0);
-    for (span, name) in members.iter().skip(1) {
-        if let Some(span) = span {
-            diagnostic = diagnostic.label(*span, format!("`{name}` is part of the cycle"));
-        }
-    }
-    diagnostic.hint("give one of them a value that does not use the others")
+    Diagnostic::circle(&rules::VALUE_CYCLE, "circular reference", &members)
+        .hint("give one of them a value that does not use the others")
 }
 
 #[cfg(test)]

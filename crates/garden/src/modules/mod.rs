@@ -12,6 +12,7 @@ use crate::bind::Env;
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::Draft;
 use crate::files::FileTree;
+use crate::graph::report_circle;
 use crate::ground::{Ground, fill};
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
@@ -400,20 +401,9 @@ fn order(ground: &Ground<'_>, drafts: &FastIndex<EcoString, Pending>) -> Vec<Eco
 }
 
 fn report_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &FastIndex<EcoString, Pending>) {
-    let mut shown: Vec<&str> = path.iter().map(EcoString::as_str).collect();
-    shown.extend(path.first().map(EcoString::as_str));
-    let message = format!("circular dependency between modules: {}", shown.join(" → "));
-    let place = |index: usize| {
-        let next = path.get((index + 1) % path.len().max(1))?;
-        drafts.get(path.get(index)?)?.needs.iter().find(|(need, _)| need == next)?.1
-    };
-    let mut diagnostic = Diagnostic::nowhere(&rules::MODULE_CYCLE, message);
-    for (index, name) in path.iter().enumerate().skip(1) {
-        if let Some(span) = place(index) {
-            diagnostic = diagnostic.label(span, format!("`{name}` is part of the cycle"));
-        }
-    }
-    ground.push(diagnostic.hint("remove one of these dependencies"), place(0));
+    report_circle(ground, &rules::MODULE_CYCLE, "circular dependency between modules", path, |name, next| {
+        drafts.get(name)?.needs.iter().find(|(need, _)| need == next)?.1
+    });
 }
 
 /// The environment of a module's templates, and its variables.
