@@ -107,6 +107,10 @@ impl Resource {
 
     /// Whether it is, or was, what another one is called.
     pub fn answers_to(&self, gvk: &Gvk, id: &Id) -> bool {
+        // Most differ in their name, and a patch asks every resource.
+        if self.name() != id.name && !self.before.iter().any(|known| known.name == id.name) {
+            return false;
+        }
         let own = self.gvk();
         own.group == gvk.group && own.version == gvk.version && self.ids().any(|known| known == *id)
     }

@@ -13,7 +13,7 @@ use crate::{emit, rules, template};
 use purlin_model::{Ask, ChartOptions, Engines, Manifest, Request, SetFlag, SetKind};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Origin, Session, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What is needed to render releases.
 pub struct Helm<'a> {
@@ -30,11 +30,9 @@ pub fn releases<'a, 'f>(config: &'a Config<'f>) -> Vec<View<'a, 'f>> {
     let view = config.item.view();
     let items = |path: &[&str]| view.at(path).into_iter().flat_map(View::items).collect::<Vec<_>>();
     let mut found = items(&["manifests", "helm", "releases"]);
-    let known: Vec<String> = found.iter().map(|release| release.text_of("name").into_owned()).collect();
+    let known: HashSet<_> = found.iter().map(|release| release.text_of("name")).collect();
     found.extend(
-        items(&["deploy", "helm", "releases"])
-            .into_iter()
-            .filter(|release| !known.iter().any(|name| *name == release.text_of("name"))),
+        items(&["deploy", "helm", "releases"]).into_iter().filter(|release| !known.contains(&release.text_of("name"))),
     );
     found
 }

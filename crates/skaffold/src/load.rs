@@ -15,7 +15,7 @@ use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Node, Severity, Sink, Source,
 use purlin_value::world::FileKind;
 use purlin_value::{Session, Text, WorldError, path};
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -42,6 +42,8 @@ pub struct File<'f> {
     pub documents: Vec<Document<'f>>,
     /// The places of documents by name, made when a file of many documents is first asked for one.
     by_name: OnceCell<HashMap<EcoString, Vec<usize>>>,
+    /// The names of all profiles of its documents, made when it is first asked for one.
+    profiles: OnceCell<BTreeSet<EcoString>>,
 }
 
 /// Up to so many documents are looked through one by one.
@@ -98,6 +100,14 @@ impl<'f> File<'f> {
             return self.documents.iter().any(|document| document.name == *name);
         }
         self.names().contains_key(name)
+    }
+
+    /// The names of all profiles of its documents.
+    pub fn profile_names(&self) -> &BTreeSet<EcoString> {
+        self.profiles.get_or_init(|| {
+            let lists = self.documents.iter().filter_map(|document| document.item.view().get("profiles"));
+            lists.flat_map(View::items).map(|profile| profile.text_of("name").as_ref().into()).collect()
+        })
     }
 
     fn names(&self) -> &HashMap<EcoString, Vec<usize>> {
@@ -300,7 +310,15 @@ impl<'f> Loader<'f> {
         let folder: EcoString = if path == "-" { self.here().into() } else { path::parent(path).into() };
         let first = self.documents.get();
         self.documents.set(first + documents.len());
-        Some(Rc::new(File { first, path: path.into(), folder, source, documents, by_name: OnceCell::new() }))
+        Some(Rc::new(File {
+            first,
+            path: path.into(),
+            folder,
+            source,
+            documents,
+            by_name: OnceCell::new(),
+            profiles: OnceCell::new(),
+        }))
     }
 
     /// The path as messages show it: relative to where the user stands.

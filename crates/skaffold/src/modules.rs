@@ -156,11 +156,8 @@ pub fn add_mapped(document: &Document<'_>, file: &File<'_>, profiles: &Profiles,
 
 /// Adds those of some profiles that a document has.
 pub fn add_known(names: Vec<EcoString>, profiles: &Profiles, active: &mut Vec<EcoString>) {
-    for name in names.into_iter().filter(|name| profiles.names.contains(name)) {
-        if !active.contains(&name) {
-            active.push(name);
-        }
-    }
+    let mut taken: HashSet<EcoString> = active.iter().cloned().collect();
+    active.extend(names.into_iter().filter(|name| profiles.has(name) && taken.insert(name.clone())));
 }
 
 /// Whether an entry speaks of the file it is written in.
@@ -246,10 +243,11 @@ pub fn check_mappings(document: &Document<'_>, file: &File<'_>, sink: &Sink) {
     }
     let profiles = document.item.view().get("profiles").into_iter().flat_map(View::items);
     let all: Vec<EcoString> = profiles.map(|profile| profile.text_of("name").as_ref().into()).collect();
+    let known: HashSet<&EcoString> = all.iter().collect();
     for (module, wanted) in mappings(document.item.view(), &all) {
         let span = module.span.unwrap_or(document.span);
         if leads_here(&module, file) && file.has(&module.name) {
-            for name in wanted.iter().filter(|name| !all.contains(name)) {
+            for name in wanted.iter().filter(|name| !known.contains(name)) {
                 let message = format!("no profile `{name}` for module `{}`", module.name);
                 let hint = did_you_mean(name, all.iter().map(EcoString::as_str));
                 sink.push(Diagnostic::at(&rules::UNKNOWN_PROFILE, span, message).maybe_hint(hint));

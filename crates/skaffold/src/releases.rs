@@ -2,6 +2,7 @@
 
 use crate::item::View;
 use crate::rules;
+use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -26,12 +27,11 @@ pub fn check(helm: View<'_, '_>, sink: &Sink, fallback: Span) -> bool {
             }
         }
     }
-    let mut edges: Vec<Vec<usize>> = Vec::new();
-    for release in releases.items() {
-        let mut needs = Vec::new();
+    let mut graph: Digraph<usize> = Digraph::new();
+    for (from, release) in releases.items().enumerate() {
         for needed in release.get("dependsOn").into_iter().flat_map(View::items) {
             match names.get(needed.text().as_ref()) {
-                Some(at) => needs.push(*at),
+                Some(to) => graph.connect(from, *to),
                 None => report(
                     needed.span(),
                     format!(
@@ -42,38 +42,13 @@ pub fn check(helm: View<'_, '_>, sink: &Sink, fallback: Span) -> bool {
                 ),
             }
         }
-        edges.push(needs);
     }
-    if let Some(at) = ring(&edges)
-        && let Some(release) = releases.items().nth(at)
-    {
-        let message = format!("circular `dependsOn` of release `{}`", release.text_of("name"));
-        report(release.get("dependsOn").and_then(View::span), message);
+    let all: Vec<View<'_, '_>> = releases.items().collect();
+    for cycle in graph.cycles() {
+        let members = cycle.path.iter().filter_map(|at| all.get(*at));
+        let placed: Vec<_> =
+            members.map(|one| (one.text_of("name"), one.get("dependsOn").and_then(|needs| needs.span()))).collect();
+        sink.push(Diagnostic::circle(&rules::RELEASES, "circular `dependsOn` of releases", &placed));
     }
     sink.len() == before
-}
-
-/// A member of a ring, if there is one: what is left when everything without open needs is taken away.
-fn ring(edges: &[Vec<usize>]) -> Option<usize> {
-    let mut open: Vec<usize> = edges.iter().map(Vec::len).collect();
-    let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
-    for (at, needs) in edges.iter().enumerate() {
-        for need in needs {
-            if let Some(list) = needed_by.get_mut(*need) {
-                list.push(at);
-            }
-        }
-    }
-    let mut ready: Vec<usize> = open.iter().enumerate().filter(|(_, n)| **n == 0).map(|(at, _)| at).collect();
-    while let Some(done) = ready.pop() {
-        for user in needed_by.get(done).into_iter().flatten() {
-            if let Some(count) = open.get_mut(*user) {
-                *count -= 1;
-                if *count == 0 {
-                    ready.push(*user);
-                }
-            }
-        }
-    }
-    open.iter().position(|count| *count > 0)
 }

@@ -5,6 +5,7 @@
 use crate::item::{Form, View};
 use ecow::EcoString;
 use purlin_syntax::Span;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// One requirement.
@@ -93,11 +94,12 @@ pub struct Git {
 pub fn read(config: View<'_, '_>, active: &[EcoString]) -> Vec<Edge> {
     let Some(list) = config.get("requires") else { return Vec::new() };
     let mut edges = Vec::with_capacity(list.items().count());
-    edges.extend(list.items().map(|item| edge(item, active)));
+    let active: HashSet<&str> = active.iter().map(EcoString::as_str).collect();
+    edges.extend(list.items().map(|item| edge(item, &active)));
     edges
 }
 
-fn edge(item: View<'_, '_>, active: &[EcoString]) -> Edge {
+fn edge(item: View<'_, '_>, active: &HashSet<&str>) -> Edge {
     let (mut names, mut profiles, mut place, mut git) = (Vec::new(), Vec::new(), Place::Same, None);
     let mut elsewhere = None;
     // One pass over the keys: there may be very many requirements.
@@ -133,7 +135,7 @@ fn edge(item: View<'_, '_>, active: &[EcoString]) -> Edge {
 }
 
 /// The profiles an edge switches on, given the active ones of the requiring configuration.
-fn activated(list: View<'_, '_>, active: &[EcoString]) -> Vec<EcoString> {
+fn activated(list: View<'_, '_>, active: &HashSet<&str>) -> Vec<EcoString> {
     let mut found: Vec<EcoString> = Vec::new();
     for item in list.items() {
         let (mut name, mut applies) = (None, true);
@@ -141,7 +143,7 @@ fn activated(list: View<'_, '_>, active: &[EcoString]) -> Vec<EcoString> {
             match pair.key {
                 "name" => name = Some(pair.value),
                 "activatedBy" if pair.value.items().next().is_some() => {
-                    applies = pair.value.items().any(|by| active.iter().any(|known| *known == *by.text()));
+                    applies = pair.value.items().any(|by| active.contains(by.text().as_ref()));
                 }
                 _ => {}
             }

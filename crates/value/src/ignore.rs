@@ -2,6 +2,7 @@
 //!
 //! Reads through the `World`. Which names are ignore files is the caller's business.
 
+use crate::FastMap;
 use crate::glob::{Glob, Notation};
 use crate::path;
 use crate::world::{Entry, World};
@@ -74,10 +75,16 @@ impl Ignores {
     }
 }
 
-/// The rules of one ignore file.
+/// The rules of one ignore file. Most say a name or start with one, and are found by it.
 #[derive(Debug, Default)]
 struct Ignore {
     rules: Vec<IgnoreRule>,
+    /// The rules for paths whose first part is this one.
+    by_first: FastMap<String, Vec<usize>>,
+    /// The rules for paths whose last part is this one.
+    by_last: FastMap<String, Vec<usize>>,
+    /// All other rules.
+    others: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -87,20 +94,41 @@ struct IgnoreRule {
     directory_only: bool,
 }
 
+/// The part that every path has that a rule fits.
+enum Part {
+    First(String),
+    Last(String),
+    None,
+}
+
 impl Ignore {
     /// Reads ignore rules, one per line.
     fn new(text: &str) -> Self {
-        Ignore { rules: text.lines().filter_map(ignore_rule).collect() }
+        let mut ignore = Ignore::default();
+        for (rule, part) in text.lines().filter_map(ignore_rule) {
+            let at = ignore.rules.len();
+            ignore.rules.push(rule);
+            match part {
+                Part::First(name) => ignore.by_first.entry(name).or_default().push(at),
+                Part::Last(name) => ignore.by_last.entry(name).or_default().push(at),
+                Part::None => ignore.others.push(at),
+            }
+        }
+        ignore
     }
 
     /// What the last rule that fits says of a path relative to the file's directory; nothing if none fits.
     fn verdict(&self, path: &str, is_directory: bool) -> Option<bool> {
-        let fits = |rule: &&IgnoreRule| (is_directory || !rule.directory_only) && rule.glob.matches(path);
-        self.rules.iter().rev().find(fits).map(|rule| !rule.negated)
+        let first = path.split('/').next().and_then(|name| self.by_first.get(name));
+        let last = path.rsplit('/').next().and_then(|name| self.by_last.get(name));
+        let fits = |rule: &IgnoreRule| (is_directory || !rule.directory_only) && rule.glob.matches(path);
+        let last_of = |list: &Vec<usize>| list.iter().rev().find(|at| self.rules.get(**at).is_some_and(fits)).copied();
+        let found = [first, last, Some(&self.others)].into_iter().flatten().filter_map(last_of).max();
+        found.and_then(|at| self.rules.get(at)).map(|rule| !rule.negated)
     }
 }
 
-fn ignore_rule(line: &str) -> Option<IgnoreRule> {
+fn ignore_rule(line: &str) -> Option<(IgnoreRule, Part)> {
     let line = line.trim_end();
     if line.is_empty() || line.starts_with('#') {
         return None;
@@ -110,7 +138,13 @@ fn ignore_rule(line: &str) -> Option<IgnoreRule> {
     let anchored = pattern.trim_end_matches("/**").contains('/') || pattern.ends_with("/**");
     let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
     let whole = if anchored { pattern.to_string() } else { format!("**/{pattern}") };
-    Some(IgnoreRule { glob: Glob::read(&whole, Notation::GIT)?, negated, directory_only })
+    let part = match pattern.split('/').next() {
+        Some(name) if name.contains(['*', '?', '[', ']', '{', '}', '!', '\\']) => Part::None,
+        Some(name) if anchored => Part::First(name.to_owned()),
+        Some(name) => Part::Last(name.to_owned()),
+        None => Part::None,
+    };
+    Some((IgnoreRule { glob: Glob::read(&whole, Notation::GIT)?, negated, directory_only }, part))
 }
 
 #[cfg(test)]
@@ -130,6 +164,27 @@ mod tests {
         assert_eq!(ignore.verdict("a/out", false), None);
         assert_eq!(ignore.verdict("docs/x.md", false), Some(true));
         assert_eq!(ignore.verdict("docs/a/x.md", false), None);
+    }
+
+    /// Names that rules are found by give the same answers as asking all rules.
+    #[test]
+    fn found_rules_are_all_that_fit() {
+        let text = "a\n/a\nb/\n!b\na/b\n/a/*.x\n**/c\n*.x\n!keep.x\na/**\n!a/b/c\n\\!d\n[ab]\n/[ab]/c\n{a,b}\n";
+        let ignore = Ignore::new(text);
+        let names = ["a", "b", "c", "d", "!d", "keep.x", "y.x", "{a,b}"];
+        let mut paths: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        for _ in 0..2 {
+            paths = paths
+                .iter()
+                .flat_map(|path| names.iter().map(move |name| format!("{path}/{name}")))
+                .chain(paths.clone())
+                .collect();
+        }
+        for (path, is_folder) in paths.iter().flat_map(|path| [(path, false), (path, true)]) {
+            let fits = |rule: &&IgnoreRule| (is_folder || !rule.directory_only) && rule.glob.matches(path);
+            let expected = ignore.rules.iter().rev().find(fits).map(|rule| !rule.negated);
+            assert_eq!(ignore.verdict(path, is_folder), expected, "{path}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod charts;
 mod garden;
 mod kustomize;
+mod long;
 mod skaffold;
 mod tosca;
 mod unfurl;
@@ -61,7 +62,7 @@ fn crowded(input: Input) -> Input {
 
 /// All inputs.
 pub fn inputs() -> Vec<Input> {
-    let dialects: [fn() -> Vec<Input>; 7] = [
+    let dialects: [fn() -> Vec<Input>; 8] = [
         garden::inputs,
         charts::inputs,
         unfurl::inputs,
@@ -69,6 +70,7 @@ pub fn inputs() -> Vec<Input> {
         skaffold::inputs,
         kustomize::inputs,
         yaml::inputs,
+        long::inputs,
     ];
     dialects.into_iter().flat_map(|inputs| inputs()).collect()
 }

@@ -25,7 +25,7 @@ use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{FastIndex, FastSet, Map, MapLayer, Origin as ValueOrigin, Session, Value, path};
+use purlin_value::{Data, FastIndex, FastSet, Map, MapLayer, Origin as ValueOrigin, Session, Value, path};
 use std::sync::Arc;
 
 /// Keys of every module, whatever its type.
@@ -183,7 +183,10 @@ pub(crate) fn resolve_modules(
     }
     let order = order(ground, &drafts);
     let mut known = Map::new();
-    let mut modules: Vec<Arc<Module>> = Vec::new();
+    let mut modules: FastIndex<EcoString, Arc<Module>> = FastIndex::default();
+    // What one module sees of all: what is not resolved yet is part of a circle, missing, or the module itself, which
+    // was reported. The map is shared with those that are evaluated, not copied for each.
+    let mut visible: Arc<Map> = Arc::new(drafts.keys().map(|name| (name.clone(), Value::poison())).collect());
     // What a module mentions may be computed from another module, so that it is known only when that is resolved: then
     // what it mentions comes first.
     for name in order {
@@ -205,18 +208,18 @@ pub(crate) fn resolve_modules(
             }
             open.pop();
             let Some(pending) = drafts.get(&name) else { continue };
-            // What is not there is part of a circle, missing, or the module itself, which was reported.
-            let mut visible = known.clone();
-            let missing = pending.needs.iter().map(|(need, _)| need);
-            for other in drafts.keys().chain(missing).filter(|other| !known.contains_key(*other)) {
-                visible.insert(other.clone(), Value::poison());
+            for (missing, _) in pending.needs.iter().filter(|(need, _)| !drafts.contains_key(need)) {
+                Arc::make_mut(&mut visible).insert(missing.clone(), Value::poison());
             }
-            let (module, value) = resolve_one(ground, project, phases, pending, &visible, &modules, files);
-            known.insert(name, value);
-            modules.push(Arc::new(module));
+            let all = Value::new(Data::Map(visible.clone()));
+            let (module, value) = resolve_one(ground, project, phases, pending, all, &modules, files);
+            Arc::make_mut(&mut visible).insert(name.clone(), value.clone());
+            known.insert(name.clone(), value);
+            modules.insert(name, Arc::new(module));
         }
     }
     fill(phases.modules(), Value::map(Map::from_iter([("modules".into(), Value::map(known))])));
+    let modules: Vec<Arc<Module>> = modules.into_values().collect();
     overlap::report_overlaps(ground, &modules);
     let actions = convert::convert(ground, &modules, written);
     Modules { modules, actions }
@@ -557,12 +560,12 @@ fn resolve_one(
     project: &Project,
     phases: &Phases,
     pending: &Pending,
-    known: &Map,
-    done: &[Arc<Module>],
+    modules: Value,
+    done: &FastIndex<EcoString, Arc<Module>>,
     files: &FileTree,
 ) -> (Module, Value) {
     let config = &pending.config;
-    let (env, vars) = module_env(ground, project, phases, config, Value::map(known.clone()));
+    let (env, vars) = module_env(ground, project, phases, config, modules.clone());
     let fields = config.body.settle(ground.session, &env);
     let listed = fields.get("build").and_then(|build| build.get("dependencies"));
     let items = listed.map(|list| list.items()).unwrap_or_default();
@@ -598,7 +601,7 @@ fn resolve_one(
     if let Some(rendered) = &config.rendered {
         // Inputs see what the module sees but its own variables; what only actions give is pending.
         let base = phases.module_base();
-        let modules = Map::from_iter([("modules".into(), Value::map(known.clone()))]);
+        let modules = Map::from_iter([("modules".into(), modules)]);
         let scope = project.vars.over(&base.push(MapLayer::new("modules", Value::map(modules))));
         let inputs = rendered.inputs_value(ground, &env_at(ground, scope, Stage::PreGraph));
         let forced = purlin_value::Eval::new(ground.session).force_deep(&inputs);

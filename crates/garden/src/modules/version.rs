@@ -7,7 +7,7 @@ use crate::ground::Ground;
 use crate::json::{self, KeyOrder};
 use crate::versions::{SourceKey, SourceScope, SourceVersion, Sources, short, source_version};
 use ecow::EcoString;
-use purlin_value::{Map, Session, Value};
+use purlin_value::{FastIndex, Map, Session, Value};
 use std::sync::{Arc, PoisonError};
 
 /// The files of a module, hashed once.
@@ -28,12 +28,15 @@ pub fn source(session: &Session, sources: &Sources, files: &FileTree, module: &M
 }
 
 /// The version of a module whose dependencies are resolved.
-pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, done: &[Arc<Module>]) -> EcoString {
+pub fn module_version(
+    ground: &Ground<'_>,
+    files: &FileTree,
+    module: &Module,
+    done: &FastIndex<EcoString, Arc<Module>>,
+) -> EcoString {
     let source = source(ground.session, &ground.sources, files, module);
-    let mut parts: Vec<(EcoString, EcoString)> = vec![(module.name().clone(), source.hash.clone())];
-    for other in all_needs(module, done) {
-        parts.push((other.name().clone(), other.version.clone()));
-    }
+    let mut parts: Vec<(&EcoString, &EcoString)> = vec![(module.name(), &source.hash)];
+    parts.extend(all_needs(ground, module, done).into_iter().map(|other| (other.name(), &other.version)));
     parts.sort();
     let config = json::write(&counted_config(module), KeyOrder::Sorted);
     let mut texts = vec![config.as_str()];
@@ -41,18 +44,31 @@ pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, do
     ecow::eco_format!("v-{}", short(&texts))
 }
 
-/// Everything a module is built from, directly or not.
-fn all_needs<'m>(module: &Module, done: &'m [Arc<Module>]) -> Vec<&'m Arc<Module>> {
-    let mut found: Vec<&Arc<Module>> = Vec::new();
-    let mut open: Vec<EcoString> = module.needs.clone();
-    while let Some(name) = open.pop() {
-        let Some(other) = done.iter().find(|other| *other.name() == name) else { continue };
-        if !found.iter().any(|known| known.name() == other.name()) {
-            open.extend(other.needs.iter().cloned());
-            found.push(other);
+/// Steps for each part of a version: it is found, sorted and hashed.
+const STEPS_PER_PART: u64 = 12;
+
+/// Everything a module is built from, directly or not. A version counts all of it again, so a long chain of modules
+/// costs the square of its length, which is paid.
+fn all_needs<'m>(
+    ground: &Ground<'_>,
+    module: &'m Module,
+    done: &'m FastIndex<EcoString, Arc<Module>>,
+) -> Vec<&'m Arc<Module>> {
+    let mut found: FastIndex<usize, &Arc<Module>> = FastIndex::default();
+    let mut open: Vec<&[EcoString]> = vec![&module.needs];
+    while let Some(names) = open.pop() {
+        for name in names {
+            let Some((at, _, other)) = done.get_full(name) else { continue };
+            if found.insert(at, other).is_none() {
+                open.push(&other.needs);
+            }
         }
     }
-    found
+    if let Err(exceeded) = ground.session.meter.charge(STEPS_PER_PART * found.len() as u64, 0) {
+        ground.session.report_exceeded(exceeded, module.config.span);
+        return Vec::new();
+    }
+    found.into_values().collect()
 }
 
 /// What counts of a module's configuration: what goes into its build.

@@ -24,6 +24,8 @@ use std::collections::{HashMap, HashSet};
 pub struct Profiles {
     /// All names, in the order of the file.
     pub names: Vec<EcoString>,
+    /// The same, to be found.
+    known: HashSet<EcoString>,
     /// Those whose conditions hold, in the order of the file.
     pub automatic: Vec<EcoString>,
     /// Those of them whose condition on the kube-context held.
@@ -38,7 +40,9 @@ pub fn survey(config: View<'_, '_>, around: &Surroundings, automatic: bool, sink
     let mut known = HashSet::new();
     for profile in profiles.items() {
         let name = profile.text_of("name");
-        found.names.push(name.as_ref().into());
+        let name_kept = EcoString::from(name.as_ref());
+        found.known.insert(name_kept.clone());
+        found.names.push(name_kept);
         if !automatic {
             continue;
         }
@@ -65,17 +69,31 @@ impl Profiles {
     /// The active profiles in the order they are applied: automatic ones first, then what is asked for; `-name`
     /// switches one off. Names this document does not know are ignored.
     pub fn active<'n>(&self, asked: impl IntoIterator<Item = &'n str>) -> Vec<EcoString> {
-        let mut active = self.automatic.clone();
+        let mut asked = asked.into_iter().peekable();
+        if asked.peek().is_none() {
+            return self.automatic.clone();
+        }
+        let mut places: HashMap<&str, usize> =
+            self.automatic.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
+        let mut active: Vec<Option<EcoString>> = self.automatic.iter().cloned().map(Some).collect();
         for name in asked {
             if let Some(off) = name.strip_prefix('-') {
-                active.retain(|known| known != off);
-            } else if !active.iter().any(|known| known == name)
-                && let Some(known) = self.names.iter().find(|known| known.as_str() == name)
+                if let Some(place) = places.remove(off).and_then(|at| active.get_mut(at)) {
+                    *place = None;
+                }
+            } else if let Some(known) = self.known.get(name)
+                && !places.contains_key(name)
             {
-                active.push(known.clone());
+                places.insert(known, active.len());
+                active.push(Some(known.clone()));
             }
         }
-        active
+        active.into_iter().flatten().collect()
+    }
+
+    /// Whether the document has a profile of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.known.contains(name)
     }
 }
 

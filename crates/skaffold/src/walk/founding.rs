@@ -23,7 +23,7 @@ impl<'f> Walk<'_, 'f> {
         active: &mut Vec<EcoString>,
     ) {
         for named in frame.named.iter().filter(|named| named.module == document.name) {
-            for name in named.profiles.iter().filter(|name| !profiles.names.contains(name)) {
+            for name in named.profiles.iter().filter(|name| !profiles.has(name)) {
                 let message = format!("no profile `{name}` for module `{}`", document.name);
                 let hint = did_you_mean(name, profiles.names.iter().map(EcoString::as_str));
                 let span = named.span.unwrap_or(document.span);

@@ -7,8 +7,10 @@ use crate::item::View;
 use crate::load::Document;
 use crate::profile::Profiles;
 use ecow::EcoString;
+use purlin_syntax::Span;
 use purlin_value::{Origin, Piece};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 impl<'f> Walk<'_, 'f> {
     /// The reason of each active profile that is known to have one.
@@ -19,11 +21,18 @@ impl<'f> Walk<'_, 'f> {
         profiles: &Profiles,
         active: &[EcoString],
     ) -> HashMap<EcoString, Origin> {
+        if active.is_empty() {
+            return HashMap::new();
+        }
         let origins = &self.loader.session().origins;
+        let written = written(document);
+        let automatic: HashSet<&EcoString> = profiles.automatic.iter().collect();
+        let named = named(frame);
         let reason = |name: &EcoString| {
-            let causes = match profiles.automatic.contains(name) {
-                true => self.conditions(document, name),
-                false => vec![self.who_asks(frame, name), self.name_of(document, name)],
+            let profile = written.get(name.as_str());
+            let causes = match automatic.contains(name) {
+                true => self.conditions(profile),
+                false => vec![self.who_asks(frame, &named, name), self.name_of(profile)],
             };
             let causes: Vec<Piece> = causes.into_iter().filter(|cause| cause.is_known()).map(Piece::whole).collect();
             (!causes.is_empty()).then(|| origins.derived(format!("profile `{name}` is active"), None, causes))
@@ -32,9 +41,8 @@ impl<'f> Walk<'_, 'f> {
     }
 
     /// The conditions of a profile that activates itself, and the environment variables they look at.
-    fn conditions(&self, document: &Document<'f>, name: &EcoString) -> Vec<Origin> {
+    fn conditions(&self, profile: Option<&View<'_, 'f>>) -> Vec<Origin> {
         let origins = &self.loader.session().origins;
-        let profile = written(document, name);
         let Some(conditions) = profile.and_then(|profile| profile.get("activation")) else { return Vec::new() };
         let mut causes: Vec<Origin> = conditions.span().map(|span| origins.file(span)).into_iter().collect();
         for condition in conditions.items() {
@@ -47,13 +55,13 @@ impl<'f> Walk<'_, 'f> {
     }
 
     /// Where a profile has its name: nobody would ask for it by another.
-    fn name_of(&self, document: &Document<'f>, name: &EcoString) -> Origin {
-        let span = written(document, name).and_then(|profile| profile.get("name")?.span());
+    fn name_of(&self, profile: Option<&View<'_, 'f>>) -> Origin {
+        let span = profile.and_then(|profile| profile.get("name")?.span());
         span.map_or(Origin::NONE, |span| self.loader.session().origins.file(span))
     }
 
     /// Who asks for a profile: the user, or whoever requires the configuration.
-    fn who_asks(&self, frame: &FileFrame<'f>, name: &EcoString) -> Origin {
+    fn who_asks(&self, frame: &FileFrame<'f>, named: &HashMap<&str, Option<Span>>, name: &EcoString) -> Origin {
         let origins = &self.loader.session().origins;
         let asked = self.wanted.profiles.iter().position(|asked| asked == name.as_str());
         match asked {
@@ -62,15 +70,26 @@ impl<'f> Walk<'_, 'f> {
                 given.unwrap_or_else(|| origins.flag(format!("--profile {name}")))
             }
             None => {
-                let named = frame.named.iter().find(|named| named.profiles.contains(name)).and_then(|named| named.span);
+                let named = named.get(name.as_str()).copied().flatten();
                 named.or(frame.edge).map_or(Origin::NONE, |span| origins.file(span))
             }
         }
     }
 }
 
-/// A profile as it is written; of duplicate names the last one counts.
-fn written<'d, 'f>(document: &'d Document<'f>, name: &EcoString) -> Option<View<'d, 'f>> {
-    let all = document.item.view().get("profiles")?;
-    all.items().filter(|profile| profile.text_of("name") == name.as_str()).last()
+/// The profiles as they are written, by name; of duplicate names the last one counts.
+fn written<'d, 'f>(document: &'d Document<'f>) -> HashMap<Cow<'d, str>, View<'d, 'f>> {
+    let all = document.item.view().get("profiles");
+    all.into_iter().flat_map(|all| all.items()).map(|profile| (profile.text_of("name"), profile)).collect()
+}
+
+/// Where each profile is named first by whoever requires this file.
+fn named<'d>(frame: &'d FileFrame<'_>) -> HashMap<&'d str, Option<Span>> {
+    let mut found = HashMap::new();
+    for named in frame.named.iter() {
+        for profile in &named.profiles {
+            found.entry(profile.as_str()).or_insert(named.span);
+        }
+    }
+    found
 }

@@ -1,15 +1,14 @@
 //! What the walk reports: rings, conflicts of profiles, names that lead nowhere.
 
 use super::{FileFrame, Walk};
-use crate::item::{Item, View};
-use crate::load::{Document, File, Format};
+use crate::item::Item;
+use crate::load::{File, Format};
 use crate::profile::Profiles;
 use crate::requires::{Edge, Unsupported};
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Severity, Span};
-use std::borrow::Cow;
 use std::rc::Rc;
 
 impl<'f> Walk<'_, 'f> {
@@ -136,22 +135,16 @@ impl<'f> Walk<'_, 'f> {
             self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
         }
         for name in &edge.profiles {
-            if !file.documents.iter().any(|document| profile_names(document).any(|known| known == name.as_str())) {
+            let names = file.profile_names();
+            if !names.contains(name) {
                 let message = format!("`{}` has no profile named `{name}`", file.source.path());
                 let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
                 diagnostic.span = edge.span;
-                let names: Vec<_> = file.documents.iter().flat_map(profile_names).collect();
-                let hint = did_you_mean(name, names.iter().map(AsRef::as_ref));
+                let hint = did_you_mean(name, names.iter().map(EcoString::as_str));
                 self.push_lenient(diagnostic.maybe_hint(hint));
             }
         }
     }
-}
-
-/// The names of a document's profiles.
-fn profile_names<'d>(document: &'d Document<'_>) -> impl Iterator<Item = Cow<'d, str>> {
-    let profiles = document.item.view().get("profiles").into_iter().flat_map(View::items);
-    profiles.map(|profile| profile.text_of("name"))
 }
 
 /// Profiles in an order that does not depend on how they were asked for.

@@ -7,7 +7,7 @@ use super::{Evaluator, Failure};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::rules::LIMIT_DEPTH;
-use purlin_syntax::{Diagnostic, Limits, Rule, RuleClass};
+use purlin_syntax::{Diagnostic, Limits, Rule, RuleClass, Span};
 use purlin_value::pattern::{Refused, Work, compile};
 use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_MEMORY, LIMIT_REGEX, LIMIT_STRING};
 use purlin_value::{Exceeded, Meter};
@@ -18,6 +18,8 @@ use std::sync::{Arc, OnceLock};
 
 /// Steps for each part of a value that is kept: it is copied, coerced and checked.
 const STEPS_PER_PART: u64 = 32;
+/// Steps for each candidate that a filter is asked about: every requirement asks about every node that fits by type.
+const STEPS_PER_CANDIDATE: u64 = 24;
 /// So many parts can be looked at in one step.
 const PARTS_PER_STEP: u64 = 8;
 /// So many levels above parts can be gone through in one step.
@@ -150,6 +152,17 @@ impl Evaluator<'_> {
     fn over(&self, rule: &'static Rule, message: String) -> String {
         self.overrun.set(Some(rule));
         message
+    }
+
+    /// Whether no steps are left, which was reported.
+    pub(crate) fn is_out_of_steps(&self) -> bool {
+        self.budget.empty.load(Ordering::Relaxed)
+    }
+
+    /// Takes the steps to ask a filter about one candidate; that there are none left is reported.
+    pub(crate) fn can_afford_candidate(&self, requirement: Span) -> bool {
+        let paid = self.spend(STEPS_PER_CANDIDATE);
+        paid.map_err(|message| self.limited(Failure::new(message, requirement))).is_ok()
     }
 
     /// Takes the steps to check a constraint of TOSCA 1.x; that there are none left is reported.

@@ -221,7 +221,9 @@ impl<'a> Resolver<'a> {
     }
 
     fn turn(&mut self, user: User, node: &Node, requirement: &Requirement, problems: &mut Problems) {
-        if let Err(refusals) = self.satisfy(user, requirement) {
+        if let Err(refusals) = self.satisfy(user, requirement)
+            && !self.evaluator.is_out_of_steps()
+        {
             self.compromise(user, node, requirement, refusals, problems);
         }
     }
@@ -419,6 +421,9 @@ impl<'a> Resolver<'a> {
         let filtered = pass.is_some() && self.is_filtered(user, requirement);
         let mut cursor = start;
         while let Some((offer, key)) = self.index.next(offers, cursor) {
+            if self.evaluator.is_out_of_steps() {
+                return None;
+            }
             self.count_look();
             let rank = self.rank_for(user, requirement, offers, offer);
             if self.index.moved(offers, key, rank) {

@@ -221,6 +221,9 @@ impl Resolver<'_> {
         let own = requirement.assignment.as_ref();
         let old = own.and_then(|assignment| assignment.one("node_filter"));
         let of_template = template.as_ref().and_then(|template| template.one("node_filter"));
+        if self.is_filtered(user, requirement) && !self.evaluator.can_afford_candidate(requirement.at) {
+            return Err("it was not looked at, since no steps are left".to_owned());
+        }
         for filter in old.into_iter().chain(of_template) {
             self.filter(filter, offer)?;
         }

@@ -1,0 +1,161 @@
+//! Long lists: much of one kind in every dialect, each entry naming another or a type of its own.
+//!
+//! Nothing here is hostile but its length, so that what looks through one list for every entry of another shows.
+
+use super::{Ends, Input};
+
+/// How long each list is.
+const LENGTH: usize = 6_000;
+
+const SKAFFOLD: &str = "apiVersion: skaffold/v4beta14\nkind: Config\n";
+const GARDEN: &str =
+    "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\nproviders: [{name: exec}]\n";
+const TOSCA: &str = "tosca_definitions_version: tosca_simple_yaml_1_3\n";
+const TOPOLOGY: &str = "topology_template:\n  node_templates:\n";
+const ENSEMBLE: &str = "apiVersion: unfurl/v1.0.0\nkind: Ensemble\nspec:\n  service_template:\n    topology_template:\n      node_templates:\n";
+const CHART: &str = "apiVersion: v2\nname: c\nversion: 1.0.0\n";
+
+/// A line for each number: `#` is the number, `%` the one before it, and what stands in `<…>` is left out at the first.
+fn lines(line: &str) -> String {
+    (0..LENGTH).map(|at| numbered(line, at)).collect()
+}
+
+fn numbered(line: &str, at: usize) -> String {
+    let (before, rest) = line.split_once('<').unwrap_or((line, ""));
+    let (chained, after) = rest.split_once('>').unwrap_or_default();
+    let chained = if at == 0 { "" } else { chained };
+    let line = format!("{before}{chained}{after}");
+    line.replace('#', &at.to_string()).replace('%', &at.saturating_sub(1).to_string())
+}
+
+fn input(name: &str, file: &str, text: String) -> Input {
+    Input::new(name, "check", Ends::Answered).file(file, text)
+}
+
+fn garden(case: &str, configs: &str) -> Input {
+    let name = format!("garden/long/{case}");
+    input(&name, "project.garden.yml", GARDEN.to_owned()).file("garden.yml", lines(configs))
+}
+
+fn tosca(case: &str, before: &str, nodes: &str, after: &str) -> Input {
+    let types = if before.is_empty() { String::new() } else { format!("node_types:\n{}", lines(before)) };
+    let text = format!("{TOSCA}{types}{TOPOLOGY}{}{}", lines(nodes), lines(after));
+    input(&format!("tosca/long/{case}"), "service.yaml", text)
+}
+
+/// All inputs.
+pub fn inputs() -> Vec<Input> {
+    [skaffold_inputs(), garden_inputs(), tosca_inputs(), other_inputs()].concat()
+}
+
+fn skaffold_inputs() -> Vec<Input> {
+    let required = |case: &str, entry: &str, more: &str| {
+        let text = format!("{SKAFFOLD}requires:\n- path: b\n  activeProfiles:\n{}{more}", lines(entry));
+        input(&format!("skaffold/long/{case}"), "skaffold.yaml", text)
+            .file("b/skaffold.yaml", format!("{SKAFFOLD}profiles:\n{}", lines("- {name: p#}\n")))
+    };
+    let conditions = format!("profiles:\n{}", lines("- {name: q#, activation: [{env: 'A=.*'}]}\n"));
+    vec![
+        required("profiles-required", "  - {name: p#}\n", ""),
+        required("profiles-activated", "  - {name: p#, activatedBy: [q#]}\n", &conditions),
+        input(
+            "skaffold/long/chain",
+            "skaffold.yaml",
+            lines(&format!("---\n{SKAFFOLD}metadata: {{name: m#}}\n<requires: [{{configs: [m%]}}]>\n")),
+        ),
+        input(
+            "skaffold/long/tests",
+            "skaffold.yaml",
+            format!(
+                "{SKAFFOLD}build:\n  artifacts:\n{}test:\n{}",
+                lines("  - {image: i#}\n"),
+                lines("- {image: i#, custom: [{command: x}]}\n")
+            ),
+        ),
+    ]
+}
+
+fn garden_inputs() -> Vec<Input> {
+    vec![
+        garden("modules", "---\nkind: Module\nname: m#\ntype: exec\ntasks: [{name: t#, command: [a]}]\n"),
+        garden("module-chain", "---\nkind: Module\nname: m#\ntype: exec\n<build: {dependencies: [m%]}>\n"),
+        garden("actions", "---\nkind: Run\nname: r#\ntype: exec\n<dependencies: [run.r%]>\nspec: {command: [a]}\n"),
+        garden(
+            "outputs",
+            "---\nkind: Run\nname: r#\ntype: exec\nspec: {command: [a<, '${actions.run.r%.version}'>]}\n",
+        ),
+        garden(
+            "templates",
+            "---\nkind: ConfigTemplate\nname: t#\nconfigs: [{kind: Run, name: 'r-${parent.name}', type: exec, spec: {command: [a]}}]\n---\nkind: RenderTemplate\nname: x#\ntemplate: t%\n",
+        ),
+        garden("workflows", "---\nkind: Workflow\nname: w#\nsteps: [{command: [deploy]}]\n"),
+    ]
+}
+
+fn tosca_inputs() -> Vec<Input> {
+    let filter = "    c#: {type: tosca.nodes.Compute, capabilities: {host: {properties: {num_cpus: #}}}}\n    n#: {type: tosca.nodes.SoftwareComponent, requirements: [{host: {node: tosca.nodes.Compute, node_filter: {capabilities: [{host: {properties: [{num_cpus: {equal: #}}]}}]}}}]}\n";
+    vec![
+        tosca("filters", "", filter, ""),
+        tosca("types", "  t#: {derived_from: tosca.nodes.Root}\n", "    n#: {type: t%}\n", ""),
+        tosca("derived", "  t#: {<derived_from: t%>}\n", "    n#: {type: t#}\n", ""),
+        tosca("required", "", "    n#: {type: tosca.nodes.Root<, requirements: [{dependency: n%}]>}\n", ""),
+        tosca(
+            "hosts",
+            "",
+            "    c#: {type: tosca.nodes.Compute}\n    n#: {type: tosca.nodes.SoftwareComponent, requirements: [{host: tosca.nodes.Compute}]}\n",
+            "",
+        ),
+        input(
+            "tosca/long/groups",
+            "service.yaml",
+            format!(
+                "{TOSCA}{TOPOLOGY}{}  groups:\n{}",
+                lines("    n#: {type: tosca.nodes.Root}\n"),
+                lines("    g#: {type: tosca.groups.Root, members: [n%]}\n")
+            ),
+        ),
+    ]
+}
+
+fn other_inputs() -> Vec<Input> {
+    let ensemble = |case: &str, nodes: &str| {
+        input(&format!("unfurl/long/{case}"), "ensemble.yaml", format!("{ENSEMBLE}{}", lines(nodes)))
+    };
+    let object = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a#}\n";
+    let kustomization = |case: &str, text: String| {
+        input(&format!("kustomize/long/{case}"), "kustomization.yaml", text).file("a.yaml", lines(object))
+    };
+    vec![
+        ensemble("chain", "        n#: {type: tosca.nodes.Root, properties: {b: 1<, a: {eval: '::n%::b'}>}}\n"),
+        ensemble("nodes", "        n#: {type: tosca.nodes.Root<, requirements: [{dependency: n%}]>}\n"),
+        kustomization(
+            "patches",
+            format!(
+                "resources: [a.yaml]\npatches:\n{}",
+                lines("- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a#}, data: {x: y}}'\n")
+            ),
+        ),
+        kustomization(
+            "generators",
+            format!("resources: [a.yaml]\nconfigMapGenerator:\n{}", lines("- {name: g#, literals: [a=b]}\n")),
+        ),
+        kustomization("images", format!("resources: [a.yaml]\nimages:\n{}", lines("- {name: b#, newTag: '1'}\n"))),
+        input("charts/long/values", "Chart.yaml", CHART.to_owned()).file("values.yaml", lines("v#: 1\n")).file(
+            "templates/a.yaml",
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{}",
+                lines("  k#: '{{ .Values.v% }}'\n")
+            ),
+        ),
+        input("charts/long/defines", "Chart.yaml", CHART.to_owned())
+            .file("templates/_h.tpl", lines("{{ define \"d#\" }}x{{ end }}\n"))
+            .file(
+                "templates/a.yaml",
+                format!(
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{}",
+                    lines("  k#: '{{ include \"d%\" . }}'\n")
+                ),
+            ),
+        input("charts/long/documents", "Chart.yaml", CHART.to_owned()).file("templates/a.yaml", lines(object)),
+    ]
+}
