@@ -1,6 +1,7 @@
 //! What a chart may know of the cluster: its version and the API versions it serves. No cluster is ever asked.
 
 use purlin_gotmpl::semver::Version;
+use purlin_value::Origin;
 
 /// The cluster as a chart sees it.
 #[derive(Clone, Debug)]
@@ -11,6 +12,10 @@ pub struct Capabilities {
     pub api_versions: Vec<String>,
     /// `.Capabilities.HelmVersion.Version`
     pub helm_version: String,
+    /// Where the Kubernetes version is from, if it was given.
+    pub kube_from: Origin,
+    /// Where the API versions behind the usual ones are from.
+    pub more_from: Origin,
 }
 
 /// A Kubernetes version.
@@ -52,6 +57,8 @@ impl Default for Capabilities {
             },
             api_versions: API_VERSIONS.iter().map(|version| (*version).to_owned()).collect(),
             helm_version: "v4.2".to_owned(),
+            kube_from: Origin::NONE,
+            more_from: Origin::NONE,
         }
     }
 }

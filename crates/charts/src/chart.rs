@@ -44,6 +44,15 @@ impl ChartFile {
     }
 }
 
+/// A word of `Chart.yaml`, and where it is written.
+#[derive(Clone, Debug, Default)]
+pub struct Word {
+    /// The word.
+    pub text: String,
+    /// Where it is written.
+    pub from: Option<Origin>,
+}
+
 /// What `Chart.yaml` says.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
@@ -72,13 +81,13 @@ pub struct Metadata {
     /// `deprecated`
     pub deprecated: bool,
     /// `keywords`
-    pub keywords: Vec<String>,
+    pub keywords: Vec<Word>,
     /// `sources`
-    pub sources: Vec<String>,
+    pub sources: Vec<Word>,
     /// `maintainers`: name, email, url.
-    pub maintainers: Vec<[String; 3]>,
+    pub maintainers: Vec<[Word; 3]>,
     /// `annotations`
-    pub annotations: Vec<(String, String)>,
+    pub annotations: Vec<(String, Word)>,
     /// `dependencies`
     pub dependencies: Vec<Dependency>,
     /// Where `name` is written.
@@ -127,8 +136,15 @@ pub struct Dependency {
     /// What decided that it takes part, and under which name: the value of its condition or tag; where it goes by an
     /// alias, what gives it the alias.
     pub decided: Vec<Origin>,
-    /// Where `version`, `alias` and `condition` are written, as far as they are.
+    /// Where its keys are written, as far as they are.
     pub written: Vec<(&'static str, Origin)>,
+}
+
+impl Dependency {
+    /// Where the value of a key is written.
+    pub fn origin(&self, key: &str) -> Origin {
+        self.written.iter().find(|(known, _)| *known == key).map_or(Origin::NONE, |(_, origin)| *origin)
+    }
 }
 
 impl Chart {

@@ -1,15 +1,15 @@
 //! Builds what templates see: `.Values`, `.Release`, `.Chart`, `.Capabilities`, `.Files`, `.Subcharts`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use purlin_gotmpl::object::{Object, Struct};
 pub use purlin_gotmpl::rope::{origin_number, origin_of};
 use purlin_gotmpl::{Data, Heap, ListType, MapType, Str, Val};
 use purlin_value::{Origin, Origins, Pending, Piece, Value};
 
-use crate::capabilities::Capabilities;
-use crate::chart::{Chart, Metadata};
+use crate::capabilities::{API_VERSIONS, Capabilities};
+use crate::chart::{Chart, Metadata, Word};
 
 /// What `.Release` says.
 #[derive(Clone, Debug)]
@@ -173,8 +173,12 @@ impl<'h> Contexts<'h> {
     }
 }
 
-fn texts(heap: &mut Heap, items: &[String]) -> Val {
-    let items = items.iter().map(|item| Val::str(item.as_str())).collect();
+fn word(word: &Word) -> Val {
+    Val::str(word.text.as_str()).at(word.from.map_or(0, origin_number))
+}
+
+fn words(heap: &mut Heap, items: &[Word]) -> Val {
+    let items = items.iter().map(word).collect();
     heap.any_list(items)
 }
 
@@ -198,29 +202,27 @@ fn release_value(heap: &mut Heap, release: &Release) -> Val {
 }
 
 fn chart_value(heap: &mut Heap, metadata: &Metadata, is_root: bool) -> Val {
-    let keywords = texts(heap, &metadata.keywords);
-    let sources = texts(heap, &metadata.sources);
+    let keywords = words(heap, &metadata.keywords);
+    let sources = words(heap, &metadata.sources);
     let mut maintainers = Vec::new();
     for [name, email, url] in &metadata.maintainers {
-        let fields = vec![
-            ("Name", Val::str(name.as_str())),
-            ("Email", Val::str(email.as_str())),
-            ("URL", Val::str(url.as_str())),
-        ];
+        let fields = vec![("Name", word(name)), ("Email", word(email)), ("URL", word(url))];
         maintainers.push(record(heap, fields));
     }
     let maintainers = heap.any_list(maintainers);
     let mut dependencies = Vec::new();
     for dependency in &metadata.dependencies {
-        let tags = texts(heap, &dependency.tags);
+        let from = |key: &str| origin_number(dependency.origin(key));
+        let tags = dependency.tags.iter().map(|tag| Val::str(tag.as_str()).at(from("tags"))).collect();
+        let tags = heap.any_list(tags);
         let imports = dependency.import_values.iter().map(|value| import(heap, value)).collect();
         let imports = heap.any_list(imports);
         let fields = vec![
-            ("Name", Val::str(dependency.name.as_str())),
-            ("Version", Val::str(dependency.version.as_str())),
-            ("Repository", Val::str(dependency.repository.as_str())),
-            ("Condition", Val::str(dependency.condition.as_str())),
-            ("Alias", Val::str(dependency.alias.as_str())),
+            ("Name", Val::str(dependency.name.as_str()).at(from("name"))),
+            ("Version", Val::str(dependency.version.as_str()).at(from("version"))),
+            ("Repository", Val::str(dependency.repository.as_str()).at(from("repository"))),
+            ("Condition", Val::str(dependency.condition.as_str()).at(from("condition"))),
+            ("Alias", Val::str(dependency.alias.as_str()).at(from("alias"))),
             ("Enabled", Val::bool(dependency.enabled)),
             ("Tags", tags),
             ("ImportValues", imports),
@@ -228,8 +230,7 @@ fn chart_value(heap: &mut Heap, metadata: &Metadata, is_root: bool) -> Val {
         dependencies.push(record(heap, fields));
     }
     let dependencies = heap.any_list(dependencies);
-    let annotations =
-        metadata.annotations.iter().map(|(key, value)| (Str::from(key.as_str()), Val::str(value.as_str())));
+    let annotations = metadata.annotations.iter().map(|(key, value)| (Str::from(key.as_str()), word(value)));
     let annotations = annotations.collect();
     let annotations = heap.map(MapType::Strings, annotations);
     let at = |key: &str, value: Val| match metadata.origin(key) {
@@ -266,15 +267,15 @@ fn object(known: Struct) -> Val {
     Val::new(Data::Object(Arc::new(Object::Struct(known))))
 }
 
+/// The usual API versions as texts that all renders share.
+static USUAL_VERSIONS: OnceLock<Vec<Str>> = OnceLock::new();
+
 fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
     let kube = &capabilities.kube;
+    let given = |text: &str| Val::str(text).at(origin_number(capabilities.kube_from));
     let kube_version = object(Struct {
         name: "common.KubeVersion",
-        fields: vec![
-            ("Version", Val::str(kube.version.as_str())),
-            ("Major", Val::str(kube.major.as_str())),
-            ("Minor", Val::str(kube.minor.as_str())),
-        ],
+        fields: vec![("Version", given(&kube.version)), ("Major", given(&kube.major)), ("Minor", given(&kube.minor))],
         text: Some(Str::from(kube.normalized.as_str())),
     });
     let helm_version = object(Struct {
@@ -288,7 +289,12 @@ fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
         ],
         text: None,
     });
-    let versions = capabilities.api_versions.iter().map(|version| Val::str(version.as_str())).collect();
+    let usual = USUAL_VERSIONS.get_or_init(|| API_VERSIONS.iter().map(|version| Str::from(*version)).collect());
+    let version = |(at, version): (usize, &String)| match usual.get(at) {
+        Some(usual) => Val::str(usual.clone()),
+        None => Val::str(version.as_str()).at(origin_number(capabilities.more_from)),
+    };
+    let versions = capabilities.api_versions.iter().enumerate().map(version).collect();
     let versions = heap.list(ListType::VersionSet, versions);
     object(Struct {
         name: "*common.Capabilities",

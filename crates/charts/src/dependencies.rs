@@ -99,6 +99,7 @@ fn enable(
         charge_copy(child, account)?;
     }
     let mut children: Vec<Chart> = chart.dependencies.iter().filter(|child| !declared(child)).cloned().collect();
+    let names: Vec<String> = chart.metadata.dependencies.iter().map(|dependency| dependency.name.clone()).collect();
     for dependency in &mut chart.metadata.dependencies {
         let found = chart.dependencies.iter().find(|child| {
             child.name() == dependency.name && is_compatible(&dependency.version, &child.metadata.version)
@@ -108,10 +109,12 @@ fn enable(
                 charge_copy(found, account)?;
             }
             let mut child = found.clone();
+            // A version outside the range would leave it its own name, or leave it to another declaration.
+            if !dependency.alias.is_empty() || names.iter().filter(|name| **name == dependency.name).count() > 1 {
+                let named = dependency.written.iter().filter(|(key, _)| matches!(*key, "version" | "alias"));
+                dependency.decided.extend(named.map(|(_, from)| *from).chain([child.metadata.origin("version")]));
+            }
             if !dependency.alias.is_empty() {
-                // A version outside the range would leave it its own name.
-                let named = dependency.written.iter().filter(|(key, _)| *key != "condition").map(|(_, from)| *from);
-                dependency.decided.extend(named.chain([child.metadata.origin("version")]));
                 let alias = dependency.written.iter().find(|(key, _)| *key == "alias");
                 child.metadata.renamed(&dependency.alias, alias.map_or(Origin::NONE, |(_, from)| *from));
             }
@@ -131,7 +134,11 @@ fn enable(
     apply_conditions(&mut chart.metadata.dependencies, &coalesced, path, warnings);
     let off: Vec<String> = chart.metadata.dependencies.iter().filter(|d| !d.enabled).map(|d| d.name.clone()).collect();
     let without = chart.metadata.dependencies.iter().filter(|dependency| !dependency.enabled);
-    let written = |dependency: &Dependency| dependency.written.iter().map(|(_, from)| *from).collect::<Vec<_>>();
+    let decides = |key: &str| matches!(key, "version" | "alias" | "condition" | "tags");
+    let written = |dependency: &Dependency| {
+        let decided = dependency.written.iter().filter(|(key, _)| decides(key));
+        decided.map(|(_, from)| *from).collect::<Vec<_>>()
+    };
     let switches = without.flat_map(|dependency| dependency.decided.iter().copied().chain(written(dependency)));
     chart.metadata.switched_off = switches.collect();
     chart.dependencies.retain(|child| !off.iter().any(|name| name == child.name()));

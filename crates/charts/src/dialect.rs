@@ -618,7 +618,8 @@ fn evaluate(
         });
         let root = match (template, own.and_then(|chart| Some((chart, contexts.get(chart)?.clone())))) {
             (Some(template), Some((chart, context))) => {
-                engine::set_template(&mut machine, &context, &template.into(), chart);
+                let named = engine::named_by(&machine, &contexts, chart);
+                engine::set_template(&mut machine, &context, &template.into(), chart, named);
                 context
             }
             _ => root,

@@ -8,11 +8,11 @@ use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::value::{MapType, Str};
 use purlin_gotmpl::{ExecError, Limits, Machine, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
 use purlin_value::stack::with_stack;
-use purlin_value::{Pending, Session, Value};
+use purlin_value::{Pending, Piece, Session, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
-use crate::context::{Contexts, Release, import};
+use crate::context::{Contexts, Release, import, origin_number, origin_of};
 
 /// Why a chart could not be rendered.
 #[derive(Debug)]
@@ -200,7 +200,8 @@ pub(crate) fn execute(
     machine.contexts = compiled.files.iter().filter_map(|(name, chart)| Some((name.clone(), own(chart)?))).collect();
     for (name, chart) in compiled.files.iter().filter(|(name, _)| is_wanted(&name.text())) {
         let Some(context) = contexts.get(chart) else { continue };
-        set_template(machine, context, name, chart);
+        let named = named_by(machine, contexts, chart);
+        set_template(machine, context, name, chart, named);
         // What the host implements may keep values from one file to the next.
         let is_plain = machine.natives.is_none();
         if is_plain {
@@ -230,11 +231,35 @@ pub(crate) fn execute(
     Ok(())
 }
 
+/// Where the path of a chart comes from: its name, and those of the charts around it.
+pub(crate) fn named_by(machine: &Machine<'_>, contexts: &BTreeMap<String, Val>, chart: &str) -> u32 {
+    if !machine.outside.track {
+        return 0;
+    }
+    let around = chart.match_indices('/').map(|(end, _)| &chart[..end]).chain([chart]);
+    let name = |context: &Val| {
+        let chart = machine.heap.lookup(context.as_map()?, b"Chart")?;
+        machine.heap.lookup(chart.as_map()?, b"Name")
+    };
+    let names = around.filter_map(|path| name(contexts.get(path)?)).map(|name| name.origin);
+    match names.filter(|origin| *origin != 0).collect::<Vec<u32>>().as_slice() {
+        [] => 0,
+        [one] => *one,
+        all => {
+            let pieces = all.iter().map(|origin| Piece::whole(origin_of(*origin))).collect();
+            origin_number(machine.outside.origins.derived("names of charts", None, pieces))
+        }
+    }
+}
+
 /// Puts `.Template` of the file into its chart's context.
-pub(crate) fn set_template(machine: &mut Machine<'_>, context: &Val, name: &Str, chart: &str) {
+pub(crate) fn set_template(machine: &mut Machine<'_>, context: &Val, name: &Str, chart: &str, named_by: u32) {
     let Some(map) = context.as_map() else { return };
-    let entries =
-        [(Str::from("Name"), Val::str(name.clone())), (Str::from("BasePath"), Val::str(format!("{chart}/templates")))];
+    let text = |text: Val| text.at(named_by);
+    let entries = [
+        (Str::from("Name"), text(Val::str(name.clone()))),
+        (Str::from("BasePath"), text(Val::str(format!("{chart}/templates")))),
+    ];
     let template = machine.heap.map(MapType::Values, entries.into());
     machine.heap.set(map, Str::from("Template"), template);
 }

@@ -6,7 +6,7 @@ use purlin_model::schema::{Edition, Kind, Shape};
 use purlin_syntax::{Diagnostic, Node, Tree, suggest};
 use purlin_value::{Origin, Value};
 
-use crate::chart::{Dependency, Metadata};
+use crate::chart::{Dependency, Metadata, Word};
 use crate::{entities, rules};
 
 /// A scalar as a text: Helm reads `true` and `1.10` into a text field as `true` and `1.1`.
@@ -25,6 +25,14 @@ fn texts(node: Node<'_>, key: &str) -> Vec<String> {
     node.get(key).map(|list| list.items().map(scalar_text).collect()).unwrap_or_default()
 }
 
+fn word(node: Node<'_>) -> Word {
+    Word { text: scalar_text(node), from: Some(Origin::node(node)) }
+}
+
+fn words(node: Node<'_>, key: &str) -> Vec<Word> {
+    node.get(key).map(|list| list.items().map(word).collect()).unwrap_or_default()
+}
+
 /// Reads the metadata of a chart.
 pub fn read(tree: &Tree) -> Option<Metadata> {
     let Some(root) = tree.root().filter(|root| !root.is_null()) else {
@@ -34,9 +42,9 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
     if !root.is_map() {
         return None;
     }
-    let person = |node: Node<'_>| [text(node, "name"), text(node, "email"), text(node, "url")];
+    let person = |node: Node<'_>| ["name", "email", "url"].map(|key| node.get(key).map(word).unwrap_or_default());
     let annotations = root.get("annotations").map(|map| {
-        let pair = |entry: purlin_syntax::tree::Entry<'_>| (entry.name().to_owned(), scalar_text(entry.value));
+        let pair = |entry: purlin_syntax::tree::Entry<'_>| (entry.name().to_owned(), word(entry.value));
         map.entries().map(pair).collect()
     });
     let api_version = text(root, "apiVersion");
@@ -53,8 +61,8 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
         condition: text(root, "condition"),
         tags: text(root, "tags"),
         deprecated: root.get("deprecated").and_then(Node::as_bool).unwrap_or(false),
-        keywords: texts(root, "keywords"),
-        sources: texts(root, "sources"),
+        keywords: words(root, "keywords"),
+        sources: words(root, "sources"),
         maintainers: root.get("maintainers").map(|list| list.items().map(person).collect()).unwrap_or_default(),
         annotations: annotations.unwrap_or_default(),
         dependencies: dependencies(root),
@@ -144,7 +152,7 @@ pub fn dependencies(root: Node<'_>) -> Vec<Dependency> {
             .unwrap_or_default(),
         enabled: true,
         decided: Vec::new(),
-        written: ["version", "alias", "condition"]
+        written: ["name", "version", "repository", "alias", "condition", "tags"]
             .into_iter()
             .filter_map(|key| Some((key, Origin::node(node.get(key)?))))
             .collect(),

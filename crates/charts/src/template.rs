@@ -172,7 +172,8 @@ fn seed_of(run: Seed, release: &Release) -> Seed {
 /// Clock and seed of the run.
 pub fn outside(session: &Session, track: bool) -> Outside {
     let (now, seed) = (session.world.now().0, session.world.seed());
-    Outside { now, seed, track, origins: session.origins.clone(), ..Outside::default() }
+    let sources = track.then(|| session.sources.clone());
+    Outside { now, seed, track, origins: session.origins.clone(), sources, ..Outside::default() }
 }
 
 /// The engine's limits, from those of the run.
@@ -358,6 +359,12 @@ fn prepare_chart(
             KubeVersion::parse(version).map_err(|_| format!("invalid kube version '{version}': {version}"))?;
     }
     capabilities.api_versions.extend(options.api_versions.iter().cloned());
+    let given = |option: &str, is_given: bool| match options.track && is_given {
+        true => session.origins.flag(option),
+        false => Origin::NONE,
+    };
+    capabilities.kube_from = given("--kube-version", options.kube_version.is_some());
+    capabilities.more_from = given("--api-versions", !options.api_versions.is_empty());
     let account = Account::new(&session.meter);
     let origins = options.track.then_some(&session.origins);
     let processed = dependencies::process(&mut chart, &values, &account, origins);

@@ -214,6 +214,7 @@ impl<'s> Tracer<'s> {
             Under::True => "is true",
             Under::False => "is false",
             Under::Each => "was iterated",
+            Under::Named => "names the template",
         };
         let inputs = (made.because != 0).then(|| Piece::whole(origin_of(made.because))).into_iter().collect();
         let (span, text) = self.place(made.site);

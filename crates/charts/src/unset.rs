@@ -3,6 +3,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use purlin_syntax::suggest::{is_slip, is_typo, may_be_meant, nearest};
 use purlin_syntax::{Diagnostic, Severity, Source};
@@ -25,17 +26,48 @@ struct Read<'t> {
     names: Vec<&'t str>,
 }
 
+/// What the text of a chart's templates says, whatever its values are.
+struct Scan {
+    texts: Vec<String>,
+    /// For each text, the paths of values that it reads before others do: where they start, and whether in a string.
+    reads: Vec<Vec<(usize, bool)>>,
+    /// For each text, whether it reads fields that built-in objects do not have.
+    has_unknown: Vec<bool>,
+}
+
+impl Scan {
+    /// The same for all variants of a project, which share the bytes of templates.
+    fn of(session: &Session, chart: &Chart) -> Arc<Scan> {
+        let bytes = chart.templates.first().map(|file| file.bytes.as_ptr());
+        session.in_common(&format!("{} {} {bytes:?}", chart.folder, chart.name()), || Scan::new(chart))
+    }
+
+    fn new(chart: &Chart) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let texts: Vec<String> = chart.templates.iter().map(|file| text(&file.bytes)).collect();
+        // The same path is read in many places.
+        let mut looked = HashSet::new();
+        let mut first = |text| {
+            let found = reads(text, VALUES).into_iter().filter(|read| looked.insert(read.names.clone()));
+            found.map(|read| (read.start, read.is_quoted)).collect()
+        };
+        let reads = texts.iter().map(|text| first(text.as_str())).collect();
+        let has_unknown = texts.iter().map(|text| !unknown_fields(text).is_empty()).collect();
+        Scan { reads, has_unknown, texts }
+    }
+}
+
 /// Warns of values that are read and not set, in the chart's own templates. If `is_whole`, all charts inside are there;
 /// otherwise a library that is missing may read what nobody else does.
 pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
-    let texts: Vec<String> =
-        chart.templates.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect();
+    let scan = Scan::of(session, chart);
+    let texts = &scan.texts;
     let libraries = OnceCell::new();
     let wholes = OnceCell::new();
     let inner: HashSet<&str> = chart.dependencies.iter().map(Chart::name).collect();
     let declared = chart.metadata.dependencies.iter().map(|one| one.name.as_str());
     let inner: HashSet<&str> = inner.into_iter().chain(declared).chain(["global"]).collect();
-    let (mut looked, mut seen) = (HashSet::new(), HashSet::new());
+    let mut seen = HashSet::new();
     let failed = places(session);
     let push = |found: Diagnostic| {
         if !is_reported(session, &failed, &found) {
@@ -43,10 +75,11 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
         }
     };
     let mut follows = Follows::default();
-    for (file, text) in chart.templates.iter().zip(&texts) {
+    let scanned = scan.reads.iter().zip(&scan.has_unknown);
+    for ((file, text), (reads, has_unknown)) in chart.templates.iter().zip(texts).zip(scanned) {
         let source =
             || source_of(session, &template_path(chart, &format!("{}/{}", chart.name(), file.name)), text.clone());
-        for unknown in unknown_fields(text) {
+        for unknown in has_unknown.then(|| unknown_fields(text)).into_iter().flatten() {
             // `set .Release "seen" dict` makes one.
             let quoted = format!("\"{}\"", unknown.name);
             if !texts.iter().any(|text| text.contains(&quoted)) {
@@ -54,9 +87,9 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
                 push(follows.promoted(session, unknown.warning(&source), &source));
             }
         }
-        for read in reads(text, VALUES).into_iter().filter(|_| is_whole) {
-            // The same path is read in many places.
-            if !looked.insert(read.names.clone()) || read.names.first().is_some_and(|first| inner.contains(first)) {
+        for &(start, is_quoted) in reads.iter().filter(|_| is_whole) {
+            let read = Read { start, is_quoted, names: names_at(text.get(start..).unwrap_or_default()) };
+            if read.names.first().is_some_and(|first| inner.contains(first)) {
                 continue;
             }
             let Some((depth, near)) = misspelt(&read.names, values) else { continue };
@@ -74,7 +107,7 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
             let is_read = is_used() || wholes().hold(mapping);
             let name = read.names.get(depth).copied().unwrap_or_default();
             // One that is written once, with a letter out of place, is misspelt even if others read the right one.
-            if is_read && !(is_typo(name, &near) && is_written_once(&texts, name)) {
+            if is_read && !(is_typo(name, &near) && is_written_once(texts, name)) {
                 continue;
             }
             push(warning(&source(), &read, depth, &path, &near, is_read));

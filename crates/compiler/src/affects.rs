@@ -63,7 +63,11 @@ impl Search<'_> {
             let decided = decided || deciding(self.session, value.origin).into_iter().any(|one| self.touches(one));
             match &value.data {
                 Data::Map(map) if !map.is_empty() && !value.is_tainted() => {
-                    open.extend(map.iter().rev().map(|(key, item)| (below(&path, key), item, decided, origin)));
+                    for (key, item) in map.iter().rev() {
+                        // A field is called as its key is.
+                        let decided = decided || self.is_key_of(key, item);
+                        open.push((below(&path, key), item, decided, origin));
+                    }
                 }
                 Data::List(list) if !list.is_empty() && !value.is_tainted() => {
                     let items = list.iter().enumerate().rev();
@@ -74,6 +78,12 @@ impl Search<'_> {
             }
         }
         found
+    }
+
+    /// Whether the line has the key of a field.
+    fn is_key_of(&self, key: &str, value: &Value) -> bool {
+        let place = self.session.origins.key_place(value.origin, key, &self.session.sources);
+        place.is_some_and(|span| self.is_line(span))
     }
 
     /// Whether the line is among what an origin depends on. Answers are kept: values share most of what is behind them.

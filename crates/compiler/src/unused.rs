@@ -12,7 +12,7 @@ use purlin_model::glance::is_data;
 use purlin_model::{Glance, Variant};
 use purlin_syntax::{Diagnostic, Head, Span};
 use purlin_value::world::FileKind;
-use purlin_value::{Origin, OriginKind, OriginSet, Session, Value, path};
+use purlin_value::{FastSet, Origin, OriginKind, OriginSet, Session, Value, path};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Everything that was used by some variant.
@@ -62,7 +62,8 @@ impl<'a> Usage<'a> {
             }
         });
         let mut used = OriginSet::default();
-        let (mut spans, mut expressions) = (Vec::new(), Vec::new());
+        // Variants evaluate the same expressions.
+        let (mut spans, mut expressions) = (Vec::new(), FastSet::default());
         while let Some(origin) = roots.pop() {
             if !used.insert(origin) {
                 continue;
@@ -74,7 +75,7 @@ impl<'a> Usage<'a> {
                 other => roots.extend(other.inputs()),
             });
         }
-        let (spans, expressions) = (Spans::new(spans), Spans::new(expressions));
+        let (spans, expressions) = (Spans::new(spans), Spans::new(expressions.into_iter().collect()));
         Usage { session, claim, sides, used, spans, expressions }
     }
 

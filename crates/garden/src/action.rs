@@ -69,6 +69,8 @@ pub struct Action {
     varies: bool,
     /// What its templates refer to, kept as long as the action.
     cells: Vec<Cell>,
+    /// The fields that are shown of it, once they were asked for.
+    pub(crate) shown: OnceLock<Map>,
 }
 
 impl Action {
@@ -121,6 +123,16 @@ impl Action {
         self.varies || self.module.is_some() || self.links.get().is_some_and(|links| links.varies)
     }
 
+    /// The fields that are shown of it: what its node says itself is not repeated.
+    pub fn shown_fields(&self) -> Map {
+        let is_shown = |key: &EcoString| !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion");
+        let shown = self.shown.get_or_init(|| {
+            let shown = self.fields.iter().filter(|(key, _)| is_shown(key));
+            shown.map(|(key, value)| (key.clone(), value.clone())).collect()
+        });
+        shown.clone()
+    }
+
     /// A field as text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.fields.get(key).and_then(Value::as_str)
@@ -166,15 +178,23 @@ impl OwnScope<'_> {
         env_at(ground, vars.over(&base.push(MapLayer::new("this", Value::map(this)))), Stage::PreGraph)
     }
 
-    /// The environment of its templates at a stage, and its variables.
+    /// The environment of its templates before the graph is there, and its variables.
+    fn before_graph(&self, ground: &Ground<'_>, project: &Project, phases: &Phases, this: Map) -> (Arc<Env>, VarScope) {
+        let (env, vars, own) = self.environment(ground, project, phases, Stage::PreGraph, None);
+        fill(&own, Value::map(Map::from_iter([("this".into(), Value::map(this))])));
+        (env, vars)
+    }
+
+    /// The environment of its templates at a stage, its variables, and the cell of `this`, which is still to be filled.
+    /// Variables that were bound `before` to another scope are not read again.
     pub fn environment(
         &self,
         ground: &Ground<'_>,
         project: &Project,
         phases: &Phases,
-        this: Map,
         stage: Stage,
-    ) -> (Arc<Env>, VarScope) {
+        before: Option<&VarScope>,
+    ) -> (Arc<Env>, VarScope, Cell) {
         let mut base = phases.action_base(stage).clone();
         if let Some(rendered) = &self.config.rendered {
             // Inputs see the project's variables and other actions, but not the action's own.
@@ -183,18 +203,23 @@ impl OwnScope<'_> {
         }
         let own = ground.cell();
         let base = base.push(Late::new("this", &own));
-        let vars = self.variables(ground, project, &base, stage);
-        let mut this = this;
-        if stage == Stage::Full {
-            this.insert("var".into(), vars.merged());
-        }
-        fill(&own, Value::map(Map::from_iter([("this".into(), Value::map(this))])));
-        (env_at(ground, vars.over(&base), stage), vars)
+        let vars = self.variables(ground, project, &base, stage, before);
+        (env_at(ground, vars.over(&base), stage), vars, own)
     }
 
-    fn variables(&self, ground: &Ground<'_>, project: &Project, base: &Scope, stage: Stage) -> VarScope {
+    fn variables(
+        &self,
+        ground: &Ground<'_>,
+        project: &Project,
+        base: &Scope,
+        stage: Stage,
+        before: Option<&VarScope>,
+    ) -> VarScope {
         let pre_graph = stage == Stage::PreGraph;
         let mut vars = project.vars.below();
+        if let Some(again) = before.and_then(|before| vars.with_layers_of(before, ground, base, pre_graph)) {
+            return again;
+        }
         if let Some(module) = self.module {
             if let Some(variables) = &module.variables {
                 vars = vars.with(ground, base, &VarSource::Draft(variables.clone()), pre_graph);
@@ -257,12 +282,12 @@ fn evaluated(
     let this =
         || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &[] };
-    let (first, vars) = own.environment(ground, project, phases, this(), Stage::PreGraph);
+    let (first, vars) = own.before_graph(ground, project, phases, this());
     let varfiles = read_varfiles(ground, &config, &own.fields(ground, project, phases, this(), &vars));
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &varfiles };
     let (pre, vars) = match varfiles.is_empty() {
         true => (first, vars),
-        false => own.environment(ground, project, phases, this(), Stage::PreGraph),
+        false => own.before_graph(ground, project, phases, this()),
     };
     let env = own.fields(ground, project, phases, this(), &vars);
     let mut fields = evaluate_fields(ground, &config, &env);
@@ -297,6 +322,7 @@ fn evaluated(
         problems: Vec::new(),
         varies: false,
         cells: Vec::new(),
+        shown: OnceLock::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing is evaluated here. The same node may be bound many times, each time to another scope.
 
-use crate::expr::{Evaluator, Own, OwnLayer, Template};
+use crate::expr::{Evaluator, Own, OwnLayer, Places, Template};
 use crate::place::{NodeRef, Place};
 use crate::structure;
 use crate::templates::Templates;
@@ -11,6 +11,7 @@ use ecow::EcoString;
 use purlin_syntax::{Kind, MergeKeys, Node, Span};
 use purlin_value::read::{key_text, scalar_data};
 use purlin_value::{Data, Eval, Lazy, Map, Origin, Scope, Session, Taint, Thunk, Value};
+use std::any::Any;
 use std::sync::Arc;
 
 /// What template strings are evaluated with.
@@ -82,43 +83,39 @@ impl Binder {
         Value::of(data, origin, Taint::NONE)
     }
 
-    /// Binds a node that was bound to another scope before, where it is not the same in both; nothing if it is the same.
-    pub fn bind_again(&mut self, node: &NodeRef, before: &Value) -> Option<Value> {
-        match &before.data {
-            Data::Lazy(lazy) => lazy.settled().is_none().then(|| self.bind(node)),
+    /// A value that was bound to another scope, bound to this one where it is not the same in both; nothing if something
+    /// in it has to be read again.
+    pub fn rebound(&self, before: &Value) -> Option<Value> {
+        Some(self.rebound_part(before)?.unwrap_or_else(|| before.clone()))
+    }
+
+    /// The same for a part: nothing within if it is the same in both scopes.
+    fn rebound_part(&self, before: &Value) -> Option<Option<Value>> {
+        let data = match &before.data {
+            Data::Lazy(lazy) if lazy.settled().is_some() => None,
+            Data::Lazy(lazy) => Some(lazy.rebound(&self.env)?.data),
             Data::Map(map) => {
-                let view = node.get()?;
-                // Duplicate keys and keys from merged mappings are not distinguished here.
-                if view.entries().count() != map.len() || view.entries().any(|entry| entry.key.is_merge_key()) {
-                    return Some(self.bind(node));
-                }
                 let mut bound: Option<Map> = None;
                 for (key, value) in map.iter().filter(|(_, value)| may_change(value)) {
-                    let item = node.other(entry(view, key)?);
-                    if let Some(value) = self.below(key, |binder| binder.bind_again(&item, value)) {
-                        bound.get_or_insert_with(|| (**map).clone()).insert(key.clone(), value);
+                    if let Some(again) = self.rebound_part(value)? {
+                        bound.get_or_insert_with(|| (**map).clone()).insert(key.clone(), again);
                     }
                 }
-                bound.map(|bound| before.clone().with(Data::Map(Arc::new(bound))))
+                bound.map(|bound| Data::Map(Arc::new(bound)))
             }
             Data::List(list) => {
-                let view = node.get()?;
                 let mut bound: Option<Vec<Value>> = None;
-                for (index, (item, value)) in view.items().zip(list.iter()).enumerate() {
-                    if !may_change(value) {
-                        continue;
-                    }
-                    let key = ecow::eco_format!("{index}");
-                    let again = self.below(&key, |binder| binder.bind_again(&node.other(item), value));
-                    let Some(again) = again else { continue };
+                for (index, value) in list.iter().enumerate().filter(|(_, value)| may_change(value)) {
+                    let Some(again) = self.rebound_part(value)? else { continue };
                     if let Some(slot) = bound.get_or_insert_with(|| list.to_vec()).get_mut(index) {
                         *slot = again;
                     }
                 }
-                bound.map(|bound| before.clone().with(bound.into()))
+                bound.map(Data::from)
             }
             _ => None,
-        }
+        };
+        Some(data.map(|data| before.clone().with(data)))
     }
 
     fn operator(&self, node: &NodeRef) -> Data {
@@ -160,7 +157,8 @@ impl Binder {
     /// A lazy value for a parsed template.
     pub fn template(&self, template: Arc<Template>, place: Place) -> Value {
         let own = self.own.clone();
-        Lazy::value(TemplateText { template, place, env: self.env.clone(), own })
+        let places = self.env.varying.is_watched().then(Arc::default);
+        Lazy::value(TemplateText { template, place, env: self.env.clone(), own, places })
     }
 }
 
@@ -185,11 +183,20 @@ struct TemplateText {
     place: Place,
     env: Arc<Env>,
     own: Option<Own>,
+    /// Where its parts are written, where it is evaluated in several scopes.
+    places: Option<Arc<Places>>,
 }
 
 impl Thunk for TemplateText {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
-        Evaluator::new(eval, &self.env, &self.place, self.own.as_ref()).run(&self.template)
+        let places = self.places.as_deref();
+        Evaluator::new(eval, &self.env, &self.place, self.own.as_ref()).run(&self.template, places)
+    }
+
+    fn rebound(&self, scope: &dyn Any) -> Option<Value> {
+        let env = scope.downcast_ref::<Arc<Env>>()?.clone();
+        let (template, place, own) = (self.template.clone(), self.place.clone(), self.own.clone());
+        Some(Lazy::value(TemplateText { template, place, env, own, places: self.places.clone() }))
     }
 
     fn span(&self) -> Option<Span> {

@@ -235,8 +235,7 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
         return node;
     }
     if let Some(found) = resolution.action(&action.key) {
-        let mut map: Map =
-            action.fields.iter().filter(|(key, _)| shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+        let mut map = action.shown_fields();
         let own = resolution.own_variables(&action.key);
         if own.as_map().is_some_and(|map| !map.is_empty()) {
             map.insert("variables".into(), own);
@@ -317,11 +316,6 @@ fn take_inner(project: &mut Resolved, outer: &mut Node, inner: &Resolved) -> Vec
         Manifest { node, ..manifest.clone() }
     }));
     nodes
-}
-
-/// What the node itself says already is not repeated in its configuration.
-fn shown(key: &EcoString) -> bool {
-    !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion")
 }
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {

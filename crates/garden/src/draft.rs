@@ -60,10 +60,8 @@ impl Draft {
 
     /// Binds it to another scope. What was bound `before` and is the same in every environment stays.
     pub fn bind_again(&self, binder: &mut Binder, before: Option<&Value>) -> Value {
-        match (self, before) {
-            (Draft::Node(node), Some(before)) => binder.bind_again(node, before).unwrap_or_else(|| before.clone()),
-            _ => self.bind(binder),
-        }
+        let again = before.and_then(|before| binder.rebound(before));
+        again.unwrap_or_else(|| self.bind(binder))
     }
 
     /// What was written, templates as their text.
@@ -110,6 +108,17 @@ impl Draft {
                 .map(|map| map.iter().map(|(key, item)| (key.clone(), Draft::Value(item.clone()))).collect())
                 .unwrap_or_default(),
             Draft::List(_) | Draft::Template(_) | Draft::Choice(..) => Vec::new(),
+        }
+    }
+
+    /// The keys of a mapping.
+    pub fn keys(&self) -> Vec<EcoString> {
+        match self {
+            Draft::Node(node) => {
+                let view = node.get().filter(|view| view.is_map());
+                view.map(|view| entries(view).into_iter().map(|(key, _)| key).collect()).unwrap_or_default()
+            }
+            _ => self.entries().into_iter().map(|(key, _)| key).collect(),
         }
     }
 

@@ -142,8 +142,13 @@ impl<'s> Ground<'s> {
 
     /// An environment for templates in a scope.
     pub fn env(&self, scope: Scope) -> Arc<Env> {
+        Arc::new(self.plain_env(scope))
+    }
+
+    /// The same, to be changed by whoever asks.
+    pub(crate) fn plain_env(&self, scope: Scope) -> Env {
         let (templates, varying) = (self.templates.clone(), self.varying.clone());
-        Arc::new(Env { templates, scope, keep_escapes: false, pre_graph: false, varying })
+        Env { templates, scope, keep_escapes: false, pre_graph: false, varying }
     }
 
     /// Takes note of what an evaluation has read.

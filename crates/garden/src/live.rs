@@ -34,8 +34,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 pub struct LiveAction {
     /// What its templates see.
     pub env: Arc<Env>,
-    /// All variables it sees.
-    pub vars: VarScope,
     /// Its spec, lazy: completed with defaults, everything in it forced.
     pub whole: Value,
     /// Its outputs, lazy.
@@ -106,6 +104,8 @@ pub(crate) struct About {
     /// The spec with everything in it forced, lazy.
     pub(crate) whole: Value,
     env: Arc<Env>,
+    /// All variables it sees.
+    vars: VarScope,
 }
 
 /// Who decides how source is hashed that several actions share.
@@ -316,6 +316,11 @@ impl LiveSet {
 }
 
 impl LiveAction {
+    /// All variables it sees.
+    pub fn vars(&self) -> &VarScope {
+        &self.about.vars
+    }
+
     /// Whether everything in its spec is known and the same in every environment.
     fn is_steady(&self) -> bool {
         matches!(&self.whole.data, Data::Lazy(whole) if whole.steady().is_some())
@@ -378,14 +383,8 @@ fn bind_action(
     action: &Action,
     before: Option<&LiveAction>,
 ) -> (LiveAction, Value) {
-    let mut known = Map::from_iter([
-        ("name".into(), Value::str(action.name.clone())),
-        ("disabled".into(), Value::from(action.disabled)),
-        ("buildPath".into(), Value::str(base.full(&base.build_folder(action)))),
-        ("sourcePath".into(), Value::str(base.full(&action.source_folder))),
-        ("mode".into(), Value::str("default")),
-    ]);
-    let (env, vars) = action.own_scope().environment(ground, project, phases, known.clone(), Stage::Full);
+    let variables = before.map(LiveAction::vars);
+    let (env, vars, this) = action.own_scope().environment(ground, project, phases, Stage::Full, variables);
     let (bound, spec, whole) = match before {
         Some(before) if before.is_steady() => (before.bound.clone(), before.about.spec.clone(), before.whole.clone()),
         _ => {
@@ -394,13 +393,48 @@ fn bind_action(
             (bound, spec, whole)
         }
     };
-    let about = About { base: base.clone(), key: action.key.clone(), spec, whole: whole.clone(), env: env.clone() };
-    let about = Arc::new(about);
+    let (base, key) = (base.clone(), action.key.clone());
+    let about = Arc::new(About { base, key, spec, whole: whole.clone(), env: env.clone(), vars });
     let outputs = Lazy::value(Outputs(about.clone()));
-    known.insert("var".into(), vars.merged());
-    known.insert("outputs".into(), outputs.clone());
-    known.insert("version".into(), Lazy::value(VersionText(about.clone())));
-    (LiveAction { env, vars, whole, outputs, bound, about }, Value::map(known))
+    let own = Lazy::value(Keys { about: about.clone(), outputs: None });
+    fill(&this, Value::map(Map::from_iter([("this".into(), own)])));
+    let keys = Lazy::value(Keys { about: about.clone(), outputs: Some(outputs.clone()) });
+    (LiveAction { env, whole, outputs, bound, about }, keys)
+}
+
+/// What templates see of an action: as `this`, or under `actions` with what it gives. Few of them ask, so it is put
+/// together when one does.
+struct Keys {
+    about: Arc<About>,
+    outputs: Option<Value>,
+}
+
+impl Thunk for Keys {
+    fn evaluate(&self, _eval: &mut Eval<'_>) -> Value {
+        let Some(action) = self.about.action() else { return Value::poison() };
+        let base = &self.about.base;
+        let mut keys = Map::from_iter([
+            ("name".into(), Value::str(action.name.clone())),
+            ("disabled".into(), Value::from(action.disabled)),
+            ("buildPath".into(), Value::str(base.full(&base.build_folder(action)))),
+            ("sourcePath".into(), Value::str(base.full(&action.source_folder))),
+            ("mode".into(), Value::str("default")),
+            ("var".into(), self.about.vars.merged()),
+        ]);
+        if let Some(outputs) = &self.outputs {
+            keys.insert("outputs".into(), outputs.clone());
+            keys.insert("version".into(), Lazy::value(VersionText(self.about.clone())));
+        }
+        Value::map(keys)
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.about.action().and_then(Action::span)
+    }
+
+    fn name(&self) -> String {
+        format!("actions.{}", self.about.key)
+    }
 }
 
 /// The spec of an action with the defaults of its type, and the same with everything in it forced.
@@ -625,7 +659,8 @@ impl About {
         if self.base.varying.has_action(&format!("{}.{name}", ActionKind::Build.lower())) {
             eval.vary();
         }
-        self.base.actions.upgrade()?.get()?.at("actions.build")?.get(name).cloned()
+        let build = self.base.actions.upgrade()?.get()?.at("actions.build")?.get(name).cloned()?;
+        Some(eval.force(&build))
     }
 
     /// The registry that images are pushed to before they are deployed, if a provider names one.

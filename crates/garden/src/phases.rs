@@ -273,7 +273,7 @@ fn unknown_runtime() -> MapLayer {
 
 /// An environment for templates at a stage.
 pub(crate) fn env_at(ground: &Ground<'_>, scope: Scope, stage: Stage) -> Arc<Env> {
-    let mut env = (*ground.env(scope)).clone();
+    let mut env = ground.plain_env(scope);
     env.pre_graph = stage == Stage::PreGraph;
     Arc::new(env)
 }

@@ -297,6 +297,7 @@ fn add_dependency(action: &mut Action, to: &str) {
     list.push(Value::map(entry));
     action.fields.insert("dependencies".into(), Value::list(list));
     action.links.take();
+    action.shown.take();
 }
 
 impl Resolution<'_> {
@@ -376,7 +377,7 @@ impl Resolution<'_> {
 
     /// All variables an action sees.
     pub fn action_variables(&self, key: &str) -> Value {
-        let merged = self.live.actions.get(key).map_or_else(Value::null, |live| live.vars.merged());
+        let merged = self.live.actions.get(key).map_or_else(Value::null, |live| live.vars().merged());
         Eval::new(self.ground.session).force_deep(&merged)
     }
 
@@ -386,9 +387,9 @@ impl Resolution<'_> {
             return Value::null();
         };
         let mut eval = Eval::new(self.ground.session);
-        let declared = action.variables().map(|draft| draft.entries()).unwrap_or_default();
-        let found = declared.into_iter().filter_map(|(key, _)| {
-            let value = live.vars.get(&key, &mut eval)?;
+        let declared = action.variables().map(|draft| draft.keys()).unwrap_or_default();
+        let found = declared.into_iter().filter_map(|key| {
+            let value = live.vars().get(&key, &mut eval)?;
             Some((key, eval.force_deep(&value)))
         });
         let found = Value::map(found.collect());

@@ -9,7 +9,8 @@ use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Node, Span};
 use purlin_value::lazy::{ENTRY_BYTES, ITEM_BYTES};
-use purlin_value::{Data, Eval, Map, MapLayer, Origin, Thunk, Value};
+use purlin_value::{Data, Eval, Lazy, Map, MapLayer, Origin, Thunk, Value};
+use std::any::Any;
 use std::sync::Arc;
 
 const MERGE: &str = "$merge";
@@ -103,6 +104,11 @@ impl Thunk for Operator {
             Some(own) => own.name(),
             None => "a structural operator".into(),
         }
+    }
+
+    fn rebound(&self, scope: &dyn Any) -> Option<Value> {
+        let env = scope.downcast_ref::<Arc<Env>>()?.clone();
+        Some(Lazy::value(Operator { node: self.node.clone(), env, own: self.own.clone() }))
     }
 }
 
@@ -305,10 +311,17 @@ impl Operator {
         }
         let bound = self.bind_shape(input);
         let collection = eval.force(&bound);
-        let pairs: Vec<(EcoString, Value)> = match &collection.data {
-            Data::Map(map) => map.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        let (origins, sources) = (&eval.session.origins, &eval.session.sources);
+        let pairs: Vec<(Value, Value)> = match &collection.data {
+            Data::Map(map) => {
+                let named = |key: &EcoString, value: &Value| {
+                    Value::str(key.clone()).with_origin(origins.of_key(value.origin, key, sources))
+                };
+                map.iter().map(|(key, value)| (named(key, value), value.clone())).collect()
+            }
             Data::List(list) => {
-                list.iter().enumerate().map(|(at, value)| (ecow::eco_format!("{at}"), value.clone())).collect()
+                let number = |at: usize| Value::str(ecow::eco_format!("{at}"));
+                list.iter().enumerate().map(|(at, value)| (number(at), value.clone())).collect()
             }
             Data::Pending(_) | Data::Poison => return collection,
             _ => {
@@ -359,8 +372,8 @@ impl Operator {
     }
 
     /// The scope of one round, with `item.key` (always text) and `item.value`.
-    fn item_env(&self, key: EcoString, value: Value) -> Arc<Env> {
-        let item = Map::from_iter([("key".into(), Value::str(key)), ("value".into(), value)]);
+    fn item_env(&self, key: Value, value: Value) -> Arc<Env> {
+        let item = Map::from_iter([("key".into(), key), ("value".into(), value)]);
         let layer = Map::from_iter([("item".into(), Value::map(item))]);
         self.env.with_scope(self.env.scope.push(MapLayer::new("item", Value::map(layer))))
     }

@@ -105,14 +105,7 @@ impl VarScope {
 
     /// The variables with a layer on top, its templates bound to the scope that results.
     pub fn with(&self, ground: &Ground<'_>, base: &Scope, source: &VarSource, pre_graph: bool) -> VarScope {
-        let cell = ground.cell();
-        let mut layers = vec![cell.clone()];
-        layers.extend(self.layers.iter().cloned());
-        let scope = VarScope { layers, siblings: self.siblings + 1, ..self.clone() };
-        let mut env = (*ground.env(scope.over(base))).clone();
-        env.pre_graph = pre_graph;
-        let own = OwnLayer::Variables { index: usize::from(self.flags.is_some()), siblings: self.siblings };
-        let mut binder = Binder::of_layer(&Arc::new(env), own);
+        let (scope, cell, mut binder) = self.with_layer(ground, base, pre_graph);
         let map = match source {
             VarSource::Draft(draft) => draft.bind(&mut binder),
             VarSource::Env(source) => env_map(ground, source, &mut binder),
@@ -120,6 +113,41 @@ impl VarScope {
         };
         fill(&cell, map);
         scope
+    }
+
+    /// The variables with the layers that another scope was given on top of the same ones in another environment; nothing
+    /// if they cannot be taken over.
+    pub fn with_layers_of(
+        &self,
+        other: &VarScope,
+        ground: &Ground<'_>,
+        base: &Scope,
+        pre_graph: bool,
+    ) -> Option<VarScope> {
+        let is_alike = self.flags.is_some() == other.flags.is_some() && self.siblings == 0;
+        let mut scope = self.clone();
+        for before in other.layers.iter().take(other.siblings).rev() {
+            let before = before.get().filter(|_| is_alike)?;
+            let (next, cell, binder) = scope.with_layer(ground, base, pre_graph);
+            fill(&cell, binder.rebound(before)?);
+            scope = next;
+        }
+        // A layer that could not be read counts for nobody.
+        (other.layers.len() - other.siblings == self.layers.len()).then_some(scope)
+    }
+
+    /// The variables with a layer on top that is still to be filled, and a binder for what is in it.
+    fn with_layer(&self, ground: &Ground<'_>, base: &Scope, pre_graph: bool) -> (VarScope, Cell, Binder) {
+        let cell = ground.cell();
+        let mut layers = Vec::with_capacity(self.layers.len() + 1);
+        layers.push(cell.clone());
+        layers.extend(self.layers.iter().cloned());
+        let (flags, varying) = (self.flags.clone(), self.varying.clone());
+        let scope = VarScope { flags, layers, siblings: self.siblings + 1, varying };
+        let mut env = ground.plain_env(scope.over(base));
+        env.pre_graph = pre_graph;
+        let own = OwnLayer::Variables { index: usize::from(self.flags.is_some()), siblings: self.siblings };
+        (scope, cell, Binder::of_layer(&Arc::new(env), own))
     }
 }
 

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use purlin_syntax::Sources;
 use purlin_value::meter::{BYTES_PER_STEP, SLOW_BYTES, SLOW_STEPS};
 use purlin_value::pattern::{Refused, Work};
 use purlin_value::{Cost, Exceeded, Meter, Origins, Pending, Seed};
@@ -83,6 +84,8 @@ pub struct Outside {
     pub track: bool,
     /// Where what is made from several values is noted.
     pub origins: Origins,
+    /// The files that values are from, to find keys in.
+    pub sources: Option<Arc<Sources>>,
     /// In runs whose output is thrown away: the key that stands for all others, since making one takes longer than a chart.
     pub spare_key: Option<Arc<SpareKey>>,
 }
@@ -111,6 +114,8 @@ pub enum Under {
     False,
     /// A loop.
     Each,
+    /// A template whose name comes from values.
+    Named,
 }
 
 /// A file in the render's line of sources.
@@ -331,6 +336,18 @@ impl<'r> Machine<'r> {
         self.written = written;
         self.limits.meter.release(held as u64);
         result.map(|()| rope)
+    }
+
+    /// Executes a template by a name that may come from values: then it decides on all that is printed.
+    pub(crate) fn execute_called(&mut self, name: &Str, from: &Val, data: Val) -> Exec<Rope> {
+        let outer_call = self.call;
+        let because = self.known_origin(from);
+        if because != 0 {
+            self.enter(self.site, because, Under::Named);
+        }
+        let result = self.execute_named(name, data);
+        self.call = outer_call;
+        result
     }
 
     /// The place after the last source, and a new base for a text of this length.
@@ -675,8 +692,9 @@ impl<'r> Machine<'r> {
                 let boxes = map.kind.boxes();
                 let entries: Vec<(Str, Val)> = body.entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
                 let any = !entries.is_empty();
+                let names_keys = branch.pipe.decl.len() > 1;
                 for (key, element) in entries {
-                    let key = Val::key(key).at(element.origin);
+                    let key = if names_keys { self.key_of(key, &element) } else { Val::NIL };
                     let element = if boxes { element.boxed() } else { element };
                     if !self.iterate(frame, branch, key, element)? {
                         break;

@@ -39,7 +39,7 @@ impl Machine<'_> {
                 (self.made_from(func, args), tainted)
             }
             Made::Holder if func.looks == Looks::Nowhere => (self.join_origins(args).0, false),
-            Made::Scalar => (self.made_from(func, args), self.join_origins(args).1),
+            Made::Scalar => (self.told_from(func, args), self.join_origins(args).1),
             _ => self.join_origins(args),
         };
         result.at(origin).taint(tainted)
@@ -64,6 +64,34 @@ impl Machine<'_> {
             [one] => *one,
             all => self.noted(func.name, all),
         }
+    }
+
+    /// The origin of what a function tells of collections without a look at what is in them, such as how many elements
+    /// there are: they decide on it, but none of their values is in it.
+    fn told_from(&self, func: &Func, args: &[Val]) -> u32 {
+        let is_filled = |arg: &&Val| match arg.data {
+            Data::List(list) => !self.heap.items(list).is_empty(),
+            Data::Map(map) => !self.heap.get_map(map).entries.is_empty(),
+            _ => false,
+        };
+        if !args.iter().any(|arg| is_filled(&arg)) {
+            return self.made_from(func, args);
+        }
+        let (mut taken, mut decided) = (Vec::new(), Vec::new());
+        for arg in args {
+            match is_filled(&arg) {
+                true if arg.origin != 0 => decided.push(arg.origin),
+                true => self.origins_of(arg, &mut decided),
+                false => self.origins_of(arg, &mut taken),
+            }
+        }
+        let taken = match taken.as_slice() {
+            [] => 0,
+            [one] => *one,
+            all => self.noted(func.name, all),
+        };
+        let (step, decided) = (format!("`{}`", func.name), decided.into_iter().map(origin_of));
+        origin_number(self.outside.origins.selected(origin_of(taken), step, None, decided))
     }
 
     /// Origins of a text's parts that templates themselves say. Their files are registered after the render, so the
@@ -139,6 +167,18 @@ impl Machine<'_> {
         let inputs = inputs.into_iter().map(origin_of);
         let origin = self.outside.origins.selected(origin_of(result.origin), format!("`{name}` chose"), None, inputs);
         result.at(origin_number(origin))
+    }
+
+    /// The key of a map as a value; what is under it tells where the key is written.
+    pub(crate) fn key_of(&self, key: Str, element: &Val) -> Val {
+        let origin = self.known_origin(element);
+        let origin = match &self.outside.sources {
+            Some(sources) if origin != 0 && key.pieces().is_none() => {
+                origin_number(self.outside.origins.of_key(origin_of(origin), &key.text(), sources))
+            }
+            _ => origin,
+        };
+        Val::key(key).at(origin)
     }
 
     /// One origin and taint for several values.

@@ -9,6 +9,7 @@ use crate::session::Session;
 use crate::value::{Data, Map, Value};
 use crate::weight::{height, weight};
 use purlin_syntax::{Diagnostic, Span};
+use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,20 +24,32 @@ pub trait Thunk: Send + Sync {
 
     /// What it is, for messages about cycles (`variables.host`).
     fn name(&self) -> String;
+
+    /// The same expression in another scope, whose type its dialect knows; nothing if it has to be bound anew.
+    fn rebound(&self, _scope: &dyn Any) -> Option<Value> {
+        None
+    }
 }
 
-/// A value that is computed when it is first needed.
-pub struct Lazy {
-    thunk: Box<dyn Thunk>,
+/// A value that is computed when it is first needed. The expression is kept in place, so that both are allocated at once.
+pub struct Lazy<T: Thunk + ?Sized = dyn Thunk> {
     memo: OnceLock<Value>,
     /// Whether what it was computed from varies, or something was wrong with it. See [`Eval::vary`].
     varies: AtomicBool,
+    thunk: T,
+}
+
+impl<T: Thunk + 'static> Lazy<T> {
+    /// A lazy value.
+    pub fn new(thunk: T) -> Self {
+        Lazy { thunk, memo: OnceLock::new(), varies: AtomicBool::new(false) }
+    }
 }
 
 impl Lazy {
-    /// A lazy value.
-    pub fn new(thunk: impl Thunk + 'static) -> Self {
-        Lazy { thunk: Box::new(thunk), memo: OnceLock::new(), varies: AtomicBool::new(false) }
+    /// The same expression in another scope; see [`Thunk::rebound`].
+    pub fn rebound(&self, scope: &dyn Any) -> Option<Value> {
+        self.thunk.rebound(scope)
     }
 
     /// A lazy value as a value.
@@ -173,12 +186,12 @@ impl<'s> Eval<'s> {
     /// Whether a lazy value is being forced.
     fn is_active(&self, lazy: &Arc<Lazy>) -> bool {
         self.frames.iter().take(SHORT).any(|frame| Arc::ptr_eq(&frame.lazy, lazy))
-            || (self.frames.len() > SHORT && self.active.contains(&(Arc::as_ptr(lazy) as usize)))
+            || (self.frames.len() > SHORT && self.active.contains(&(Arc::as_ptr(lazy).addr())))
     }
 
     fn enter(&mut self, lazy: &Arc<Lazy>) {
         if self.frames.len() >= SHORT {
-            self.active.insert(Arc::as_ptr(lazy) as usize);
+            self.active.insert(Arc::as_ptr(lazy).addr());
         }
         self.frames.push(Frame { lazy: lazy.clone(), in_cycle: false });
     }
@@ -187,7 +200,7 @@ impl<'s> Eval<'s> {
     fn leave(&mut self) -> bool {
         let Some(frame) = self.frames.pop() else { return false };
         if self.frames.len() >= SHORT {
-            self.active.remove(&(Arc::as_ptr(&frame.lazy) as usize));
+            self.active.remove(&(Arc::as_ptr(&frame.lazy).addr()));
         }
         frame.in_cycle
     }

@@ -364,6 +364,29 @@ impl Origins {
         None
     }
 
+    /// Where the key of a field is written, if it is right before the value or the expression that made it, whatever chose
+    /// or inherited that.
+    pub fn key_place(&self, value: Origin, key: &str, sources: &Sources) -> Option<Span> {
+        let mut origin = value;
+        for _ in 0..MOST_CHOICES {
+            if !origin.is_derived() {
+                return self.key_span(origin, key, sources);
+            }
+            let next = self.look(origin, sources, |kind| match kind {
+                OriginKind::Selected { taken, .. } => Ok(*taken),
+                OriginKind::Chosen { winner, .. } => Ok(*winner),
+                OriginKind::Parent { from, .. } => Ok(*from),
+                OriginKind::Derived { span: Some(span), .. } | OriginKind::File(span) => Err(Some(*span)),
+                _ => Err(None),
+            });
+            match next {
+                Ok(next) => origin = next,
+                Err(expression) => return sources.key_before(key, expression?),
+            }
+        }
+        None
+    }
+
     /// The location of the key of a value, if the value is a plain node right behind it.
     pub fn key_span(&self, value: Origin, key: &str, sources: &Sources) -> Option<Span> {
         if !value.is_known() || value.is_derived() {
@@ -372,7 +395,53 @@ impl Origins {
         let span = sources.node_span(value.0.checked_sub(1)?)?;
         let source = sources.get(span.file)?;
         let text = source.text().get(span.start as usize..span.end as usize)?;
-        (text.trim_matches(['"', '\'']) == key).then_some(span)
+        (unquoted(text) == key).then_some(span)
+    }
+
+    /// The origin of the key that a value is found under: the node right before it, the text that both were read from,
+    /// or what is written before the expression that made the value. Where several files have the key, or none has it
+    /// beside the value, the value only decides that there is such a key.
+    pub fn of_key(&self, value: Origin, key: &str, sources: &Sources) -> Origin {
+        let mut origin = value;
+        let mut because = Vec::new();
+        for _ in 0..MOST_CHOICES {
+            if let Some(node) = Self::key_node(origin, key, sources) {
+                let selected = |taken, because| self.push(OriginKind::Selected { taken, because });
+                return because.into_iter().rev().fold(node, selected);
+            }
+            let next = self.look(origin, sources, |kind| match kind {
+                OriginKind::Selected { taken, because } => Ok((*taken, Some(*because))),
+                OriginKind::Parent { from, .. } => Ok((*from, None)),
+                OriginKind::Derived { span, .. } => Err(*span),
+                _ => Err(None),
+            });
+            match next {
+                Ok((taken, decided)) => {
+                    origin = taken;
+                    because.extend(decided);
+                }
+                Err(Some(expression)) => match sources.key_before(key, expression) {
+                    Some(span) => return self.file(span),
+                    None => break,
+                },
+                Err(None) => break,
+            }
+        }
+        self.selected(Origin::NONE, "key of a mapping", None, [value])
+    }
+
+    /// The node of the key of a value that is a plain node, or the value itself if it is a text that holds the key.
+    fn key_node(value: Origin, key: &str, sources: &Sources) -> Option<Origin> {
+        if !value.is_known() || value.is_derived() {
+            return None;
+        }
+        let says = |number: u32, fits: &dyn Fn(&str) -> bool| {
+            let span = sources.node_span(number)?;
+            let source = sources.get(span.file)?;
+            source.text().get(span.start as usize..span.end as usize).is_some_and(fits).then_some(Origin(number))
+        };
+        let before = value.0.checked_sub(1).and_then(|number| says(number, &|text| unquoted(text) == key));
+        before.or_else(|| says(value.0, &|text| text.contains(key)))
     }
 
     /// Shows every entry of the table, in the order in which they were made.
@@ -392,4 +461,9 @@ impl Origins {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// A key as it is written, without quotes.
+fn unquoted(key: &str) -> &str {
+    key.trim_matches(['"', '\''])
 }

@@ -1,6 +1,7 @@
 //! What a value's origins name, read from the table itself.
 
 use crate::corpus::Side;
+use purlin_syntax::Span;
 use purlin_value::{Origin, OriginKind, Session, Value};
 use std::collections::HashSet;
 
@@ -26,6 +27,15 @@ pub fn places(side: &Side, whole: &str, field: &str) -> Vec<Place> {
     let Some(chain) = side.whole(whole).and_then(|whole| whole.chain(field)) else { return Vec::new() };
     let mut found = Vec::new();
     let Some((value, around)) = chain.split_last() else { return found };
+    // Fields go by the keys that they are written under.
+    for parts in chain.windows(2) {
+        let [outer, inner] = parts else { continue };
+        let names = outer.as_map().into_iter().flat_map(|map| map.iter());
+        for (key, _) in names.filter(|(_, part)| part.origin == inner.origin) {
+            let key = side.session.origins.key_place(inner.origin, key, &side.session.sources);
+            found.extend(key.and_then(|span| place(&side.session, span, false)));
+        }
+    }
     let leaves: Vec<&Value> = value.leaves().map(|(_, leaf)| leaf).collect();
     for origin in std::iter::once(value.origin).chain(leaves.iter().map(|leaf| leaf.origin)) {
         walk(&side.session, origin, true, &mut HashSet::new(), &mut found);
@@ -60,6 +70,13 @@ pub fn names(side: &Side, whole: &str, field: &str, literal: &Place) -> bool {
     places(side, whole, field).iter().any(meets)
 }
 
+fn place(session: &Session, span: Span, is_literal: bool) -> Option<Place> {
+    let source = session.sources.get(span.file)?;
+    let (start, end) = (span.start as usize, span.end as usize);
+    let (file, line) = (source.path().to_owned(), source.position(span.start).line);
+    Some(Place { file, start, end, line, is_literal })
+}
+
 fn walk(session: &Session, origin: Origin, is_value: bool, seen: &mut HashSet<Origin>, found: &mut Vec<Place>) {
     let mut open = vec![(origin, is_value)];
     while let Some((origin, is_value)) = open.pop() {
@@ -72,13 +89,7 @@ fn walk(session: &Session, origin: Origin, is_value: bool, seen: &mut HashSet<Or
             OriginKind::Default { span, .. } | OriginKind::Derived { span, .. } => (*span, false),
             _ => (None, false),
         };
-        if let Some(span) = span
-            && let Some(source) = session.sources.get(span.file)
-        {
-            let (start, end) = (span.start as usize, span.end as usize);
-            let (file, line) = (source.path().to_owned(), source.position(span.start).line);
-            found.push(Place { file, start, end, line, is_literal });
-        }
+        found.extend(span.and_then(|span| place(session, span, is_literal)));
         if let OriginKind::Selected { because, .. } = &kind {
             open.push((*because, false));
         }

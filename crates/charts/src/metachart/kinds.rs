@@ -69,9 +69,16 @@ pub fn preprocessors(chart: &Chart) -> BTreeSet<String> {
     chart.templates.iter().filter_map(|file| name(&file.name)).collect()
 }
 
+/// Whether a configuration file is there.
+struct IsThere(bool);
+
 /// A configuration file of the chart, if it is there and can be read; its values know where they are written.
 pub(crate) fn read_config(session: &Session, chart: &Chart, name: &str) -> Option<Value> {
     let path = path::join(&chart.folder, name);
+    // Most charts have none, and no variant of a project need look again.
+    if session.has_variants() && !session.in_common(&path, || IsThere(session.world.exists(&path))).0 {
+        return None;
+    }
     let text = session.load_text(&path, &path).ok()?;
     value_of_tree(&session.load_tree(&text.source, Flavor::Go), 0).ok()
 }

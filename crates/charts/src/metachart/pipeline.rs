@@ -20,7 +20,7 @@ use super::checksums::{Computed, stopped};
 use super::discover::discover;
 use super::kinds::RESOURCES;
 use super::natives::Helpers;
-use crate::context::{Contexts, import};
+use crate::context::{Contexts, import, origin_number};
 use crate::engine::{Compiled, Inputs, RenderError, Rendered, execute, on_deep_stack, set_template};
 
 /// A resource the pipeline made.
@@ -194,7 +194,8 @@ fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Re
     let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities).noting(origins);
     let root = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
     let template = format!("{}/{RESOURCES}", inputs.chart.name());
-    set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name());
+    let named = origin_number(inputs.chart.metadata.origin("name"));
+    set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name(), named);
     let (found, conflicts) = discover(&mut machine.heap, &root, job.kinds);
     let mut output = Output::default();
     for conflict in conflicts {

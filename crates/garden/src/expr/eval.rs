@@ -12,11 +12,12 @@ use crate::functions::{self, Arguments};
 use crate::place::Place;
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Rule};
+use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::lazy::ITEM_BYTES;
 use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
 use purlin_value::{Data, Eval, Origin, Pending, Piece, Value};
+use std::sync::OnceLock;
 
 /// Why an expression has no value.
 #[derive(Debug)]
@@ -43,6 +44,15 @@ pub struct Missing {
     pub(super) itself: Option<String>,
 }
 
+/// Where the parts of a template string are written, found when it is first evaluated: they are the same in every scope.
+#[derive(Default)]
+pub struct Places {
+    /// Its only expression.
+    whole: OnceLock<Option<Span>>,
+    /// The origin of each part that stands for itself.
+    literals: OnceLock<Vec<Origin>>,
+}
+
 /// One evaluation of one template string.
 pub struct Evaluator<'a, 's> {
     /// The chain of forcing this belongs to.
@@ -65,9 +75,18 @@ impl<'a, 's> Evaluator<'a, 's> {
 }
 
 impl Evaluator<'_, '_> {
-    /// Evaluates a string; problems go to the session's sink and the result is poison.
-    pub fn run(&mut self, template: &Template) -> Value {
-        match self.template(template) {
+    /// Evaluates a string; problems go to the session's sink and the result is poison. Where its parts are written is kept
+    /// in `places`, if there are any.
+    pub fn run(&mut self, template: &Template, places: Option<&Places>) -> Value {
+        let value = match (places, template.segments.as_slice()) {
+            (Some(places), [Segment::Expr(node) | Segment::LoneIf(node)]) => self.node(node).map(|value| {
+                let part = *places.whole.get_or_init(|| self.place.part(node.at));
+                self.derived_at(value, part)
+            }),
+            (Some(_), [_, _, ..]) => self.concatenate(&template.segments, places),
+            _ => self.template(template),
+        };
+        match value {
             Ok(value) => value,
             Err(stop) => {
                 self.report_all(template, stop);
@@ -106,7 +125,7 @@ impl Evaluator<'_, '_> {
             }
             [Segment::If(branch)] => self.branch(branch),
             [Segment::Text(text, _)] => Ok(self.literal(text)),
-            segments => self.concatenate(segments),
+            segments => self.concatenate(segments, None),
         }
     }
 
@@ -116,12 +135,16 @@ impl Evaluator<'_, '_> {
 
     /// A value that came through an expression remembers both: where it came from and through what.
     fn derive_whole(&self, value: Value, at: At) -> Value {
+        if value.is_absent() { value } else { self.derived_at(value, self.place.part(at)) }
+    }
+
+    fn derived_at(&self, value: Value, part: Option<Span>) -> Value {
         if value.is_absent() {
             return value;
         }
         let end = value.as_str().map_or(0, |text| u32::try_from(text.len()).unwrap_or(u32::MAX));
         let piece = Piece { start: 0, end, origin: value.origin };
-        let origin = self.eval.session.origins.derived("template", self.place.part(at), vec![piece]);
+        let origin = self.eval.session.origins.derived("template", part, vec![piece]);
         value.with_origin(origin)
     }
 
@@ -180,7 +203,7 @@ impl Evaluator<'_, '_> {
         passed.iter().fold(value, |value, (node, decided)| self.because(value, node, decided.as_ref()))
     }
 
-    fn concatenate(&mut self, segments: &[Segment]) -> Result<Value, Stop> {
+    fn concatenate(&mut self, segments: &[Segment], places: Option<&Places>) -> Result<Value, Stop> {
         let mut text = EcoString::new();
         let mut ranges: Vec<(At, u32, u32, Option<Origin>)> = Vec::with_capacity(segments.len());
         let mut tainted = false;
@@ -221,7 +244,7 @@ impl Evaluator<'_, '_> {
         if let Some(pending) = pending {
             return Ok(pending.tainted_if(tainted));
         }
-        let origin = self.piece_origin(&ranges);
+        let origin = self.piece_origin(&ranges, places);
         Ok(Value::str(text).with_origin(origin).tainted_if(tainted))
     }
 
@@ -237,16 +260,32 @@ impl Evaluator<'_, '_> {
     }
 
     /// The origin of a text put together from pieces.
-    fn piece_origin(&self, ranges: &[(At, u32, u32, Option<Origin>)]) -> Origin {
-        let origins = &self.eval.session.origins;
-        let places: Vec<At> = ranges.iter().map(|range| range.0).collect();
-        let spans = self.place.parts(&places);
-        let piece = |(range, span): (&(At, u32, u32, Option<Origin>), &Option<purlin_syntax::Span>)| {
-            let literal = || span.map_or(Origin::NONE, |span| origins.file(span));
-            Piece { start: range.1, end: range.2, origin: range.3.unwrap_or_else(literal) }
+    fn piece_origin(&self, ranges: &[(At, u32, u32, Option<Origin>)], places: Option<&Places>) -> Origin {
+        let written;
+        let literals = match places {
+            Some(places) => places.literals.get_or_init(|| self.literals(ranges)),
+            None => {
+                written = self.literals(ranges);
+                &written
+            }
         };
-        let pieces = ranges.iter().zip(&spans).map(piece).collect();
-        origins.derived("template", self.place.span(), pieces)
+        let piece = |(range, literal): (&(At, u32, u32, Option<Origin>), &Origin)| Piece {
+            start: range.1,
+            end: range.2,
+            origin: range.3.unwrap_or(*literal),
+        };
+        let pieces = ranges.iter().zip(literals).map(piece).collect();
+        self.eval.session.origins.derived("template", self.place.span(), pieces)
+    }
+
+    /// The origins of the parts of a text that stand for themselves.
+    fn literals(&self, ranges: &[(At, u32, u32, Option<Origin>)]) -> Vec<Origin> {
+        let parts: Vec<At> = ranges.iter().map(|range| range.0).collect();
+        let literal = |(range, span): (&(At, u32, u32, Option<Origin>), Option<Span>)| match (range.3, span) {
+            (None, Some(span)) => self.eval.session.origins.file(span),
+            _ => Origin::NONE,
+        };
+        ranges.iter().zip(self.place.parts(&parts)).map(literal).collect()
     }
 
     /// Counts so many bytes that are about to be added to a text of a length.

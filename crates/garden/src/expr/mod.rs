@@ -11,7 +11,7 @@ mod scan;
 mod template;
 
 pub use ast::{At, Template};
-pub use eval::{Evaluator, Stop, pending_in};
+pub use eval::{Evaluator, Places, Stop, pending_in};
 pub use find::{Own, OwnLayer, REST};
 pub use layers::{merge_parts, overlay};
 pub use operate::{is_truthy, shown_type, text_of};

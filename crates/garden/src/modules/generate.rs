@@ -53,7 +53,7 @@ fn file_text(ground: &Ground<'_>, env: &Arc<Env>, file: &str, templated: bool, e
     match expr::parse(source.text()) {
         Ok(template) => {
             let mut eval = Eval::new(ground.session);
-            let value = expr::Evaluator::new(&mut eval, env, &place, None).run(&template);
+            let value = expr::Evaluator::new(&mut eval, env, &place, None).run(&template, None);
             (!value.is_poison() && !value.is_pending()).then(|| expr::text_of(&value))
         }
         Err(problems) => {

@@ -19,7 +19,8 @@ pub(crate) static FUNCS: &[Func] = &[
     many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict).unseen().costs(Cost::ALL),
     pieces(row("get", &[M, Ty::Str], "`get DICT KEY`: the value under the key, or an empty text.", |m, args| {
         let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
-        Ok(found.unwrap_or_else(|| Val::str("")).unboxed())
+        let found = found.unwrap_or_else(|| Val::str("")).unboxed();
+        Ok(m.chosen("get", found, args.get(1..).unwrap_or_default()))
     }))
     .shallow()
     .costs(Cost::Linear(0b10)),
@@ -70,10 +71,10 @@ pub(crate) static FUNCS: &[Func] = &[
     many("keys", &[], M, "`keys DICT…`: the keys, sorted within each dictionary.", |m, args| {
         let mut found = Vec::new();
         for map in args.iter().filter_map(Val::as_map) {
-            found.extend(m.heap.get_map(map).entries.keys().cloned());
+            found.extend(m.heap.get_map(map).entries.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
         m.limited_items(found.len())?;
-        let found = found.into_iter().map(Val::key).collect();
+        let found = found.into_iter().map(|(key, value)| m.key_of(key, &value)).collect();
         Ok(m.heap.list(ListType::Strings, found))
     })
     .shallow()
@@ -237,10 +238,10 @@ fn dig(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         };
         match m.heap.lookup(map, name.bytes()) {
             Some(value) => current = value.unboxed(),
-            None => return Ok(default.clone()),
+            None => return Ok(m.chosen("dig", default.clone(), keys)),
         }
     }
-    Ok(current)
+    Ok(m.chosen("dig", current, keys))
 }
 
 /// Go's message for a failed type assertion.

@@ -206,7 +206,7 @@ fn index(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     for key in keys {
         item = index_one(m, &item, key)?;
     }
-    Ok(item)
+    Ok(m.chosen("index", item, keys))
 }
 
 fn index_one(m: &Machine<'_>, item: &Val, key: &Val) -> Result<Val, Fault> {

@@ -6,7 +6,7 @@ use crate::func::{Func, Ty};
 use crate::machine::Machine;
 use crate::print::{sprint, to_text};
 use crate::quote::quote;
-use crate::value::{Data, Str, Val};
+use crate::value::{Data, ListType, Str, Val};
 use crate::weave::{Weave, part};
 use purlin_value::Cost;
 
@@ -100,8 +100,8 @@ pub(crate) static FUNCS: &[Func] = &[
     })
     .unseen(),
     row("toStrings", &[Ty::Any], "`toStrings LIST`: every element as text.", |m, args| {
-        let items = string_items(m, arg(args, 0));
-        Ok(m.heap.strings(items))
+        let items = text_items(m, arg(args, 0));
+        Ok(m.heap.list(ListType::Strings, items))
     })
     .unseen(),
     row("join", &[Ty::Str, Ty::Any], "`join SEPARATOR LIST`: the elements as one text.", |m, args| {
@@ -146,9 +146,9 @@ pub(crate) static FUNCS: &[Func] = &[
             let text = to_text(&m.heap, value);
             return Ok(m.heap.strings([text]));
         }
-        let mut items = string_items(m, value);
-        items.sort();
-        Ok(m.heap.strings(items))
+        let mut items = text_items(m, value);
+        items.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+        Ok(m.heap.list(ListType::Strings, items))
     }),
     row("hello", &[], "`hello`: says hello.", |_, _| Ok(Val::str("Hello!"))).costs(Cost::Constant),
 ];
@@ -361,6 +361,13 @@ pub(crate) fn string_items(m: &Machine<'_>, value: &Val) -> Vec<Str> {
         Data::Nil => Vec::new(),
         _ => vec![super::casts::to_string(&m.heap, value)],
     }
+}
+
+/// The same as values, each from where its element is from.
+fn text_items(m: &Machine<'_>, value: &Val) -> Vec<Val> {
+    let Data::List(list) = &value.data else { return string_items(m, value).into_iter().map(Val::str).collect() };
+    let text = |item: &Val| Val::str(super::casts::to_string(&m.heap, item)).at(item.origin).taint(item.is_tainted());
+    m.heap.items(*list).iter().filter(|item| !item.is_nil()).map(text).collect()
 }
 
 /// The parts of a text between separators, refused before they take room if there are too many.

@@ -71,7 +71,7 @@ fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         return Err(Fault::new(message));
     }
     *count += 1;
-    let result = m.execute_named(name, arg(args, 1).clone());
+    let result = m.execute_called(name, arg(args, 0), arg(args, 1).clone());
     if let Some(count) = m.including.get_mut(name) {
         *count -= 1;
     }

@@ -67,6 +67,17 @@ impl Engine<'_> {
         self.session.origins.selected(text, "other values were read", None, reads)
     }
 
+    /// The key of a map as a value; what is under it tells where the key is written.
+    pub(crate) fn key(&self, key: &MapKey, value: &Val) -> Val {
+        let found = key.to_val();
+        match key.as_str() {
+            Some(text) if value.origin.is_known() => {
+                found.from_origin(self.session.origins.of_key(value.origin, text, &self.session.sources))
+            }
+            _ => found,
+        }
+    }
+
     /// All attributes of an instance, evaluated.
     pub fn all_attributes(&self, id: NodeId) -> Result<Val> {
         let mut entries = ValMap::default();

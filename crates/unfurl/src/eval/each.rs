@@ -49,7 +49,7 @@ pub(crate) fn over_current(ctx: &Ctx<'_, '_>, body: &Val) -> Result<Vec<Val>> {
     };
     let entries = match &current.data {
         Data::Map(entries) => {
-            entries.iter().map(|(key, item)| Entry { key: key.to_val(), item: item.clone() }).collect()
+            entries.iter().map(|(key, item)| Entry { key: ctx.engine.key(key, item), item: item.clone() }).collect()
         }
         Data::List(items) => {
             items.iter().enumerate().map(|(at, item)| Entry { key: Val::len(at), item: item.clone() }).collect()

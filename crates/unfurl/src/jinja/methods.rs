@@ -264,7 +264,7 @@ fn change_map(render: &Renderer<'_, '_, '_>, entries: &mut ValMap, name: &str, a
             None => return value_error("the key is not in the map"),
         },
         "popitem" => match entries.pop() {
-            Some((key, value)) => result = Val::tuple(vec![key.to_val(), value]),
+            Some((key, value)) => result = Val::tuple(vec![render.ctx.engine.key(&key, &value), value]),
             None => return value_error("the map is empty"),
         },
         "clear" => entries.clear(),
@@ -308,9 +308,10 @@ pub fn call(render: &mut Renderer<'_, '_, '_>, base: &Val, name: &str, args: Val
         Data::List(items) => list_method(items, name, &args),
         Data::Map(entries) => Ok(match name {
             "items" => {
-                Val::list(entries.iter().map(|(key, value)| Val::tuple(vec![key.to_val(), value.clone()])).collect())
+                let pair = |(key, value)| Val::tuple(vec![render.ctx.engine.key(key, value), value.clone()]);
+                Val::list(entries.iter().map(pair).collect())
             }
-            "keys" => Val::list(entries.keys().map(MapKey::to_val).collect()),
+            "keys" => Val::list(entries.iter().map(|(key, value)| render.ctx.engine.key(key, value)).collect()),
             "values" => Val::list(entries.values().cloned().collect()),
             "get" => {
                 let Some(key) = args.positional.first().and_then(Val::to_key) else {

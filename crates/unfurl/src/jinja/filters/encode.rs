@@ -243,7 +243,7 @@ pub fn percent_encode(text: &str, keep: &str) -> String {
 
 pub fn urlencode(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
     let pairs = match &input.data {
-        Data::Map(_) => super::maps::items_(&input)?,
+        Data::Map(_) => super::maps::items_(render, &input)?,
         Data::List(items) => items.to_vec(),
         _ => return Ok(Val::str(percent_encode(&text_of(render, &input)?, "/"))),
     };

@@ -5,7 +5,7 @@ use super::{Renderer, Values, flag, text_arg, text_of};
 use crate::error::{Result, limit, missing, type_error};
 use crate::limits::MAX_DEPTH;
 use crate::python;
-use crate::val::{Data, Val, ValMap};
+use crate::val::{Data, MapKey, Val, ValMap};
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 
@@ -51,8 +51,9 @@ fn entries_of(input: &Val) -> Result<&ValMap> {
     }
 }
 
-pub fn items_(input: &Val) -> Result<Vec<Val>> {
-    Ok(entries_of(input)?.iter().map(|(key, value)| Val::tuple(vec![key.to_val(), value.clone()])).collect())
+pub fn items_(render: R<'_, '_, '_, '_>, input: &Val) -> Result<Vec<Val>> {
+    let pair = |(key, value)| Val::tuple(vec![render.ctx.engine.key(key, value), value.clone()]);
+    Ok(entries_of(input)?.iter().map(pair).collect())
 }
 
 /// The pairs of a map; what is undefined has none.
@@ -61,10 +62,10 @@ pub fn items(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
         return Ok(Val::list(Vec::new()));
     }
     let input = render.whole(input)?;
-    items_(&input).map(|pairs| Val::list(pairs).taint_if(input.is_tainted()))
+    items_(render, &input).map(|pairs| Val::list(pairs).taint_if(input.is_tainted()))
 }
 
-pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+pub fn dictsort(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let case = flag(args, 0, "case_sensitive", false);
     let reverse = flag(args, 2, "reverse", false);
     let by_value = args.get(1, "by").and_then(Val::as_str) == Some("value");
@@ -73,7 +74,7 @@ pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> 
         _ => value.clone(),
     };
     let keyed = entries_of(&input)?.iter().map(|(key, value)| {
-        let key = key.to_val();
+        let key = render.ctx.engine.key(key, value);
         let by = if by_value { fold(value) } else { fold(&key) };
         (by, Val::tuple(vec![key, value.clone()]))
     });
@@ -83,10 +84,11 @@ pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> 
 pub fn dict2items(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let key_name = text_arg(render, args, 0, "key_name")?.unwrap_or_else(|| "key".into());
     let value_name = text_arg(render, args, 1, "value_name")?.unwrap_or_else(|| "value".into());
-    let rows = entries_of(&input)?
-        .iter()
-        .map(|(key, value)| Val::record([(key_name.as_str(), key.to_val()), (value_name.as_str(), value.clone())]));
-    Ok(Val::list(rows.collect()))
+    let row = |(key, value): (&MapKey, &Val)| {
+        let key = render.ctx.engine.key(key, value);
+        Val::record([(key_name.as_str(), key), (value_name.as_str(), value.clone())])
+    };
+    Ok(Val::list(entries_of(&input)?.iter().map(row).collect()))
 }
 
 pub fn items2dict(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {

@@ -480,7 +480,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         Ok(match &value.data {
             Data::List(items) => items.to_vec(),
             Data::Lazy(lazy) if lazy.is_list() => list_items(self.ctx, value)?,
-            Data::Map(entries) => entries.keys().map(MapKey::to_val).collect(),
+            Data::Map(entries) => entries.iter().map(|(key, value)| self.ctx.engine.key(key, value)).collect(),
             Data::Lazy(lazy) => (0..lazy.len()).filter_map(|at| lazy.key_at(at)).map(MapKey::to_val).collect(),
             Data::Attributes(id) => {
                 self.ctx.engine.tree.node(*id).attributes.keys().map(|name| Val::str(name.clone())).collect()
