@@ -80,10 +80,11 @@ impl Search<'_> {
         found
     }
 
-    /// Whether the line has the key of a field.
+    /// Whether the line has the key of a field, and nothing of its value.
     fn is_key_of(&self, key: &str, value: &Value) -> bool {
-        let place = self.session.origins.key_place(value.origin, key, &self.session.sources);
-        place.is_some_and(|span| self.is_line(span))
+        let (origins, sources) = (&self.session.origins, &self.session.sources);
+        let place = origins.key_place(value.origin, key, sources).filter(|span| self.is_line(*span));
+        place.is_some() && !origins.span(value.origin, sources).is_some_and(|span| self.is_line(span))
     }
 
     /// Whether the line is among what an origin depends on. Answers are kept: values share most of what is behind them.

@@ -381,7 +381,13 @@ impl Origins {
             });
             match next {
                 Ok(next) => origin = next,
-                Err(expression) => return sources.key_before(key, expression?),
+                Err(place) => {
+                    let place = place?;
+                    let source = sources.get(place.file)?;
+                    let written = source.text().get(place.start as usize..place.end as usize)?;
+                    let is_key = unquoted(written) == key;
+                    return if is_key { Some(place) } else { sources.key_before(key, place) };
+                }
             }
         }
         None

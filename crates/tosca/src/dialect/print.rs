@@ -12,7 +12,7 @@ use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
 use purlin_model::{Dependency, Node as GraphNode, Resolved};
 use purlin_syntax::Span;
-use purlin_value::{Map, Origin, Piece, Session, Value};
+use purlin_value::{FastMap, Map, Origin, Piece, Session, Value};
 use std::sync::Arc;
 
 /// Turns evaluated values into results.
@@ -22,6 +22,8 @@ pub(crate) struct Printer<'a> {
     pub evaluator: Evaluator<'a>,
     /// What stands before the names of nodes: the node that the service stands for.
     prefix: EcoString,
+    /// The origins of the names of capabilities, by where they are declared: nodes of a type share them.
+    declared: FastMap<Span, Origin>,
 }
 
 /// The parts of a node as they are shown.
@@ -52,7 +54,7 @@ impl<'a> Printer<'a> {
         // Only an expression from outside, and what a relationship takes, is still to be evaluated.
         let mut evaluator = Evaluator::after(model, topology, resolution, values).refuelled();
         evaluator.origins = Some(&session.origins);
-        Printer { session, compiled, evaluator, prefix: EcoString::new() }
+        Printer { session, compiled, evaluator, prefix: EcoString::new(), declared: FastMap::default() }
     }
 
     /// Adds all nodes of the service, and of those inside it.
@@ -126,7 +128,10 @@ impl<'a> Printer<'a> {
                 let mut parts = Map::new();
                 parts.insert("properties".into(), printer.owned(owner, false, &capability.properties));
                 parts.insert("attributes".into(), printer.owned(owner, true, &capability.attributes));
-                capabilities.insert(name.clone(), Value::map(parts));
+                let origins = &printer.session.origins;
+                let at = capability.definition.at;
+                let origin = *printer.declared.entry(at).or_insert_with(|| origins.file(at));
+                capabilities.insert(name.clone(), Value::map(parts).with_origin(origin));
             }
             Value::map(capabilities)
         });
