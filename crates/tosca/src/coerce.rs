@@ -20,6 +20,22 @@ const MAX_DEPTH: u32 = 200;
 
 /// Marks what was written in a coerced value.
 pub const ORIGINAL: &str = "$originalString";
+
+/// The key under which a value of the type `bytes` has its bytes.
+pub(crate) const BYTES: &str = "bytes";
+
+/// The Base64 text of a value of the type `bytes`, as it is once coerced.
+pub(crate) fn as_bytes(entries: &[(Val, Val)]) -> Option<&EcoString> {
+    let [(first, original), (second, bytes)] = entries else { return None };
+    match (&first.data, &original.data, &second.data, &bytes.data) {
+        (Data::Str(first), Data::Str(original), Data::Str(second), Data::Str(bytes))
+            if first == ORIGINAL && second == BYTES && original == bytes =>
+        {
+            Some(bytes)
+        }
+        _ => None,
+    }
+}
 /// The number in a coerced value.
 pub const NUMBER: &str = "$number";
 /// The text in a coerced value.
@@ -188,7 +204,7 @@ fn special(model: &Model, value: &Val, id: DeclId, primitive: Primitive) -> Val 
             }
             Err(_) => value.clone(),
         },
-        (Primitive::Bytes, Data::Str(written)) => map(vec![(ORIGINAL, text(written)), ("bytes", text(written))]),
+        (Primitive::Bytes, Data::Str(written)) => map(vec![(ORIGINAL, text(written)), (BYTES, text(written))]),
         _ => value.clone(),
     }
 }

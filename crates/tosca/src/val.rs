@@ -8,7 +8,8 @@ use crate::functions::is_function;
 use crate::host::Host;
 use ecow::EcoString;
 use purlin_syntax::tree::Entry;
-use purlin_syntax::{Kind, MergeKeys, Node, Scalar, Span, Style, Tree};
+use purlin_syntax::write::is_go_timestamp;
+use purlin_syntax::{Flavor, Kind, MergeKeys, Node, Scalar, Span, Style, Tree};
 use purlin_value::{Origin, Taint};
 use std::sync::Arc;
 
@@ -328,7 +329,12 @@ fn meaning(node: Node<'_>) -> Scalar {
     }
     if node.style() == Style::Plain && tag.is_none() {
         let text = node.text();
-        if text.as_bytes().first().is_some_and(u8::is_ascii_digit) && is_go_timestamp(text) {
+        let is_timestamp = match node.tree().flavor() {
+            Flavor::CoreGo => is_go_timestamp,
+            _ => purlin_syntax::scalar::is_timestamp,
+        };
+        // Only dates have a `-` there.
+        if text.as_bytes().get(4) == Some(&b'-') && is_timestamp(text) {
             return Scalar::Timestamp;
         }
     }
@@ -430,15 +436,4 @@ pub fn overlay(base: &Val, over: &Val) -> Val {
         }
     }
     over.with(Data::Map(Arc::new(out))).tainted_by(base.taint)
-}
-
-/// Whether Go's YAML reads a text as a time: between a date and a time with a zone there is a `T`, and only there.
-fn is_go_timestamp(text: &str) -> bool {
-    let has_zone = |time: &str| time.contains(['Z', '+', '-']);
-    purlin_syntax::scalar::is_timestamp(text)
-        && match text.split_once(['T', 't', ' ', '\t']) {
-            Some((date, time)) if text.as_bytes().get(date.len()) == Some(&b' ') => !has_zone(time),
-            Some((_, time)) => has_zone(time),
-            None => true,
-        }
 }

@@ -243,8 +243,8 @@ fn is_sexagesimal(text: &str) -> bool {
         && rest.iter().all(is_place)
 }
 
-/// The four layouts of dates and times that go-yaml tries.
-fn is_timestamp(text: &str) -> bool {
+/// Whether go-yaml reads a plain text as a time: it tries four layouts, on days that exist.
+pub fn is_timestamp(text: &str) -> bool {
     let mut rest = Cursor(text);
     let Some(year) = rest.number(4, 4) else { return false };
     if !rest.eat('-') {

@@ -12,6 +12,7 @@ mod parts;
 mod round_trip;
 pub mod yaml;
 
+pub use go_scalar::is_timestamp as is_go_timestamp;
 pub use go_yaml::{GoStyle, GoYamlWriter};
 pub use json::{JsonFlavor, JsonLayout, JsonWriter};
 pub use yaml::YamlWriter;
@@ -38,6 +39,11 @@ pub trait Emit {
 
     /// A string.
     fn string(&mut self, text: &str);
+
+    /// Bytes, by their Base64 text: a string where the format has nothing of its own for them.
+    fn binary(&mut self, base64: &str) {
+        self.string(base64);
+    }
 
     /// Starts a list of `len` items.
     fn begin_list(&mut self, len: usize);

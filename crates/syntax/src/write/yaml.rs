@@ -97,6 +97,15 @@ impl Emit for YamlWriter {
         }
     }
 
+    fn binary(&mut self, base64: &str) {
+        let is_digit = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
+        match base64 {
+            "" => self.plain("!!binary \"\""),
+            _ if base64.bytes().all(is_digit) => self.plain(&format!("!!binary {base64}")),
+            _ => self.string(base64),
+        }
+    }
+
     fn begin_list(&mut self, len: usize) {
         self.begin_value();
         self.block.begin(Kind::List, len);

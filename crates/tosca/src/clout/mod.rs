@@ -331,9 +331,9 @@ impl<'a> Writer<'a> {
         Out::Map(out)
     }
 
-    /// The path of the definition that gives a call, for those who give nothing themselves.
+    /// The path of the definition that gives a value, for those who give nothing themselves.
     fn default_path(&mut self, prop: &Prop) -> Option<EcoString> {
-        let definition = prop.definition.as_ref().filter(|_| prop.given == Given::Default && prop.value.has_call())?;
+        let definition = prop.definition.as_ref().filter(|_| prop.given == Given::Default)?;
         let files = &self.compiled.model.files;
         let known = self.default_paths.entry(Arc::as_ptr(definition) as usize);
         Some(known.or_insert_with(|| locate::path_of(files, prop.at).unwrap_or_default().into()).clone())

@@ -2,6 +2,7 @@
 //!
 //! Parts that many vertexes share are built once and referred to.
 
+use crate::coerce;
 use crate::evaluate::text_of;
 use crate::val::{Data, Val};
 use ecow::EcoString;
@@ -21,6 +22,8 @@ pub enum Out {
     Float(f64),
     /// A text.
     Str(EcoString),
+    /// Bytes, as their Base64 text.
+    Bytes(EcoString),
     /// Several in order.
     List(Vec<Out>),
     /// Several by names that the service gives.
@@ -65,6 +68,7 @@ impl Out {
             Out::Float(value) if *value == u64::MAX as f64 => emit.number("18446744073709551615"),
             Out::Float(value) => emit.float(*value),
             Out::Str(text) => emit.string(text),
+            Out::Bytes(text) => emit.binary(text),
             Out::List(items) => {
                 emit.begin_list(items.len());
                 items.iter().for_each(|item| item.emit(emit));
@@ -91,9 +95,13 @@ impl From<&Val> for Out {
             Data::Float(value) => Out::Float(*value),
             Data::Str(text) | Data::Timestamp(text) => Out::Str(text.clone()),
             Data::List(items) => Out::List(items.iter().map(Out::from).collect()),
-            Data::Map(entries) => {
-                Out::Map(entries.iter().map(|(key, value)| (key_text(key), Out::from(value))).collect())
-            }
+            Data::Map(entries) => match coerce::as_bytes(entries) {
+                Some(written) => Out::Map(vec![
+                    (coerce::ORIGINAL.into(), Out::Str(written.clone())),
+                    (coerce::BYTES.into(), Out::Bytes(written.clone())),
+                ]),
+                None => Out::Map(entries.iter().map(|(key, value)| (key_text(key), Out::from(value))).collect()),
+            },
             Data::Call(call) => Out::map([("$functionCall", Out::Str(call.name.clone()))]),
         }
     }

@@ -10,6 +10,7 @@ use crate::names::DeclId;
 use crate::topology::{Given, Node, Prop, Requirement};
 use crate::val::{Call, Data, Val};
 use ecow::{EcoString, eco_format};
+use indexmap::IndexMap;
 use purlin_syntax::Span;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ pub(super) type MetaKey = (Option<DeclId>, usize);
 
 impl Writer<'_> {
     /// A value with its meta-information. What no template says is the same for all that leave it out, unless it holds
-    /// places.
+    /// places of theirs.
     pub(super) fn raw(&mut self, prop: &Prop, path: &str) -> Out {
         if !is_left_out(prop) {
             return self.raw_alone(prop, path);
@@ -29,10 +30,13 @@ impl Writer<'_> {
         if let Some(known) = self.left_out.get(&key) {
             return Out::Shared(known.clone());
         }
+        let before = self.placed.get();
         let (out, placed) = self.watched(|writer| writer.raw_alone(prop, path));
-        if placed {
+        // The path of a default is that of its definition, whoever leaves the value out.
+        if placed && self.default_path(prop).is_none() {
             return out;
         }
+        self.placed.set(before);
         let shared = self.share(out);
         self.left_out.insert(key, shared.clone());
         Out::Shared(shared)
@@ -45,8 +49,8 @@ impl Writer<'_> {
         if let Some(id) = prop.data_type {
             let definition = prop.definition.as_ref();
             let meta = match self.parts(&prop.value, id, value_path, 0) {
-                Some(parts) => self.meta_with(id, definition.map(Arc::as_ref), (path, prop.at), 0, Some(parts)),
-                None => self.shared_meta(id, definition, path, prop.at),
+                Some(parts) => self.meta_with(id, definition.map(Arc::as_ref), (value_path, prop.at), 0, Some(parts)),
+                None => self.shared_meta(id, definition, value_path, prop.at),
             };
             if let Out::Fields(entries) = &mut out {
                 entries.push(("$meta", meta));
@@ -65,6 +69,9 @@ impl Writer<'_> {
 
     /// Whether a value or its meta-information may hold a path.
     pub(super) fn shows_path(&self, prop: &Prop) -> bool {
+        if prop.given == Given::Default && prop.definition.is_some() {
+            return false; // the definition's is shown
+        }
         let plain = !matches!(prop.value.data, Data::Call(_) | Data::List(_) | Data::Map(_));
         let known = |id| self.metas.contains_key(&meta_key(Some(id), prop.definition.as_ref()));
         !(plain && prop.data_type.is_none_or(known))
@@ -309,31 +316,42 @@ impl Writer<'_> {
         )]))
     }
 
-    /// The filters of a requirement: validators by property, and by capability and property.
+    /// The filters of a requirement: validators by property, and by capability and property. The node's own filter holds
+    /// for all its requirements, so it comes first.
     pub(super) fn filters(&mut self, node: &Node, requirement: &Requirement, path: &str) -> (Out, Out) {
-        let own = requirement.assignment.as_ref().and_then(|assignment| assignment.one("node_filter")).cloned();
         let of_node = node.template.one("node_filter").cloned();
-        let (mut by_node, mut by_capability) = (Vec::new(), Vec::new());
-        for filter in own.iter().chain(&of_node) {
-            let at = filter.at;
-            for (name, clauses) in crate::render::property_filters(filter) {
-                let path = eco_format!("{path}.node_filter.properties[\"{name}\"]");
-                let calls = clauses.iter().filter_map(|clause| self.validator(clause, None, &path, at)).collect();
-                by_node.push((EcoString::from(name), Out::List(calls)));
-            }
-            for capability in filter.list("capabilities") {
-                let mut properties = Vec::new();
-                for (name, clauses) in crate::render::property_filters(capability) {
-                    let path =
-                        eco_format!("{path}.node_filter.capabilities[\"{}\"].properties[\"{name}\"]", capability.name);
-                    let calls = clauses.iter().filter_map(|clause| self.validator(clause, None, &path, at)).collect();
-                    properties.push((EcoString::from(name), Out::List(calls)));
-                }
-                by_capability.push((capability.name.clone(), Out::Map(properties)));
+        let own = requirement.assignment.as_ref().and_then(|assignment| assignment.one("node_filter")).cloned();
+        let node_path = eco_format!("{}.node_templates[\"{}\"]", self.root, node.template.name);
+        let (mut by_node, mut by_capability) = (Validators::default(), IndexMap::<EcoString, Validators>::new());
+        for (filter, path) in
+            of_node.iter().map(|filter| (filter, node_path.as_str())).chain(own.iter().map(|own| (own, path)))
+        {
+            self.property_filters(filter, &eco_format!("{path}.node_filter"), &mut by_node);
+            for (index, capability) in filter.list("capabilities").iter().enumerate() {
+                let path = eco_format!("{path}.node_filter.capabilities{{{index}}}");
+                self.property_filters(capability, &path, by_capability.entry(capability.name.clone()).or_default());
             }
         }
-        (Out::Map(by_node), Out::Map(by_capability))
+        let by_capability = by_capability.into_iter().map(|(name, properties)| (name, listed(properties))).collect();
+        (listed(by_node), Out::Map(by_capability))
     }
+
+    /// Adds the validators of a filter's properties; a property may stand in it several times.
+    fn property_filters(&mut self, filter: &Entity, path: &str, out: &mut Validators) {
+        let places = filter.values("properties").iter().map(|(_, value)| value.span);
+        for (index, ((name, clauses), at)) in crate::render::property_filters(filter).zip(places).enumerate() {
+            let path = eco_format!("{path}.properties{{{index}}}");
+            let calls = clauses.iter().filter_map(|clause| self.validator(clause, None, &path, at));
+            out.entry(EcoString::from(name)).or_default().extend(calls);
+        }
+    }
+}
+
+/// Validators by the name of a property.
+type Validators = IndexMap<EcoString, Vec<Out>>;
+
+fn listed(validators: Validators) -> Out {
+    Out::Map(validators.into_iter().map(|(name, calls)| (name, Out::List(calls))).collect())
 }
 
 /// Whether a value is not the template's, so that others which leave it out have the same.

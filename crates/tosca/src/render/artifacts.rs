@@ -6,7 +6,7 @@ use crate::edition::Standard;
 use crate::entities;
 use crate::entity::{Content, Entity};
 use crate::rules;
-use crate::topology::{Artifact, Props};
+use crate::topology::{Artifact, Given, Prop, Props};
 use crate::val::Text;
 use ecow::EcoString;
 use indexmap::IndexMap;
@@ -21,11 +21,15 @@ impl Renderer<'_> {
                 let message = format!("the artifact `{name}` needs the key `file`");
                 self.problems.beyond(&rules::MISSING_KEY, own.at, ".file", message);
             }
-            let entity = match complete.named("artifacts", name) {
+            let definition = complete.named("artifacts", name);
+            let fits = definition.is_none_or(|definition| self.artifact_fits(own, definition));
+            // What another type declares says nothing about this artifact.
+            let definition = definition.filter(|_| fits);
+            let entity = match definition {
                 Some(definition) => Arc::new(completed(own, definition)),
                 None => own.clone(),
             };
-            let artifact = self.artifact(&entity, complete.named("artifacts", name).is_some());
+            let artifact = self.artifact(&entity, definition.is_some() || !fits);
             out.insert(name.clone(), artifact);
         }
         out
@@ -60,9 +64,34 @@ impl Renderer<'_> {
             if !declared {
                 self.extension(entity, &complete);
             }
-            properties = self.template_props(Sort::Property, &complete, entity);
+            // Puccini looks at no value of an artifact that its node's type declares.
+            properties = match loose && !self.model.quirks.are_usual() && !entity.edition.is_extended() {
+                true => as_written(entity),
+                false => self.template_props(Sort::Property, &complete, entity),
+            };
         }
         Artifact { entity: entity.clone(), artifact_type, properties }
+    }
+
+    /// Whether a template's artifact has the type that its node's type declares, or one derived from it; says so if not.
+    fn artifact_fits(&mut self, own: &Entity, definition: &Entity) -> bool {
+        let declared = self.model.type_of(definition, "type", entities::ARTIFACT_TYPE);
+        let assigned = self.model.type_of(own, "type", entities::ARTIFACT_TYPE);
+        let (Some(declared), Some(assigned)) = (declared, assigned) else { return true };
+        if own.edition.is_extended()
+            || self.model.hierarchy.is_a(assigned, declared)
+            || self.model.hierarchy.is_broken(assigned)
+        {
+            return true;
+        }
+        let message = format!(
+            "the artifact `{}` has the type `{}`, which is not derived from `{}`, the type that the node's type declares",
+            own.name,
+            self.model.name(assigned),
+            self.model.name(declared)
+        );
+        self.problems.at(&rules::INCOMPATIBLE, own.at, message);
+        false
     }
 
     /// The file's extension must be one that the type knows.
@@ -82,6 +111,16 @@ impl Renderer<'_> {
             self.problems.at(&rules::INCOMPATIBLE, entity.place("file"), message);
         }
     }
+}
+
+/// The properties that an artifact is given, as they are.
+fn as_written(entity: &Entity) -> Props {
+    let given = entity.values("properties").iter().map(|(name, value)| {
+        let prop =
+            Prop { value: value.clone(), definition: None, data_type: None, at: name.span, given: Given::Assigned };
+        (name.text.clone(), prop)
+    });
+    given.collect()
 }
 
 /// A template's artifact with what its definition adds.
