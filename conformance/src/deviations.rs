@@ -24,7 +24,12 @@ pub struct Deviations {
 impl Deviations {
     /// Reads the file of a suite; none if there is no such file. A file that cannot be read is a mistake of ours.
     pub fn load(suite: &str) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deviations").join(format!("{suite}.toml"));
+        Self::load_from("deviations", suite)
+    }
+
+    /// Reads the file of a suite in another folder than the usual one.
+    pub fn load_from(folder: &str, suite: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(format!("{suite}.toml"));
         let Ok(text) = std::fs::read_to_string(&path) else { return Self::default() };
         match Self::parse(&text) {
             Ok(deviations) => deviations,
@@ -53,6 +58,11 @@ impl Deviations {
     /// The deviation of a case.
     pub fn get(&self, id: &str) -> Option<&Deviation> {
         self.by_id.get(id)
+    }
+
+    /// The cases that have one.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.by_id.keys().map(String::as_str)
     }
 
     /// How many there are.

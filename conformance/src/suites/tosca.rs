@@ -1,8 +1,10 @@
 //! The `tosca` suite: verdicts, problems and Clouts of Puccini, and the OASIS community suite's expected results.
 //!
 //! Three counts are printed apart; the suite's total counts verdicts. For TOSCA 2.0 the reference is the community
-//! suite and the standard, since the recorded tool reads a draft of it.
+//! suite and the standard, since the recorded tool reads a draft of it. Files in 2.0 that neither judges are tried too:
+//! each that we refuse has its reason in `drafts/tosca.toml`, and fails if it is refused for another one.
 
+use crate::deviations::Deviations;
 use crate::{Context, Report, Suite, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
 use purlin_syntax::Node;
@@ -77,7 +79,7 @@ pub fn run(context: &Context) -> Report {
         .into_iter()
         .filter_map(|json| Some(Case { id: json.get("id")?.as_str()?.to_owned(), json }))
         .collect();
-    let counts = Counts::default();
+    let counts = Counts { reasons: Deviations::load_from("drafts", SUITE.name), ..Counts::default() };
     let mut report = context.run_cases(&cases, |case| case.id.clone(), |case| judge(context, case, &counts));
     report.notes = counts.lines();
     report
@@ -93,6 +95,8 @@ struct Counts {
     single: Tally,
     /// Files in TOSCA 2.0 without a reference: whether we accept them.
     drafts: Tally,
+    /// Why we refuse those that we refuse.
+    reasons: Deviations,
 }
 
 /// How many agree, and which do not.
@@ -149,7 +153,7 @@ fn judge(context: &Context, case: &Case, counts: &Counts) -> Verdict {
         return Verdict::Skipped(why.to_owned());
     }
     let Some(expected) = case.expected() else {
-        return Verdict::Skipped(tried(context, case, counts));
+        return tried(context, case, counts);
     };
     let compiled = match answer(context, case) {
         Ok(compiled) => compiled,
@@ -177,19 +181,28 @@ fn judge(context: &Context, case: &Case, counts: &Counts) -> Verdict {
 }
 
 /// What we say of a file that there is no reference for, since the recorded tool reads a draft of TOSCA 2.0.
-fn tried(context: &Context, case: &Case, counts: &Counts) -> String {
-    let refused = match answer(context, case) {
+fn tried(context: &Context, case: &Case, counts: &Counts) -> Verdict {
+    let (refused, message) = match answer(context, case) {
         Ok(compiled) => {
             let first = compiled.problems.list().iter().find(|problem| problem.diagnostic.is_error());
-            first
-                .map(|problem| format!("{}: {}", place(&compiled, problem.diagnostic.span), problem.diagnostic.message))
+            let shown = first.map(|problem| {
+                format!("{}: {}", place(&compiled, problem.diagnostic.span), problem.diagnostic.message)
+            });
+            (shown, first.map(|problem| problem.diagnostic.message.clone()))
         }
-        Err(why) => Some(why),
+        Err(why) => (Some(why.clone()), Some(why)),
     };
-    counts.drafts.count(&case.id, refused.clone());
-    match refused {
-        None => "no reference for TOSCA 2.0; accepted".to_owned(),
-        Some(why) => format!("no reference for TOSCA 2.0; refused, {why}"),
+    counts.drafts.count(&case.id, refused);
+    match (message, counts.reasons.get(&case.id)) {
+        (None, None) => Verdict::Skipped("no reference for TOSCA 2.0; accepted".to_owned()),
+        (None, Some(_)) => Verdict::Failed("accepted, but `drafts/tosca.toml` says why it is refused".to_owned()),
+        (Some(message), None) => {
+            Verdict::Failed(format!("refused, without a reason in `drafts/tosca.toml`: {message}"))
+        }
+        (Some(message), Some(known)) if message != known.answer => {
+            Verdict::Failed(format!("refused for another reason than `drafts/tosca.toml` says: {message}"))
+        }
+        (Some(_), Some(known)) => Verdict::Skipped(format!("no reference for TOSCA 2.0; refused: {}", known.reason)),
     }
 }
 
@@ -459,9 +472,30 @@ fn session(root: &Path) -> Result<Session, String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-    use super::Json;
+    use super::{Json, SUITE};
+    use crate::deviations::Deviations;
+    use crate::{Verdict, run_suite};
     use purlin_tosca::edition;
     use purlin_tosca::entities::SCHEMA;
+
+    /// Each file in TOSCA 2.0 that only we judge is accepted, or refused for the reason that is written down; and a reason
+    /// is written down for no other file.
+    #[test]
+    fn every_refused_draft_has_its_reason() {
+        let reasons = Deviations::load_from("drafts", SUITE.name);
+        assert!(!reasons.is_empty());
+        let Some(folder) = crate::ratchet::data_folder().map(|data| data.join(SUITE.name)).filter(|path| path.is_dir())
+        else {
+            return;
+        };
+        let (_, report) = run_suite(&folder, None).unwrap();
+        for id in reasons.ids() {
+            let verdict = report.cases.iter().find(|(case, _)| case == id).map(|(_, verdict)| verdict);
+            assert!(matches!(verdict, Some(Verdict::Skipped(_))), "{id}: {verdict:?}");
+        }
+        let failed: Vec<_> = report.cases.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Failed(_))).collect();
+        assert!(failed.is_empty(), "{failed:#?}");
+    }
 
     /// Every key that the original reads in an entity must be in our table, in the same edition.
     #[test]

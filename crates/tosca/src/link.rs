@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// Among so many names one is looked for that was meant; those behind fewer prefixes come first.
 const MOST_SUGGESTED: usize = 5_000;
 
+/// So many ancestors of a node type are looked at, since they may go round in a cycle.
+const LONGEST_LINEAGE: usize = 1_000;
+
 /// Looks up what names in templates mean: the root file's service template.
 pub struct Templates<'a> {
     service: Option<&'a Arc<Entity>>,
@@ -65,7 +68,7 @@ pub fn check(files: &Files, names: &Names, problems: &mut Problems) {
     let templates = Templates::of(files);
     let mut linker = Linker { files, names, templates, problems, borrowed: HashSet::new() };
     for file in files.list.iter().filter(|file| file.role != Role::Profile) {
-        linker.entity(&file.entity);
+        linker.entity(&file.entity, None);
     }
     linker.values_like_types();
 }
@@ -80,13 +83,16 @@ struct Linker<'a> {
 }
 
 impl Linker<'_> {
-    fn entity(&mut self, entity: &Entity) {
+    fn entity(&mut self, entity: &Entity, owner: Option<&Entity>) {
         let row = entities::row(entity.kind);
         let own = [entity.kind];
         for slot in &entity.slots {
             match &slot.content {
                 Content::Text(text) => {
                     let Some((field, kinds)) = names(row, entity, slot, &own) else { continue };
+                    if slot.name == "capability" && self.is_capability_name(entity, owner, text) {
+                        continue;
+                    }
                     // A short notation has no key of its own to point at.
                     let beyond = if slot.at == entity.at { ecow::eco_format!(".{}", field.key) } else { "".into() };
                     self.reference(kinds, text, slot.at, field.key, beyond);
@@ -97,12 +103,39 @@ impl Linker<'_> {
                         self.reference(kinds, text, text.span, field.key, "".into());
                     }
                 }
-                Content::One(inner) => self.entity(inner),
-                Content::Map(defs) => defs.own().values().for_each(|inner| self.entity(inner)),
-                Content::List(list) => list.iter().for_each(|inner| self.entity(inner)),
+                Content::One(inner) => self.entity(inner, Some(entity)),
+                Content::Map(defs) => defs.own().values().for_each(|inner| self.entity(inner, Some(entity))),
+                Content::List(list) => list.iter().for_each(|inner| self.entity(inner, Some(entity))),
                 _ => {}
             }
         }
+    }
+
+    /// Whether a requirement definition of TOSCA 2.0 names a capability of the node type that it asks for. A definition
+    /// that says nothing of the node type has that of the definition it refines.
+    fn is_capability_name(&self, definition: &Entity, owner: Option<&Entity>, name: &Text) -> bool {
+        if definition.kind != entities::REQUIREMENT_DEFINITION
+            || !definition.edition.is_2()
+            || self.names.find(name.span.file, entities::CAPABILITY_TYPE, &name.text).is_some()
+        {
+            return false;
+        }
+        let refined = || owner.into_iter().flat_map(|owner| self.lineage(owner)).skip(1);
+        let inherited = || refined().find_map(|base| base.named("requirements", &definition.name)?.text("node"));
+        let Some(node) = definition.text("node").or_else(inherited) else { return false };
+        let Some(node) = self.node_type(node) else { return false };
+        self.lineage(node).any(|node| node.named("capabilities", &name.text).is_some())
+    }
+
+    fn node_type(&self, name: &Text) -> Option<&Entity> {
+        let id = self.names.find(name.span.file, entities::NODE_TYPE, &name.text)?;
+        self.names.decl(id).map(|decl| decl.entity.as_ref())
+    }
+
+    /// A node type as it is written, and what it derives from.
+    fn lineage<'e>(&'e self, entity: &'e Entity) -> impl Iterator<Item = &'e Entity> {
+        let parent = |entity: &&'e Entity| self.node_type(entity.text("derived_from")?);
+        std::iter::successors(Some(entity), parent).take(LONGEST_LINEAGE)
     }
 
     /// Before TOSCA 2.0 what stands bare in the place of an input's definition is its value. The name of a data type was

@@ -234,6 +234,20 @@ impl Model {
         self.find(kind, entity.text(slot)?)
     }
 
+    /// The capability that a complete requirement definition asks for: its type, and its name if the definition has the name
+    /// that the node type gives it.
+    pub fn asked_capability(&self, definition: &Entity) -> (Option<Text>, Option<DeclId>) {
+        let Some(name) = definition.text("capability") else { return (None, None) };
+        if let Some(id) = self.find(entities::CAPABILITY_TYPE, name) {
+            return (None, Some(id));
+        }
+        let node = self.type_of(definition, "node", entities::NODE_TYPE).and_then(|id| self.complete(id));
+        match node.and_then(|node| node.named("capabilities", &name.text)) {
+            Some(capability) => (Some(name.clone()), self.type_of(capability, "type", entities::CAPABILITY_TYPE)),
+            None => (None, None),
+        }
+    }
+
     /// The complete form of a type.
     pub fn complete(&self, id: DeclId) -> Option<&Arc<Entity>> {
         self.types.get(id)

@@ -131,14 +131,15 @@ impl Renderer<'_> {
     pub(super) fn automatic(&mut self, definition: &Arc<Entity>, template: &Arc<Entity>, index: usize) -> Requirement {
         let relationship =
             definition.one("relationship").map(|relationship| self.default_relationship(relationship, template));
+        let (capability_name, capability_type) = self.model.asked_capability(definition);
         Requirement {
             name: definition.name.clone(),
             assignment: None,
             definition: Some(definition.clone()),
             index,
             at: template.at,
-            capability_name: None,
-            capability_type: self.model.type_of(definition, "capability", entities::CAPABILITY_TYPE),
+            capability_name,
+            capability_type,
             node_template: None,
             node_index: None,
             node_type: self.model.type_of(definition, "node", entities::NODE_TYPE),
@@ -153,13 +154,13 @@ impl Renderer<'_> {
         definition: &Arc<Entity>,
         index: usize,
     ) -> Option<Requirement> {
-        let defined_capability = self.model.type_of(definition, "capability", entities::CAPABILITY_TYPE);
+        let (defined_name, defined_capability) = self.model.asked_capability(definition);
         let capability = assignment.text("capability");
         let as_type = capability.and_then(|name| self.model.find(entities::CAPABILITY_TYPE, name));
         let (capability_name, capability_type) = match (capability, as_type) {
-            (_, Some(id)) => (None, Some(id)),
+            (_, Some(id)) => (defined_name, Some(id)),
             (Some(name), None) => (Some(name.clone()), defined_capability),
-            (None, None) => (None, defined_capability),
+            (None, None) => (defined_name, defined_capability),
         };
         let (node_template, node_type) = self.requirement_node(assignment, definition);
         let relationship = match (assignment.one("relationship"), definition.one("relationship")) {
