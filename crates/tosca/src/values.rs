@@ -63,6 +63,8 @@ pub struct Checker<'a> {
     sizes: HashMap<usize, u64>,
     /// Whether values are results: what stands at their place is a call, not how they are spelt.
     computed: bool,
+    /// Whether they are results of calls.
+    called: bool,
     /// What holds for whole values, where a host reads them.
     stance: Stance,
 }
@@ -77,12 +79,18 @@ impl<'a> Checker<'a> {
             defaults: HashMap::new(),
             sizes: HashMap::new(),
             computed: false,
+            called: false,
             stance: Stance::Property,
         }
     }
 
-    /// A checker for what calls give, or what comes from outside; what is written beside calls was checked before.
+    /// A checker for what calls give; what is written beside calls was checked before.
     pub fn of_results(model: &'a Model, problems: &'a mut Problems) -> Self {
+        Checker { computed: true, called: true, ..Checker::new(model, problems) }
+    }
+
+    /// A checker for what comes from outside.
+    pub fn of_given(model: &'a Model, problems: &'a mut Problems) -> Self {
         Checker { computed: true, ..Checker::new(model, problems) }
     }
 
@@ -192,20 +200,38 @@ impl<'a> Checker<'a> {
         match self.fits(value, primitive, id, stance) {
             Ok(None) => value.clone(),
             Ok(Some(replaced)) => {
-                if matches!(value.data, Data::List(_) | Data::Map(_)) {
-                    let message = format!("expected a string, found {}, which becomes its Python text", value.noun());
-                    self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).warning());
+                let result = self.is_text_of_result(value, primitive);
+                let becomes = match &value.data {
+                    Data::List(_) | Data::Map(_) => Some("becomes its Python text"),
+                    _ if result && matches!(replaced.data, Data::Str(_)) => Some("becomes its text"),
+                    _ if result => Some("stays as it is"),
+                    _ => None,
+                };
+                if let Some(becomes) = becomes {
+                    let message = format!("expected a string, found {}, which {becomes}", value.noun());
+                    let hint = result.then(|| SAME_TYPE.to_owned());
+                    self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).maybe_hint(hint).warning());
                 }
                 replaced
             }
             Err(message) => {
-                let hint = quoting(value, primitive).map(str::to_owned);
+                let of_call = self.called && !self.model.edition().is_extended();
+                let hint = if of_call { Some(SAME_TYPE) } else { quoting(value, primitive) }.map(str::to_owned);
                 let secret = || format!("this secret is not a valid `{}`", self.model.name(id));
                 let message = if value.is_tainted() { secret() } else { message };
                 self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).maybe_hint(hint));
                 value.with(Data::Poison)
             }
         }
+    }
+
+    /// Whether a function gave a number or boolean for a string before TOSCA 2.0: it is passed on as its text anyway.
+    fn is_text_of_result(&self, value: &Val, primitive: Primitive) -> bool {
+        self.called
+            && primitive == Primitive::String
+            && matches!(value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_))
+            && !self.model.edition().is_2()
+            && !self.model.edition().is_extended()
     }
 
     /// Whether a value is of a primitive type; a quirk may replace it.
@@ -232,6 +258,11 @@ impl<'a> Checker<'a> {
             }
             (Primitive::String, Data::Int(_) | Data::Float(_) | Data::Bool(_) | Data::Timestamp(_)) if permissive => {
                 Ok(Some(value.with(Data::Str(plain_text(value)))))
+            }
+            (Primitive::String, _) if self.is_text_of_result(value, primitive) => {
+                let data =
+                    if self.model.quirks.are_usual() { Data::Str(plain_text(value)) } else { value.data.clone() };
+                Ok(Some(value.with(data)))
             }
             (Primitive::Version, Data::Int(number)) if permissive => {
                 Ok(Some(value.with(Data::Str(eco_format!("{number}.0")))))
@@ -502,6 +533,9 @@ impl<'a> Checker<'a> {
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, key.span, message).maybe_hint(hint));
     }
 }
+
+/// What to do about a function that gives a value of another type.
+const SAME_TYPE: &str = "declare the type that the function returns";
 
 /// What quotes have to do with a value of the wrong type.
 fn quoting(value: &Val, primitive: Primitive) -> Option<&'static str> {

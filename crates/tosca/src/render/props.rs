@@ -212,7 +212,7 @@ impl Renderer<'_> {
                 _ => definition.place("default"),
             };
             let checker = match given {
-                Given::Input => Checker::of_results(self.model, self.problems),
+                Given::Input => Checker::of_given(self.model, self.problems),
                 _ => self.checker(),
             };
             let value = checker.holding(Stance::Input).value(&value, definition, at);
