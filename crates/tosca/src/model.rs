@@ -2,7 +2,7 @@
 //!
 //! The result of phases 1 to 4. Later phases only read it.
 
-use crate::edition::{self, Edition};
+use crate::edition::{self, Edition, Standard};
 use crate::entities;
 use crate::entity::Entity;
 use crate::evaluate::Budget;
@@ -256,6 +256,12 @@ impl Model {
     /// Whether a departure from the strict reading is in force.
     pub fn allows(&self, quirk: &str) -> bool {
         self.quirks.allow(quirk, self.edition())
+    }
+
+    /// Whether a node may meet its own requirement without being named: in the strict reading, as Puccini has it. Nobody
+    /// means it.
+    pub(crate) fn lets_nodes_meet_themselves(&self) -> bool {
+        !self.quirks.are_usual() && !self.edition().is_2() && !self.edition().is_extended()
     }
 
     /// Whether a host lets a type have properties that it does not declare.

@@ -125,7 +125,7 @@ impl Resolver<'_> {
         if self.avoided.contains(&offer) {
             return Err("it is to be left".to_owned());
         }
-        if offer.node == user.0 && requirement.node_template.is_none() {
+        if offer.node == user.0 && requirement.node_template.is_none() && !model.lets_nodes_meet_themselves() {
             return Err("a node does not meet its own requirement, unless it names itself".to_owned());
         }
         if self.has_led(user, requirement, offer) {
