@@ -100,6 +100,11 @@ impl Reader<'_> {
         let row = entities::row(kind);
         let mut entity =
             Entity { kind, edition: self.edition, name, at, span: node.span(), slots: Vec::new(), sensitive: false };
+        if kind == entities::TRIGGER_CONDITION && self.is_clause(node) {
+            let content = self.condition("condition", at, node)?;
+            entity.slots.push(Slot { name: "constraint", at, content });
+            return Some(entity);
+        }
         if !node.is_map() {
             return self.short(row, entity, node);
         }
@@ -142,6 +147,14 @@ impl Reader<'_> {
         self.missing_keys(row, &entity, &present);
         self.check(&entity);
         Some(entity)
+    }
+
+    /// Whether what a trigger's condition says is a condition itself, without any of the keys that may go with it.
+    fn is_clause(&self, node: Node<'_>) -> bool {
+        let row = entities::row(entities::TRIGGER_CONDITION);
+        let entries = merged_entries(node);
+        let is_known = |key: &str| row.field(key, self.edition).is_some();
+        node.is_list() || (!entries.is_empty() && !entries.iter().any(|entry| plain(entry.key).is_some_and(is_known)))
     }
 
     pub(super) fn allows(&self, quirk: &str) -> bool {

@@ -24,6 +24,7 @@ use hopeless::{Hopeless, Left};
 use index::{Index, Offer, Offers, Place, Rank, Takes};
 use purlin_graph::Digraph;
 use std::cell::OnceCell;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use suits::Lists;
@@ -416,6 +417,9 @@ impl<'a> Resolver<'a> {
         start: Option<Place>,
         refusals: &mut Refusals,
     ) -> Option<Offer> {
+        if matches!(offers, Offers::Of(_)) {
+            return self.look_in_node(user, requirement, offers, refusals);
+        }
         // A filter may say something else for each relationship; all other reasons hold for the next one too.
         let mut pass = self.pass(user, requirement, offers);
         let filtered = pass.is_some() && self.is_filtered(user, requirement);
@@ -430,13 +434,8 @@ impl<'a> Resolver<'a> {
                 continue; // it comes up again where it belongs, or not at all if it is full
             }
             cursor = Some(key);
-            if rank.is_none() {
-                continue; // a single named node that is full
-            }
-            match self.suits(user, requirement, offer) {
-                Ok(()) => return Some(offer),
-                Err(why) if refusals.len() < MAX_REFUSALS => refusals.push((offer, why)),
-                Err(_) => {}
+            if self.is_chosen(user, requirement, offer, refusals) {
+                return Some(offer);
             }
             pass = pass.filter(|_| !filtered || self.has_led(user, requirement, offer));
             if let Some(pass) = pass.filter(|_| self.avoided.is_empty()) {
@@ -444,6 +443,35 @@ impl<'a> Resolver<'a> {
             }
         }
         None
+    }
+
+    /// The same for a single named node, whose capabilities are not kept in order: hardly any node has many that suit.
+    fn look_in_node(
+        &mut self,
+        user: User,
+        requirement: &Requirement,
+        offers: &Offers,
+        refusals: &mut Refusals,
+    ) -> Option<Offer> {
+        let mut ranked = Vec::with_capacity(self.index.len(offers));
+        for at in 0..self.index.len(offers) {
+            self.count_look();
+            let Some(offer) = self.index.get(offers, at) else { continue };
+            let rank = self.rank_for(user, requirement, offers, offer); // nothing if it is full
+            ranked.extend(rank.map(|rank| (Reverse(rank), at, offer)));
+        }
+        ranked.sort_by_key(|(rank, at, _)| (*rank, *at));
+        ranked.into_iter().map(|(_, _, offer)| offer).find(|offer| self.is_chosen(user, requirement, *offer, refusals))
+    }
+
+    /// Whether an offer suits; otherwise the reason is kept, as far as reasons are.
+    fn is_chosen(&mut self, user: User, requirement: &Requirement, offer: Offer, refusals: &mut Refusals) -> bool {
+        match self.suits(user, requirement, offer) {
+            Ok(()) => return true,
+            Err(why) if refusals.len() < MAX_REFUSALS => refusals.push((offer, why)),
+            Err(_) => {}
+        }
+        false
     }
 
     /// The same for one who takes something; nothing if too little is left. In a list of those that have enough left,
