@@ -329,12 +329,8 @@ fn meaning(node: Node<'_>) -> Scalar {
     }
     if node.style() == Style::Plain && tag.is_none() {
         let text = node.text();
-        let is_timestamp = match node.tree().flavor() {
-            Flavor::CoreGo => is_go_timestamp,
-            _ => purlin_syntax::scalar::is_timestamp,
-        };
         // Only dates have a `-` there.
-        if text.as_bytes().get(4) == Some(&b'-') && is_timestamp(text) {
+        if text.as_bytes().get(4) == Some(&b'-') && is_timestamp(text, node.tree().flavor()) {
             return Scalar::Timestamp;
         }
     }
@@ -436,4 +432,12 @@ pub fn overlay(base: &Val, over: &Val) -> Val {
         }
     }
     over.with(Data::Map(Arc::new(out))).tainted_by(base.taint)
+}
+
+/// Whether the library that a file is made for reads a plain text as a time.
+fn is_timestamp(text: &str, flavor: Flavor) -> bool {
+    match flavor {
+        Flavor::CoreGo => is_go_timestamp(text),
+        _ => purlin_syntax::scalar::is_timestamp(text),
+    }
 }
