@@ -228,6 +228,12 @@ fn stamp_entries(value: &Val, stamp: &timestamp::Timestamp, quoted: bool) -> Vec
     let int = |number: u32| value.with(Data::Int(i64::from(number)));
     let nanoseconds = i64::try_from(stamp.nanoseconds()).map_or(Data::Float(stamp.nanoseconds() as f64), Data::Int);
     let mut out = vec![(NUMBER, value.with(nanoseconds)), (STRING, value.with(Data::Str(stamp.canonical())))];
+    // Of a time that Go's YAML reads nothing but its moment is left.
+    let sign = match stamp.west {
+        true => "-",
+        false if stamp.offset || !quoted => "+",
+        false => "",
+    };
     let original = if quoted { stamp.original.clone() } else { "".into() };
     out.push((ORIGINAL, value.with(Data::Str(original))));
     out.extend([
@@ -238,7 +244,7 @@ fn stamp_entries(value: &Val, stamp: &timestamp::Timestamp, quoted: bool) -> Vec
         ("minute", int(stamp.minute)),
         ("second", int(stamp.second)),
         ("fraction", value.with(Data::Float(stamp.fraction))),
-        ("tzSign", value.with(Data::Str(if stamp.west { "-" } else { "+" }.into()))),
+        ("tzSign", value.with(Data::Str(sign.into()))),
         ("tzHour", int(stamp.zone_hour)),
         ("tzMinute", int(stamp.zone_minute)),
     ]);

@@ -24,6 +24,7 @@ pub const QUIRKS: &[(&str, &str)] = &[
     (NORMATIVE_IGNORE, "normative types get no name at all"),
     (SHORTCUTS_DISABLE, "normative types get no short names"),
     (SUBSTITUTION_LIST, "mapped requirements may be a list"),
+    (SUBSTITUTION_WORKFLOWS, "operations of a mapped interface may be workflows, as the standard writes them"),
     (SUBSTITUTION_PERMISSIVE, "a mapped requirement need not be assigned"),
     (ANNOTATIONS_IGNORE, "annotations are skipped"),
     (OPERATIONS_PERMISSIVE, "operations may be written directly in an interface"),
@@ -65,6 +66,7 @@ const USUAL: &[&str] = &[
     TOPOLOGY_IGNORE,
     TIMESTAMP_PERMISSIVE,
     SUBSTITUTION_LIST,
+    SUBSTITUTION_WORKFLOWS,
     SPELLINGS_PERMISSIVE,
     VERSIONS_PERMISSIVE,
     FLOAT_PERMISSIVE,
@@ -97,6 +99,7 @@ pub(crate) const OCCURRENCES_PERMISSIVE: &str = "capabilities.occurrences.permis
 pub(crate) const NORMATIVE_IGNORE: &str = "namespace.normative.ignore";
 pub(crate) const SHORTCUTS_DISABLE: &str = "namespace.normative.shortcuts.disable";
 pub(crate) const SUBSTITUTION_LIST: &str = "substitution_mappings.requirements.list";
+pub(crate) const SUBSTITUTION_WORKFLOWS: &str = "substitution_mappings.interfaces.workflows";
 pub(crate) const SUBSTITUTION_PERMISSIVE: &str = "substitution_mappings.requirements.permissive";
 pub(crate) const ANNOTATIONS_IGNORE: &str = "annotations.ignore";
 pub(crate) const OPERATIONS_PERMISSIVE: &str = "interfaces.operations.permissive";

@@ -141,7 +141,7 @@ impl Renderer<'_> {
             (Data::Str(text), Part::Requirement) if is_2 && service.named("node_templates", text).is_some() => {
                 Some(Target::Selected(text.clone()))
             }
-            (Data::Map(_), Part::Interface) if is_2 => {
+            (Data::Map(_), Part::Interface) if is_2 || self.model.allows(quirks::SUBSTITUTION_WORKFLOWS) => {
                 self.interface_workflows(value, service);
                 Some(Target::Other)
             }

@@ -24,6 +24,8 @@ pub struct Timestamp {
     pub west: bool,
     /// Whether a zone was written.
     pub zoned: bool,
+    /// Whether the zone was written as an offset, not as `Z`.
+    pub offset: bool,
     /// Hours of the zone.
     pub zone_hour: u32,
     /// Minutes of the zone.
@@ -50,6 +52,7 @@ pub fn parse(text: &str) -> Option<Timestamp> {
         fraction: 0.0,
         west: false,
         zoned: false,
+        offset: false,
         zone_hour: 0,
         zone_minute: 0,
         original: text.into(),
@@ -97,6 +100,7 @@ fn zone(text: &str, mut stamp: Timestamp) -> Option<Timestamp> {
         Some(_) => return None,
     }
     stamp.zoned = true;
+    stamp.offset = true;
     rest = rest.get(1..)?;
     stamp.zone_hour = digits(&mut rest, 1, 2)?;
     if let Some(after) = rest.strip_prefix(':') {
