@@ -232,6 +232,7 @@ impl<'a> Checker<'a> {
             && matches!(value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_))
             && !self.model.edition().is_2()
             && !self.model.edition().is_extended()
+            && !self.model.quirks.has(quirks::STRING_PERMISSIVE)
     }
 
     /// Whether a value is of a primitive type; a quirk may replace it.

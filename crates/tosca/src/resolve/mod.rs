@@ -460,7 +460,10 @@ impl<'a> Resolver<'a> {
             let rank = self.rank_for(user, requirement, offers, offer); // nothing if it is full
             ranked.extend(rank.map(|rank| (Reverse(rank), at, offer)));
         }
-        ranked.sort_by_key(|(rank, at, _)| (*rank, *at));
+        // A host takes the first that suits.
+        if !self.model.edition().is_extended() {
+            ranked.sort_by_key(|(rank, at, _)| (*rank, *at));
+        }
         ranked.into_iter().map(|(_, _, offer)| offer).find(|offer| self.is_chosen(user, requirement, *offer, refusals))
     }
 
