@@ -11,6 +11,8 @@ use purlin_unfurl::error::Result as Evaluated;
 use purlin_unfurl::eval::path::as_one;
 use purlin_unfurl::eval::status::{effective, target};
 use purlin_unfurl::eval::{Engine, form};
+use purlin_unfurl::job::Job;
+use purlin_unfurl::job::options::Options;
 use purlin_unfurl::tree::{NodeId, Tree};
 use purlin_unfurl::val::{Data, Val};
 use purlin_unfurl::{check, convert};
@@ -178,7 +180,10 @@ fn answer(folder: &Path, settings: &Json) -> Json {
 fn after_job(folder: &Path, case: &str, settings: &Json) -> Json {
     let is_dry = settings.get("job").is_none_or(|job| job.get("dryrun") == Some(&Json::Bool(true)));
     let copy = std::env::temp_dir().join(format!("purlin-unfurl-job-{}-{case}", std::process::id()));
-    let answered = copied(folder, &copy).map(|()| job_in(&copy, is_dry, settings));
+    let answered = copied(folder, &copy).map(|()| {
+        let dry = if is_dry { dry_job(&copy, settings) } else { None };
+        dry.unwrap_or_else(|| job_in(&copy, is_dry, settings))
+    });
     let _ = std::fs::remove_dir_all(&copy);
     answered.unwrap_or_else(|error| json!({"error": error.to_string()}))
 }
@@ -197,6 +202,28 @@ fn copied(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// A dry run with the instances as it leaves them; none where commands are to be run.
+fn dry_job(folder: &Path, settings: &Json) -> Option<Json> {
+    let session = session_of(folder, settings)?;
+    let options = Options { dry_run: true, ..Options::default() };
+    let mut job = Job::open(&session, &Request::of("."), options)?;
+    if !job.plan() || session.sink.has_errors() {
+        return None;
+    }
+    job.sift();
+    if !job.rehearse() || job.next_command().is_some() {
+        return None;
+    }
+    job.drop_skipped();
+    let report: Json = serde_json::from_str(&job.json_summary(0.0)).ok()?;
+    session.sink.take();
+    if check::findings(&session, &job.ensemble).refused {
+        return None;
+    }
+    let ours = replaced(shown(&session, &job.ensemble, settings), session.world.root());
+    Some(with_report(ours, &report))
+}
+
 fn job_in(folder: &Path, is_dry: bool, settings: &Json) -> Json {
     let dry = if is_dry { Some("--dryrun") } else { None };
     let args = ["unfurl", "deploy", "--approve", "--output", "json"].into_iter().chain(dry).chain(["."]);
@@ -205,9 +232,6 @@ fn job_in(folder: &Path, is_dry: bool, settings: &Json) -> Json {
     let Ok(report) = serde_json::from_slice::<Json>(&ran.stdout) else {
         return json!({"error": ran.stderr});
     };
-    let picked = |from: &Json, keys: &[&str]| -> Json {
-        keys.iter().map(|key| ((*key).to_owned(), from.get(*key).cloned().unwrap_or(Json::Null))).collect()
-    };
     let mut settings = settings.as_object().cloned().unwrap_or_default();
     if !is_dry {
         settings.insert("job".to_owned(), Json::Bool(false));
@@ -215,12 +239,21 @@ fn job_in(folder: &Path, is_dry: bool, settings: &Json) -> Json {
     let mut ours = answer(folder, &Json::Object(settings));
     let tasks = report.get("tasks").and_then(Json::as_array).cloned().unwrap_or_default();
     for task in tasks.iter().filter(|_| is_dry) {
-        let target = task.get("target").and_then(Json::as_str).unwrap_or_default();
+        let target = task.get("nestedName").or_else(|| task.get("target")).and_then(Json::as_str).unwrap_or_default();
         if let Some(instance) = ours.pointer_mut(&format!("/instances/{target}")) {
             instance["state"] = task.get("targetState").cloned().unwrap_or(Json::Null);
             instance["status"] = task.get("targetStatus").cloned().unwrap_or(Json::Null);
         }
     }
+    with_report(ours, &report)
+}
+
+/// An answer with what a job says of itself.
+fn with_report(mut ours: Json, report: &Json) -> Json {
+    let picked = |from: &Json, keys: &[&str]| -> Json {
+        keys.iter().map(|key| ((*key).to_owned(), from.get(*key).cloned().unwrap_or(Json::Null))).collect()
+    };
+    let tasks = report.get("tasks").and_then(Json::as_array).cloned().unwrap_or_default();
     let of_task = ["changed", "operation", "priority", "reason", "status", "target"];
     ours["tasks"] = tasks.iter().map(|task| picked(task, &of_task)).collect();
     let of_job = ["changed", "error", "ok", "skipped", "status", "total", "unknown"];

@@ -409,6 +409,17 @@ impl Tree {
         own.unwrap_or_else(|| unreachable!("a tree has a topology from the start"))
     }
 
+    /// The place of the topology that an instance is part of: the ensemble's own is the first, others follow as they were
+    /// begun.
+    pub fn topology_index(&self, id: NodeId) -> usize {
+        self.node(id).topology
+    }
+
+    /// All topologies, the ensemble's own first.
+    pub fn topologies(&self) -> &[Topology] {
+        &self.topologies
+    }
+
     /// What holds an input that an instance reads: its own topology. The node that stands for one of another topology has
     /// values that were written there, so inputs that its own topology lacks are looked up there.
     pub fn inputs_for(&self, id: NodeId, name: &str) -> NodeId {

@@ -70,6 +70,8 @@ pub(super) struct Builder<'a> {
     which: Instances,
     /// Ensembles whose instances templates may select.
     externals: &'a [External],
+    /// Templates in whose place the outer topology has a node.
+    pub(super) replaced: HashMap<usize, NodeId>,
     types: HashMap<DeclId, Rc<Vec<EcoString>>>,
     schemas: HashMap<*const Entity, Rc<Schema>>,
     defaults: HashMap<DeclId, Val>,
@@ -99,7 +101,7 @@ pub(super) fn build(
     inputs: &IndexMap<EcoString, Val>,
     which: Instances,
     externals: &[External],
-) -> Tree {
+) -> (Tree, Vec<Rc<Service>>) {
     let mut root = root_node();
     root.local_status = match which {
         Instances::Planned => Some(Status::Ok),
@@ -125,11 +127,13 @@ pub(super) fn build(
     builder.tree.set_substitution_node(root, standing, None);
     builder.stored(&manifest.document);
     let Builder { tree, ids, .. } = builder;
+    let mut nested = Vec::new();
     if which == Instances::Stored {
-        return tree;
+        return (tree, nested);
     }
     let outer = nested::Outer { service, ids, prefix: EcoString::new(), within: Vec::new() };
-    nested::add(session, manifest, &outer, tree)
+    let tree = nested::add(session, manifest, &outer, tree, &mut nested);
+    (tree, nested)
 }
 
 /// Properties of an artifact that a type declares: what the declaration assigns, then the defaults of its own type.
@@ -183,6 +187,7 @@ impl<'a> Builder<'a> {
             given,
             which,
             externals: &[],
+            replaced: HashMap::new(),
             types: HashMap::new(),
             schemas: HashMap::new(),
             defaults: HashMap::new(),
@@ -236,6 +241,9 @@ impl<'a> Builder<'a> {
     fn add(&mut self, index: usize) {
         let service = Rc::clone(self.service);
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
+        if self.replaced.contains_key(&index) {
+            return;
+        }
         let directive = |named: &str| source.template.texts("directives").iter().find(|word| word.text == named);
         let names = match self.instances.remove(template) {
             Some(names) => names,
@@ -621,7 +629,7 @@ impl<'a> Builder<'a> {
     /// The capability instance at a place of a node template. A node of a type without any gets the common one.
     fn capability_of(&mut self, target: usize, place: usize) -> Option<NodeId> {
         let service = Rc::clone(self.service);
-        let owner = self.ids.get(target).copied().flatten()?;
+        let owner = self.replaced.get(&target).copied().or_else(|| self.ids.get(target).copied().flatten())?;
         let Some((name, _)) = service.topology.nodes.get_index(target)?.1.capabilities.get_index(place) else {
             return Some(self.feature(owner));
         };

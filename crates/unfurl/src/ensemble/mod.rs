@@ -48,6 +48,8 @@ pub struct Ensemble {
     pub manifest: Manifest,
     /// Its service, rendered.
     pub service: Rc<Service>,
+    /// The services of topologies that stand for its nodes, as the tree lists them.
+    nested: Vec<Rc<Service>>,
     /// Its instances.
     pub tree: Tree,
     /// What it is given, whether or not it declares it.
@@ -55,6 +57,16 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
+    /// The service that an instance is part of: the ensemble's own, or one that stands for a node.
+    pub(crate) fn service_of(&self, id: NodeId) -> &Rc<Service> {
+        self.service_at(self.tree.topology_index(id))
+    }
+
+    /// The service of a topology, by its place in the tree.
+    pub(crate) fn service_at(&self, topology: usize) -> &Rc<Service> {
+        topology.checked_sub(1).and_then(|at| self.nested.get(at)).unwrap_or(&self.service)
+    }
+
     /// A value of the service template as expressions read it.
     pub(crate) fn written(&self, value: &purlin_tosca::val::Val) -> Val {
         let reading = places::Reading { secrets: &self.manifest.settings.vault, places: &self.service.places };
@@ -139,8 +151,8 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
         return None;
     }
     manifest.settings.variables.extend(connections::variables(&manifest, &service));
-    let tree = build::build(session, &manifest, &service, &inputs, which, &externals);
-    Some(Ensemble { manifest, service, tree, inputs })
+    let (tree, nested) = build::build(session, &manifest, &service, &inputs, which, &externals);
+    Some(Ensemble { manifest, service, nested, tree, inputs })
 }
 
 /// Whether templates that instances of `spec` name are there. Those that are not are reported.

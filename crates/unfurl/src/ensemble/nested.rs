@@ -43,8 +43,14 @@ pub(super) struct Outer<'a> {
     pub within: Vec<EcoString>,
 }
 
-/// Adds the topologies that stand for nodes of one that is built already.
-pub(super) fn add(session: &Session, manifest: &Manifest, outer: &Outer<'_>, mut tree: Tree) -> Tree {
+/// Adds the topologies that stand for nodes of one that is built already. Their services are listed in the same order.
+pub(super) fn add(
+    session: &Session,
+    manifest: &Manifest,
+    outer: &Outer<'_>,
+    mut tree: Tree,
+    services: &mut Vec<Rc<Service>>,
+) -> Tree {
     for (index, (name, node)) in outer.service.topology.nodes.iter().enumerate() {
         let words = node.template.texts("directives");
         let Some(directive) = words.iter().find(|word| word.text == SUBSTITUTE) else { continue };
@@ -57,7 +63,7 @@ pub(super) fn add(session: &Session, manifest: &Manifest, outer: &Outer<'_>, mut
         };
         let path = file.path.clone();
         let nested = Nested { session, manifest, outer, name, node, id, path };
-        tree = nested.add(tree);
+        tree = nested.add(tree, services);
     }
     tree
 }
@@ -90,7 +96,7 @@ struct Nested<'a> {
 }
 
 impl Nested<'_> {
-    fn add(&self, mut tree: Tree) -> Tree {
+    fn add(&self, mut tree: Tree, services: &mut Vec<Rc<Service>>) -> Tree {
         let prepare = |model: &mut Model| make_mapped(model, &self.node.properties);
         let Some(mut service) = service::compile_imported(self.session, self.manifest, &self.path, &prepare) else {
             return tree;
@@ -107,8 +113,11 @@ impl Nested<'_> {
         let prefix = eco_format!("{}{}:", self.outer.prefix, self.name);
         let root = tree.begin_topology(root_node(), prefix.clone());
         let (service, given) = (Rc::new(service), IndexMap::new());
+        services.push(Rc::clone(&service));
+        let replaced = self.replaced(&service, &tree);
         let mut builder =
             Builder::new(self.session, self.manifest, &service, &given, Instances::Planned, tree, root, HashMap::new());
+        builder.replaced = replaced;
         builder.nodes();
         builder.values();
         let Builder { mut tree, ids, .. } = builder;
@@ -119,7 +128,21 @@ impl Nested<'_> {
             self.stand_for(&mut tree, inner, eco_format!(":{prefix}{named}"));
         }
         let within = self.outer.within.iter().chain([&self.path]).cloned().collect();
-        add(self.session, self.manifest, &Outer { service: &service, ids, prefix, within }, tree)
+        add(self.session, self.manifest, &Outer { service: &service, ids, prefix, within }, tree, services)
+    }
+
+    /// Placeholders: nodes of the topology that are named like a requirement of the node it stands for. What that leads to
+    /// is in their place.
+    fn replaced(&self, service: &Service, tree: &Tree) -> HashMap<usize, NodeId> {
+        let mut out = HashMap::new();
+        for id in &tree.node(self.id).requirements {
+            let Some(requirement) = &tree.node(*id).requirement else { continue };
+            let place = service.topology.nodes.get_index_of(&requirement.name);
+            if let (Some(place), Some(target)) = (place, crate::eval::status::target(tree, *id)) {
+                out.entry(place).or_insert(target);
+            }
+        }
+        out
     }
 
     /// What the topology gives has to be attributes of the node.

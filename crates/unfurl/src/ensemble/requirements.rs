@@ -12,6 +12,7 @@ use purlin_syntax::{Diagnostic, Severity, Span, suggest};
 use purlin_tosca::entities;
 use purlin_tosca::entity::{Entity, Range};
 use purlin_tosca::model::Model;
+use purlin_tosca::names::DeclId;
 use purlin_tosca::problem::{Problem, Problems};
 use purlin_tosca::resolve::{self, Edge, Resolution};
 use purlin_tosca::rules as tosca_rules;
@@ -39,7 +40,7 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
         let found = resolution.edges.get(source).cloned().unwrap_or_default();
         let mut edges = Vec::with_capacity(found.len());
         for (at, requirement) in node.requirements.iter().enumerate() {
-            if is_unassigned_standard(model, requirement) || fills_up(node, at) {
+            if fills_up(node, at) {
                 continue;
             }
             filters::report_malformed(requirement, problems);
@@ -54,6 +55,8 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
                         problems.push(too_many_fit(node, requirement));
                     }
                 }
+                // What only TOSCA's own types ask for may stay open.
+                _ if may_stay_open(model, node, requirement) => {}
                 Ok(_) => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
                 Err(own) => {
                     let told = told.get(&Some(requirement.at)).filter(|told| told.is_error());
@@ -77,8 +80,8 @@ fn is_misspelt(topology: &Topology, assigned: &Entity) -> bool {
     suggest::nearest(named, topology.nodes.keys().map(EcoString::as_str)).is_some()
 }
 
-/// The node type that software components are hosted on.
-const COMPUTE: &str = "tosca.nodes.Compute";
+/// The node type of software components.
+const SOFTWARE: &str = "tosca.nodes.SoftwareComponent";
 
 /// An optional requirement may name a node that does not exist: it stays open, with a warning.
 fn forgive_optional(model: &Model, topology: &Topology, problems: &mut Problems) {
@@ -87,7 +90,7 @@ fn forgive_optional(model: &Model, topology: &Topology, problems: &mut Problems)
         for requirement in &node.requirements {
             let assigned = requirement.assignment.as_ref().filter(|assigned| assigned.text("node").is_some());
             let Some(assigned) = assigned else { continue };
-            let optional = is_optional(requirement) || is_host_of_software(model, requirement);
+            let optional = is_optional(requirement) || is_host_of_software(model, node, requirement);
             if optional && names_nothing(model, requirement) && !is_misspelt(topology, assigned) {
                 places.insert(assigned.place("node"), (&**node, requirement));
             }
@@ -165,9 +168,18 @@ impl Matching<'_> {
                 None => Ok(Vec::new()),
             };
         }
+        if let Some(named) = self.defined_node() {
+            return match self.topology.nodes.get_full(&named.text) {
+                Some((target, _, node)) => self.to_named(target, node),
+                None => Ok(Vec::new()),
+            };
+        }
         // What only a type asks for, and may be left out, is not looked for.
         if requirement.assignment.is_none() && is_optional(requirement) {
             return Ok(found.cloned().into_iter().collect());
+        }
+        if requirement.assignment.is_none() && self.is_host_of_software() {
+            return Ok(Vec::new());
         }
         let filter = filters::of(requirement);
         let candidates = self.candidates(filter);
@@ -189,6 +201,20 @@ impl Matching<'_> {
         let made: Vec<usize> = chosen.iter().copied().filter(is_made).collect();
         let chosen = if made.is_empty() { chosen.into_iter().take(1).collect() } else { made };
         Ok(chosen.into_iter().filter_map(|target| self.to_fitting(target)).collect())
+    }
+
+    fn is_host_of_software(&self) -> bool {
+        let node = self.topology.nodes.get_index(self.source);
+        node.is_some_and(|(_, node)| is_host_of_software(self.model, node, self.requirement))
+    }
+
+    /// The node that the requirement's definition names: a definition may name a template where a type is expected.
+    fn defined_node(&self) -> Option<&Text> {
+        let says_node = self.requirement.assignment.as_ref().is_some_and(|assigned| assigned.slot("node").is_some());
+        let defined = self.requirement.definition.as_ref().filter(|_| !says_node)?;
+        let named = defined.text("node")?;
+        let is_template = self.topology.nodes.contains_key(&named.text);
+        (is_template || self.model.find(entities::NODE_TYPE, named).is_none()).then_some(named)
     }
 
     fn to_fitting(&self, target: usize) -> Option<Edge> {
@@ -252,8 +278,9 @@ impl Matching<'_> {
 }
 
 /// Whether a requirement is only declared, by one of TOSCA's own types: then it may stay open without a word.
-fn is_unassigned_standard(model: &Model, requirement: &Requirement) -> bool {
-    requirement.assignment.is_none() && is_standard(model, requirement)
+fn may_stay_open(model: &Model, node: &Node, requirement: &Requirement) -> bool {
+    requirement.assignment.is_none()
+        && (is_standard(model, requirement) || is_host_of_software(model, node, requirement))
 }
 
 /// Whether one of TOSCA's own types declares a requirement.
@@ -263,10 +290,14 @@ fn is_standard(model: &Model, requirement: &Requirement) -> bool {
     file.is_some_and(|file| file.path.starts_with("purlin:"))
 }
 
-/// The host of TOSCA's software components, which Unfurl's own definition of that type makes optional.
-fn is_host_of_software(model: &Model, requirement: &Requirement) -> bool {
-    let node = requirement.definition.as_ref().and_then(|definition| definition.text("node"));
-    requirement.name == "host" && node.is_some_and(|node| node.text == COMPUTE) && is_standard(model, requirement)
+/// The host of TOSCA's software components, which Unfurl's own definition of that type makes optional. Types that derive
+/// from it may say otherwise.
+fn is_host_of_software(model: &Model, node: &Node, requirement: &Requirement) -> bool {
+    let is_software = |id: DeclId| model.name(id) == SOFTWARE;
+    let says_how_many = |definition: &Arc<Entity>| definition.range("count_range").is_some();
+    requirement.name == "host"
+        && !requirement.definition.as_ref().is_some_and(says_how_many)
+        && model.hierarchy.lineage(node.node_type).any(is_software)
 }
 
 /// The capability a requirement leads to: the one that is named or of the type, one that the relationship may lead to,
@@ -322,7 +353,7 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
             let why = if filters::of(requirement).is_some() { "no node passes its filter" } else { "no node meets it" };
             let mut diagnostic = open(node, requirement, why);
             let lenient = node.template.texts("directives").iter().any(|word| word.text == DEFAULT)
-                || is_host_of_software(model, requirement);
+                || is_host_of_software(model, node, requirement);
             if !lenient && (must_be_met(requirement) || has_operations(model, node)) {
                 diagnostic.severity = Severity::Error;
             }

@@ -19,6 +19,7 @@ pub mod store;
 pub mod task;
 
 use crate::ensemble::build::Instances;
+use crate::ensemble::service::Service;
 use crate::ensemble::{self, Ensemble};
 use crate::eval::status::effective;
 use crate::rules;
@@ -106,8 +107,8 @@ pub struct Job<'s> {
     is_last_round: bool,
     /// The attributes that were read by what could not be evaluated last.
     failed_reads: Vec<task::Dependency>,
-    /// Instances by the template they are made from.
-    by_template: HashMap<EcoString, Vec<NodeId>>,
+    /// Instances by their topology and the template they are made from.
+    by_template: HashMap<(usize, EcoString), Vec<NodeId>>,
 }
 
 /// The directive of nodes that may be there already: a job looks before it makes one.
@@ -123,8 +124,9 @@ impl<'s> Job<'s> {
     pub fn open_given(session: &'s Session, asked: &Asked, inputs: &Value, options: Options) -> Option<Self> {
         let which = if options.workflow.makes_instances() { Instances::Planned } else { Instances::Stored };
         let mut ensemble = ensemble::open_with_given(session, asked, which, inputs)?;
-        if let Some(span) = ensemble.substituted() {
-            let message = "jobs of ensembles with a topology in the place of a node are not supported";
+        // What such a job leaves cannot be stored yet.
+        if let Some(span) = ensemble.substituted().filter(|_| !options.dry_run && !options.plan_only) {
+            let message = "deploying ensembles with a topology in the place of a node is not supported";
             session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, span, message));
             return None;
         }
@@ -135,12 +137,11 @@ impl<'s> Job<'s> {
         let started = session.world.now();
         let id = change::job_id(started, previous.as_deref());
         let log = Log::read(session, &ensemble.manifest);
-        let service = Rc::clone(&ensemble.service);
-        let is_checked = |template: &EcoString| {
+        let is_checked = |service: &Service, template: &EcoString| {
             let directives = service.topology.nodes.get(template).map(|node| node.template.texts("directives"));
             options.check || directives.is_some_and(|words| words.iter().any(|word| word.text == CHECK))
         };
-        let mut by_template: HashMap<EcoString, Vec<NodeId>> = HashMap::new();
+        let mut by_template: HashMap<(usize, EcoString), Vec<NodeId>> = HashMap::new();
         let root = ensemble.tree.root();
         if let Some(root) = ensemble.tree.node_mut(root) {
             root.local_status = None;
@@ -148,14 +149,19 @@ impl<'s> Job<'s> {
         let ids: Vec<NodeId> = ensemble.tree.ids().collect();
         for id in ids {
             let is_stored = records.get(id).is_some_and(|record| record.stored);
+            let topology = ensemble.tree.topology_index(id);
+            let service = Rc::clone(ensemble.service_at(topology));
             let Some(node) = ensemble.tree.node_mut(id) else { continue };
             match node.kind {
-                NodeKind::Node => by_template.entry(node.template.clone()).or_default().push(id),
+                NodeKind::Node => {
+                    by_template.entry((topology, node.template.clone())).or_default().push(id);
+                }
                 NodeKind::Relationship => node.local_status = Some(Status::Pending),
                 _ => {}
             }
             if node.kind == NodeKind::Node && !is_stored {
-                node.local_status = Some(if is_checked(&node.template) { Status::Unknown } else { Status::Pending });
+                node.local_status =
+                    Some(if is_checked(&service, &node.template) { Status::Unknown } else { Status::Pending });
             }
         }
         Some(Job {
@@ -222,7 +228,7 @@ impl<'s> Job<'s> {
 
     fn directives(&self, id: NodeId) -> Vec<EcoString> {
         let node = self.ensemble.tree.node(id);
-        let template = self.ensemble.service.topology.nodes.get(&node.template);
+        let template = self.ensemble.service_of(id).topology.nodes.get(&node.template);
         let words = template.map(|template| template.template.texts("directives")).unwrap_or(&[]);
         words.iter().map(|word| word.text.clone()).collect()
     }

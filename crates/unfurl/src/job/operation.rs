@@ -2,7 +2,7 @@
 
 use crate::ensemble::Ensemble;
 use crate::ensemble::places::Reading;
-use crate::ensemble::service::from_tosca;
+use crate::ensemble::service::{Service, from_tosca};
 use crate::tree::{NodeId, NodeKind, State};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
@@ -131,15 +131,15 @@ impl Ensemble {
     }
 
     fn find_operation(&self, target: NodeId, interface: &str, name: &str, depth: usize) -> Option<Operation> {
-        let owners = self.owners(target);
+        let (service, owners) = self.owners(target);
         let interfaces: Vec<&Arc<Entity>> =
             owners.iter().filter_map(|owner| owner.named("interfaces", interface)).collect();
         let written: Vec<&Arc<Entity>> =
             interfaces.iter().filter_map(|interface| interface.named("operations", name)).collect();
-        let first = *written.iter().find(|operation| self.is_users(operation))?;
+        let first = *written.iter().find(|operation| is_users(service, operation))?;
         let defaults: Vec<&Arc<Entity>> =
             owners.iter().filter_map(|owner| owner.named("interfaces", DEFAULTS)).collect();
-        let reading = Reading { secrets: &self.manifest.settings.vault, places: &self.service.places };
+        let reading = Reading { secrets: &self.manifest.settings.vault, places: &service.places };
         let mut inputs = ValMap::default();
         for layer in [&defaults, &interfaces, &written] {
             layer.iter().rev().for_each(|entity| take_inputs(entity, reading, &mut inputs));
@@ -172,8 +172,8 @@ impl Ensemble {
             timeout: implementation.timeout,
             environment: implementation.environment.clone(),
             entry_state: entry_state.and_then(tosca::Val::as_str).and_then(State::parse),
-            dir: self.folder_of(first),
-            span: self.service.places.span(first.at),
+            dir: folder_of(service, first),
+            span: service.places.span(first.at),
         };
         self.choose(&mut operation, &implementation, target)?;
         Some(operation)
@@ -249,51 +249,62 @@ impl Ensemble {
         Some((text("file")?, text("className")))
     }
 
-    /// What declares the interfaces of an instance: its template, then its type.
-    fn owners(&self, target: NodeId) -> Vec<&Entity> {
+    /// What declares the interfaces of an instance: its template, then its type, with the service they are part of.
+    fn owners(&self, target: NodeId) -> (&Service, Vec<&Entity>) {
         let node = self.tree.node(target);
-        let model = &self.service.model;
-        match node.kind {
-            NodeKind::Node => {
-                let Some(template) = self.service.topology.nodes.get(&node.template) else { return Vec::new() };
-                let complete = model.complete(template.node_type).map(Arc::as_ref);
-                [Some(template.template.as_ref()), complete].into_iter().flatten().collect()
+        let service = self.service_of(target).as_ref();
+        match (node.kind, node.source) {
+            (NodeKind::Node, _) => {
+                let Some(template) = service.topology.nodes.get(&node.template) else { return (service, Vec::new()) };
+                let complete = service.model.complete(template.node_type).map(Arc::as_ref);
+                (service, [Some(template.template.as_ref()), complete].into_iter().flatten().collect())
             }
-            NodeKind::Relationship => self.relationship_owners(target),
-            _ => Vec::new(),
+            (NodeKind::Relationship, Some(source)) => self.relationship_owners(source, &node.name),
+            _ => (service, Vec::new()),
         }
     }
 
-    fn relationship_owners(&self, relationship: NodeId) -> Vec<&Entity> {
-        let node = self.tree.node(relationship);
-        let Some(source) = node.source.map(|source| self.tree.node(source)) else { return Vec::new() };
-        let Some(template) = self.service.topology.nodes.get(&source.template) else { return Vec::new() };
-        let named = template.requirements.iter().filter_map(|requirement| {
-            let relationship = requirement.relationship.as_ref()?;
-            let own = relationship.template.as_ref();
-            let is_meant = requirement.name == node.name || own.is_some_and(|own| own.name == node.name);
-            is_meant.then_some((own, relationship.relationship_type))
-        });
+    /// The same of a relationship from a node. The node that stands for another one has the relationships of that.
+    fn relationship_owners(&self, source: NodeId, name: &str) -> (&Service, Vec<&Entity>) {
+        let topology = self.tree.topology_of(source);
+        let outer = topology.outer.filter(|_| topology.substitution_node == Some(source));
+        let of_outer = outer.map(|outer| self.declared_relationship(outer, name));
+        let found = of_outer.filter(|(_, found)| !found.is_empty());
+        found.unwrap_or_else(|| self.declared_relationship(source, name))
+    }
+
+    fn declared_relationship(&self, source: NodeId, name: &str) -> (&Service, Vec<&Entity>) {
+        let service = self.service_of(source).as_ref();
+        let template = service.topology.nodes.get(&self.tree.node(source).template);
+        let requirements = template.map(|template| template.requirements.as_slice()).unwrap_or_default();
         let mut out = Vec::new();
-        for (own, kind) in named.take(1) {
+        for requirement in requirements {
+            let Some(relationship) = &requirement.relationship else { continue };
+            let own = relationship.template.as_ref();
+            if requirement.name != name && own.is_none_or(|own| own.name != name) {
+                continue;
+            }
             out.extend(own.map(Arc::as_ref));
-            out.extend(kind.and_then(|kind| self.service.model.complete(kind)).map(Arc::as_ref));
+            let kind = relationship.relationship_type.and_then(|kind| service.model.complete(kind));
+            out.extend(kind.map(Arc::as_ref));
+            break;
         }
-        out
+        (service, out)
     }
+}
 
-    /// Whether something is written by the user rather than part of the standard's types.
-    fn is_users(&self, entity: &Entity) -> bool {
-        let file = self.service.model.files.of(entity.at.file);
-        let file = file.and_then(|file| self.service.model.files.list.get(file));
-        file.is_some_and(|file| !file.path.starts_with("purlin:"))
-    }
+/// Whether something is written by the user rather than part of the standard's types.
+fn is_users(service: &Service, entity: &Entity) -> bool {
+    file_of(service, entity).is_some_and(|file| !file.starts_with("purlin:"))
+}
 
-    fn folder_of(&self, entity: &Entity) -> EcoString {
-        let file = self.service.model.files.of(entity.at.file);
-        let file = file.and_then(|file| self.service.model.files.list.get(file));
-        file.map_or(EcoString::new(), |file| path::parent(&file.path).into())
-    }
+fn folder_of(service: &Service, entity: &Entity) -> EcoString {
+    file_of(service, entity).map_or(EcoString::new(), |file| path::parent(file).into())
+}
+
+fn file_of<'s>(service: &'s Service, entity: &Entity) -> Option<&'s EcoString> {
+    let files = &service.model.files;
+    files.of(entity.at.file).and_then(|file| files.list.get(file)).map(|file| &file.path)
 }
 
 impl Implementation {

@@ -72,6 +72,8 @@ pub struct Options {
     pub force: bool,
     /// Run only what changes nothing.
     pub dry_run: bool,
+    /// Nothing is to run: the plan is only shown.
+    pub plan_only: bool,
     /// Check new instances first.
     pub check: bool,
     /// Delete instances that no template needs.

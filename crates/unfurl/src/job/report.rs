@@ -192,7 +192,10 @@ impl Job<'_> {
         let Some(request) = self.requests.get(task.request) else { return Val::null() };
         let node = self.ensemble.tree.node(request.target);
         let text = |text: &str| Val::str(text);
-        Val::record([
+        // Several topologies may have an instance of one name.
+        let full = self.ensemble.tree.full_name(request.target);
+        let nested = Some(full).filter(|full| node.kind == NodeKind::Node && *full != node.name);
+        let entries = [
             ("status", task.status.map_or_else(Val::null, |status| text(status.name()))),
             ("target", text(&node.name)),
             ("operation", text(&request.operation.name)),
@@ -204,7 +207,8 @@ impl Job<'_> {
             ("configurator", text(request.operation.configurator.class())),
             ("priority", text("required")),
             ("reason", text(&request.reason)),
-        ])
+        ];
+        Val::record(entries.into_iter().chain(nested.map(|full| ("nestedName", Val::str(full)))))
     }
 
     /// What a task did, in one line.

@@ -6,43 +6,71 @@ use super::options::Workflow;
 use crate::tree::{NodeId, NodeKind, Priority, Status};
 use std::collections::{HashMap, HashSet};
 
-/// Instances of templates, each after those it requires.
+/// Instances of templates, each after those it requires. A topology comes before the node that it stands for, which has no
+/// operations of its own.
 pub(super) fn instances(job: &Job<'_>) -> Vec<NodeId> {
-    let service = &job.ensemble.service;
-    service
-        .resolution
-        .order(service.topology.nodes.len())
-        .into_iter()
-        .flat_map(|index| of_template(job, index))
-        .collect()
+    let tree = &job.ensemble.tree;
+    let standing = tree.topologies().iter().enumerate().filter_map(|(at, topology)| Some((topology.outer?, at)));
+    let standing: HashMap<NodeId, usize> = standing.collect();
+    let mut out = Vec::new();
+    let ordered = |topology: usize| {
+        let service = job.ensemble.service_at(topology);
+        let order = service.resolution.order(service.topology.nodes.len());
+        order.into_iter().flat_map(move |index| of_template(job, topology, index)).collect::<Vec<_>>().into_iter()
+    };
+    let mut open = vec![ordered(0)];
+    while let Some(last) = open.last_mut() {
+        match last.next() {
+            Some(id) => match standing.get(&id) {
+                Some(nested) => open.push(ordered(*nested)),
+                None => out.push(id),
+            },
+            None => {
+                open.pop();
+            }
+        }
+    }
+    out
 }
 
 /// The instances of a template that count.
-fn of_template(job: &Job<'_>, index: usize) -> Vec<NodeId> {
-    let Some((name, node)) = job.ensemble.service.topology.nodes.get_index(index) else { return Vec::new() };
+fn of_template(job: &Job<'_>, topology: usize, index: usize) -> Vec<NodeId> {
+    let service = job.ensemble.service_at(topology);
+    let Some((name, node)) = service.topology.nodes.get_index(index) else { return Vec::new() };
     let has = |directive: &str| node.template.texts("directives").iter().any(|word| word.text == directive);
-    let is_left_out = job.options.template.as_ref().is_some_and(|wanted| wanted != name.as_str());
+    let is_left_out = topology == 0 && job.options.template.as_ref().is_some_and(|wanted| wanted != name.as_str());
     if has("virtual") || has("select") || is_left_out {
         return Vec::new();
     }
-    let all = job.by_template.get(name).cloned().unwrap_or_default();
+    let all = job.by_template.get(&(topology, name.clone())).cloned().unwrap_or_default();
     // What only stands in for others is made when something requires it.
     let is_filtered = !job.options.instances.is_empty() || job.options.template.is_some();
-    let must = job.options.workflow != Workflow::Deploy || is_filtered || is_required(job, index);
+    let must = job.options.workflow != Workflow::Deploy || is_filtered || is_required(job, topology, index);
     all.into_iter().filter(|id| must || job.record(*id).stored).collect()
 }
 
-/// Whether a template, or one that requires it, is there for its own sake.
-fn is_required(job: &Job<'_>, index: usize) -> bool {
-    let topology = &job.ensemble.service.topology;
-    let substituted = job
-        .ensemble
-        .tree
-        .topology_of(job.ensemble.tree.root())
-        .substitution_node
-        .map(|id| job.ensemble.tree.node(id).template.clone());
+/// Whether a template, or one that requires it, is there for its own sake. In a topology that stands for a node that is
+/// what the node is.
+fn is_required(job: &Job<'_>, topology: usize, index: usize) -> bool {
+    let (mut topology, mut index) = (topology, index);
+    loop {
+        if !is_required_in(job, topology, index) {
+            return false;
+        }
+        let tree = &job.ensemble.tree;
+        let Some(outer) = tree.topologies().get(topology).and_then(|topology| topology.outer) else { return true };
+        let nodes = &job.ensemble.service_of(outer).topology.nodes;
+        let Some(place) = nodes.get_index_of(&tree.node(outer).template) else { return true };
+        (topology, index) = (tree.topology_index(outer), place);
+    }
+}
+
+fn is_required_in(job: &Job<'_>, topology: usize, index: usize) -> bool {
+    let service = job.ensemble.service_at(topology);
+    let standing = job.ensemble.tree.topologies().get(topology).and_then(|topology| topology.substitution_node);
+    let substituted = standing.map(|id| job.ensemble.tree.node(id).template.clone());
     let counts = |index: usize| {
-        let Some((name, node)) = topology.nodes.get_index(index) else { return false };
+        let Some((name, node)) = service.topology.nodes.get_index(index) else { return false };
         match &substituted {
             Some(substituted) => name == substituted,
             None => !node.template.texts("directives").iter().any(|word| word.text == "default"),
@@ -54,7 +82,7 @@ fn is_required(job: &Job<'_>, index: usize) -> bool {
         if counts(next) {
             return true;
         }
-        for (source, edges) in job.ensemble.service.resolution.edges.iter().enumerate() {
+        for (source, edges) in service.resolution.edges.iter().enumerate() {
             if edges.iter().any(|edge| edge.target == next) && seen.insert(source) {
                 open.push(source);
             }

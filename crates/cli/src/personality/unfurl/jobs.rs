@@ -12,7 +12,7 @@ use purlin_run::ensemble::Runner;
 use purlin_run::event::{Event, Reporter, Summary};
 use purlin_run::work::Doing;
 use purlin_unfurl::job::Job;
-use purlin_unfurl::job::options::Workflow;
+use purlin_unfurl::job::options::{Options, Workflow};
 use purlin_unfurl::tree::Status;
 use purlin_value::Session;
 use std::io::Write;
@@ -70,10 +70,9 @@ fn planned<'s>(
     session: &'s Session,
     request: &Request,
     flags: &Flags,
-    workflow: Workflow,
+    options: Options,
 ) -> Result<(Job<'s>, usize), Exit> {
     let style = Style::given(invocation);
-    let options = flags.options(workflow);
     let Some(mut job) = Job::open(session, request, options) else {
         if report(invocation, session, style) == Exit::Ok {
             let path = flags.path.as_deref().unwrap_or(".");
@@ -98,7 +97,8 @@ pub(super) fn plan(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let job = match planned(invocation, &session, &request, flags, flags.workflow.unwrap_or(Workflow::Deploy)) {
+    let options = flags.options(flags.workflow.unwrap_or(Workflow::Deploy));
+    let job = match planned(invocation, &session, &request, flags, Options { plan_only: true, ..options }) {
         Ok((job, _)) => job,
         Err(exit) => return exit,
     };
@@ -115,7 +115,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &F
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let (mut job, count) = match planned(invocation, &session, &request, flags, workflow) {
+    let (mut job, count) = match planned(invocation, &session, &request, flags, flags.options(workflow)) {
         Ok(planned) => planned,
         Err(exit) => return exit,
     };
