@@ -169,10 +169,18 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     match ensemble {
         Some(ensemble) if problems.is_empty() && !refused => {
             let base = session.world.root().to_owned();
-            replaced(shown(&session, &ensemble, settings), &base)
+            let shown = replaced(shown(&session, &ensemble, settings), &base);
+            if stored { shown } else { unless_output_fails(shown) }
         }
         _ => json!({"error": message()}),
     }
+}
+
+/// A job prints the outputs in the end: it fails where one of them cannot be evaluated.
+fn unless_output_fails(shown: Json) -> Json {
+    let outputs = shown.get("outputs").and_then(Json::as_object);
+    let failing = outputs.and_then(|outputs| outputs.values().find_map(|output| output.get("$error")));
+    failing.map(|error| json!({"error": error})).unwrap_or(shown)
 }
 
 /// The answer once a job has really run, in a copy of the folder: what it says of itself, and what it stores. A dry run
@@ -220,7 +228,10 @@ fn dry_job(folder: &Path, settings: &Json) -> Option<Json> {
     if check::findings(&session, &job.ensemble).refused {
         return None;
     }
-    let ours = replaced(shown(&session, &job.ensemble, settings), session.world.root());
+    let ours = unless_output_fails(replaced(shown(&session, &job.ensemble, settings), session.world.root()));
+    if ours.get("error").is_some() {
+        return Some(ours);
+    }
     Some(with_report(ours, &report))
 }
 

@@ -39,12 +39,27 @@ pub fn check(
     for clause in of_type.iter().chain(definition.clauses("validation")) {
         verdict(evaluator, clause, value, Some(id), at, scope);
     }
+    if model.primitive(id) == Some(Primitive::Scalar) {
+        number_clauses(evaluator, value, id, at, scope);
+    }
+    each_part(model, value, id, definition, &mut |part, id, definition, at| {
+        check(evaluator, part, id, definition, at, scope, depth + 1);
+    });
+}
+
+/// Hands out the parts of a value that have a definition of their own, with their types and where they are.
+pub fn each_part(
+    model: &Model,
+    value: &Val,
+    id: DeclId,
+    definition: &Entity,
+    visit: &mut dyn FnMut(&Val, DeclId, &Entity, Span),
+) {
     match (model.primitive(id), &value.data) {
-        (Some(Primitive::Scalar), _) => number_clauses(evaluator, value, id, at, scope),
         (Some(Primitive::List), Data::List(items)) => {
             if let Some((entry, schema)) = schema(model, id, definition, "entry_schema") {
                 for item in items.iter() {
-                    check(evaluator, item, entry, &schema, item.span, scope, depth + 1);
+                    visit(item, entry, &schema, item.span);
                 }
             }
         }
@@ -53,20 +68,20 @@ pub fn check(
             let values = schema(model, id, definition, "entry_schema");
             for (key, item) in entries.iter() {
                 if let Some((id, schema)) = &keys {
-                    check(evaluator, key, *id, schema, key.span, scope, depth + 1);
+                    visit(key, *id, schema, key.span);
                 }
                 if let Some((id, schema)) = &values {
-                    check(evaluator, item, *id, schema, key.span, scope, depth + 1);
+                    visit(item, *id, schema, key.span);
                 }
             }
         }
         (None, Data::Map(entries)) => {
-            let Some(complete) = complete else { return };
+            let Some(complete) = model.complete(id) else { return };
             for (key, item) in entries.iter() {
                 let Some(part) = key.as_str().and_then(|name| complete.named("properties", name)) else { continue };
                 if let Some(id) = model.type_of(part, "type", entities::DATA_TYPE) {
                     let at = if key.span == item.span { part.place("default") } else { key.span };
-                    check(evaluator, item, id, part, at, scope, depth + 1);
+                    visit(item, id, part, at);
                 }
             }
         }

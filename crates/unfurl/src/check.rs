@@ -369,6 +369,12 @@ impl Checker<'_> {
 
     /// The name of an input.
     fn input(&self, arg: &Val, whole: bool) {
+        if let Some(further) = arg.as_list().and_then(|items| items.get(2)) {
+            self.refused.set(self.refused.get() || whole);
+            let message = "`get_input` takes the name of an input and a default, nothing else".to_owned();
+            let hint = "read parts of an input with `eval: ::root::inputs::NAME::PART`".to_owned();
+            return self.say(&rules::TYPE, further, None, message, Some(hint));
+        }
         let name = arg.as_list().map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
         let Some(name) = name else { return };
         // Evaluation says the same.

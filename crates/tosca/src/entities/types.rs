@@ -92,6 +92,8 @@ pub(super) const REPOSITORY_ROW: Entity = entity(
         field("url", Shape::Text, "Its path or URL.").required(),
         field("credential", Shape::Any, "What is presented to get access."),
         extension("revision", shapes::ALIASES, "The branch, tag or commit to use."),
+        extension("file", Shape::Text, "The file in it that is meant."),
+        extension("metadata", Shape::Any, "Notes for tools."),
         field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
     ]],
 )

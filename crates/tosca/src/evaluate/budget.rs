@@ -120,6 +120,11 @@ impl Evaluator<'_> {
         Ok(regex.is_match(text))
     }
 
+    /// Whether a text as a whole is what a pattern describes. One that cannot be used, or costs too much, decides nothing.
+    pub fn is_described(&mut self, pattern: &str, text: &str) -> bool {
+        self.is_match(&format!("^(?:{pattern})$"), pattern, text).unwrap_or(true)
+    }
+
     fn compiled(&self, pattern: &str) -> Result<Option<(Regex, Work)>, String> {
         let build = |most: usize| match RegexBuilder::new(pattern).size_limit(most).build() {
             Ok(regex) => Ok(Some(regex)),

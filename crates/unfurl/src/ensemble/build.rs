@@ -131,7 +131,7 @@ pub(super) fn build(
     if which == Instances::Stored {
         return (tree, nested);
     }
-    let outer = nested::Outer { service, ids, prefix: EcoString::new(), within: Vec::new() };
+    let outer = nested::Outer { service, whole: service, ids, prefix: EcoString::new(), within: Vec::new() };
     let tree = nested::add(session, manifest, &outer, tree, &mut nested);
     (tree, nested)
 }

@@ -4,6 +4,7 @@
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
 use purlin_tosca::entities;
+use purlin_tosca::evaluate::Evaluator;
 use purlin_tosca::model::{Model, Primitive};
 use purlin_tosca::problem::Problems;
 use purlin_tosca::resolve::Resolution;
@@ -198,14 +199,15 @@ fn entries_of(value: &Val) -> Vec<(&str, &Val)> {
 
 /// A value that conditions are about, and the units its type counts in.
 struct Asked<'a> {
+    model: &'a Model,
     value: &'a Val,
     family: Option<&'static Family>,
 }
 
 impl<'a> Asked<'a> {
-    fn of(model: &Model, prop: &'a Prop) -> Self {
+    fn of(model: &'a Model, prop: &'a Prop) -> Self {
         let primitive = prop.data_type.and_then(|id| model.primitive(id));
-        Asked { value: &prop.value, family: primitive.and_then(Primitive::family) }
+        Asked { model, value: &prop.value, family: primitive.and_then(Primitive::family) }
     }
 
     /// How the value compares with another. Quantities compare by what they come to in one unit.
@@ -230,6 +232,12 @@ impl<'a> Asked<'a> {
 
     fn is_at_most(&self, other: &Val) -> bool {
         matches!(self.order(other), Some(Ordering::Less | Ordering::Equal))
+    }
+
+    /// Whether the value as a whole is what a pattern describes.
+    fn matches(&self, pattern: &str) -> bool {
+        let topology = Topology::default();
+        self.value.as_str().is_some_and(|text| Evaluator::new(self.model, &topology).is_described(pattern, text))
     }
 
     /// How long a string, list or map is.
@@ -264,6 +272,7 @@ fn holds(value: &Asked<'_>, condition: &Val) -> bool {
         ("less_than", _) => value.order(operand) == Some(Ordering::Less),
         ("greater_or_equal", _) => value.is_at_least(operand),
         ("less_or_equal", _) => value.is_at_most(operand),
+        ("pattern", Data::Str(pattern)) => value.matches(pattern),
         ("length", _) => value.has_length(operand, |length, wanted| length == wanted),
         ("min_length", _) => value.has_length(operand, |length, wanted| length >= wanted),
         ("max_length", _) => value.has_length(operand, |length, wanted| length <= wanted),

@@ -35,6 +35,8 @@ pub(super) const MADE: &str = "_substitution_mapping";
 pub(super) struct Outer<'a> {
     /// Its service.
     pub service: &'a Service,
+    /// The ensemble's own service, whose imported topologies may stand for nodes at every level.
+    pub whole: &'a Service,
     /// The first instance of each template.
     pub ids: Vec<Option<NodeId>>,
     /// What names of its nodes begin with outside of it.
@@ -55,17 +57,32 @@ pub(super) fn add(
         let words = node.template.texts("directives");
         let Some(directive) = words.iter().find(|word| word.text == SUBSTITUTE) else { continue };
         let Some(id) = outer.ids.get(index).copied().flatten() else { continue };
-        let Some(file) = fitting(&outer.service.model, node.node_type, &outer.within) else {
+        let Some(path) = outer.fitting(node) else {
             let message = format!("no imported topology can substitute `{name}`");
             let hint = "import a file whose `substitution_mappings` are for nodes of its type";
             session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, directive.span, message).hint(hint));
             continue;
         };
-        let path = file.path.clone();
         let nested = Nested { session, manifest, outer, name, node, id, path };
         tree = nested.add(tree, services);
     }
     tree
+}
+
+impl Outer<'_> {
+    /// The file whose topology can stand for a node: one that its own file imports, or else one of the ensemble.
+    fn fitting(&self, node: &topology::Node) -> Option<EcoString> {
+        let own = fitting(&self.service.model, node.node_type, &self.within);
+        let elsewhere = || {
+            let type_name = node.template.text("type")?;
+            let path = self.service.model.files.of(type_name.span.file)?;
+            let path = &self.service.model.files.list.get(path)?.path;
+            let model = &self.whole.model;
+            let file = model.files.list.iter().find(|file| file.path == *path)?;
+            fitting(model, model.names.find(file.id, entities::NODE_TYPE, &type_name.text)?, &self.within)
+        };
+        own.or_else(elsewhere).map(|file| file.path.clone())
+    }
 }
 
 /// The first imported file with a topology that can stand for nodes of a type.
@@ -128,7 +145,13 @@ impl Nested<'_> {
             self.stand_for(&mut tree, inner, eco_format!(":{prefix}{named}"));
         }
         let within = self.outer.within.iter().chain([&self.path]).cloned().collect();
-        add(self.session, self.manifest, &Outer { service: &service, ids, prefix, within }, tree, services)
+        add(
+            self.session,
+            self.manifest,
+            &Outer { service: &service, whole: self.outer.whole, ids, prefix, within },
+            tree,
+            services,
+        )
     }
 
     /// Placeholders: nodes of the topology that are named like a requirement of the node it stands for. What that leads to

@@ -168,6 +168,9 @@ impl Matching<'_> {
                 None => Ok(Vec::new()),
             };
         }
+        if self.names_no_node() {
+            return Ok(Vec::new());
+        }
         if let Some(named) = self.defined_node() {
             return match self.topology.nodes.get_full(&named.text) {
                 Some((target, _, node)) => self.to_named(target, node),
@@ -201,6 +204,14 @@ impl Matching<'_> {
         let made: Vec<usize> = chosen.iter().copied().filter(is_made).collect();
         let chosen = if made.is_empty() { chosen.into_iter().take(1).collect() } else { made };
         Ok(chosen.into_iter().filter_map(|target| self.to_fitting(target)).collect())
+    }
+
+    /// Whether the requirement is assigned a name that neither a template nor a type has.
+    fn names_no_node(&self) -> bool {
+        let named = self.requirement.assignment.as_ref().and_then(|assigned| assigned.text("node"));
+        named.is_some_and(|name| {
+            !self.topology.nodes.contains_key(&name.text) && self.model.find(entities::NODE_TYPE, name).is_none()
+        })
     }
 
     fn is_host_of_software(&self) -> bool {

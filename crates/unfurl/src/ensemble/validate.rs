@@ -4,10 +4,12 @@ use super::service::{Service, to_tosca};
 use crate::error::{Error, Kind, Result};
 use crate::eval::Engine;
 use crate::eval::frame::{Frame, Variable};
+use crate::limits::MAX_DEPTH;
 use crate::python;
 use crate::tree::{Check, NodeId, Schema};
 use crate::val::{Data, MapKey, Val};
 use crate::vault;
+use purlin_syntax::Span;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::evaluate::{Evaluator, Scope};
 use purlin_tosca::model::{Model, Primitive};
@@ -116,11 +118,30 @@ pub fn written(model: &Model, topology: &Topology, problems: &mut Problems) {
         let (Some(definition), Some(data_type)) = (&prop.definition, prop.data_type) else { continue };
         // Nodes of a type share its defaults.
         let known = (prop.value.span, Arc::as_ptr(definition));
-        if is_plain(&prop.value) && is_constrained(model, data_type, definition) && seen.insert(known) {
-            validate::check(&mut evaluator, &prop.value, data_type, definition, prop.at, &Scope::default(), 0);
+        if is_constrained(model, data_type, definition) && seen.insert(known) {
+            check_plain(model, &mut evaluator, &prop.value, data_type, definition, prop.at, 0);
         }
     }
     problems.absorb(evaluator.problems());
+}
+
+/// Checks a value that is written plainly, or the parts of it that are.
+fn check_plain(
+    model: &Model,
+    evaluator: &mut Evaluator<'_>,
+    value: &tosca::Val,
+    data_type: DeclId,
+    definition: &Entity,
+    at: Span,
+    depth: usize,
+) {
+    if is_plain(value) {
+        validate::check(evaluator, value, data_type, definition, at, &Scope::default(), 0);
+    } else if depth < MAX_DEPTH {
+        validate::each_part(model, value, data_type, definition, &mut |part, data_type, definition, at| {
+            check_plain(model, evaluator, part, data_type, definition, at, depth + 1);
+        });
+    }
 }
 
 /// Whether a value is what it will be: no expression, not null, no vault data.
