@@ -91,6 +91,9 @@ fn as_part(value: &Val, primitive: Primitive) -> Option<Data> {
 fn with_known_unit(text: &str, primitive: Primitive) -> Option<EcoString> {
     let at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (amount, unit) = (text.get(..at)?.trim(), text.get(at..)?.trim());
+    if amount.is_empty() || !amount.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return None;
+    }
     let units = primitive.family()?.units;
     let (unit, _) = units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?;
     Some(eco_format!("{amount} {unit}"))

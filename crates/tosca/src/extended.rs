@@ -8,8 +8,8 @@ use crate::entity::{Content, Defs, Entity, Slot};
 use crate::hierarchy::MIXINS;
 use crate::names::SECTIONS;
 use crate::read::Reader;
-use crate::val::{Text, merged_entries};
-use ecow::EcoString;
+use crate::val::{Data, Text, Val, merged_entries};
+use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
 use purlin_model::Kind;
 use purlin_syntax::tree::Entry;
@@ -108,7 +108,8 @@ impl Reader<'_> {
         for entry in merged_entries(node) {
             let (name, at) = (entry.key.eco_text(), entry.key.span());
             let parts = merged_entries(entry.value);
-            let defines = !parts.is_empty()
+            // A value may have keys of a definition (`status: ok`); what defines has a type.
+            let defines = parts.iter().any(|part| part.key.is_scalar() && part.name() == "type")
                 && parts.iter().all(|part| part.key.is_scalar() && row.field(part.name(), self.edition).is_some());
             let read = if defines {
                 self.entity(entities::PARAMETER_DEFINITION, name.clone(), at, entry.value)
@@ -175,5 +176,78 @@ fn family(file: &Entity, name: &str) -> Option<Kind> {
     match named.or_else(written) {
         Some((_, kind)) => Some(*kind),
         None => VALUES.contains(&name).then_some(entities::DATA_TYPE),
+    }
+}
+
+/// Whether a text is a version as Unfurl reads them: TOSCA's, with an optional `v`, or a semantic one.
+pub(crate) fn is_version(text: &str) -> bool {
+    let (text, metadata) = match text.split_once('+') {
+        Some((text, metadata)) => (text, Some(metadata)),
+        None => (text, None),
+    };
+    let (numbers, rest) = match text.split_once('-') {
+        Some((numbers, rest)) => (numbers, Some(rest)),
+        None => (text, None),
+    };
+    let parts: Vec<&str> = numbers.strip_prefix('v').unwrap_or(numbers).split('.').collect();
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let is_word = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric());
+    let is_label =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+    let is_sound = parts.len() <= 4
+        && parts.iter().take(3).all(|part| is_number(part))
+        && parts.get(3).is_none_or(|qualifier| is_word(qualifier));
+    // A number after the dash is a build, which needs a qualifier; anything else is a pre-release, which excludes one.
+    let (build, release) = match rest {
+        Some(rest) if is_number(rest) => (Some(rest), None),
+        Some(rest) => match rest.split_once('-') {
+            Some((build, release)) if is_number(build) => (Some(build), Some(release)),
+            _ => (None, Some(rest)),
+        },
+        None => (None, None),
+    };
+    let qualifier = parts.get(3);
+    let says_more = qualifier.is_some() || release.is_some() || metadata.is_some();
+    let is_zero = parts.iter().take(3).all(|part| part.bytes().all(|b| b == b'0'));
+    is_sound
+        && release.is_none_or(is_label)
+        && metadata.is_none_or(is_label)
+        && (!says_more || (parts.len() >= 3 && !is_zero))
+        && !(qualifier.is_some() && release.is_some())
+        && (build.is_none() || qualifier.is_some())
+}
+
+/// A port specification in short: a port, or `source[-last][:target[-last]][/protocol]`. None if it is something else.
+pub(crate) fn port_specification(value: &Val) -> Option<Val> {
+    let text = match &value.data {
+        Data::Int(port) => eco_format!("{port}"),
+        Data::Str(text) => text.clone(),
+        _ => return None,
+    };
+    let (ports, protocol) = text.split_once('/').unwrap_or((&text, "tcp"));
+    let (source, target) = ports.split_once(':').unwrap_or((ports, ports));
+    let target = if target.is_empty() { source } else { target };
+    let number = |text: &str| Some(value.with(Data::Int(text.parse().ok()?)));
+    let key = |name: &str| value.with(Data::Str(name.into()));
+    let mut entries = vec![(key("protocol"), value.with(Data::Str(protocol.into())))];
+    for (name, range, ports) in [("source", "source_range", source), ("target", "target_range", target)] {
+        entries.push(match ports.split_once('-') {
+            Some((first, last)) => (key(range), value.with(Data::List(Arc::new(vec![number(first)?, number(last)?])))),
+            None => (key(name), number(ports)?),
+        });
+    }
+    Some(value.with(Data::Map(Arc::new(entries))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_version;
+
+    #[test]
+    fn versions_are_those_of_tosca_and_semantic_ones() {
+        let good = ["1", "v1.2", "1.2.3", "1.2.3.beta-4", "1.0.0-alpha", "1.0.0-alpha.1+b5", "1.0.0-5a", "0.0.0"];
+        let bad = ["", "x", "1.x", "1.2-alpha", "1.0.0-5", "0.0.0-a", "1.2.3.q-4-pre", "1.2.3.4.5", "1.0.0-"];
+        good.iter().for_each(|text| assert!(is_version(text), "{text}"));
+        bad.iter().for_each(|text| assert!(!is_version(text), "{text}"));
     }
 }

@@ -258,7 +258,11 @@ fn in_range(model: &Model, argument: &Val, value: &Val, id: Option<DeclId>) -> R
     };
     let fits = match (value.get("lower"), value.get("upper")) {
         (Some(low), Some(high)) => within(low, None) && within(high, None),
-        _ => within(value, id),
+        // A range that is written and not coerced yet.
+        _ => match value.items() {
+            [low, high] => within(low, None) && within(high, None),
+            _ => within(value, id),
+        },
     };
     if fits { Ok(()) } else { Err(format!("{} is not between {} and {}", shown(value), shown(lower), shown(upper))) }
 }

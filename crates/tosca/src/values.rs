@@ -6,6 +6,7 @@ use crate::coerce;
 use crate::edition::Standard;
 use crate::entities;
 use crate::entity::Entity;
+use crate::extended;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
 use crate::problem::Problems;
@@ -286,11 +287,8 @@ impl<'a> Checker<'a> {
             (Primitive::Timestamp, Data::Str(text)) => self.stamp(text, value),
             (Primitive::Version, Data::Str(text)) => match version::parse(text) {
                 Some(_) => Ok(None),
-                None if (self.model.edition().is_2() || self.model.edition().is_extended())
-                    && is_loose_version(text) =>
-                {
-                    Ok(None)
-                }
+                None if self.model.edition().is_2() && is_loose_version(text) => Ok(None),
+                None if self.model.edition().is_extended() && extended::is_version(text) => Ok(None),
                 None => Err(format!("`{text}` is not a version such as `1.0.2.beta-3`")),
             },
             (Primitive::Range, Data::List(_)) => {
@@ -301,9 +299,11 @@ impl<'a> Checker<'a> {
             (Primitive::Scalar, _) => self.scalar(value, id).map(|()| None),
             (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
                 let family = primitive.family().unwrap_or(&units::SIZE);
+                // Unfurl wants a number first, without a sign.
+                let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
                 match units::measure(text, family) {
-                    Some(_) => Ok(None),
-                    None => Err(self.bad_quantity(text, family)),
+                    Some(_) if !self.model.edition().is_extended() || is_number(text.trim_start()) => Ok(None),
+                    _ => Err(self.bad_quantity(text, family)),
                 }
             }
             (Primitive::Boolean, _) => wrong("a boolean"),
@@ -439,12 +439,24 @@ impl<'a> Checker<'a> {
         declared.definition.one(slot).cloned().or_else(|| self.model.complete(declared.data_type)?.one(slot).cloned())
     }
 
+    fn is_port_specification(&self, id: DeclId) -> bool {
+        let decl = self.model.names.decl(id);
+        decl.is_some_and(|decl| decl.normative && decl.name == "tosca.datatypes.network.PortSpec")
+    }
+
     fn complex(&mut self, value: &Val, id: DeclId, at: Span, depth: u32) -> Val {
         let Some(complete) = self.model.complete(id).cloned() else { return value.clone() };
         let open = self.model.is_open(id);
         if open && complete.map("properties").is_none() {
             return value.clone(); // it may be anything
         }
+        let ports = match &value.data {
+            Data::Int(_) | Data::Str(_) if self.model.edition().is_extended() && self.is_port_specification(id) => {
+                extended::port_specification(value)
+            }
+            _ => None,
+        };
+        let value = ports.as_ref().unwrap_or(value);
         let Data::Map(entries) = &value.data else {
             let message = format!("expected a `{}`, which is a map, found {}", self.model.name(id), value.noun());
             self.problems.at(&rules::WRONG_TYPE, at, message);

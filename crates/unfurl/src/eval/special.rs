@@ -38,10 +38,7 @@ pub fn get(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
         Special::ToscaName => Val::str(node.template.clone()),
         Special::NestedName => Val::str(tree.full_name(id)),
         Special::Uri => Val::str(format!("{}#{}", tree.uri, key_of(tree, id))),
-        Special::Deployment => match tree.deployment.as_str() {
-            "." | "" => Val::str(purlin_value::path::file_name(ctx.engine.session.world.root())),
-            folder => Val::str(folder),
-        },
+        Special::Deployment => Val::str(tree.deployment.clone()),
         Special::Status => Data::Status(effective(tree, id)).into(),
         Special::LocalStatus => node.local_status.map_or_else(Val::null, |status| Data::Status(status).into()),
         Special::State => node.state.map_or_else(Val::null, |state| Data::State(state).into()),

@@ -108,8 +108,22 @@ pub fn variable(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     {
         return Ok(Some(text.from_origin(raw.origin)));
     }
+    Ok(outside(ctx, name))
+}
+
+/// A variable of the world's environment.
+fn outside(ctx: &Ctx<'_, '_>, name: &str) -> Option<Val> {
     let session = ctx.engine.session;
-    Ok(session.world.env(name).map(|value| Val::str(value).from_origin(session.origins.env(name))))
+    session.world.env(name).map(|value| Val::str(value).from_origin(session.origins.env(name)))
+}
+
+/// One variable as a program that is started would see it: a task's has the ensemble's variables, outside of one they are
+/// not part of the environment.
+pub fn of_process(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
+    if ctx.variable("task")?.is_some() {
+        return variable(ctx, name);
+    }
+    Ok(outside(ctx, name))
 }
 
 /// `get_env`

@@ -58,7 +58,7 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
     let plugin = plugin.strip_prefix("ansible.builtin.").unwrap_or(plugin);
     match plugin {
         "env" => each_text(ctx, &terms, |name| {
-            let found = environment::variable(ctx, name)?;
+            let found = environment::of_process(ctx, name)?;
             Ok(vec![found.or_else(|| option("default").cloned()).unwrap_or_else(|| Val::str(""))])
         }),
         "file" => each_text(ctx, &terms, |name| {

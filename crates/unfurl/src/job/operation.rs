@@ -91,6 +91,8 @@ pub struct Operation {
     pub name: EcoString,
     /// What carries it out.
     pub configurator: Configurator,
+    /// Whether its implementation is a command line, with no configurator named. A dry run has no other in its place.
+    pub is_line: bool,
     /// What it is given, as written.
     pub inputs: ValMap,
     /// Where its results go: an attribute for each.
@@ -167,6 +169,7 @@ impl Ensemble {
             interface: interface.into(),
             name: name.into(),
             configurator: Configurator::NoCommand,
+            is_line: false,
             inputs,
             outputs,
             timeout: implementation.timeout,
@@ -200,7 +203,10 @@ impl Ensemble {
             (Some(class), _) => Configurator::named(class).unwrap_or_else(|| Configurator::Unsupported(class.clone())),
             (None, Some(guess)) => match Configurator::named(guess) {
                 Some(configurator) => configurator,
-                None => self.command(operation, guess, implementation),
+                None => {
+                    operation.is_line = true;
+                    self.command(operation, guess, implementation)
+                }
             },
             (None, None) => return None,
         };

@@ -82,8 +82,8 @@ impl Planner<'_, '_> {
     ) -> bool {
         let job = self.job;
         let Some(mut operation) = job.ensemble.operation(id, interface, name) else { return false };
-        let mocked =
-            job.options.dry_run || job.session.world.env("UNFURL_MOCK_DEPLOY").is_some_and(|on| !on.is_empty());
+        let mocked = (job.options.dry_run && !operation.is_line)
+            || job.session.world.env("UNFURL_MOCK_DEPLOY").is_some_and(|on| !on.is_empty());
         if mocked && let Some(mock) = job.ensemble.mock(id, name) {
             operation = super::operation::Operation { interface: interface.into(), ..mock };
         }
