@@ -44,6 +44,12 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
                 continue;
             }
             filters::report_malformed(requirement, problems);
+            if asks_for_nothing(model, requirement) {
+                if !is_optional(requirement) {
+                    problems.push(nothing_asked(node, requirement));
+                }
+                continue;
+            }
             let matching = Matching { model, topology, resolution: &resolution, source, at, requirement };
             match matching.edges(found.iter().find(|edge| edge.requirement == at)) {
                 Ok(met) if !met.is_empty() => {
@@ -403,10 +409,33 @@ fn is_optional(requirement: &Requirement) -> bool {
     requirement.optional || occurrences(requirement).is_some_and(|range| range.lower == 0)
 }
 
-/// Whether someone has to meet a requirement: the template says which type of node does, or nobody says so.
+/// Whether someone has to meet a requirement: the template assigns it, and says which type of node does, or nobody says so.
 fn must_be_met(requirement: &Requirement) -> bool {
     let says = |entity: &Option<Arc<Entity>>| entity.as_ref().is_some_and(|entity| entity.slot("node").is_some());
-    says(&requirement.assignment) || !says(&requirement.definition)
+    requirement.assignment.is_some() && (says(&requirement.assignment) || !says(&requirement.definition))
+}
+
+/// Whether an assigned requirement says neither which node nor which capability meets it.
+fn asks_for_nothing(model: &Model, requirement: &Requirement) -> bool {
+    let relationship = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
+    let complete = relationship.and_then(|id| model.complete(id));
+    let says = |slot: &str| {
+        let entities = [&requirement.assignment, &requirement.definition];
+        entities.into_iter().flatten().any(|entity| entity.slot(slot).is_some())
+    };
+    requirement.assignment.is_some()
+        && !says("node")
+        && !says("capability")
+        && filters::of(requirement).is_none()
+        && complete.is_none_or(|complete| complete.texts("valid_capability_types").is_empty())
+}
+
+fn nothing_asked(node: &Node, requirement: &Requirement) -> Diagnostic {
+    let name = &requirement.name;
+    let message =
+        format!("the requirement `{name}` of `{}` names no node, capability or `node_filter`", node.template.name);
+    Diagnostic::at(&tosca_rules::UNRESOLVED, requirement.at, message)
+        .hint(format!("add `node`, for example `{name}: NODE`"))
 }
 
 fn open(node: &Node, requirement: &Requirement, why: &str) -> Diagnostic {
