@@ -54,6 +54,13 @@ fn all_needs<'m>(
     module: &'m Module,
     done: &'m FastIndex<EcoString, Arc<Module>>,
 ) -> Vec<&'m Arc<Module>> {
+    let pay = |parts: usize| {
+        let paid = ground.session.meter.charge(STEPS_PER_PART * parts as u64, 0);
+        paid.map_err(|exceeded| ground.session.report_exceeded(exceeded, module.config.span)).is_ok()
+    };
+    if !pay(1) {
+        return Vec::new();
+    }
     let mut found: FastIndex<usize, &Arc<Module>> = FastIndex::default();
     let mut open: Vec<&[EcoString]> = vec![&module.needs];
     while let Some(names) = open.pop() {
@@ -64,11 +71,7 @@ fn all_needs<'m>(
             }
         }
     }
-    if let Err(exceeded) = ground.session.meter.charge(STEPS_PER_PART * found.len() as u64, 0) {
-        ground.session.report_exceeded(exceeded, module.config.span);
-        return Vec::new();
-    }
-    found.into_values().collect()
+    if pay(found.len()) { found.into_values().collect() } else { Vec::new() }
 }
 
 /// What counts of a module's configuration: what goes into its build.
