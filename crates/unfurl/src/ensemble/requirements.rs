@@ -35,6 +35,10 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
     for problem in unresolved.list() {
         told.insert(problem.diagnostic.span, &problem.diagnostic);
     }
+    let mut of_type: HashMap<DeclId, Vec<usize>> = HashMap::new();
+    for (at, node) in topology.nodes.values().enumerate() {
+        of_type.entry(node.node_type).or_default().push(at);
+    }
     let mut further = 0;
     for (source, node) in topology.nodes.values().enumerate() {
         let found = resolution.edges.get(source).cloned().unwrap_or_default();
@@ -50,7 +54,8 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
                 }
                 continue;
             }
-            let matching = Matching { model, topology, resolution: &resolution, source, at, requirement };
+            let matching =
+                Matching { model, topology, of_type: &of_type, resolution: &resolution, source, at, requirement };
             match matching.edges(found.iter().find(|edge| edge.requirement == at)) {
                 Ok(met) if !met.is_empty() => {
                     let before = further;
@@ -157,6 +162,8 @@ fn fills_up(node: &Node, at: usize) -> bool {
 struct Matching<'a> {
     model: &'a Model,
     topology: &'a Topology,
+    /// Places of nodes by their types, of which there are few.
+    of_type: &'a HashMap<DeclId, Vec<usize>>,
     /// What is resolved so far.
     resolution: &'a Resolution,
     source: usize,
@@ -268,18 +275,28 @@ impl Matching<'_> {
     /// Nodes other than the source that have the type and a capability, and pass the filter.
     fn candidates(&self, filter: Option<&Val>) -> Vec<usize> {
         let asked = filter.and_then(|filter| filter.get("match"));
-        let fits = |(target, node): &(usize, &Arc<Node>)| {
-            *target != self.source
-                && self.requirement.node_type.is_none_or(|wanted| self.model.hierarchy.is_a(node.node_type, wanted))
-                && capability_of(self.model, node, self.requirement).is_some()
-                && filter.is_none_or(|filter| filters::passes(self.model, node, filter))
+        let fits = |target: &usize| {
+            let node = self.topology.nodes.get_index(*target).filter(|_| *target != self.source);
+            node.is_some_and(|(_, node)| {
+                capability_of(self.model, node, self.requirement).is_some()
+                    && filter.is_none_or(|filter| filters::passes(self.model, node, filter))
+            })
         };
-        let fitting = self.topology.nodes.values().enumerate().filter(fits).map(|(target, _)| target);
+        let fitting = self.of_wanted_type().into_iter().filter(fits);
         match asked.and_then(|asked| filters::asked_for(self.model, self.topology, self.resolution, self.source, asked))
         {
             Some(wanted) => fitting.filter(|target| wanted.contains(target)).collect(),
             None => fitting.collect(),
         }
+    }
+
+    /// The nodes of the type that the requirement asks for, in order.
+    fn of_wanted_type(&self) -> Vec<usize> {
+        let Some(wanted) = self.requirement.node_type else { return (0..self.topology.nodes.len()).collect() };
+        let types = self.of_type.iter().filter(|(id, _)| self.model.hierarchy.is_a(**id, wanted));
+        let mut places: Vec<usize> = types.flat_map(|(_, places)| places.iter().copied()).collect();
+        places.sort_unstable();
+        places
     }
 
     fn too_many(&self, targets: &[usize], most: u64) -> Diagnostic {
