@@ -5,7 +5,7 @@
 mod charts;
 mod garden;
 mod kustomize;
-mod long;
+mod lists;
 mod skaffold;
 mod tosca;
 mod unfurl;
@@ -70,7 +70,7 @@ pub fn inputs() -> Vec<Input> {
         skaffold::inputs,
         kustomize::inputs,
         yaml::inputs,
-        long::inputs,
+        lists::inputs,
     ];
     dialects.into_iter().flat_map(|inputs| inputs()).collect()
 }

@@ -33,14 +33,14 @@ fn input(name: &str, file: &str, text: String) -> Input {
 }
 
 fn garden(case: &str, configs: &str) -> Input {
-    let name = format!("garden/long/{case}");
+    let name = format!("garden/lists/{case}");
     input(&name, "project.garden.yml", GARDEN.to_owned()).file("garden.yml", lines(configs))
 }
 
 fn tosca(case: &str, before: &str, nodes: &str, after: &str) -> Input {
     let types = if before.is_empty() { String::new() } else { format!("node_types:\n{}", lines(before)) };
     let text = format!("{TOSCA}{types}{TOPOLOGY}{}{}", lines(nodes), lines(after));
-    input(&format!("tosca/long/{case}"), "service.yaml", text)
+    input(&format!("tosca/lists/{case}"), "service.yaml", text)
 }
 
 /// All inputs.
@@ -51,7 +51,7 @@ pub fn inputs() -> Vec<Input> {
 fn skaffold_inputs() -> Vec<Input> {
     let required = |case: &str, entry: &str, more: &str| {
         let text = format!("{SKAFFOLD}requires:\n- path: b\n  activeProfiles:\n{}{more}", lines(entry));
-        input(&format!("skaffold/long/{case}"), "skaffold.yaml", text)
+        input(&format!("skaffold/lists/{case}"), "skaffold.yaml", text)
             .file("b/skaffold.yaml", format!("{SKAFFOLD}profiles:\n{}", lines("- {name: p#}\n")))
     };
     let conditions = format!("profiles:\n{}", lines("- {name: q#, activation: [{env: 'A=.*'}]}\n"));
@@ -59,12 +59,12 @@ fn skaffold_inputs() -> Vec<Input> {
         required("profiles-required", "  - {name: p#}\n", ""),
         required("profiles-activated", "  - {name: p#, activatedBy: [q#]}\n", &conditions),
         input(
-            "skaffold/long/chain",
+            "skaffold/lists/chain",
             "skaffold.yaml",
             lines(&format!("---\n{SKAFFOLD}metadata: {{name: m#}}\n<requires: [{{configs: [m%]}}]>\n")),
         ),
         input(
-            "skaffold/long/tests",
+            "skaffold/lists/tests",
             "skaffold.yaml",
             format!(
                 "{SKAFFOLD}build:\n  artifacts:\n{}test:\n{}",
@@ -106,7 +106,7 @@ fn tosca_inputs() -> Vec<Input> {
             "",
         ),
         input(
-            "tosca/long/groups",
+            "tosca/lists/groups",
             "service.yaml",
             format!(
                 "{TOSCA}{TOPOLOGY}{}  groups:\n{}",
@@ -119,11 +119,11 @@ fn tosca_inputs() -> Vec<Input> {
 
 fn other_inputs() -> Vec<Input> {
     let ensemble = |case: &str, nodes: &str| {
-        input(&format!("unfurl/long/{case}"), "ensemble.yaml", format!("{ENSEMBLE}{}", lines(nodes)))
+        input(&format!("unfurl/lists/{case}"), "ensemble.yaml", format!("{ENSEMBLE}{}", lines(nodes)))
     };
     let object = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a#}\n";
     let kustomization = |case: &str, text: String| {
-        input(&format!("kustomize/long/{case}"), "kustomization.yaml", text).file("a.yaml", lines(object))
+        input(&format!("kustomize/lists/{case}"), "kustomization.yaml", text).file("a.yaml", lines(object))
     };
     vec![
         ensemble("chain", "        n#: {type: tosca.nodes.Root, properties: {b: 1<, a: {eval: '::n%::b'}>}}\n"),
@@ -140,14 +140,14 @@ fn other_inputs() -> Vec<Input> {
             format!("resources: [a.yaml]\nconfigMapGenerator:\n{}", lines("- {name: g#, literals: [a=b]}\n")),
         ),
         kustomization("images", format!("resources: [a.yaml]\nimages:\n{}", lines("- {name: b#, newTag: '1'}\n"))),
-        input("charts/long/values", "Chart.yaml", CHART.to_owned()).file("values.yaml", lines("v#: 1\n")).file(
+        input("charts/lists/values", "Chart.yaml", CHART.to_owned()).file("values.yaml", lines("v#: 1\n")).file(
             "templates/a.yaml",
             format!(
                 "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{}",
                 lines("  k#: '{{ .Values.v% }}'\n")
             ),
         ),
-        input("charts/long/defines", "Chart.yaml", CHART.to_owned())
+        input("charts/lists/defines", "Chart.yaml", CHART.to_owned())
             .file("templates/_h.tpl", lines("{{ define \"d#\" }}x{{ end }}\n"))
             .file(
                 "templates/a.yaml",
@@ -156,6 +156,6 @@ fn other_inputs() -> Vec<Input> {
                     lines("  k#: '{{ include \"d%\" . }}'\n")
                 ),
             ),
-        input("charts/long/documents", "Chart.yaml", CHART.to_owned()).file("templates/a.yaml", lines(object)),
+        input("charts/lists/documents", "Chart.yaml", CHART.to_owned()).file("templates/a.yaml", lines(object)),
     ]
 }
