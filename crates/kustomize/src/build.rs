@@ -261,18 +261,19 @@ impl Builder<'_> {
     }
 
     fn generate(&mut self, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
+        let mut names = generate::names(resources);
         for (key, kind) in [("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")] {
             for rule in kustomization.list(key) {
                 let mut made = generate::make(self.session, kustomization, &rule, kind)?;
                 made.0.origin = self.note(kustomization, &format!("{kind}Generator"), "");
-                generate::place(self.session, made, resources)?;
+                generate::place(self.session, made, resources, &mut names)?;
             }
         }
         for config in self.plugins(kustomization, "generators")? {
             let note = self.note(kustomization, config.kind(), config.name());
             for mut made in plugins::generate(self.session, kustomization, &config)? {
                 made.0.origin = note.clone();
-                generate::place(self.session, made, resources)?;
+                generate::place(self.session, made, resources, &mut names)?;
             }
         }
         Ok(())
@@ -290,7 +291,7 @@ impl Builder<'_> {
                 let names = resources.iter().map(|resource| resource.name().len() as u64 * COPIES_OF_NAME + NAME_BYTES);
                 let kept = if step.renames { names.sum() } else { 0 };
                 let earlier: u64 = resources.iter().map(|resource| resource.before.len() as u64).sum();
-                let steps = resources.len() as u64 + looked_at / BYTES_CHANGED + earlier * STEPS_PER_NAME;
+                let steps = resources.len() as u64 * step.looks + looked_at / BYTES_CHANGED + earlier * STEPS_PER_NAME;
                 self.spend(steps, kept, &item)?;
                 step.run(self.session, kustomization, &config, &item, resources)
                     .map_err(|problem| self.at(problem, &item))?;

@@ -10,7 +10,7 @@ use purlin_syntax::{Diagnostic, Source};
 use purlin_value::meter::steps_for;
 use purlin_value::origin::Piece;
 use purlin_value::rules::LIMIT_OUTPUT;
-use purlin_value::{Map, Origin, Origins, Session, Value, encoding, path};
+use purlin_value::{FastSet, Map, Origin, Origins, Session, Value, encoding, path};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -217,11 +217,18 @@ impl Entries<'_> {
     }
 }
 
-/// Adds what was made, or puts it in the place of what is there, with that one's names and, merged, its data.
+/// All names that resources have or had.
+pub fn names(resources: &[Resource]) -> FastSet<EcoString> {
+    resources.iter().flat_map(Resource::ids).map(|id| id.name).collect()
+}
+
+/// Adds what was made, or puts it in the place of what is there, with that one's names and, merged, its data. Only where
+/// its name is among those of the resources are they looked through.
 pub fn place(
     session: &Session,
     (mut made, behavior): (Resource, EcoString),
     resources: &mut Vec<Resource>,
+    names: &mut FastSet<EcoString>,
 ) -> Result<(), Problem> {
     let (gvk, id) = (made.gvk(), made.id());
     let wrong = |message: String| {
@@ -229,8 +236,9 @@ pub fn place(
         diagnostic.span = session.origins.span(made.value.origin, &session.sources);
         Problem::Wrong(diagnostic)
     };
+    let is_new = names.insert(id.name.clone());
     let mut found = resources.iter_mut().filter(|known| known.answers_to(&gvk, &id));
-    let (known, another) = (found.next(), found.next());
+    let (known, another) = if is_new { (None, None) } else { (found.next(), found.next()) };
     if another.is_some() {
         return Err(wrong(format!("{} `{}` may mean several resources", gvk.kind, id.name)));
     }

@@ -17,22 +17,24 @@ pub struct Step {
     each: bool,
     /// Whether resources have another name or namespace behind it.
     pub renames: bool,
+    /// What looking at a resource counts for: some go to every place where a resource may have what they change.
+    pub looks: u64,
 }
 
 /// The steps in their order.
 #[rustfmt::skip]
 pub const STEPS: &[Step] = &[
-    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true, renames: false },
-    Step { kind: "PatchTransformer", keys: &["patches"], each: true, renames: false },
-    Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false, renames: true },
-    Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false, renames: true },
-    Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false, renames: true },
-    Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false, renames: false },
-    Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false, renames: false },
-    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true, renames: false },
-    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true, renames: false },
-    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true, renames: false },
-    Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true, renames: false },
+    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true, renames: false, looks: 1 },
+    Step { kind: "PatchTransformer", keys: &["patches"], each: true, renames: false, looks: 1 },
+    Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false, renames: true, looks: 1 },
+    Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false, renames: true, looks: 1 },
+    Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false, renames: true, looks: 1 },
+    Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false, renames: false, looks: 1 },
+    Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false, renames: false, looks: 1 },
+    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true, renames: false, looks: 1 },
+    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true, renames: false, looks: 7 },
+    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true, renames: false, looks: 7 },
+    Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true, renames: false, looks: 1 },
 ];
 
 impl Step {

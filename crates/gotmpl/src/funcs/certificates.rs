@@ -62,7 +62,7 @@ const CURVE_STEPS: usize = 50_000;
 
 /// Steps that making an RSA key for a certificate counts for: somewhat less than the time that it takes. Charts whose
 /// helpers make an authority and a certificate for each file that names them make up to seventeen of both.
-const RSA_STEPS: usize = 2_400_000;
+const RSA_STEPS: usize = 2_700_000;
 
 /// Steps that making an RSA key of 4,096 bits counts for: the time that it takes on average, which is more than half a
 /// second. A chart that prints such a key, and again in the checksums of its pods, makes one.

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 /// Steps for each part of a value that is kept: it is copied, coerced and checked.
 const STEPS_PER_PART: u64 = 32;
 /// Steps for each candidate that a filter is asked about: every requirement asks about every node that fits by type.
-const STEPS_PER_CANDIDATE: u64 = 48;
+const STEPS_PER_CANDIDATE: u64 = 80;
 /// So many parts can be looked at in one step.
 const PARTS_PER_STEP: u64 = 8;
 /// So many levels above parts can be gone through in one step.
