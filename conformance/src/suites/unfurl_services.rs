@@ -176,7 +176,7 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     }
 }
 
-/// A job prints the outputs in the end: it fails where one of them cannot be evaluated.
+/// A job evaluates the outputs last, and fails if one of them cannot be evaluated.
 fn unless_output_fails(shown: Json) -> Json {
     let outputs = shown.get("outputs").and_then(Json::as_object);
     let failing = outputs.and_then(|outputs| outputs.values().find_map(|output| output.get("$error")));

@@ -5,6 +5,7 @@ use purlin_value::{Data, EcoString, Exceeded, Map, Origin, Origins, Value};
 
 use crate::chart::{Chart, Dependency};
 use crate::values::{Account, Coalescer, Trouble};
+use std::collections::HashMap;
 
 /// The declared dependencies that are not there.
 pub fn missing(chart: &Chart) -> Vec<String> {
@@ -99,7 +100,10 @@ fn enable(
         charge_copy(child, account)?;
     }
     let mut children: Vec<Chart> = chart.dependencies.iter().filter(|child| !declared(child)).cloned().collect();
-    let names: Vec<String> = chart.metadata.dependencies.iter().map(|dependency| dependency.name.clone()).collect();
+    let mut declarations: HashMap<String, usize> = HashMap::new();
+    for dependency in &chart.metadata.dependencies {
+        *declarations.entry(dependency.name.clone()).or_default() += 1;
+    }
     for dependency in &mut chart.metadata.dependencies {
         let found = chart.dependencies.iter().find(|child| {
             child.name() == dependency.name && is_compatible(&dependency.version, &child.metadata.version)
@@ -110,7 +114,7 @@ fn enable(
             }
             let mut child = found.clone();
             // A version outside the range would leave it its own name, or leave it to another declaration.
-            if !dependency.alias.is_empty() || names.iter().filter(|name| **name == dependency.name).count() > 1 {
+            if !dependency.alias.is_empty() || declarations.get(&dependency.name).is_some_and(|count| *count > 1) {
                 let named = dependency.written.iter().filter(|(key, _)| matches!(*key, "version" | "alias"));
                 dependency.decided.extend(named.map(|(_, from)| *from).chain([child.metadata.origin("version")]));
             }

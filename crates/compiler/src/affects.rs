@@ -64,7 +64,7 @@ impl Search<'_> {
             match &value.data {
                 Data::Map(map) if !map.is_empty() && !value.is_tainted() => {
                     for (key, item) in map.iter().rev() {
-                        // A field is called as its key is.
+                        // The name of a field is its key.
                         let decided = decided || self.is_key_of(key, item);
                         open.push((below(&path, key), item, decided, origin));
                     }

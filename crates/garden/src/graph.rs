@@ -43,7 +43,7 @@ pub struct Graph {
     pub needs: FastIndex<EcoString, Vec<Needed>>,
     /// Actions that templates refer to and that do not exist, or that refer to themselves, which was reported.
     pub missing: Vec<(ActionKind, EcoString)>,
-    /// Actions that are part of a circle, or depend on one; they have no version.
+    /// Actions that are part of a cycle, or depend on one; they have no version.
     pub cyclic: Vec<EcoString>,
 }
 
@@ -260,7 +260,7 @@ fn warn_of_near_output(ground: &Ground<'_>, of: &Action, output: &str, listed: &
     ground.push(diagnostic.hint(format!("did you mean `{near}`?")), span);
 }
 
-/// Reports every circle once, with the place of each step. Returns all actions that reach one.
+/// Reports every cycle once, with the location of each step. Returns all actions that reach one.
 fn report_cycles(ground: &Ground<'_>, actions: &Actions, needs: &FastIndex<EcoString, Vec<Needed>>) -> Vec<EcoString> {
     let mut graph: Digraph<EcoString> = Digraph::new();
     for key in actions.keys() {
@@ -290,13 +290,13 @@ fn report_cycles(ground: &Ground<'_>, actions: &Actions, needs: &FastIndex<EcoSt
 }
 
 fn report_cycle(ground: &Ground<'_>, keys: &[EcoString], needs: &FastIndex<EcoString, Vec<Needed>>) {
-    report_circle(ground, &rules::ACTION_CYCLE, "circular dependency", keys, |key, next| {
+    report_dependency_cycle(ground, &rules::ACTION_CYCLE, "circular dependency", keys, |key, next| {
         needs.get(key)?.iter().find(|need| need.key == *next)?.span
     });
 }
 
 /// Reports things that need each other; `place` says where one names the next.
-pub(crate) fn report_circle(
+pub(crate) fn report_dependency_cycle(
     ground: &Ground<'_>,
     rule: &'static Rule,
     what: &str,
@@ -305,5 +305,5 @@ pub(crate) fn report_circle(
 ) {
     let following = names.iter().cycle().skip(1);
     let members: Vec<_> = names.iter().zip(following).map(|(name, next)| (name, place(name, next))).collect();
-    ground.push(Diagnostic::circle(rule, what, &members).hint("remove one of these dependencies"), None);
+    ground.push(Diagnostic::cycle(rule, what, &members).hint("remove one of these dependencies"), None);
 }

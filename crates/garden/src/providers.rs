@@ -7,7 +7,7 @@ use crate::bind::{Binder, Env};
 use crate::check::{check_provider, says_missing};
 use crate::draft::Draft;
 use crate::entities::{PROVIDER, PROVIDERS, REMOVED};
-use crate::graph::report_circle;
+use crate::graph::report_dependency_cycle;
 use crate::ground::{Ground, fill};
 use crate::phases::Phases;
 use crate::place::NodeRef;
@@ -162,7 +162,7 @@ fn report_order(ground: &Ground<'_>, providers: &IndexMap<EcoString, Provider>) 
     let mut cyclic = Vec::new();
     for cycle in graph.cycles() {
         let what = "circular dependency between providers";
-        report_circle(ground, &rules::PROVIDER, what, &cycle.path, |name, next| {
+        report_dependency_cycle(ground, &rules::PROVIDER, what, &cycle.path, |name, next| {
             providers.get(name)?.needs.iter().find(|(need, _)| need == next)?.1
         });
         cyclic.extend(cycle.path.iter().cloned());

@@ -66,8 +66,8 @@ impl Machine<'_> {
         }
     }
 
-    /// The origin of what a function tells of collections without a look at what is in them, such as how many elements
-    /// there are: they decide on it, but none of their values is in it.
+    /// The origin of a result that depends on collections but not on their values, such as a length: the collections
+    /// decide on it, and no value is a piece of it.
     fn told_from(&self, func: &Func, args: &[Val]) -> u32 {
         let is_filled = |arg: &&Val| match arg.data {
             Data::List(list) => !self.heap.items(list).is_empty(),

@@ -1,6 +1,6 @@
 //! All artifacts of all configurations as one graph, by the name of their image.
 //!
-//! Says what requires what, finds rings and gives the order of building. It must not know builders.
+//! Says what requires what, finds cycles and gives the order of building. It must not know builders.
 
 use crate::item::View;
 use crate::modules::{self, ModuleEntry};
@@ -86,21 +86,21 @@ pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink
     }
     let cycles = graph(artifacts).cycles();
     for cycle in &cycles {
-        report_ring(artifacts, &cycle.path, sink, fallback);
+        report_cycle(artifacts, &cycle.path, sink, fallback);
     }
     cycles.is_empty()
 }
 
 /// Reports artifacts that require each other, each where it names the next.
-fn report_ring(artifacts: &[Artifact<'_, '_>], ring: &[usize], sink: &Sink, fallback: Span) {
-    let members: Vec<_> = ring.iter().filter_map(|at| artifacts.get(*at)).collect();
+fn report_cycle(artifacts: &[Artifact<'_, '_>], cycle: &[usize], sink: &Sink, fallback: Span) {
+    let members: Vec<_> = cycle.iter().filter_map(|at| artifacts.get(*at)).collect();
     let following = members.iter().cycle().skip(1);
     let placed = members.iter().zip(following).map(|(artifact, next)| {
         let needed = artifact.requires.iter().find(|needed| needed.image == next.image);
         (&artifact.image, needed.and_then(|needed| needed.span).or_else(|| artifact.span()))
     });
     let mut diagnostic =
-        Diagnostic::circle(&rules::BUILD_DEPENDENCY, "circular artifact dependencies", &placed.collect::<Vec<_>>());
+        Diagnostic::cycle(&rules::BUILD_DEPENDENCY, "circular artifact dependencies", &placed.collect::<Vec<_>>());
     diagnostic.span = diagnostic.span.or(Some(fallback));
     sink.push(diagnostic);
 }

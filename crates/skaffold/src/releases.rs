@@ -48,7 +48,9 @@ pub fn check(helm: View<'_, '_>, sink: &Sink, fallback: Span) -> bool {
         let members = cycle.path.iter().filter_map(|at| all.get(*at));
         let placed: Vec<_> =
             members.map(|one| (one.text_of("name"), one.get("dependsOn").and_then(|needs| needs.span()))).collect();
-        sink.push(Diagnostic::circle(&rules::RELEASES, "circular `dependsOn` of releases", &placed));
+        let mut diagnostic = Diagnostic::cycle(&rules::RELEASES, "circular `dependsOn` of releases", &placed);
+        diagnostic.span = diagnostic.span.or(Some(fallback));
+        sink.push(diagnostic);
     }
     sink.len() == before
 }

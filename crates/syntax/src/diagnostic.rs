@@ -211,8 +211,8 @@ impl Diagnostic {
         self
     }
 
-    /// A circle of things that lead to each other, `WHAT: a → b → a`: at the first, with a label at each other one.
-    pub fn circle<N: std::fmt::Display>(rule: &'static Rule, what: &str, members: &[(N, Option<Span>)]) -> Self {
+    /// A cycle, `WHAT: a → b → a`: located at the first member, with a label at every other one.
+    pub fn cycle<N: std::fmt::Display>(rule: &'static Rule, what: &str, members: &[(N, Option<Span>)]) -> Self {
         let way: Vec<String> = members.iter().chain(members.first()).map(|(name, _)| name.to_string()).collect();
         let mut diagnostic = Self::nowhere(rule, format!("{what}: {}", way.join(" → ")));
         diagnostic.span = members.first().and_then(|(_, span)| *span);

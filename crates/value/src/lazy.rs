@@ -384,7 +384,7 @@ fn cycle_diagnostic(session: &Session, mut members: Vec<(String, Option<Span>)>)
     };
     let first = (0..members.len()).min_by_key(|&at| members.get(at).map(place)).unwrap_or(0);
     members.rotate_left(first);
-    Diagnostic::circle(&rules::VALUE_CYCLE, "circular reference", &members)
+    Diagnostic::cycle(&rules::VALUE_CYCLE, "circular reference", &members)
         .hint("give one of them a value that does not use the others")
 }
 

@@ -15,7 +15,7 @@ const TOPOLOGY: &str = "topology_template:\n  node_templates:\n";
 const ENSEMBLE: &str = "apiVersion: unfurl/v1.0.0\nkind: Ensemble\nspec:\n  service_template:\n    topology_template:\n      node_templates:\n";
 const CHART: &str = "apiVersion: v2\nname: c\nversion: 1.0.0\n";
 
-/// A line for each number: `#` is the number, `%` the one before it, and what stands in `<…>` is left out at the first.
+/// Repeats a line: `#` becomes the index, `%` the previous index; the part in `<…>` is omitted at index 0.
 fn lines(line: &str) -> String {
     (0..LENGTH).map(|at| numbered(line, at)).collect()
 }

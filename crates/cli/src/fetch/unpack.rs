@@ -5,6 +5,7 @@
 
 use super::git::{Git, Object};
 use crate::native::HERE;
+use purlin_value::encoding::hex;
 use purlin_value::path;
 use purlin_value::world::WorldError;
 use sha2::{Digest, Sha256};
@@ -166,10 +167,6 @@ pub(super) fn hash_bytes(bytes: &[u8]) -> String {
 
 fn tell(hash: Sha256) -> String {
     format!("sha256:{}", hex(&hash.finalize()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::bind::Env;
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::Draft;
 use crate::files::FileTree;
-use crate::graph::report_circle;
+use crate::graph::report_dependency_cycle;
 use crate::ground::{Ground, fill};
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
@@ -184,7 +184,7 @@ pub(crate) fn resolve_modules(
     let order = order(ground, &drafts);
     let mut known = Map::new();
     let mut modules: FastIndex<EcoString, Arc<Module>> = FastIndex::default();
-    // What one module sees of all: what is not resolved yet is part of a circle, missing, or the module itself, which
+    // What one module sees of all: what is not resolved yet is part of a cycle, missing, or the module itself, which
     // was reported. The map is shared with those that are evaluated, not copied for each.
     let mut visible: Arc<Map> = Arc::new(drafts.keys().map(|name| (name.clone(), Value::poison())).collect());
     // What a module mentions may be computed from another module, so that it is known only when that is resolved: then
@@ -340,7 +340,7 @@ fn next_needed(
     None
 }
 
-/// Reports a circle, unless all of it is written: those were reported before.
+/// Reports a cycle, unless all of it is written: those were reported before.
 fn report_discovered_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &FastIndex<EcoString, Pending>) {
     let next = path.iter().cycle().skip(1);
     let is_discovered = |(from, to): (&EcoString, &EcoString)| {
@@ -382,7 +382,7 @@ fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
     }
 }
 
-/// Modules with those they need first; circles are reported and broken.
+/// Modules with those they need first; cycles are reported and broken.
 fn order(ground: &Ground<'_>, drafts: &FastIndex<EcoString, Pending>) -> Vec<EcoString> {
     let mut graph: Digraph<EcoString> = Digraph::new();
     for name in drafts.keys() {
@@ -404,7 +404,7 @@ fn order(ground: &Ground<'_>, drafts: &FastIndex<EcoString, Pending>) -> Vec<Eco
 }
 
 fn report_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &FastIndex<EcoString, Pending>) {
-    report_circle(ground, &rules::MODULE_CYCLE, "circular dependency between modules", path, |name, next| {
+    report_dependency_cycle(ground, &rules::MODULE_CYCLE, "circular dependency between modules", path, |name, next| {
         drafts.get(name)?.needs.iter().find(|(need, _)| need == next)?.1
     });
 }

@@ -120,9 +120,11 @@ impl Evaluator<'_> {
         Ok(regex.is_match(text))
     }
 
-    /// Whether a text as a whole is what a pattern describes. One that cannot be used, or costs too much, decides nothing.
-    pub fn is_described(&mut self, pattern: &str, text: &str) -> bool {
-        self.is_match(&format!("^(?:{pattern})$"), pattern, text).unwrap_or(true)
+    /// Whether a pattern matches the whole of a text. An invalid pattern decides nothing; one that exceeds a limit is
+    /// reported, and decides nothing either.
+    pub fn matches_whole(&mut self, pattern: &str, text: &str, at: Span) -> bool {
+        let found = self.is_match(&format!("^(?:{pattern})$"), pattern, text);
+        found.map_err(|message| self.limited(Failure::new(message, at))).unwrap_or(true)
     }
 
     fn compiled(&self, pattern: &str) -> Result<Option<(Regex, Work)>, String> {

@@ -234,10 +234,12 @@ impl<'a> Asked<'a> {
         matches!(self.order(other), Some(Ordering::Less | Ordering::Equal))
     }
 
-    /// Whether the value as a whole is what a pattern describes.
+    /// Whether a pattern matches the whole value.
     fn matches(&self, pattern: &str) -> bool {
         let topology = Topology::default();
-        self.value.as_str().is_some_and(|text| Evaluator::new(self.model, &topology).is_described(pattern, text))
+        self.value
+            .as_str()
+            .is_some_and(|text| Evaluator::new(self.model, &topology).matches_whole(pattern, text, self.value.span))
     }
 
     /// How long a string, list or map is.
