@@ -170,8 +170,10 @@ pub(crate) fn resolve_watched(model: &Model, topology: &Topology, problems: &mut
             resolver.turn(user, node, requirement, problems);
         }
     }
-    resolver.check_minimums(problems);
-    resolver.warn_of_idle_filters(problems);
+    if !resolver.evaluator.is_out_of_steps() {
+        resolver.check_minimums(problems);
+        resolver.warn_of_idle_filters(problems);
+    }
     let varies = resolver.evaluator.has_read_inputs();
     (resolver.finish(), varies)
 }
@@ -257,6 +259,10 @@ impl<'a> Resolver<'a> {
         if let Some(offer) = self.best(user, requirement, &offers, &mut refusals) {
             self.take(user, offer);
             return Ok(());
+        }
+        // Without steps nothing was really looked at, so there is neither a reason to find nor anybody to move.
+        if self.evaluator.is_out_of_steps() {
+            return Err(refusals);
         }
         // Somebody else may have taken what only this one can use. Once that was tried in vain for a list of offers,
         // it is in vain for all who choose from it.
