@@ -9,8 +9,9 @@ use x509_cert::Certificate;
 use x509_cert::builder::{self, Builder, CertificateBuilder, profile::BuilderProfile};
 use x509_cert::spki::SubjectPublicKeyInfo;
 
-use crate::pem;
 use crate::random::Random;
+use crate::{pem, primes};
+use crypto_bigint::{BoxedUint, U2048};
 use std::sync::OnceLock;
 
 /// A private key.
@@ -23,6 +24,9 @@ pub enum Key {
     /// Ed25519.
     Ed25519(Box<ed25519_dalek::SigningKey>),
 }
+
+/// What everybody encrypts with.
+const PUBLIC_EXPONENT: u64 = 65_537;
 
 /// How long the spare key is. It is short because nobody gets to see it, and a long one takes up to half a second.
 const SPARE_BITS: usize = 1024;
@@ -38,10 +42,29 @@ impl SpareKey {
     }
 }
 
+/// How long the keys are that take up to a second.
+const LONG_BITS: usize = 4096;
+
+/// A key of [`LONG_BITS`], drawn as the library does; rarely two primes do not go together.
+fn long_rsa(random: &mut Random) -> Option<rsa::RsaPrivateKey> {
+    loop {
+        let primes = [primes::prime::<U2048>(random, U2048::BITS)?, primes::prime(random, U2048::BITS)?];
+        let primes = primes.iter().map(BoxedUint::from).collect();
+        if let Ok(key) = rsa::RsaPrivateKey::from_primes(primes, BoxedUint::from(PUBLIC_EXPONENT)) {
+            return Some(key);
+        }
+    }
+}
+
 impl Key {
     /// A new RSA key of this many bits; `None` if the library makes no keys of that size.
     pub fn rsa(random: &mut Random, bits: usize) -> Option<Self> {
-        rsa::RsaPrivateKey::new(random, bits).ok().map(Self::from_rsa)
+        match bits {
+            // Our own search is slow where its arithmetic is not optimised; the keys are the same.
+            LONG_BITS if !cfg!(debug_assertions) => long_rsa(random),
+            _ => rsa::RsaPrivateKey::new(random, bits).ok(),
+        }
+        .map(Self::from_rsa)
     }
 
     /// A new key on P-256.

@@ -23,6 +23,7 @@ pub mod number;
 pub mod object;
 mod parse;
 mod pem;
+mod primes;
 mod print;
 pub mod quote;
 mod random;
