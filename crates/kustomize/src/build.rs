@@ -6,7 +6,8 @@
 use crate::arguments::Arguments;
 use crate::config::{Config, Known};
 use crate::edit::text;
-use crate::kustomization::{Kustomization, Problem};
+use crate::index::{Index, STEPS_PER_IMAGES, work_of_all};
+use crate::kustomization::{Kustomization, Problem, spend, wrong};
 use crate::notes::{self, Wanted};
 use crate::resource::{Resource, duplicate};
 use crate::vars::{self, Vars};
@@ -31,11 +32,6 @@ const BYTES_PER_WRITTEN: u64 = 8;
 /// What it takes to keep an earlier name of a resource, besides the name and the copies of it.
 const NAME_BYTES: u64 = 128;
 const COPIES_OF_NAME: u64 = 4;
-/// What it takes to look at one of them.
-const STEPS_PER_NAME: u64 = 16;
-
-/// So many bytes of resources are looked at by a transformer in one step.
-const BYTES_CHANGED: u64 = 64;
 
 /// Steps of a resource of a base: it is copied where something changes.
 const STEPS_PER_RESOURCE: u64 = 50;
@@ -284,16 +280,17 @@ impl Builder<'_> {
         let resources = &mut gathered.resources;
         self.spend(resources.len() as u64, 0, &kustomization.value)?;
         for step in transform::STEPS {
+            let mut index = Index::default();
             for item in step.items(kustomization) {
-                // A step goes through all of every resource.
-                let looked_at: u64 = resources.iter().map(|resource| weight(&resource.value)).sum();
+                if step.goes_through_all(&item) {
+                    self.spend(work_of_all(resources, step.looks), 0, &item)?;
+                    index.forget();
+                }
                 // A resource that is renamed keeps all names that it had.
                 let names = resources.iter().map(|resource| resource.name().len() as u64 * COPIES_OF_NAME + NAME_BYTES);
                 let kept = if step.renames { names.sum() } else { 0 };
-                let earlier: u64 = resources.iter().map(|resource| resource.before.len() as u64).sum();
-                let steps = resources.len() as u64 * step.looks + looked_at / BYTES_CHANGED + earlier * STEPS_PER_NAME;
-                self.spend(steps, kept, &item)?;
-                step.run(self.session, kustomization, &config, &item, resources)
+                self.spend(0, kept, &item)?;
+                step.run(self.session, kustomization, &config, &item, &mut index, resources)
                     .map_err(|problem| self.at(problem, &item))?;
                 if let Some(note) = self.note(kustomization, step.kind, "") {
                     notes::changed(&note, resources);
@@ -301,6 +298,7 @@ impl Builder<'_> {
             }
         }
         for config in self.plugins(kustomization, "transformers")? {
+            self.spend(work_of_all(resources, STEPS_PER_IMAGES), 0, &config.value)?;
             plugins::transform(self.session, kustomization, &config, resources)?;
             if let Some(note) = self.note(kustomization, config.kind(), config.name()) {
                 notes::changed(&note, resources);
@@ -399,10 +397,7 @@ impl Builder<'_> {
     }
 
     fn spend(&self, steps: u64, bytes: u64, item: &Value) -> Result<(), Problem> {
-        self.session.meter.charge(steps, bytes).map_err(|exceeded| {
-            let limit = self.wrong(item, exceeded.message()).hint(exceeded.hint());
-            Diagnostic { rule: exceeded.rule(), ..limit }.into()
-        })
+        spend(self.session, item, steps, bytes)
     }
 
     /// The place of something local; addresses are left to the installed tool.
@@ -426,9 +421,7 @@ impl Builder<'_> {
     }
 
     fn wrong(&self, item: &Value, message: String) -> Diagnostic {
-        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
-        diagnostic.span = self.session.origins.span(item.origin, &self.session.sources);
-        diagnostic
+        wrong(self.session, item, message)
     }
 
     /// A problem with the place that led to it, if it has none of its own.

@@ -1,7 +1,7 @@
 //! Config maps and secrets that are made from files and texts, and the digests in their names.
 
 use crate::edit::{set, text, visit};
-use crate::kustomization::{Kustomization, Problem};
+use crate::kustomization::{Kustomization, Problem, wrong};
 use crate::resource::Resource;
 use crate::rules;
 use ecow::EcoString;
@@ -40,9 +40,7 @@ struct Generator<'g> {
 
 impl Generator<'_> {
     fn wrong(&self, message: String) -> Problem {
-        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
-        diagnostic.span = self.session.origins.span(self.rule.origin, &self.session.sources);
-        Problem::Wrong(diagnostic)
+        wrong(self.session, self.rule, message).into()
     }
 
     fn make(&self) -> Result<Resource, Problem> {

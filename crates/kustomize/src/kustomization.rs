@@ -36,6 +36,21 @@ impl From<Diagnostic> for Problem {
     }
 }
 
+/// What is wrong with a part of a kustomization.
+pub fn wrong(session: &Session, part: &Value, message: String) -> Diagnostic {
+    let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
+    diagnostic.span = session.origins.span(part.origin, &session.sources);
+    diagnostic
+}
+
+/// Takes steps and bytes for what a part of a kustomization asks for.
+pub fn spend(session: &Session, part: &Value, steps: u64, bytes: u64) -> Result<(), Problem> {
+    session.meter.charge(steps, bytes).map_err(|exceeded| {
+        let limit = wrong(session, part, exceeded.message()).hint(exceeded.hint());
+        Diagnostic { rule: exceeded.rule(), ..limit }.into()
+    })
+}
+
 /// A kustomization.
 pub struct Kustomization {
     /// The folder it is in.

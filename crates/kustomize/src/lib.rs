@@ -15,6 +15,7 @@ mod fieldspec;
 mod generate;
 mod identity;
 mod images;
+mod index;
 mod installed;
 mod kustomization;
 mod labels;

@@ -1,9 +1,9 @@
 //! Patches: strategic merges and JSON patches, from files or written in place, for targets or for what they name.
 
 use crate::edit::{as_list, as_map, text};
-use crate::kustomization::{Kustomization, Problem};
+use crate::index::Index;
+use crate::kustomization::{Kustomization, Problem, spend, wrong};
 use crate::resource::Resource;
-use crate::rules;
 use crate::select::Target;
 use crate::strategic::{self, Lists};
 use purlin_syntax::{Diagnostic, Flavor, Source};
@@ -41,14 +41,15 @@ pub fn strategic(
     session: &Session,
     kustomization: &Kustomization,
     item: &Value,
+    index: &mut Index,
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
     let written = item.as_str().unwrap_or_default();
     if written.contains('\n') {
-        return self::written(session, kustomization, item, written, resources);
+        return self::written(session, kustomization, item, written, index, resources);
     }
     let patches = read(session, kustomization, item, written)?;
-    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), resources))
+    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), index, resources))
 }
 
 /// Strategic merges that are written in place.
@@ -57,10 +58,11 @@ pub fn written(
     kustomization: &Kustomization,
     item: &Value,
     text: &str,
+    index: &mut Index,
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
     let patches = parse(session, kustomization, text);
-    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), resources))
+    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), index, resources))
 }
 
 /// What kind of entry a patch is written in.
@@ -78,6 +80,7 @@ pub fn entry(
     kustomization: &Kustomization,
     item: &Value,
     kind: Entry,
+    index: &mut Index,
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
     let (file, written) = (text(item, &["path"]), text(item, &["patch"]).trim());
@@ -111,7 +114,7 @@ pub fn entry(
         if operations {
             return Err(wrong(session, item, "a JSON patch needs a `target`".to_owned()).into());
         }
-        return documents.iter().try_for_each(|patch| apply_to_named(session, item, patch, keeps, resources));
+        return documents.iter().try_for_each(|patch| apply_to_named(session, item, patch, keeps, index, resources));
     };
     if !operations && documents.len() > 1 {
         let message = "a patch with a `target` must be one document".to_owned();
@@ -161,12 +164,6 @@ fn read(session: &Session, kustomization: &Kustomization, item: &Value, file: &s
     Ok(documents(session, source))
 }
 
-fn wrong(session: &Session, item: &Value, message: String) -> Diagnostic {
-    let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
-    diagnostic.span = session.origins.span(item.origin, &session.sources);
-    diagnostic
-}
-
 fn is_removal(patch: &Value) -> bool {
     text(patch, &["$patch"]) == "delete"
 }
@@ -177,12 +174,14 @@ fn apply_to_named(
     item: &Value,
     patch: &Value,
     keeps: (bool, bool),
+    index: &mut Index,
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
     let wanted = Resource::new(patch.clone(), "".into());
     let (gvk, id) = (wanted.gvk(), wanted.id());
-    let fits = |resource: &Resource| resource.answers_to(&gvk, &id);
-    let mut found = resources.iter().enumerate().filter(|(_, resource)| fits(resource)).map(|(at, _)| at);
+    let called_so = index.named(session, item, &id.name, resources)?;
+    let fits = |at: &usize| resources.get(*at).is_some_and(|resource| resource.answers_to(&gvk, &id));
+    let mut found = called_so.into_iter().filter(fits);
     let (at, another) = (found.next(), found.next());
     let Some(at) = at else {
         let message = format!("no resource matches the patch for {} `{}`", wanted.kind(), wanted.name());
@@ -198,8 +197,12 @@ fn apply_to_named(
         return Err(wrong(session, item, message).into());
     }
     if is_removal(patch) {
+        index.forget();
         resources.remove(at);
         return Ok(());
+    }
+    if keeps != (true, true) {
+        index.forget();
     }
     if let Some(resource) = resources.get_mut(at) {
         apply_strategic(session, patch, resource, keeps);
@@ -249,22 +252,33 @@ fn apply_operations(session: &Session, operations: &Value, resource: &mut Resour
     Ok(())
 }
 
-/// Charges an operation by the length of the lists whose items it moves.
+/// Charges an operation by the length of the lists whose items it moves, and of all that is weighed again after a copy.
 fn charge(session: &Session, operation: &Value, value: &Value) -> Result<(), Problem> {
+    let is_copy = text(operation, &["op"]) == "copy";
     let length = |key: &str| {
         let path = pointer(text(operation, &[key])).unwrap_or_default();
         let parents = path.split_last().map_or(&[][..], |(_, parents)| parents);
-        let parent = parents.iter().try_fold(value, |value, part| match value.as_list() {
-            Some(list) => list.get(part.parse::<usize>().ok()?),
-            None => value.get(part),
-        });
-        parent.and_then(Value::as_list).map_or(0, <[Value]>::len) as u64
+        let (mut parent, mut weighed) = (Some(value), entries(value));
+        for part in parents {
+            parent = parent.and_then(|value| match value.as_list() {
+                Some(list) => list.get(part.parse::<usize>().ok()?),
+                None => value.get(part),
+            });
+            weighed += parent.map_or(0, entries);
+        }
+        let moved = parent.and_then(Value::as_list).map_or(0, <[Value]>::len) as u64;
+        if is_copy { moved + weighed / ENTRIES_PER_STEP } else { moved }
     };
     let steps = 1 + length("path") + length("from");
-    session.meter.charge(steps, 0).map_err(|exceeded| {
-        let limit = wrong(session, operation, exceeded.message()).hint(exceeded.hint());
-        Diagnostic { rule: exceeded.rule(), ..limit }.into()
-    })
+    spend(session, operation, steps, 0)
+}
+
+/// How many entries of collections are weighed in the time of a step.
+const ENTRIES_PER_STEP: u64 = 4;
+
+fn entries(value: &Value) -> u64 {
+    let items = value.as_list().map(<[Value]>::len);
+    items.or_else(|| value.as_map().map(|map| map.len())).unwrap_or_default() as u64
 }
 
 /// One operation of RFC 6902.

@@ -4,11 +4,12 @@
 
 use crate::edit::text;
 use crate::fieldspec::read_all;
-use crate::kustomization::{Kustomization, Problem};
+use crate::index::Index;
+use crate::kustomization::{Kustomization, Problem, wrong};
 use crate::names::{Affix, Subjects, add_namespace, affix};
 use crate::patch::{self, Entry};
 use crate::resource::Resource;
-use crate::transform::{replace, wrong};
+use crate::transform::replace;
 use crate::{generate, images, labels};
 use ecow::EcoString;
 use purlin_value::{Map, Session, Value};
@@ -50,12 +51,12 @@ pub fn transform(
     let empty = Value::map(Map::new());
     let part = |key: &str| value.get(key).unwrap_or(&empty);
     let specs = read_all(value.get("fieldSpecs"));
-    let origins = &session.origins;
+    let (origins, index) = (&session.origins, &mut Index::default());
     let done = match config.kind() {
         "AnnotationsTransformer" => labels::add(part("annotations"), &specs, resources),
         "LabelTransformer" => labels::add(part("labels"), &specs, resources),
-        "ImageTagTransformer" => images::image(origins, part("imageTag"), &specs, resources),
-        "ReplicaCountTransformer" => images::replicas(part("replica"), &specs, resources),
+        "ImageTagTransformer" => return images::image(session, part("imageTag"), &specs, index, resources),
+        "ReplicaCountTransformer" => return images::replicas(session, part("replica"), &specs, index, resources),
         "PrefixTransformer" => affix(origins, Affix::Prefix, part("prefix"), &specs, resources),
         "SuffixTransformer" => affix(origins, Affix::Suffix, part("suffix"), &specs, resources),
         "PrefixSuffixTransformer" => affix(origins, Affix::Prefix, part("prefix"), &specs, resources)
@@ -67,26 +68,26 @@ pub fn transform(
                 "none" => Subjects::None,
                 other => {
                     let message = format!("`setRoleBindingSubjects`: expected `defaultOnly`, found `{other}`");
-                    return Err(wrong(session, value, message));
+                    return Err(wrong(session, value, message).into());
                 }
             };
             let only_missing = value.get("unsetOnly").and_then(Value::as_bool) == Some(true);
             let namespace = part("metadata").get("namespace").unwrap_or(&empty);
             add_namespace(namespace, &specs, subjects, only_missing, resources)
         }
-        "PatchTransformer" => return patch::entry(session, kustomization, value, Entry::Any, resources),
+        "PatchTransformer" => return patch::entry(session, kustomization, value, Entry::Any, index, resources),
         "PatchJson6902Transformer" => {
             let mut entry = value.clone();
             if let Some(operations) = value.get("jsonOp") {
                 crate::edit::set(&mut entry, "patch", operations.clone());
             }
-            return patch::entry(session, kustomization, &entry, Entry::Json, resources);
+            return patch::entry(session, kustomization, &entry, Entry::Json, index, resources);
         }
         "PatchStrategicMergeTransformer" => {
             let paths = value.get("paths").and_then(Value::as_list).unwrap_or_default();
-            paths.iter().try_for_each(|item| patch::strategic(session, kustomization, item, resources))?;
+            paths.iter().try_for_each(|item| patch::strategic(session, kustomization, item, index, resources))?;
             let written = text(value, &["patches"]);
-            return patch::written(session, kustomization, value, written, resources);
+            return patch::written(session, kustomization, value, written, index, resources);
         }
         "ReplacementTransformer" => {
             let rules = value.get("replacements").and_then(Value::as_list).unwrap_or_default();
@@ -94,7 +95,7 @@ pub fn transform(
         }
         _ => return Err(elsewhere(session, config, "transformer")),
     };
-    done.map_err(|why| wrong(session, value, why))
+    done.map_err(|why| wrong(session, value, why).into())
 }
 
 fn is_own(config: &Resource) -> bool {

@@ -107,7 +107,7 @@ impl Resource {
 
     /// Whether it is, or was, what another one is called.
     pub fn answers_to(&self, gvk: &Gvk, id: &Id) -> bool {
-        // Most differ in their name, and a patch asks every resource.
+        // Most differ in their name.
         if self.name() != id.name && !self.before.iter().any(|known| known.name == id.name) {
             return false;
         }

@@ -56,7 +56,7 @@ impl Target {
 }
 
 /// Compiles a pattern of any size; an error has the rule and the message.
-fn charged(session: &Session, pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
+pub fn charged(session: &Session, pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
     let build = |most: usize| match RegexBuilder::new(pattern).size_limit(most).build() {
         Ok(regex) => Ok(Some(regex)),
         Err(regex::Error::CompiledTooBig(_)) => Ok(None),

@@ -1,7 +1,8 @@
 //! What a kustomization changes in its resources, step by step in the original's order.
 
 use crate::config::Config;
-use crate::kustomization::{Kustomization, Problem};
+use crate::index::Index;
+use crate::kustomization::{Kustomization, Problem, spend, wrong};
 use crate::names::{Affix, Subjects, add_namespace, affix};
 use crate::patch::{self, Entry};
 use crate::resource::{Resource, duplicate};
@@ -17,23 +18,23 @@ pub struct Step {
     each: bool,
     /// Whether resources have another name or namespace behind it.
     pub renames: bool,
-    /// What looking at a resource counts for: some go to every place where a resource may have what they change.
+    /// What looking at a resource counts for, where all are looked at.
     pub looks: u64,
 }
 
 /// The steps in their order.
 #[rustfmt::skip]
 pub const STEPS: &[Step] = &[
-    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true, renames: false, looks: 1 },
-    Step { kind: "PatchTransformer", keys: &["patches"], each: true, renames: false, looks: 1 },
+    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true, renames: false, looks: 2 },
+    Step { kind: "PatchTransformer", keys: &["patches"], each: true, renames: false, looks: 2 },
     Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false, renames: true, looks: 1 },
     Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false, renames: true, looks: 1 },
     Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false, renames: true, looks: 1 },
     Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false, renames: false, looks: 1 },
     Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false, renames: false, looks: 1 },
-    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true, renames: false, looks: 1 },
-    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true, renames: false, looks: 7 },
-    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true, renames: false, looks: 7 },
+    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true, renames: false, looks: 2 },
+    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true, renames: false, looks: 1 },
+    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true, renames: false, looks: 1 },
     Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true, renames: false, looks: 1 },
 ];
 
@@ -47,6 +48,15 @@ impl Step {
         }
     }
 
+    /// Whether it looks at every resource for an item; otherwise only at those that an index finds, which counts them.
+    pub fn goes_through_all(&self, item: &Value) -> bool {
+        match self.kind {
+            "PatchTransformer" => item.get("target").is_some_and(|target| !target.is_null()),
+            "PatchStrategicMergeTransformer" | "ReplicaCountTransformer" | "ImageTagTransformer" => false,
+            _ => true,
+        }
+    }
+
     /// Runs it for an item.
     pub fn run(
         &self,
@@ -54,23 +64,28 @@ impl Step {
         kustomization: &Kustomization,
         config: &Config,
         item: &Value,
+        index: &mut Index,
         resources: &mut Vec<Resource>,
     ) -> Result<(), Problem> {
         let origins = &session.origins;
         let done = match self.kind {
-            "PatchStrategicMergeTransformer" => return patch::strategic(session, kustomization, item, resources),
-            "PatchTransformer" => return patch::entry(session, kustomization, item, Entry::Any, resources),
-            "PatchJson6902Transformer" => return patch::entry(session, kustomization, item, Entry::Json, resources),
+            "PatchStrategicMergeTransformer" => {
+                return patch::strategic(session, kustomization, item, index, resources);
+            }
+            "PatchTransformer" => return patch::entry(session, kustomization, item, Entry::Any, index, resources),
+            "PatchJson6902Transformer" => {
+                return patch::entry(session, kustomization, item, Entry::Json, index, resources);
+            }
             "ReplacementTransformer" => return replace(session, kustomization, item, resources),
             "NamespaceTransformer" => put_into(item, config, resources),
             "PrefixTransformer" => affix(origins, Affix::Prefix, item, &config.name_prefix, resources),
             "SuffixTransformer" => affix(origins, Affix::Suffix, item, &config.name_suffix, resources),
             "LabelTransformer" => labels::labels(kustomization, config, resources),
             "AnnotationsTransformer" => labels::annotations(kustomization, config, resources),
-            "ReplicaCountTransformer" => images::replicas(item, &config.replicas, resources),
-            _ => images::image(origins, item, &config.images, resources),
+            "ReplicaCountTransformer" => return images::replicas(session, item, &config.replicas, index, resources),
+            _ => return images::image(session, item, &config.images, index, resources),
         };
-        done.map_err(|why| wrong(session, item, why))
+        done.map_err(|why| wrong(session, item, why).into())
     }
 }
 
@@ -91,11 +106,7 @@ pub fn replace(
 ) -> Result<(), Problem> {
     let most = session.meter.most_output();
     let apply = |rule: &Value, resources: &mut [Resource]| {
-        session.meter.charge(resources.len() as u64, 0).map_err(|exceeded| {
-            let mut limit = Diagnostic::nowhere(exceeded.rule(), exceeded.message()).hint(exceeded.hint());
-            limit.span = session.origins.span(rule.origin, &session.sources);
-            Problem::Wrong(limit)
-        })?;
+        spend(session, rule, resources.len() as u64, 0)?;
         let idle =
             replacements::replace(&session.origins, rule, resources, most).map_err(|why| wrong(session, rule, why))?;
         for target in idle {
@@ -111,7 +122,7 @@ pub fn replace(
     };
     if item.get("source").or_else(|| item.get("targets")).is_some_and(|part| !part.is_null()) {
         let message = "a replacement has both a `path` and rules of its own".to_owned();
-        return Err(wrong(session, item, message));
+        return Err(wrong(session, item, message).into());
     }
     let place = kustomization.own_file(session, item, file)?;
     let tree = session.read_yaml(&place, Flavor::CoreGo)?;
@@ -121,11 +132,4 @@ pub fn replace(
         Some(rules) => rules.iter().try_for_each(|rule| apply(rule, resources)),
         None => apply(&value, resources),
     }
-}
-
-/// A problem with an item of a kustomization.
-pub fn wrong(session: &Session, item: &Value, message: String) -> Problem {
-    let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
-    diagnostic.span = session.origins.span(item.origin, &session.sources);
-    Problem::Wrong(diagnostic)
 }

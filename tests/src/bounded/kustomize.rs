@@ -24,6 +24,9 @@ pub fn inputs() -> Vec<Input> {
     let copy = |at: usize| format!("{{\"op\": \"copy\", \"from\": \"/spec\", \"path\": \"/spec/y{at}\"}}");
     let copies = (0..60).map(copy).collect::<Vec<_>>().join(", ");
     let tested = format!("{copies}, {{\"op\": \"test\", \"path\": \"/spec\", \"value\": {{}}}}");
+    let scalar = |at: usize| format!("{{\"op\": \"copy\", \"from\": \"/spec/k0\", \"path\": \"/spec/z{at}\"}}");
+    let scalars = (0..20_000).map(scalar).collect::<Vec<_>>().join(", ");
+    let keys = format!("{{{}}}", (0..20_000).map(|at| format!("k{at}: 1")).collect::<Vec<_>>().join(", "));
     let inserts = vec!["{\"op\": \"add\", \"path\": \"/spec/l/0\", \"value\": 1}"; 50_000].join(", ");
     let labels: String = (0..2_000).map(|at| format!("- {{pairs: {{l{at}: x}}, includeSelectors: true}}\n")).collect();
     let literals: String = (0..100_000).map(|at| format!("'k{at}=v', ")).collect();
@@ -58,6 +61,7 @@ pub fn inputs() -> Vec<Input> {
     vec![
         kustomization("patches/copies", &patch(&copies), "{x: 1}", Ends::Limit),
         kustomization("patches/copies-tested", &patch(&tested), "{x: 1}", Ends::Limit),
+        kustomization("patches/copies-many", &patch(&scalars), &keys, Ends::Limit),
         kustomization("patches/inserts", &patch(&inserts), "{l: []}", Ends::Limit),
         kustomization("labels/many", &format!("labels:\n{labels}"), "{template: {}}", Ends::Answered),
         kustomization(
