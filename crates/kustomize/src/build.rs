@@ -6,8 +6,9 @@
 use crate::arguments::Arguments;
 use crate::config::{Config, Known};
 use crate::edit::text;
-use crate::index::{Index, STEPS_PER_IMAGES, work_of_all};
-use crate::kustomization::{Kustomization, Problem, spend, wrong};
+use crate::fieldspec::merging;
+use crate::index::{Index, STEPS_PER_IMAGES, names, work_of_all};
+use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, over, spend, wrong};
 use crate::notes::{self, Wanted};
 use crate::resource::{Resource, duplicate};
 use crate::vars::{self, Vars};
@@ -26,12 +27,12 @@ use std::sync::Arc;
 /// Steps of building a base: its file is looked for and read again.
 const STEPS_PER_BASE: u64 = 1_000;
 
-/// Bytes that a resource takes for each byte when it is written: it is read anew for every way that leads to it.
-const BYTES_PER_WRITTEN: u64 = 8;
-
 /// What it takes to keep an earlier name of a resource, besides the name and the copies of it.
 const NAME_BYTES: u64 = 128;
 const COPIES_OF_NAME: u64 = 4;
+
+/// Steps of looking whether a resource is called as another one.
+const STEPS_PER_NAMED: u64 = 8;
 
 /// Steps of a resource of a base: it is copied where something changes.
 const STEPS_PER_RESOURCE: u64 = 50;
@@ -121,7 +122,7 @@ impl Builder<'_> {
             generate::add_digest(&self.session.origins, resource);
         }
         let config = Arc::clone(gathered.known.fields());
-        references::update(&self.session.origins, &config, resources).map_err(|why| self.wrong(&top.value, why))?;
+        references::update(self.session, &top.value, &config, resources)?;
         let most = self.session.meter.most_output();
         let unused = vars::fill(&self.session.origins, &gathered.vars, &config, resources, most)
             .map_err(|why| self.wrong_at(why))?;
@@ -199,12 +200,15 @@ impl Builder<'_> {
 
     /// Adds what a kustomization has and changes what it is about: its own resources, or for a component all.
     fn accumulate(&mut self, kustomization: &Kustomization, gathered: &mut Gathered) -> Result<(), Problem> {
+        let known = gathered.resources.len();
         for key in ["resources", "bases"] {
             for item in kustomization.list(key) {
                 self.resource(kustomization, &item, gathered)?;
             }
         }
-        self.check_unique(kustomization, &gathered.resources)?;
+        self.check_unique(kustomization, known, &gathered.resources)?;
+        // Components may rename what is there.
+        let known = if kustomization.list("components").is_empty() { gathered.resources.len() } else { 0 };
         self.configure(kustomization, &mut gathered.known)?;
         self.generate(kustomization, &mut gathered.resources)?;
         for item in kustomization.list("components") {
@@ -218,10 +222,10 @@ impl Builder<'_> {
             self.below(&item, |builder| builder.accumulate(&component, gathered))?;
             self.open.pop();
         }
-        self.check_unique(kustomization, &gathered.resources)?;
+        self.check_unique(kustomization, known, &gathered.resources)?;
         self.transform(kustomization, gathered)?;
         let vars = kustomization.list("vars");
-        vars::gather(&vars, &mut gathered.vars, &mut gathered.resources).map_err(|why| self.wrong_at(why).into())
+        vars::gather(self.session, &vars, &mut gathered.vars, &mut gathered.resources)
     }
 
     /// Does something with the way that leads to a folder.
@@ -248,8 +252,10 @@ impl Builder<'_> {
                         let message = format!("unknown key `{key}` in a configuration of transformers");
                         Diagnostic::at(&rules::KUSTOMIZATION, span.unwrap_or(root.span()), message)
                     })?,
-                    false => Config::of_definitions(&value),
+                    false => Config::of_definitions(&self.session.meter, &value)
+                        .map_err(|exceeded| over(self.session, &item, exceeded))?,
                 };
+                self.spend(merging(known.fields().fields(), config.fields()), 0, &item)?;
                 known.add(&config).map_err(|why| self.wrong(&item, why))?;
             }
         }
@@ -257,7 +263,12 @@ impl Builder<'_> {
     }
 
     fn generate(&mut self, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
-        let mut names = generate::names(resources);
+        let has = |key: &str| !kustomization.list(key).is_empty();
+        if !["configMapGenerator", "secretGenerator", "generators"].into_iter().any(has) {
+            return Ok(());
+        }
+        self.spend(work_of_all(resources, 1), 0, &kustomization.value)?;
+        let mut names = names(resources);
         for (key, kind) in [("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")] {
             for rule in kustomization.list(key) {
                 let mut made = generate::make(self.session, kustomization, &rule, kind)?;
@@ -282,9 +293,8 @@ impl Builder<'_> {
         for step in transform::STEPS {
             let mut index = Index::default();
             for item in step.items(kustomization) {
-                if step.goes_through_all(&item) {
-                    self.spend(work_of_all(resources, step.looks), 0, &item)?;
-                    index.forget();
+                if step.goes_through_all() {
+                    self.spend(work_of_all(resources, 1), 0, &item)?;
                 }
                 // A resource that is renamed keeps all names that it had.
                 let names = resources.iter().map(|resource| resource.name().len() as u64 * COPIES_OF_NAME + NAME_BYTES);
@@ -328,8 +338,12 @@ impl Builder<'_> {
         Ok(found)
     }
 
-    /// Two resources of one name are not one resource.
-    fn check_unique(&self, kustomization: &Kustomization, resources: &[Resource]) -> Result<(), Problem> {
+    /// Two resources of one name are not one resource. Where there were as many before, all of them were asked.
+    fn check_unique(&self, kustomization: &Kustomization, known: usize, resources: &[Resource]) -> Result<(), Problem> {
+        if resources.len() == known {
+            return Ok(());
+        }
+        self.spend(resources.len() as u64 * STEPS_PER_NAMED, 0, &kustomization.value)?;
         let Some(resource) = duplicate(resources) else { return Ok(()) };
         let message = format!("duplicate resource: {} `{}`", resource.kind(), resource.name());
         let mut problem = self.wrong(&kustomization.value, message);
@@ -360,6 +374,7 @@ impl Builder<'_> {
         for root in tree.roots().filter(|root| !root.is_null()) {
             let value = value_of(root, MergeKeys::Apply);
             let weight = weight(&value);
+            // It is read anew for every way that leads to it.
             self.spend(steps_for(weight), weight.saturating_mul(BYTES_PER_WRITTEN), item)?;
             for value in parts(&value) {
                 let mut resource = Resource::new(value, tree.source().path().into());
@@ -387,7 +402,7 @@ impl Builder<'_> {
         self.charge(&found.resources, item)?;
         gathered.resources.extend(found.resources);
         gathered.known.add_known(&found.known).map_err(|why| self.wrong(item, why))?;
-        vars::absorb(&mut gathered.vars, found.vars).map_err(|why| self.wrong_at(why).into())
+        vars::absorb(&mut gathered.vars, found.vars).map_err(|(origin, why)| self.wrong_at((origin, why)).into())
     }
 
     /// Charges the resources of a base: each way that leads to it takes all of them again.

@@ -4,7 +4,8 @@ use crate::defaults;
 use crate::edit::text;
 use crate::fieldspec::{FieldSpec, merge_all, read_all};
 use crate::identity::Gvk;
-use purlin_value::Value;
+use purlin_value::meter::{Exceeded, Meter};
+use purlin_value::{FastMap, Value};
 use std::sync::Arc;
 
 /// Fields by what is done with them.
@@ -33,6 +34,12 @@ pub struct Config {
     /// Numbers of replicas.
     pub replicas: Vec<FieldSpec>,
 }
+
+/// What following a reference to a type takes, besides looking whether it contains itself.
+const STEPS_PER_TYPE: u64 = 8;
+
+/// What reading a property takes.
+const STEPS_PER_PROPERTY: u64 = 16;
 
 /// The fields that name resources of a kind.
 #[derive(Clone, Debug)]
@@ -71,7 +78,7 @@ impl Config {
     }
 
     /// Reads the annotations of a file of `crds`: OpenAPI definitions by the names of their types.
-    pub fn of_definitions(definitions: &Value) -> Config {
+    pub fn of_definitions(meter: &Meter, definitions: &Value) -> Result<Config, Exceeded> {
         let mut config = Config::default();
         for (name, definition) in definitions.as_map().into_iter().flat_map(|map| map.iter()) {
             let properties = properties(definition);
@@ -80,27 +87,31 @@ impl Config {
             if is_resource {
                 let kind = name.rsplit('.').next().unwrap_or_default();
                 let of = Gvk { kind: kind.into(), ..Gvk::default() };
-                config.add_properties(definitions, name, &of, &mut Vec::new(), &mut Vec::new());
+                config.add_properties(meter, definitions, name, &of, &mut Vec::new(), &mut Vec::new())?;
             }
         }
-        config
+        Ok(config)
     }
 
-    /// Adds what the properties of a type say, following references. Types that contain themselves are followed once.
+    /// Adds what the properties of a type say, following references. Types that contain themselves are followed once;
+    /// others as often as they are named, and as deep, which is counted.
     fn add_properties(
         &mut self,
+        meter: &Meter,
         definitions: &Value,
         name: &str,
         of: &Gvk,
         path: &mut Vec<String>,
         open: &mut Vec<String>,
-    ) {
+    ) -> Result<(), Exceeded> {
+        meter.charge(STEPS_PER_TYPE + open.len() as u64, 0)?;
         if open.iter().any(|known| known == name) {
-            return;
+            return Ok(());
         }
         open.push(name.to_owned());
         let all = definitions.get(name).and_then(properties).and_then(Value::as_map);
         for (key, property) in all.into_iter().flat_map(|map| map.iter()) {
+            meter.charge(STEPS_PER_PROPERTY, 0)?;
             path.push(key.to_string());
             let field = |suffix: Option<&str>| {
                 let whole = path.iter().map(String::as_str).chain(suffix).collect::<Vec<_>>().join("/");
@@ -122,11 +133,30 @@ impl Config {
                 self.name_reference.push(References { target, referrers: vec![field(Some(name))] });
             }
             if let Some(inner) = property.get("$ref").and_then(Value::as_str) {
-                self.add_properties(definitions, inner, of, path, open);
+                self.add_properties(meter, definitions, inner, of, path, open)?;
             }
             path.pop();
         }
         open.pop();
+        Ok(())
+    }
+
+    /// How many fields there are.
+    pub fn fields(&self) -> u64 {
+        let lists = [
+            &self.name_prefix,
+            &self.name_suffix,
+            &self.namespace,
+            &self.common_labels,
+            &self.labels,
+            &self.template_labels,
+            &self.common_annotations,
+            &self.var_reference,
+            &self.images,
+            &self.replicas,
+        ];
+        let named = self.name_reference.iter().map(|references| &references.referrers);
+        lists.into_iter().chain(named).map(|list| list.len() as u64).sum()
     }
 
     /// Adds what another one has.
@@ -141,8 +171,14 @@ impl Config {
         merge_all(&mut self.var_reference, &other.var_reference)?;
         merge_all(&mut self.images, &other.images)?;
         merge_all(&mut self.replicas, &other.replicas)?;
+        let known = self.name_reference.iter().enumerate().map(|(at, known)| (known.target.clone(), at));
+        let mut places: FastMap<Gvk, usize> = FastMap::default();
+        known.for_each(|(target, at)| {
+            places.entry(target).or_insert(at);
+        });
         for references in &other.name_reference {
-            match self.name_reference.iter_mut().find(|known| known.target == references.target) {
+            let at = *places.entry(references.target.clone()).or_insert(self.name_reference.len());
+            match self.name_reference.get_mut(at) {
                 Some(known) => merge_all(&mut known.referrers, &references.referrers)?,
                 None => self.name_reference.push(references.clone()),
             }

@@ -5,7 +5,7 @@
 use crate::edit::{as_list, map, text};
 use crate::identity::Gvk;
 use ecow::EcoString;
-use purlin_value::{Data, Value};
+use purlin_value::{Data, FastMap, Value};
 
 /// A field of resources of some kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,23 +41,38 @@ pub fn read_all(value: Option<&Value>) -> Vec<FieldSpec> {
     value.and_then(Value::as_list).unwrap_or_default().iter().map(FieldSpec::read).collect()
 }
 
-/// Adds a specification unless there is one for the same field. Both must agree on whether it is made.
-pub fn merge_one(specs: &mut Vec<FieldSpec>, new: &FieldSpec) -> Result<(), String> {
-    match specs.iter().find(|known| new.of.selects(&known.of) && known.path == new.path) {
-        Some(known) if known.create != new.create => {
-            Err(format!("field specifications of `{}` differ in `create`", new.path.join("/")))
-        }
-        Some(_) => Ok(()),
-        None => {
-            specs.push(new.clone());
-            Ok(())
-        }
-    }
+/// The steps to add so many specifications to others. Those of one path are compared with each other.
+pub fn merging(known: u64, new: u64) -> u64 {
+    known + new + (known + new).saturating_mul(new) / COMPARED_PER_STEP
 }
 
-/// Adds several.
+/// So many specifications are compared in one step.
+const COMPARED_PER_STEP: u64 = 8;
+
+/// Adds specifications unless there is one for the same field. Both must agree on whether it is made.
 pub fn merge_all(specs: &mut Vec<FieldSpec>, new: &[FieldSpec]) -> Result<(), String> {
-    new.iter().try_for_each(|spec| merge_one(specs, spec))
+    if new.is_empty() {
+        return Ok(());
+    }
+    let mut places: FastMap<Vec<EcoString>, Vec<usize>> = FastMap::default();
+    for (at, spec) in specs.iter().enumerate() {
+        places.entry(spec.path.clone()).or_default().push(at);
+    }
+    for new in new {
+        let same_path = places.entry(new.path.clone()).or_default();
+        let known = same_path.iter().filter_map(|at| specs.get(*at)).find(|known| new.of.selects(&known.of));
+        match known {
+            Some(known) if known.create != new.create => {
+                return Err(format!("field specifications of `{}` differ in `create`", new.path.join("/")));
+            }
+            Some(_) => {}
+            None => {
+                same_path.push(specs.len());
+                specs.push(new.clone());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The parts of a path; a delimiter behind a backslash belongs to its part.

@@ -1,7 +1,8 @@
 //! Config maps and secrets that are made from files and texts, and the digests in their names.
 
 use crate::edit::{set, text, visit};
-use crate::kustomization::{Kustomization, Problem, wrong};
+use crate::index::Places;
+use crate::kustomization::{Kustomization, Problem, spend, wrong};
 use crate::resource::Resource;
 use crate::rules;
 use ecow::EcoString;
@@ -10,7 +11,8 @@ use purlin_syntax::{Diagnostic, Source};
 use purlin_value::meter::steps_for;
 use purlin_value::origin::Piece;
 use purlin_value::rules::LIMIT_OUTPUT;
-use purlin_value::{FastSet, Map, Origin, Origins, Session, Value, encoding, path};
+use purlin_value::weight::weight;
+use purlin_value::{Map, Origin, Origins, Session, Value, encoding, path};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -215,35 +217,28 @@ impl Entries<'_> {
     }
 }
 
-/// All names that resources have or had.
-pub fn names(resources: &[Resource]) -> FastSet<EcoString> {
-    resources.iter().flat_map(Resource::ids).map(|id| id.name).collect()
-}
-
-/// Adds what was made, or puts it in the place of what is there, with that one's names and, merged, its data. Only where
-/// its name is among those of the resources are they looked through.
+/// Adds what was made, or puts it in the place of what is there, with that one's names and, merged, its data. `names`
+/// says which resources have or had a name.
 pub fn place(
     session: &Session,
     (mut made, behavior): (Resource, EcoString),
     resources: &mut Vec<Resource>,
-    names: &mut FastSet<EcoString>,
+    names: &mut Places,
 ) -> Result<(), Problem> {
     let (gvk, id) = (made.gvk(), made.id());
-    let wrong = |message: String| {
-        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
-        diagnostic.span = session.origins.span(made.value.origin, &session.sources);
-        Problem::Wrong(diagnostic)
-    };
-    let is_new = names.insert(id.name.clone());
-    let mut found = resources.iter_mut().filter(|known| known.answers_to(&gvk, &id));
-    let (known, another) = if is_new { (None, None) } else { (found.next(), found.next()) };
+    let wrong = |message: String| Problem::from(wrong(session, &made.value, message));
+    let called_so = names.entry(id.name.clone()).or_default();
+    let fits = |at: &&usize| resources.get(**at).is_some_and(|known| known.answers_to(&gvk, &id));
+    let mut found = called_so.iter().filter(fits).copied();
+    let (known, another) = (found.next(), found.next());
     if another.is_some() {
         return Err(wrong(format!("{} `{}` may mean several resources", gvk.kind, id.name)));
     }
-    let Some(known) = known else {
+    let Some(known) = known.and_then(|at| resources.get_mut(at)) else {
         if behavior != "create" {
             return Err(wrong(format!("no {} `{}` to {behavior}", gvk.kind, id.name)));
         }
+        called_so.push(resources.len());
         resources.push(made);
         return Ok(());
     };
@@ -251,6 +246,7 @@ pub fn place(
         let message = format!("{} `{}` exists already; set `behavior` to `merge` or `replace`", gvk.kind, id.name);
         return Err(wrong(message));
     }
+    spend(session, &made.value, 1 + weight(&known.value) / BYTES_JOINED, 0)?;
     for key in ["labels", "annotations"] {
         let old = known.value.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
         visit(&mut made.value, &["metadata"], true, &mut |metadata| join(metadata, key, old.as_ref()));
@@ -273,6 +269,9 @@ pub fn place(
     (known.vars, known.generated) = (old.vars, old.generated);
     Ok(())
 }
+
+/// So many bytes of what is there are joined with what is made in one step.
+const BYTES_JOINED: u64 = 2;
 
 /// Adds the entries of an older mapping that a mapping under a key does not have.
 fn join(value: &mut Value, key: &str, old: Option<&Value>) {

@@ -10,7 +10,7 @@ use purlin_value::Value;
 pub const NO_NAMESPACE: &str = "_non_namespaceable_";
 
 /// Group, version and kind. In a selector, what is empty selects all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gvk {
     /// The API group; empty for the core.
     pub group: EcoString,

@@ -7,11 +7,10 @@ use crate::kustomization::{Problem, spend};
 use crate::resource::Resource;
 use ecow::EcoString;
 use purlin_value::weight::weight;
-use purlin_value::{Session, Value};
-use std::collections::HashMap;
+use purlin_value::{FastMap, Session, Value};
 
 /// So many bytes of resources are looked at by a transformer in one step.
-const BYTES_CHANGED: u64 = 64;
+const BYTES_CHANGED: u64 = 16;
 
 /// What it takes to look at an earlier name of a resource.
 const STEPS_PER_NAME: u64 = 16;
@@ -19,7 +18,14 @@ const STEPS_PER_NAME: u64 = 16;
 /// What finding the images of a resource takes, besides its bytes: there are many places where it may have one.
 pub const STEPS_PER_IMAGES: u64 = 12;
 
-type Places = HashMap<EcoString, Vec<usize>>;
+/// What comparing a resource with what selects it takes, besides its bytes.
+const STEPS_PER_FIT: u64 = 12;
+
+/// So many fields that are configured are compared with a resource in one step.
+pub const SPECS_PER_STEP: u64 = 2;
+
+/// Which resources something is true of, by a text.
+pub type Places = FastMap<EcoString, Vec<usize>>;
 
 /// Where resources of a name or with an image are.
 #[derive(Default)]
@@ -44,6 +50,21 @@ impl Index {
         let found = names.get(name).cloned().unwrap_or_default();
         spend(session, item, 1 + work_of(&found, resources, 1), 0)?;
         Ok(found)
+    }
+
+    /// The resources of a name, or all of them where none is given.
+    pub fn named_or_all(
+        &mut self,
+        session: &Session,
+        item: &Value,
+        name: &str,
+        resources: &[Resource],
+    ) -> Result<Vec<usize>, Problem> {
+        if !name.is_empty() {
+            return self.named(session, item, name, resources);
+        }
+        spend(session, item, work_of_all(resources, STEPS_PER_FIT), 0)?;
+        Ok((0..resources.len()).collect())
     }
 
     /// Forgets what a change of names or the removal of a resource makes untrue.
@@ -95,12 +116,14 @@ fn work_of(found: &[usize], resources: &[Resource], looks: u64) -> u64 {
     found.iter().filter_map(|at| resources.get(*at)).map(|resource| looks + work(resource)).sum()
 }
 
-fn work(resource: &Resource) -> u64 {
+/// The steps to go through a resource.
+pub fn work(resource: &Resource) -> u64 {
     weight(&resource.value) / BYTES_CHANGED + resource.before.len() as u64 * STEPS_PER_NAME
 }
 
-fn names(resources: &[Resource]) -> Places {
-    let mut places = Places::with_capacity(resources.len());
+/// Which resources have or had a name.
+pub fn names(resources: &[Resource]) -> Places {
+    let mut places = Places::default();
     for (at, resource) in resources.iter().enumerate() {
         let before = resource.before.iter().map(|id| id.name.clone());
         for name in before.chain([resource.name().into()]) {

@@ -2,6 +2,7 @@
 
 use crate::{restriction, rules, shape};
 use purlin_syntax::{Diagnostic, Flavor, Node, Span};
+use purlin_value::meter::Exceeded;
 use purlin_value::world::{World, WorldError};
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
@@ -45,11 +46,17 @@ pub fn wrong(session: &Session, part: &Value, message: String) -> Diagnostic {
 
 /// Takes steps and bytes for what a part of a kustomization asks for.
 pub fn spend(session: &Session, part: &Value, steps: u64, bytes: u64) -> Result<(), Problem> {
-    session.meter.charge(steps, bytes).map_err(|exceeded| {
-        let limit = wrong(session, part, exceeded.message()).hint(exceeded.hint());
-        Diagnostic { rule: exceeded.rule(), ..limit }.into()
-    })
+    session.meter.charge(steps, bytes).map_err(|exceeded| over(session, part, exceeded))
 }
+
+/// That a part of a kustomization asks for more than is left.
+pub fn over(session: &Session, part: &Value, exceeded: Exceeded) -> Problem {
+    let limit = wrong(session, part, exceeded.message()).hint(exceeded.hint());
+    Diagnostic { rule: exceeded.rule(), ..limit }.into()
+}
+
+/// Bytes that a resource takes for each byte when it is written.
+pub const BYTES_PER_WRITTEN: u64 = 8;
 
 /// A kustomization.
 pub struct Kustomization {

@@ -2,11 +2,13 @@
 
 use crate::edit::{as_list, as_map, text};
 use crate::index::Index;
-use crate::kustomization::{Kustomization, Problem, spend, wrong};
+use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, spend, wrong};
 use crate::resource::Resource;
 use crate::select::Target;
 use crate::strategic::{self, Lists};
+use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, Source};
+use purlin_value::lazy::ENTRY_BYTES;
 use purlin_value::rules::LIMIT_OUTPUT;
 use purlin_value::weight::weight;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
@@ -121,23 +123,45 @@ pub fn entry(
         return Err(wrong(session, item, message).hint("give each patch an entry of its own").into());
     }
     let Some(document) = documents.first() else { return Ok(()) };
-    if !operations {
-        resources.retain(|resource| !(is_removal(document) && target.fits(resource)));
-        let concerned = resources.iter_mut().filter(|resource| target.fits(resource));
-        concerned.for_each(|resource| apply_strategic(session, document, resource, keeps));
+    let concerned = concerned(session, item, &target, index, resources)?;
+    if !operations && is_removal(document) {
+        index.forget();
+        let mut places = 0..;
+        resources.retain(|_| places.next().is_none_or(|at| concerned.binary_search(&at).is_err()));
         return Ok(());
     }
-    let concerned: Vec<&mut Resource> = resources.iter_mut().filter(|resource| target.fits(resource)).collect();
-    for resource in concerned {
-        if kind == Entry::Any {
-            resource.remember();
+    for at in concerned {
+        let Some(resource) = resources.get_mut(at) else { continue };
+        let name = EcoString::from(resource.name());
+        if !operations {
+            apply_strategic(session, document, resource, keeps)?;
+        } else {
+            if kind == Entry::Any {
+                resource.remember();
+            }
+            if resource.has_notes() {
+                resource.have_annotations();
+            }
+            apply_operations(session, document, resource)?;
         }
-        if resource.has_notes() {
-            resource.have_annotations();
+        if resource.name() != name {
+            index.forget();
         }
-        apply_operations(session, document, resource)?;
     }
     Ok(())
+}
+
+/// The resources that a target fits, in their order.
+fn concerned(
+    session: &Session,
+    item: &Value,
+    target: &Target,
+    index: &mut Index,
+    resources: &[Resource],
+) -> Result<Vec<usize>, Problem> {
+    let mut found = index.named_or_all(session, item, target.name().unwrap_or_default(), resources)?;
+    found.retain(|at| resources.get(*at).is_some_and(|resource| target.fits(resource)));
+    Ok(found)
 }
 
 /// The documents of a patch that is written in place.
@@ -201,17 +225,24 @@ fn apply_to_named(
         resources.remove(at);
         return Ok(());
     }
-    if keeps != (true, true) {
-        index.forget();
-    }
     if let Some(resource) = resources.get_mut(at) {
-        apply_strategic(session, patch, resource, keeps);
+        apply_strategic(session, patch, resource, keeps)?;
+        if resource.name() != id.name {
+            index.forget();
+        }
     }
     Ok(())
 }
 
-/// Merges a patch; the name and kind stay unless they may change.
-fn apply_strategic(session: &Session, patch: &Value, resource: &mut Resource, (keep_name, keep_kind): (bool, bool)) {
+/// Merges a patch; the name and kind stay unless they may change. What it adds is counted for each resource.
+fn apply_strategic(
+    session: &Session,
+    patch: &Value,
+    resource: &mut Resource,
+    (keep_name, keep_kind): (bool, bool),
+) -> Result<(), Problem> {
+    let added = weight(patch);
+    spend(session, patch, 1 + added / BYTES_MERGED, added.saturating_mul(BYTES_PER_WRITTEN))?;
     let lists = if is_native(resource) { Lists::PatchFirst } else { Lists::Replaced };
     let old = resource.clone();
     if !keep_name || !keep_kind {
@@ -229,7 +260,11 @@ fn apply_strategic(session: &Session, patch: &Value, resource: &mut Resource, (k
     }
     let namespace = old.metadata("namespace").filter(|_| !old.namespace().is_empty());
     resource.set_metadata_like("namespace", namespace);
+    Ok(())
 }
+
+/// So many bytes of a patch are merged in one step.
+const BYTES_MERGED: u64 = 2;
 
 fn apply_operations(session: &Session, operations: &Value, resource: &mut Resource) -> Result<(), Problem> {
     let before = resource.clone();
@@ -269,9 +304,12 @@ fn charge(session: &Session, operation: &Value, value: &Value) -> Result<(), Pro
         let moved = parent.and_then(Value::as_list).map_or(0, <[Value]>::len) as u64;
         if is_copy { moved + weighed / ENTRIES_PER_STEP } else { moved }
     };
-    let steps = 1 + length("path") + length("from");
-    spend(session, operation, steps, 0)
+    let steps = STEPS_PER_OPERATION + length("path") + length("from");
+    spend(session, operation, steps, ENTRY_BYTES)
 }
+
+/// What reading an operation and going along its paths takes.
+const STEPS_PER_OPERATION: u64 = 60;
 
 /// How many entries of collections are weighed in the time of a step.
 const ENTRIES_PER_STEP: u64 = 4;

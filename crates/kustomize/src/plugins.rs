@@ -53,8 +53,8 @@ pub fn transform(
     let specs = read_all(value.get("fieldSpecs"));
     let (origins, index) = (&session.origins, &mut Index::default());
     let done = match config.kind() {
-        "AnnotationsTransformer" => labels::add(part("annotations"), &specs, resources),
-        "LabelTransformer" => labels::add(part("labels"), &specs, resources),
+        "AnnotationsTransformer" => return labels::add(session, part("annotations"), &specs, resources),
+        "LabelTransformer" => return labels::add(session, part("labels"), &specs, resources),
         "ImageTagTransformer" => return images::image(session, part("imageTag"), &specs, index, resources),
         "ReplicaCountTransformer" => return images::replicas(session, part("replica"), &specs, index, resources),
         "PrefixTransformer" => affix(origins, Affix::Prefix, part("prefix"), &specs, resources),
@@ -91,7 +91,7 @@ pub fn transform(
         }
         "ReplacementTransformer" => {
             let rules = value.get("replacements").and_then(Value::as_list).unwrap_or_default();
-            return rules.iter().try_for_each(|rule| replace(session, kustomization, rule, resources));
+            return rules.iter().try_for_each(|rule| replace(session, kustomization, rule, index, resources));
         }
         _ => return Err(elsewhere(session, config, "transformer")),
     };

@@ -4,11 +4,15 @@ use crate::config::Config;
 use crate::edit::{as_list, set, text};
 use crate::fieldspec::visit;
 use crate::identity::{Gvk, Id, NO_NAMESPACE};
+use crate::index::{Places, SPECS_PER_STEP, work_of_all};
+use crate::kustomization::{Problem, over, spend, wrong};
 use crate::resource::Resource;
 use ecow::EcoString;
+use purlin_value::meter::Exceeded;
 use purlin_value::origin::Piece;
-use purlin_value::{Data, Origin, Origins, Value};
-use std::collections::{HashMap, HashSet};
+use purlin_value::{Data, Origin, Session, Value};
+use std::cell::OnceCell;
+use std::collections::HashSet;
 
 /// What a resource is called, for those that refer to it.
 struct Named {
@@ -38,10 +42,10 @@ impl Named {
     }
 }
 
-/// Updates all references. The error names a resource whose reference may mean several.
-pub fn update(origins: &Origins, config: &Config, resources: &mut [Resource]) -> Result<(), String> {
+/// Updates all references. The error names a resource whose reference may mean several; `top` is the kustomization.
+pub fn update(session: &Session, top: &Value, config: &Config, resources: &mut [Resource]) -> Result<(), Problem> {
     let named: Vec<Named> = resources.iter().map(name).collect();
-    let (mut by_name, mut by_origin): (Index, Index) = Default::default();
+    let (mut by_name, mut by_origin): (Places, Places) = Default::default();
     for (at, named) in named.iter().enumerate() {
         by_origin.entry(named.first_namespace().clone()).or_default().push(at);
         let names: HashSet<&EcoString> = named.before.iter().map(|id| &id.name).collect();
@@ -51,6 +55,8 @@ pub fn update(origins: &Origins, config: &Config, resources: &mut [Resource]) ->
     if by_name.is_empty() {
         return Ok(());
     }
+    let fields: usize = config.name_reference.iter().map(|references| references.referrers.len()).sum();
+    spend(session, top, work_of_all(resources, 1 + fields as u64 / SPECS_PER_STEP), 0)?;
     for (resource, own) in resources.iter_mut().zip(&named) {
         let first = Gvk { kind: own.before.first().unwrap_or(&own.id).kind.clone(), ..own.gvk.clone() };
         let accounts = accounts(resource);
@@ -58,9 +64,17 @@ pub fn update(origins: &Origins, config: &Config, resources: &mut [Resource]) ->
             for spec in references.referrers.iter().filter(|spec| spec.of.selects(&first)) {
                 let role = if spec.path.ends_with(&["roleRef".into(), "name".into()]) { role(resource) } else { None };
                 let from = Referrer { own, accounts: &accounts, target: &references.target, role };
-                let names = Names { named: &named, by_name: &by_name, by_origin: &by_origin, origins };
-                visit(&mut resource.value, &spec.path, false, &mut |field| follow(field, &from, &names))
-                    .map_err(|why| format!("{} `{}`: `{}` {why}", own.id.kind, own.id.name, spec.path.join(".")))?;
+                let exceeded = OnceCell::new();
+                let names =
+                    Names { session, named: &named, by_name: &by_name, by_origin: &by_origin, exceeded: &exceeded };
+                let done = visit(&mut resource.value, &spec.path, false, &mut |field| follow(field, &from, &names));
+                if let Some(limit) = exceeded.into_inner() {
+                    return Err(over(session, top, limit));
+                }
+                done.map_err(|why| {
+                    let message = format!("{} `{}`: `{}` {why}", own.id.kind, own.id.name, spec.path.join("."));
+                    wrong(session, top, message)
+                })?;
             }
         }
     }
@@ -101,22 +115,21 @@ struct Referrer<'r> {
     role: Option<Gvk>,
 }
 
-/// Resources by a text.
-type Index = HashMap<EcoString, Vec<usize>>;
-
 /// All resources, those that had a name, and those that were in a namespace at first.
 struct Names<'n> {
     named: &'n [Named],
-    by_name: &'n Index,
-    by_origin: &'n Index,
-    origins: &'n Origins,
+    by_name: &'n Places,
+    by_origin: &'n Places,
+    session: &'n Session,
+    /// That there are no steps left to look at candidates.
+    exceeded: &'n OnceCell<Exceeded>,
 }
 
 impl Names<'_> {
     /// A name that follows that of a resource.
     fn following(&self, chosen: &Named, old: Origin) -> Value {
         let pieces = [chosen.origin, old].map(Piece::whole).to_vec();
-        let origin = self.origins.derived("name of a resource", None, pieces);
+        let origin = self.session.origins.derived("name of a resource", None, pieces);
         Value::str(chosen.id.name.clone()).with_origin(origin)
     }
 }
@@ -160,6 +173,9 @@ fn follow_object(object: &mut Value, from: &Referrer<'_>, names: &Names<'_>) -> 
     Ok(())
 }
 
+/// What looking whether a name means a resource takes.
+const STEPS_PER_CANDIDATE: u64 = 4;
+
 /// The resource that a name means.
 fn choose<'n>(
     old: &EcoString,
@@ -168,7 +184,12 @@ fn choose<'n>(
     names: &Names<'n>,
     is_same: impl Fn(&Named, &Named) -> bool,
 ) -> Result<Option<&'n Named>, String> {
-    let candidates = names.by_name.get(old).into_iter().flatten().filter_map(|at| names.named.get(*at));
+    let candidates = names.by_name.get(old).map(Vec::as_slice).unwrap_or_default();
+    if let Err(limit) = names.session.meter.charge(1 + candidates.len() as u64 * STEPS_PER_CANDIDATE, 0) {
+        names.exceeded.get_or_init(|| limit);
+        return Ok(None);
+    }
+    let candidates = candidates.iter().filter_map(|at| names.named.get(*at));
     let in_reach: Vec<&Named> = candidates.filter(|candidate| from.reaches(candidate)).collect();
     let mut left = match namespace {
         Some(namespace) => in_namespace(namespace, from, names, in_reach),

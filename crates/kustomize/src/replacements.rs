@@ -3,6 +3,8 @@
 use crate::edit::text;
 use crate::fieldpath::{Made, find, steps, visit};
 use crate::identity::Gvk;
+use crate::index::{Index, work};
+use crate::kustomization::{Problem, spend, wrong};
 use crate::names::scalar_text;
 use crate::resource::Resource;
 use crate::select::selects;
@@ -11,30 +13,36 @@ use purlin_syntax::Flavor;
 use purlin_syntax::scalar::{Scalar, resolve_plain};
 use purlin_value::origin::Piece;
 use purlin_value::weight::weight;
-use purlin_value::{Data, Origin, Origins, Value};
+use purlin_value::{Data, Origin, Origins, Session, Value};
 
-/// Applies one replacement, and returns the targets that select nothing. `most` is the largest resource in bytes. The
-/// error tells why that is not possible.
-pub fn replace(origins: &Origins, rule: &Value, resources: &mut [Resource], most: u64) -> Result<Vec<Origin>, String> {
+/// Applies one replacement, and returns the targets that select nothing.
+pub fn replace(
+    session: &Session,
+    rule: &Value,
+    index: &mut Index,
+    resources: &mut [Resource],
+) -> Result<Vec<Origin>, Problem> {
     let source = rule.get("source").filter(|source| !source.is_null());
     let targets = rule.get("targets").and_then(Value::as_list).filter(|targets| !targets.is_empty());
     let (Some(source), Some(targets)) = (source, targets) else {
-        return Err("a replacement needs a `source` and `targets`".to_owned());
+        return Err(wrong(session, rule, "a replacement needs a `source` and `targets`".to_owned()).into());
     };
-    let value = taken(source, resources)?;
+    let near = index.named_or_all(session, rule, text(source, &["name"]), resources)?;
+    let value = taken(source, &near, resources).map_err(|why| wrong(session, rule, why))?;
     let mut idle = Vec::new();
     for target in targets {
-        if !write(origins, target, &value, resources, most)? {
+        if !write(session, rule, target, &value, index, resources)? {
             idle.push(target.origin);
         }
     }
     Ok(idle)
 }
 
-/// The value of a source.
-fn taken(source: &Value, resources: &[Resource]) -> Result<Value, String> {
+/// The value of a source, which is one of those `near`.
+fn taken(source: &Value, near: &[usize], resources: &[Resource]) -> Result<Value, String> {
     let selector = Selector::read(source);
-    let mut found = resources.iter().filter(|resource| selector.names(resource));
+    let near = near.iter().filter_map(|at| resources.get(*at));
+    let mut found = near.filter(|resource| selector.names(resource));
     let Some(resource) = found.next() else {
         return Err(format!("no resource matches the source `{}`", selector.shown()));
     };
@@ -65,18 +73,45 @@ fn delimiter(part: &Value) -> Option<(&str, i64)> {
 
 /// Writes a value to all that a target selects. Whether that is anything is the answer.
 fn write(
-    origins: &Origins,
+    session: &Session,
+    rule: &Value,
     target: &Value,
     value: &Value,
+    index: &mut Index,
     resources: &mut [Resource],
-    most: u64,
-) -> Result<bool, String> {
+) -> Result<bool, Problem> {
+    let refused = |why: String| wrong(session, rule, why);
     let Some(select) = target.get("select").filter(|select| !select.is_null()) else {
-        return Err("a target of a replacement needs `select`".to_owned());
+        return Err(refused("a target of a replacement needs `select`".to_owned()).into());
     };
     let select = Selector::read(select);
     let rejected = target.get("reject").and_then(Value::as_list).unwrap_or_default();
     let rejected: Vec<Selector<'_>> = rejected.iter().map(Selector::read).collect();
+    let mut found = false;
+    for at in index.named_or_all(session, rule, select.name, resources)? {
+        let Some(resource) = resources.get_mut(at) else { continue };
+        spend(session, rule, rejected.len() as u64, 0)?;
+        if !select.fits(resource) || rejected.iter().any(|selector| selector.rejects(resource)) {
+            continue;
+        }
+        found = true;
+        let name = EcoString::from(resource.name());
+        write_into(session, rule, target, value, resource)?;
+        if resource.name() != name {
+            index.forget();
+        }
+    }
+    Ok(found)
+}
+
+/// Writes a value to the fields of one resource.
+fn write_into(
+    session: &Session,
+    rule: &Value,
+    target: &Value,
+    value: &Value,
+    resource: &mut Resource,
+) -> Result<(), Problem> {
     let written = target.get("fieldPaths").and_then(Value::as_list).unwrap_or_default();
     let mut paths: Vec<&str> = written.iter().filter_map(Value::as_str).collect();
     if paths.is_empty() {
@@ -89,29 +124,32 @@ fn write(
         (Data::List(_), _) => Made::List,
         _ => Made::Scalar,
     };
-    let mut found = false;
-    for resource in resources {
-        if !select.fits(resource) || rejected.iter().any(|selector| selector.rejects(resource)) {
-            continue;
+    if resource.has_notes() {
+        resource.have_annotations();
+    }
+    let (origins, most) = (&session.origins, session.meter.most_output());
+    for path in paths {
+        let steps = steps(path);
+        // Entries are found by a pattern, which all of them are compared with.
+        let patterns = path.matches(['[', '*']).count() as u64;
+        spend(session, rule, 1 + work(resource) + patterns * (STEPS_PER_PATTERN + work(resource) * 2), 0)?;
+        let count =
+            visit(&mut resource.value, &steps, made, &mut |field| put(origins, field, value, delimiter(target)))
+                .map_err(|why| wrong(session, rule, why))?;
+        if count == 0 {
+            let message = format!("{} `{}` has no `{path}` to write to", resource.kind(), resource.name());
+            return Err(wrong(session, rule, message).into());
         }
-        found = true;
-        if resource.has_notes() {
-            resource.have_annotations();
-        }
-        for path in &paths {
-            let steps = steps(path);
-            let count =
-                visit(&mut resource.value, &steps, made, &mut |field| put(origins, field, value, delimiter(target)))?;
-            if count == 0 {
-                return Err(format!("{} `{}` has no `{path}` to write to", resource.kind(), resource.name()));
-            }
-            if weight(&resource.value) > most {
-                return Err(format!("this resource has more than the {most} bytes allowed when it is written out"));
-            }
+        if weight(&resource.value) > most {
+            let message = format!("this resource has more than the {most} bytes allowed when it is written out");
+            return Err(wrong(session, rule, message).into());
         }
     }
-    Ok(found)
+    Ok(())
 }
+
+/// What reading a pattern takes.
+const STEPS_PER_PATTERN: u64 = 2_000;
 
 /// What selects the source or a target of a replacement: names as they are written, and selectors of labels.
 struct Selector<'s> {

@@ -3,6 +3,7 @@
 use crate::edit::text;
 use crate::resource::Resource;
 use crate::rules;
+use ecow::EcoString;
 use purlin_syntax::Rule;
 use purlin_value::pattern::{Refused, compile};
 use purlin_value::rules::LIMIT_REGEX;
@@ -11,9 +12,31 @@ use regex::{Regex, RegexBuilder};
 
 /// A target of a patch: patterns of the whole text, and selectors.
 pub struct Target {
-    patterns: Vec<(&'static str, Regex)>,
+    patterns: Vec<(&'static str, Pattern)>,
     labels: String,
     annotations: String,
+}
+
+/// A pattern of a whole text. Most are nothing but the text.
+enum Pattern {
+    Text(EcoString),
+    Regex(Regex),
+}
+
+impl Pattern {
+    fn read(session: &Session, written: &str) -> Result<Pattern, (&'static Rule, String)> {
+        match written.chars().all(|c| c.is_ascii_alphanumeric() || "-_/".contains(c)) {
+            true => Ok(Pattern::Text(written.into())),
+            false => charged(session, &format!("^(?:{written})$"), written).map(Pattern::Regex),
+        }
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        match self {
+            Pattern::Text(wanted) => wanted == text,
+            Pattern::Regex(pattern) => pattern.is_match(text),
+        }
+    }
 }
 
 /// The largest compiled pattern of a name.
@@ -28,23 +51,31 @@ impl Target {
         for key in KEYS.iter().copied() {
             let pattern = text(value, &[key]);
             if !pattern.is_empty() {
-                patterns.push((key, charged(session, &format!("^(?:{pattern})$"), pattern)?));
+                patterns.push((key, Pattern::read(session, pattern)?));
             }
         }
         let selector = |key: &str| text(value, &[key]).to_owned();
         Ok(Target { patterns, labels: selector("labelSelector"), annotations: selector("annotationSelector") })
     }
 
+    /// The name of all that it is about, if it says one.
+    pub fn name(&self) -> Option<&str> {
+        self.patterns.iter().find_map(|(key, pattern)| match pattern {
+            Pattern::Text(name) if *key == "name" => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// Whether a patch is about a resource. Name and namespace may be those it had at first.
     pub fn fits(&self, resource: &Resource) -> bool {
         let (first, now) = (resource.first_id(), resource.id());
         let gvk = resource.gvk();
-        let fits = |(key, pattern): &(&'static str, Regex)| match *key {
-            "group" => pattern.is_match(&gvk.group),
-            "version" => pattern.is_match(&gvk.version),
-            "kind" => pattern.is_match(&gvk.kind),
-            "name" => pattern.is_match(&first.name) || pattern.is_match(&now.name),
-            _ => pattern.is_match(&first.namespace) || pattern.is_match(&now.namespace),
+        let fits = |(key, pattern): &(&'static str, Pattern)| match *key {
+            "group" => pattern.fits(&gvk.group),
+            "version" => pattern.fits(&gvk.version),
+            "kind" => pattern.fits(&gvk.kind),
+            "name" => pattern.fits(&first.name) || pattern.fits(&now.name),
+            _ => pattern.fits(&first.namespace) || pattern.fits(&now.namespace),
         };
         self.patterns.iter().all(fits) && self.selects(resource)
     }

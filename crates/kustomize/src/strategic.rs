@@ -3,8 +3,10 @@
 //! Which lists are joined is known for Kubernetes' own kinds; resources of other groups have theirs replaced. It must
 //! not know which resource a patch is for.
 
-use crate::edit::{as_list, as_map, take};
-use purlin_value::{Data, Map, Session, Value};
+use crate::edit::{as_list, as_map};
+use ecow::EcoString;
+use purlin_value::{Data, FastMap, FastSet, Map, Session, Value};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Lists that are joined, by their own key, and the keys that identify an item.
@@ -55,11 +57,13 @@ fn merge_maps(base: &mut Value, patch: &Map, lists: Lists) {
         *base = cleaned(&Value::map(patch.clone()).with_origin(base.origin));
         return;
     }
+    let Some(map) = as_map(base) else { return };
+    let mut gone: FastSet<&str> = FastSet::default();
     for (key, value) in patch.iter() {
         if let Some(list) = key.strip_prefix("$deleteFromPrimitiveList/") {
-            let gone: Vec<&str> = value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
-            if let Some(items) = as_map(base).and_then(|map| map.get_mut(list)).and_then(as_list) {
-                items.retain(|item| item.as_str().is_none_or(|text| !gone.contains(&text)));
+            let gone: FastSet<&str> = value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
+            if let Some(items) = map.get_mut(list).and_then(as_list) {
+                items.retain(|item| item.as_str().is_none_or(|text| !gone.contains(text)));
             }
             continue;
         }
@@ -67,16 +71,18 @@ fn merge_maps(base: &mut Value, patch: &Map, lists: Lists) {
             continue;
         }
         if value.is_null() || is_deleted(value) {
-            take(base, key);
+            gone.insert(key);
             continue;
         }
-        let Some(map) = as_map(base) else { return };
         match map.get_mut(key.as_str()) {
             Some(old) => merge(old, value, key, lists),
             None => {
                 map.insert(key.clone(), cleaned(value));
             }
         }
+    }
+    if !gone.is_empty() {
+        map.retain(|key, _| !gone.contains(key.as_str()));
     }
 }
 
@@ -97,83 +103,125 @@ fn identity(key: &str, patch: &Value, lists: Lists) -> Option<&'static [&'static
     Some(if lists == Lists::Interleaved { keys.get(..1).unwrap_or(keys) } else { keys })
 }
 
+/// What tells an item of a list from the others.
+type Identity = Vec<(Option<EcoString>, Option<i64>)>;
+
+/// What an item is known by, if it has all of the keys.
+fn identity_by(item: &Value, keys: &[&str]) -> Option<Identity> {
+    let part = |key: &&str| match item.get(key) {
+        Some(value) => Some((value.as_str().map(EcoString::from), value.as_int())),
+        // A port is of TCP unless it says otherwise.
+        None => (*key == "protocol").then(|| (Some("TCP".into()), None)),
+    };
+    keys.iter().map(part).collect()
+}
+
+/// What a text in a list is known by.
+fn identity_of_text(item: &Value) -> Option<Identity> {
+    Some(vec![(item.as_str().map(EcoString::from), None)])
+}
+
+/// Items that are taken one after the other by what they are known by, the first of equal ones first.
+struct Known {
+    items: Vec<Option<Value>>,
+    places: FastMap<Identity, VecDeque<usize>>,
+}
+
+impl Known {
+    fn new(items: Vec<Value>, identity: impl Fn(&Value) -> Option<Identity>) -> Known {
+        let items: Vec<Option<Value>> = items.into_iter().map(Some).collect();
+        let mut places: FastMap<Identity, VecDeque<usize>> = FastMap::default();
+        for (at, item) in items.iter().enumerate() {
+            if let Some(identity) = item.as_ref().and_then(&identity) {
+                places.entry(identity).or_default().push_back(at);
+            }
+        }
+        Known { items, places }
+    }
+
+    fn clear(&mut self) {
+        self.items.clear();
+        self.places.clear();
+    }
+
+    /// Takes an item, and says where it was.
+    fn take(&mut self, identity: Option<&Identity>) -> Option<(usize, Value)> {
+        let at = self.places.get_mut(identity?)?.pop_front()?;
+        Some((at, self.items.get_mut(at)?.take()?))
+    }
+
+    /// What is left, with where it was.
+    fn left(self) -> impl Iterator<Item = (usize, Value)> {
+        self.items.into_iter().enumerate().filter_map(|(at, item)| Some((at, item?)))
+    }
+}
+
 /// Joins items of the same identity.
 fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
     match lists {
-        Lists::Interleaved => interleave(base, patch, |a, b| same_identity(a, b, keys)),
+        Lists::Interleaved => interleave(base, patch, |item| identity_by(item, keys)),
         _ => merge_first(base, patch, keys, lists),
     }
 }
 
 /// Items of the patch in its order; each other item before the first of those that followed it.
-fn interleave(base: &mut Value, patch: &Value, is_same: impl Fn(&Value, &Value) -> bool) {
+fn interleave(base: &mut Value, patch: &Value, identity: impl Fn(&Value) -> Option<Identity>) {
     let Some(items) = as_list(base) else { return };
     let patches = patch.as_list().unwrap_or_default();
     let directive = |item: &Value| item.get("$patch").and_then(Value::as_str).map(str::to_owned);
     if patches.iter().any(|item| directive(item).as_deref() == Some("replace")) {
         items.clear();
     }
-    let mut rest: Vec<Option<Value>> = std::mem::take(&mut **items).into_iter().map(Some).collect();
-    let mut joined: Vec<(Option<usize>, Value)> = Vec::new();
+    let mut known = Known::new(std::mem::take(&mut **items), &identity);
+    let mut joined: VecDeque<(Option<usize>, Value)> = VecDeque::new();
     for item in patches {
-        let at = rest.iter().position(|old| old.as_ref().is_some_and(|old| is_same(old, item)));
-        let old = at.and_then(|at| rest.get_mut(at)).and_then(Option::take);
+        let old = known.take(identity(item).as_ref());
         if directive(item).is_some() {
             continue;
         }
-        let merged = match old {
-            Some(mut old) => {
+        joined.push_back(match old {
+            Some((at, mut old)) => {
                 merge(&mut old, item, "", Lists::Interleaved);
-                old
+                (Some(at), old)
             }
-            None => cleaned(item),
-        };
-        joined.push((at, merged));
+            None => (None, cleaned(item)),
+        });
     }
-    let mut from = 0;
-    for (place, item) in rest.into_iter().enumerate().filter_map(|(place, item)| Some((place, item?))) {
+    let mut all: Vec<Value> = Vec::new();
+    for (place, item) in known.left() {
         let follows = |(before, _): &(Option<usize>, Value)| before.is_some_and(|before| before > place);
-        let at = joined.iter().skip(from).position(follows).map_or(joined.len(), |at| from + at);
-        joined.insert(at, (Some(place), item));
-        from = at + 1;
+        let before = joined.iter().position(follows).unwrap_or(joined.len());
+        all.extend(joined.drain(..before).map(|(_, item)| item));
+        all.push(item);
     }
-    **items = joined.into_iter().map(|(_, item)| item).collect();
+    all.extend(joined.into_iter().map(|(_, item)| item));
+    **items = all;
 }
 
 /// Items of the patch come first, in its order, each joined with the item of the same identity; the others follow.
 fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
     let Some(items) = as_list(base) else { return };
-    let mut rest: Vec<Option<Value>> = std::mem::take(&mut **items).into_iter().map(Some).collect();
+    let mut known = Known::new(std::mem::take(&mut **items), |item| identity_by(item, keys));
     let mut joined = Vec::new();
     for item in patch.as_list().unwrap_or_default() {
         if item.get("$patch").and_then(Value::as_str) == Some("replace") {
-            rest.clear();
+            known.clear();
             continue;
         }
-        let fits = |old: &Option<Value>| old.as_ref().is_some_and(|old| same_identity(old, item, keys));
-        let old = rest.iter_mut().find(|old| fits(old)).and_then(Option::take);
+        let old = known.take(identity_by(item, keys).as_ref());
         if is_deleted(item) {
             continue;
         }
         joined.push(match old {
-            Some(mut old) => {
+            Some((_, mut old)) => {
                 merge(&mut old, item, "", lists);
                 old
             }
             None => cleaned(item),
         });
     }
-    joined.extend(rest.into_iter().flatten());
+    joined.extend(known.left().map(|(_, item)| item));
     **items = joined;
-}
-
-fn same_identity(a: &Value, b: &Value, keys: &[&str]) -> bool {
-    keys.iter().all(|key| match (a.get(key), b.get(key)) {
-        (Some(a), Some(b)) => a.as_str() == b.as_str() && a.as_int() == b.as_int(),
-        // A port is of TCP unless it says otherwise.
-        (Some(one), None) | (None, Some(one)) => *key == "protocol" && one.as_str() == Some("TCP"),
-        (None, None) => *key == "protocol",
-    })
 }
 
 /// Joins texts that are known by themselves.
@@ -181,14 +229,15 @@ fn merge_texts(base: &mut Value, patch: &Value, lists: Lists) {
     match lists {
         Lists::Replaced => *base = cleaned(patch),
         Lists::PatchFirst => add_missing(base, patch),
-        Lists::Interleaved => interleave(base, patch, |a, b| a.as_str() == b.as_str()),
+        Lists::Interleaved => interleave(base, patch, identity_of_text),
     }
 }
 
 fn add_missing(base: &mut Value, patch: &Value) {
     let Some(items) = as_list(base) else { return };
+    let mut known: FastSet<Option<EcoString>> = items.iter().map(|item| item.as_str().map(EcoString::from)).collect();
     for item in patch.as_list().unwrap_or_default() {
-        if !items.iter().any(|known| known.as_str() == item.as_str()) {
+        if known.insert(item.as_str().map(EcoString::from)) {
             items.push(item.clone());
         }
     }

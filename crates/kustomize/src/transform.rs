@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::index::Index;
-use crate::kustomization::{Kustomization, Problem, spend, wrong};
+use crate::kustomization::{Kustomization, Problem, wrong};
 use crate::names::{Affix, Subjects, add_namespace, affix};
 use crate::patch::{self, Entry};
 use crate::resource::{Resource, duplicate};
@@ -18,24 +18,22 @@ pub struct Step {
     each: bool,
     /// Whether resources have another name or namespace behind it.
     pub renames: bool,
-    /// What looking at a resource counts for, where all are looked at.
-    pub looks: u64,
 }
 
 /// The steps in their order.
 #[rustfmt::skip]
 pub const STEPS: &[Step] = &[
-    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true, renames: false, looks: 2 },
-    Step { kind: "PatchTransformer", keys: &["patches"], each: true, renames: false, looks: 2 },
-    Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false, renames: true, looks: 1 },
-    Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false, renames: true, looks: 1 },
-    Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false, renames: true, looks: 1 },
-    Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false, renames: false, looks: 1 },
-    Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false, renames: false, looks: 1 },
-    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true, renames: false, looks: 2 },
-    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true, renames: false, looks: 1 },
-    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true, renames: false, looks: 1 },
-    Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true, renames: false, looks: 1 },
+    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true, renames: false },
+    Step { kind: "PatchTransformer", keys: &["patches"], each: true, renames: false },
+    Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false, renames: true },
+    Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false, renames: true },
+    Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false, renames: true },
+    Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false, renames: false },
+    Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false, renames: false },
+    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true, renames: false },
+    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true, renames: false },
+    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true, renames: false },
+    Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true, renames: false },
 ];
 
 impl Step {
@@ -49,12 +47,8 @@ impl Step {
     }
 
     /// Whether it looks at every resource for an item; otherwise only at those that an index finds, which counts them.
-    pub fn goes_through_all(&self, item: &Value) -> bool {
-        match self.kind {
-            "PatchTransformer" => item.get("target").is_some_and(|target| !target.is_null()),
-            "PatchStrategicMergeTransformer" | "ReplicaCountTransformer" | "ImageTagTransformer" => false,
-            _ => true,
-        }
+    pub fn goes_through_all(&self) -> bool {
+        matches!(self.kind, "NamespaceTransformer" | "PrefixTransformer" | "SuffixTransformer")
     }
 
     /// Runs it for an item.
@@ -76,12 +70,12 @@ impl Step {
             "PatchJson6902Transformer" => {
                 return patch::entry(session, kustomization, item, Entry::Json, index, resources);
             }
-            "ReplacementTransformer" => return replace(session, kustomization, item, resources),
+            "ReplacementTransformer" => return replace(session, kustomization, item, index, resources),
             "NamespaceTransformer" => put_into(item, config, resources),
             "PrefixTransformer" => affix(origins, Affix::Prefix, item, &config.name_prefix, resources),
             "SuffixTransformer" => affix(origins, Affix::Suffix, item, &config.name_suffix, resources),
-            "LabelTransformer" => labels::labels(kustomization, config, resources),
-            "AnnotationsTransformer" => labels::annotations(kustomization, config, resources),
+            "LabelTransformer" => return labels::labels(session, kustomization, config, resources),
+            "AnnotationsTransformer" => return labels::annotations(session, kustomization, config, resources),
             "ReplicaCountTransformer" => return images::replicas(session, item, &config.replicas, index, resources),
             _ => return images::image(session, item, &config.images, index, resources),
         };
@@ -102,14 +96,11 @@ pub fn replace(
     session: &Session,
     kustomization: &Kustomization,
     item: &Value,
+    index: &mut Index,
     resources: &mut [Resource],
 ) -> Result<(), Problem> {
-    let most = session.meter.most_output();
-    let apply = |rule: &Value, resources: &mut [Resource]| {
-        spend(session, rule, resources.len() as u64, 0)?;
-        let idle =
-            replacements::replace(&session.origins, rule, resources, most).map_err(|why| wrong(session, rule, why))?;
-        for target in idle {
+    let mut apply = |rule: &Value| {
+        for target in replacements::replace(session, rule, index, resources)? {
             let message = "this target of a replacement selects no resource";
             let mut warning = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).warning();
             warning.span = session.origins.span(target, &session.sources);
@@ -118,7 +109,7 @@ pub fn replace(
         Ok(())
     };
     let Some(file) = item.get("path").and_then(Value::as_str).filter(|file| !file.is_empty()) else {
-        return apply(item, resources);
+        return apply(item);
     };
     if item.get("source").or_else(|| item.get("targets")).is_some_and(|part| !part.is_null()) {
         let message = "a replacement has both a `path` and rules of its own".to_owned();
@@ -129,7 +120,7 @@ pub fn replace(
     let Some(root) = tree.root() else { return Ok(()) };
     let value = value_of(root, MergeKeys::Apply);
     match value.as_list() {
-        Some(rules) => rules.iter().try_for_each(|rule| apply(rule, resources)),
-        None => apply(&value, resources),
+        Some(rules) => rules.iter().try_for_each(apply),
+        None => apply(&value),
     }
 }

@@ -5,12 +5,14 @@ use crate::edit::{as_list, as_map};
 use crate::fieldpath::{find, steps, with_indexes};
 use crate::fieldspec::visit;
 use crate::identity::{Gvk, Id, NO_NAMESPACE};
+use crate::index::Index;
+use crate::kustomization::{Problem, wrong};
 use crate::names::scalar_text;
 use crate::resource::Resource;
 use ecow::EcoString;
 use purlin_value::origin::Piece;
 use purlin_value::weight::weight;
-use purlin_value::{Data, Origin, Origins, Value};
+use purlin_value::{Data, FastMap, Origin, Origins, Session, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Variables by name.
@@ -25,14 +27,20 @@ pub struct Var {
 }
 
 /// Adds the variables of a kustomization and notes in resources which of them read it.
-pub fn gather(written: &[Value], vars: &mut Vars, resources: &mut [Resource]) -> Result<(), (Origin, String)> {
+pub fn gather(
+    session: &Session,
+    written: &[Value],
+    vars: &mut Vars,
+    resources: &mut [Resource],
+) -> Result<(), Problem> {
+    let mut index = Index::default();
     for value in written {
         let (name, var) = read(value);
-        let at = |message: String| (value.origin, message);
         if let Some(reference) = part_of(value, "objref") {
-            note(&name, reference, resources).map_err(at)?;
+            let near = index.named_or_all(session, value, text_of(reference, "name"), resources)?;
+            note(&name, reference, &near, resources).map_err(|why| wrong(session, value, why))?;
         }
-        add(vars, name, var)?;
+        add(vars, name, var).map_err(|(_, why)| wrong(session, value, why))?;
     }
     Ok(())
 }
@@ -56,7 +64,8 @@ fn read(value: &Value) -> (EcoString, Var) {
     (text_of(value, "name").into(), Var { path, origin: value.origin })
 }
 
-fn note(name: &EcoString, reference: &Value, resources: &mut [Resource]) -> Result<(), String> {
+/// Notes in the one resource of those `near` that a variable refers to that it does.
+fn note(name: &EcoString, reference: &Value, near: &[usize], resources: &mut [Resource]) -> Result<(), String> {
     let gvk = match text_of(reference, "apiVersion") {
         "" => {
             let [group, version, kind] = ["group", "version", "kind"].map(|key| text_of(reference, key).into());
@@ -68,7 +77,7 @@ fn note(name: &EcoString, reference: &Value, resources: &mut [Resource]) -> Resu
     let is_anywhere = namespace.is_empty() && !gvk.is_cluster_wide();
     let namespace = if gvk.is_cluster_wide() { NO_NAMESPACE } else { namespace };
     let wanted = Id { kind: gvk.kind.clone(), name: text_of(reference, "name").into(), namespace: namespace.into() };
-    let is_meant = |resource: &&mut Resource| match is_anywhere {
+    let is_meant = |resource: &Resource| match is_anywhere {
         false => resource.answers_to(&gvk, &wanted),
         true => {
             let own = resource.gvk();
@@ -76,15 +85,13 @@ fn note(name: &EcoString, reference: &Value, resources: &mut [Resource]) -> Resu
             own.group == gvk.group && own.version == gvk.version && resource.ids().any(is_named)
         }
     };
-    let mut found: Vec<&mut Resource> = resources.iter_mut().filter(is_meant).collect();
-    match found.as_mut_slice() {
-        [] => Ok(()),
-        [one] => {
-            one.vars.push(name.clone());
-            Ok(())
-        }
-        several => Err(format!("variable `{name}` may mean {} resources", several.len())),
+    let found: Vec<usize> = near.iter().copied().filter(|at| resources.get(*at).is_some_and(is_meant)).collect();
+    match found.as_slice() {
+        [] => {}
+        [one] => resources.get_mut(*one).into_iter().for_each(|one| one.vars.push(name.clone())),
+        several => return Err(format!("variable `{name}` may mean {} resources", several.len())),
     }
+    Ok(())
 }
 
 /// Fills variables in. Names of variables that nothing uses are returned.
@@ -98,9 +105,15 @@ pub fn fill(
     if vars.is_empty() {
         return Ok(Vec::new());
     }
+    let mut sources: FastMap<&EcoString, &Resource> = FastMap::default();
+    for resource in resources.iter() {
+        for name in &resource.vars {
+            sources.entry(name).or_insert(resource);
+        }
+    }
     let mut values: BTreeMap<&EcoString, Value> = BTreeMap::new();
     for (name, var) in vars {
-        let source = resources.iter().find(|resource| resource.vars.contains(name));
+        let source = sources.get(name);
         let missing = || (var.origin, format!("variable `{name}` refers to a resource that does not exist"));
         let source = source.ok_or_else(missing)?;
         let value = find(&source.value, &var.path).map_err(|why| (var.origin, why))?;

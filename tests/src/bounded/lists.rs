@@ -15,6 +15,8 @@ const TOPOLOGY: &str = "topology_template:\n  node_templates:\n";
 const ENSEMBLE: &str = "apiVersion: unfurl/v1.0.0\nkind: Ensemble\nspec:\n  service_template:\n    topology_template:\n      node_templates:\n";
 const CHART: &str = "apiVersion: v2\nname: c\nversion: 1.0.0\n";
 
+const OBJECT: &str = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a#}\n";
+
 /// Repeats a line: `#` becomes the index, `%` the previous index; the part in `<…>` is omitted at index 0.
 fn lines(line: &str) -> String {
     (0..LENGTH).map(|at| numbered(line, at)).collect()
@@ -45,7 +47,7 @@ fn tosca(case: &str, before: &str, nodes: &str, after: &str) -> Input {
 
 /// All inputs.
 pub fn inputs() -> Vec<Input> {
-    [skaffold_inputs(), garden_inputs(), tosca_inputs(), other_inputs()].concat()
+    [skaffold_inputs(), garden_inputs(), tosca_inputs(), kustomize_inputs(), other_inputs()].concat()
 }
 
 fn skaffold_inputs() -> Vec<Input> {
@@ -117,29 +119,75 @@ fn tosca_inputs() -> Vec<Input> {
     ]
 }
 
+/// Kustomizations of as many resources as they have entries: what asks every resource for every entry shows.
+fn kustomize_inputs() -> Vec<Input> {
+    let input = |case: &str, text: String, resources: &str| {
+        input(&format!("kustomize/lists/{case}"), "kustomization.yaml", format!("resources: [a.yaml]\n{text}"))
+            .file("a.yaml", lines(resources))
+    };
+    let all = |case: &str, key: &str, entry: &str| input(case, format!("{key}:\n{}", lines(entry)), OBJECT);
+    let deployment = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a#}\nspec: {}\n";
+    let same_name = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: n#}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: n#}\nspec: {containers: [{name: a, image: b, envFrom: [{configMapRef: {name: a}}]}]}\n";
+    let other_kinds = "---\napiVersion: x/v1\nkind: K#\nmetadata: {name: a}\nref: a\n";
+    let configured = |case: &str, more: &str, text: String, resources: &str| {
+        input(case, format!("configurations: [c.yaml]\n{more}"), resources).file("c.yaml", text)
+    };
+    let patched = "patches: [{path: p.yaml, target: {kind: ConfigMap}}]\n".to_owned();
+    let merged = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata:\n{}", lines("  k#: x\n"));
+    let types = |entry: &str| {
+        format!(
+            "x.T: {{Schema: {{properties: {{kind: {{}}, apiVersion: {{}}, metadata: {{}}, a: {{$ref: d5999}}}}}}}}\n{}",
+            lines(entry)
+        )
+    };
+    let defined = |case: &str, entry: &str| input(case, "crds: [c.yaml]\n".to_owned(), "").file("c.yaml", types(entry));
+    vec![
+        all("patches", "patches", "- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a#}, data: {x: y}}'\n"),
+        all("targets", "patches", "- {target: {name: a#}, patch: '[{op: add, path: /data, value: {}}]'}\n"),
+        all("patterns", "patches", "- {target: {name: 'a#.*'}, patch: '[{op: add, path: /data, value: {}}]'}\n"),
+        all("generators", "configMapGenerator", "- {name: g#, literals: [a=b]}\n"),
+        all("generators-merged", "configMapGenerator", "- {name: a#, behavior: merge, literals: [a=b]}\n"),
+        all("generators-joined", "configMapGenerator", "- {name: a1, behavior: merge, literals: [a#=b]}\n"),
+        all("images", "images", "- {name: b#, newTag: '1'}\n"),
+        all("image-patterns", "images", "- {name: 'b+#', newTag: '1'}\n"),
+        all("labels", "commonLabels", "  l#: x\n"),
+        all("variables", "vars", "- {name: V#, objref: {kind: ConfigMap, name: a#, apiVersion: v1}}\n"),
+        all(
+            "replacements",
+            "replacements",
+            "- {source: {kind: ConfigMap, name: a#}, targets: [{select: {name: a#}, fieldPaths: [data.x], options: {create: true}}]}\n",
+        ),
+        input("replicas", format!("replicas:\n{}", lines("- {name: a#, count: 2}\n")), deployment),
+        input("same-name", "namePrefix: x-\n".to_owned(), same_name),
+        input("operations", patched.clone(), OBJECT).file(
+            "p.yaml",
+            format!("- {{op: add, path: /data, value: {{}}}}\n{}", lines("- {op: add, path: /data/k#, value: x}\n")),
+        ),
+        input("merges", patched, OBJECT).file("p.yaml", merged),
+        configured(
+            "references",
+            "namePrefix: x-\n",
+            format!("nameReference:\n{}", lines("- {kind: K#, fieldSpecs: [{kind: K%, path: ref}]}\n")),
+            other_kinds,
+        ),
+        configured(
+            "fields",
+            "commonLabels: {a: b}\n",
+            format!("commonLabels:\n{}", lines("- {kind: K#, path: a/b, create: true}\n")),
+            OBJECT,
+        ),
+        defined("definitions-chain", "d#: {Schema: {properties: {a: {$ref: d%}}}}\n"),
+        defined("definitions-fan", "d#: {Schema: {properties: {a: {$ref: d%}, b: {$ref: d%}}}}\n"),
+    ]
+}
+
 fn other_inputs() -> Vec<Input> {
     let ensemble = |case: &str, nodes: &str| {
         input(&format!("unfurl/lists/{case}"), "ensemble.yaml", format!("{ENSEMBLE}{}", lines(nodes)))
     };
-    let object = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a#}\n";
-    let kustomization = |case: &str, text: String| {
-        input(&format!("kustomize/lists/{case}"), "kustomization.yaml", text).file("a.yaml", lines(object))
-    };
     vec![
         ensemble("chain", "        n#: {type: tosca.nodes.Root, properties: {b: 1<, a: {eval: '::n%::b'}>}}\n"),
         ensemble("nodes", "        n#: {type: tosca.nodes.Root<, requirements: [{dependency: n%}]>}\n"),
-        kustomization(
-            "patches",
-            format!(
-                "resources: [a.yaml]\npatches:\n{}",
-                lines("- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a#}, data: {x: y}}'\n")
-            ),
-        ),
-        kustomization(
-            "generators",
-            format!("resources: [a.yaml]\nconfigMapGenerator:\n{}", lines("- {name: g#, literals: [a=b]}\n")),
-        ),
-        kustomization("images", format!("resources: [a.yaml]\nimages:\n{}", lines("- {name: b#, newTag: '1'}\n"))),
         input("charts/lists/values", "Chart.yaml", CHART.to_owned()).file("values.yaml", lines("v#: 1\n")).file(
             "templates/a.yaml",
             format!(
@@ -156,6 +204,6 @@ fn other_inputs() -> Vec<Input> {
                     lines("  k#: '{{ include \"d%\" . }}'\n")
                 ),
             ),
-        input("charts/lists/documents", "Chart.yaml", CHART.to_owned()).file("templates/a.yaml", lines(object)),
+        input("charts/lists/documents", "Chart.yaml", CHART.to_owned()).file("templates/a.yaml", lines(OBJECT)),
     ]
 }
