@@ -7,6 +7,7 @@ use crate::templates::Templates;
 use crate::varying::Varying;
 use crate::versions::Sources;
 use purlin_model::Request;
+use purlin_model::check::with_article;
 use purlin_model::schema::{Edition, Kind, Literal};
 use purlin_syntax::{Diagnostic, FileId, Rule, Span, Tree};
 use purlin_value::{EcoString, Eval, FastMap, Scope, Session, Value, path};
@@ -259,7 +260,7 @@ fn row_defaults(kind: Kind, session: &Session) -> RowDefaults {
     let Some(entity) = SCHEMA.entity(kind) else { return Arc::from([]) };
     let fields = entity.fields(Edition(0)).filter_map(|field| Some((field.key, field.default?)));
     let value = |(key, default): (&'static str, Literal)| {
-        let detail = ecow::eco_format!("default of `{key}` in a {}", entity.label);
+        let detail = ecow::eco_format!("default of `{key}` in {}", with_article(entity.label));
         (EcoString::from(key), default.value().with_origin(session.origins.fallback(detail, None)))
     };
     fields.map(value).collect()

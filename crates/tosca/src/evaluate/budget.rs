@@ -4,6 +4,7 @@
 //! through all of it, so its parts are counted as often as they are met. Nothing here knows what functions do.
 
 use super::{Evaluator, Failure};
+use crate::topology::Node;
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::rules::LIMIT_DEPTH;
@@ -26,6 +27,11 @@ const PARTS_PER_STEP: u64 = 8;
 const LEVELS_PER_STEP: u64 = 64;
 /// Bytes that a part of a collection takes.
 const PART_BYTES: u64 = size_of::<Val>() as u64;
+/// How many properties, attributes, capabilities and requirements a node may have without being counted.
+const USUAL_MEMBERS: usize = 32;
+/// What one of the others takes: it is made, evaluated, checked and shown for each node.
+const STEPS_PER_MEMBER: u64 = 32;
+const MEMBER_BYTES: u64 = 512;
 /// So many bytes of text can be copied in one step.
 pub(super) const BYTES_PER_STEP: u64 = 8;
 
@@ -78,6 +84,14 @@ impl Budget {
         if diagnostic.rule.class == RuleClass::Limit {
             self.first.get_or_init(|| diagnostic.clone());
         }
+    }
+
+    /// Takes the bytes of what a node has of its type beyond what usual types have: a type with thousands of properties
+    /// and thousands of nodes of it are short to write.
+    pub(crate) fn hold_members(&self, node: &Node) -> Result<(), Exceeded> {
+        let own = node.properties.len() + node.attributes.len() + node.capabilities.len() + node.requirements.len();
+        let unusual = own.saturating_sub(USUAL_MEMBERS) as u64;
+        self.take(unusual * STEPS_PER_MEMBER, unusual * MEMBER_BYTES)
     }
 
     fn take(&self, steps: u64, bytes: u64) -> Result<(), Exceeded> {

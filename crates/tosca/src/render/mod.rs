@@ -28,6 +28,7 @@ use crate::topology::{Capability, Interface, Topology};
 use crate::val::Val;
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_syntax::Diagnostic;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -161,9 +162,13 @@ impl<'a> Renderer<'a> {
         renderer.decorators = decorate::Decorators::of(model);
         renderer.check_decorators();
         for (name, template) in service.entries("node_templates") {
-            if let Some(node) = renderer.node(template) {
-                renderer.topology.nodes.insert(name.clone(), Arc::new(node));
+            let Some(node) = renderer.node(template) else { continue };
+            if let Err(limit) = model.budget.hold_members(&node) {
+                let diagnostic = Diagnostic::at(limit.rule(), template.at, limit.message()).hint(limit.hint());
+                renderer.problems.push(diagnostic);
+                break;
             }
+            renderer.topology.nodes.insert(name.clone(), Arc::new(node));
         }
         for (_, template) in service.entries("relationship_templates") {
             renderer.relationship_template(template);

@@ -93,6 +93,15 @@ pub(super) const ABSTRACT: &[&str] = &[SELECT, "dependent"];
 /// Templates with this directive are instantiated only where others require them.
 const VIRTUAL: &str = "virtual";
 
+/// How far a template is added.
+#[derive(Clone, Copy)]
+enum Visit {
+    None,
+    /// Those that it requires come first.
+    Begun,
+    Done,
+}
+
 /// Builds the tree.
 pub(super) fn build(
     session: &Session,
@@ -198,9 +207,10 @@ impl<'a> Builder<'a> {
     /// All nodes of the topology, with their relationships.
     pub(super) fn nodes(&mut self) {
         let service = Rc::clone(self.service);
+        let mut visits = vec![Visit::None; service.topology.nodes.len()];
         for (index, (_, node)) in service.topology.nodes.iter().enumerate() {
             if !node.template.texts("directives").iter().any(|word| word.text == VIRTUAL) {
-                self.add_with_targets(index);
+                self.add_with_targets(index, &mut visits);
             }
         }
         for index in 0..service.topology.nodes.len() {
@@ -213,27 +223,29 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a node after those it requires, since one of them may host it.
-    fn add_with_targets(&mut self, start: usize) {
-        let mut stack = vec![(start, false)];
-        let mut open = vec![false; self.ids.len()];
-        while let Some((index, ready)) = stack.pop() {
-            if self.ids.get(index).copied().flatten().is_some() {
+    /// Adds a node after those it requires, since one of them may host it. Each is gone to once, from wherever it is
+    /// required first; in a cycle, the one that is come back to is added before those that it requires.
+    fn add_with_targets(&mut self, start: usize, visits: &mut [Visit]) {
+        let mut stack = vec![start];
+        while let Some(index) = stack.pop() {
+            let Some(visit) = visits.get_mut(index).filter(|_| self.ids.get(index).is_some_and(Option::is_none)) else {
                 continue;
+            };
+            match visit {
+                Visit::Done => continue,
+                Visit::None => {
+                    *visit = Visit::Begun;
+                    stack.push(index);
+                    let edges = self.service.resolution.edges.get(index).into_iter().flatten();
+                    let targets = edges.map(|edge| edge.target).filter(|target| *target != index);
+                    let pending: Vec<usize> = targets.collect();
+                    stack.extend(pending.into_iter().rev());
+                }
+                Visit::Begun => {
+                    *visit = Visit::Done;
+                    self.add(index);
+                }
             }
-            let visited = open.get(index).copied().unwrap_or(true);
-            if ready || visited {
-                self.add(index);
-                continue;
-            }
-            if let Some(flag) = open.get_mut(index) {
-                *flag = true;
-            }
-            stack.push((index, true));
-            let edges = self.service.resolution.edges.get(index);
-            let targets = edges.into_iter().flatten().map(|edge| edge.target).filter(|target| *target != index);
-            let pending: Vec<usize> = targets.collect();
-            stack.extend(pending.into_iter().rev().map(|target| (target, false)));
         }
     }
 
