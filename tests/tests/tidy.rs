@@ -161,7 +161,6 @@ fn every_rule_has_a_page_and_a_case() {
 
 /// Rules whose page has no session, and why a page cannot hold one.
 const NOT_SHOWN: &[(&str, &str)] = &[
-    ("duplicate-name", "lists of this kind are in no table of today; the test dialect of `model` has one"),
     ("fetch-failed", "needs a server"),
     ("limit-expression-size", "needs an expression of a quarter of a megabyte"),
     ("text-encoding", "needs bytes that are not text"),

@@ -7,7 +7,6 @@ use crate::entities::words::{self, Given, Problem, Variable};
 use crate::entities::{self, SCHEMA};
 use crate::place::NodeRef;
 use crate::rules;
-use purlin_model::Reader;
 use purlin_model::check::{describe_shape, with_article};
 use purlin_model::rules as model_rules;
 use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
@@ -77,7 +76,7 @@ pub fn check_provider(sink: &Sink, provider: &NodeRef, row: Kind) {
 /// key that the row need not know is dropped.
 fn check_node(sink: &Sink, config: &NodeRef, node: Node<'_>, row: Kind, heading: Option<Span>, known: Option<Span>) {
     let found = Sink::new();
-    Reader { schema: &SCHEMA, edition: Edition(0), tree: config.tree(), sink: &found }.read(node, row);
+    purlin_model::walk::check(&SCHEMA, Edition(0), node, row, &found);
     let refuses_null = entities::SPEC_TYPES.iter().any(|spec| spec.row == row);
     Words { sink: &found, refuses_null }.entity(row, node, 0);
     // What was salvaged of a file that cannot be read is not blamed for what it lacks.

@@ -1,12 +1,11 @@
 //! What is wrong with an entity as it is written: unknown, missing and exclusive keys, and values of the wrong shape.
 //!
-//! Called by `read`, which is the only one to see what has no row. Every message names the entity in the dialect's own
-//! words. Nothing here knows names of other entities; that is `link`.
+//! Called by `walk`, which is the only one to see what has no row. Every message names the entity in the dialect's own
+//! words. Nothing here knows names of other entities.
 
-use crate::instance::{Instance, Slot};
-use crate::read::Place;
 use crate::rules;
 use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape, Written};
+use crate::walk::{Instance, Place, Slot};
 use purlin_syntax::suggest::{did_you_mean, nearest};
 use purlin_syntax::{Diagnostic, Kind as NodeKind, Node, Scalar, Span};
 
@@ -72,8 +71,8 @@ impl Place<'_> {
     }
 
     /// Reports a key that stands there under two of its names.
-    pub(crate) fn same_key_twice(&self, key: Node<'_>, first: &Slot) {
-        let other = first.key.as_ref().map_or(first.field.key, |key| key.text());
+    pub(crate) fn same_key_twice(&self, key: Node<'_>, first: &Slot<'_>) {
+        let other = first.key.map_or(first.field.key, |key| key.text());
         if other == key.text() {
             // The same word twice was reported when the file was parsed.
             return;
@@ -132,26 +131,18 @@ impl Place<'_> {
 
     /// Reports what is missing in an entity, or stands together that may not. Keys that can be inherited are looked at
     /// again after inheriting.
-    pub(crate) fn check_written(&self, instance: &Instance) {
-        if instance.is_broken {
-            return;
-        }
+    pub(crate) fn check_written(&self, instance: &Instance<'_>) {
         self.check_required(instance, |field| matches!(field.merge, Merge::Own));
         self.check_exclusive(instance);
-        for slot in &instance.slots {
-            if let Some(check) = slot.field.check {
-                check(slot, self);
-            }
-        }
         if let Some(check) = self.entity.check {
             check(instance, self);
         }
     }
 
     /// Reports the required keys among `which` that are not there.
-    pub(crate) fn check_required(&self, instance: &Instance, which: impl Fn(&Field) -> bool) {
+    pub(crate) fn check_required(&self, instance: &Instance<'_>, which: impl Fn(&Field) -> bool) {
         let needed = self.entity.fields(self.edition).filter(|field| field.is_required(self.edition) && which(field));
-        for field in needed.filter(|field| !instance.has(field.slot)) {
+        for field in needed.filter(|field| instance.slot(field.slot).is_none()) {
             // A key that is nearly the one that is missing was reported by itself.
             if self.unknown_keys(instance).iter().any(|key| nearest(key, [field.key]).is_some()) {
                 continue;
@@ -163,15 +154,15 @@ impl Place<'_> {
     }
 
     /// The keys of an entity that have no row.
-    fn unknown_keys(&self, instance: &Instance) -> Vec<String> {
-        let Some(node) = instance.node.node().filter(|_| self.entity.rest_in(self.edition).is_none()) else {
+    fn unknown_keys(&self, instance: &Instance<'_>) -> Vec<String> {
+        if self.entity.rest_in(self.edition).is_some() {
             return Vec::new();
-        };
-        let keys = node.entries().map(|entry| entry.key.text().to_owned());
+        }
+        let keys = instance.node.entries().map(|entry| entry.key.text().to_owned());
         keys.filter(|key| self.entity.field_or_alias(key, self.edition).is_none()).collect()
     }
 
-    fn check_exclusive(&self, instance: &Instance) {
+    fn check_exclusive(&self, instance: &Instance<'_>) {
         let mut seen: Vec<(&str, &str, Option<Span>)> = Vec::new();
         for slot in &instance.slots {
             let Some(group) = slot.field.one_of else { continue };
@@ -180,7 +171,7 @@ impl Place<'_> {
                 None => seen.push((group, key, span)),
                 Some((_, first, first_span)) => {
                     let message = format!("`{first}` and `{key}` of {} exclude each other", self.subject_of(instance));
-                    let at = span.unwrap_or_else(|| instance.span());
+                    let at = span.unwrap_or_else(|| instance.node.span());
                     let mut diagnostic = Diagnostic::at(&rules::EXCLUSIVE_KEYS, at, message);
                     if let Some(span) = first_span {
                         diagnostic = diagnostic.label(*span, format!("`{first}` is here"));
@@ -200,8 +191,8 @@ impl Place<'_> {
     }
 
     /// The entity with its name, or with its article if it has none.
-    fn subject_of(&self, instance: &Instance) -> String {
-        match instance.name() {
+    fn subject_of(&self, instance: &Instance<'_>) -> String {
+        match instance.name.map_or("", |name| name.text()) {
             "" => self.subject(),
             name => format!("{} `{name}`", self.entity.label),
         }

@@ -1,75 +1,10 @@
-//! What the rows say to people: completions, hovers and the reference page.
+//! What the rows say to people: the reference page. Completion and hovers read the JSON Schemas of the same rows.
 //!
 //! Everything here is read off the tables; there is nothing to keep in step with them.
 
-use crate::check::{alternatives, describe_shape, with_article};
-use crate::schema::{Edition, Entity, Field, Kind, Literal, Merge, Schema, Shape, Window, Written};
+use crate::check::{alternatives, describe_shape};
+use crate::schema::{Edition, Entity, Field, Literal, Merge, Schema, Shape, Window, Written};
 use std::fmt::Write;
-
-/// A key that could be written somewhere.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Completion {
-    /// The key, or the value.
-    pub text: &'static str,
-    /// What it takes.
-    pub detail: String,
-    /// What it means.
-    pub doc: &'static str,
-    /// Whether it must be there.
-    pub required: bool,
-    /// Whether it should no longer be used.
-    pub deprecated: bool,
-}
-
-/// The keys of an entity in an edition, required ones first, then in the order of rows.
-pub fn keys(schema: &Schema, kind: Kind, edition: Edition) -> Vec<Completion> {
-    let Some(entity) = schema.entity(kind) else { return Vec::new() };
-    let mut keys: Vec<Completion> = entity
-        .fields(edition)
-        .map(|field| Completion {
-            text: field.key,
-            detail: describe_shape(schema, &field.shape),
-            doc: field.doc,
-            required: field.is_required(edition),
-            deprecated: field.deprecated.is_some(),
-        })
-        .collect();
-    keys.sort_by_key(|key| !key.required);
-    keys
-}
-
-/// The words that can stand under a key, where the row lists them.
-pub fn words(field: &Field) -> Vec<&'static str> {
-    fn collect(shape: &Shape, into: &mut Vec<&'static str>) {
-        match shape {
-            Shape::Choice(words) => into.extend(*words),
-            Shape::Bool => into.extend(["true", "false"]),
-            Shape::Union(shapes) => shapes.iter().for_each(|shape| collect(shape, into)),
-            Shape::ListOf(inner) | Shape::MapOf(inner) => collect(inner, into),
-            _ => {}
-        }
-    }
-    let mut words = Vec::new();
-    collect(&field.shape, &mut words);
-    words
-}
-
-/// What an editor shows for a key, in Markdown.
-pub fn hover(schema: &Schema, kind: Kind, edition: Edition, key: &str) -> Option<String> {
-    let entity = schema.entity(kind)?;
-    let field = entity.field_or_alias(key, edition).or_else(|| entity.rest_in(edition))?;
-    let mut text =
-        format!("**{}** of {}: {}", field.key, with_article(entity.label), describe_shape(schema, &field.shape));
-    let _ = write!(text, "\n\n{}", field.doc);
-    let mut notes = notes(schema, field);
-    if field.is_required(edition) {
-        notes.insert(0, "Required.".to_owned());
-    }
-    if !notes.is_empty() {
-        let _ = write!(text, "\n\n{}", notes.join(" "));
-    }
-    Some(text)
-}
 
 /// What the columns beside shape and sentence say.
 fn notes(schema: &Schema, field: &Field) -> Vec<String> {

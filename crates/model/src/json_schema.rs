@@ -5,7 +5,7 @@
 
 use crate::check::UNBOUNDED;
 use crate::kinds::{held_kinds, referred_kinds};
-use crate::schema::{Edition, Entity, Field, Kind, Merge, Nulls, Schema, Shape, Written};
+use crate::schema::{Edition, Entity, Field, Kind, Merge, Schema, Shape, Written};
 use purlin_value::{EcoString, Map, Value};
 
 /// The draft that schemas are written in.
@@ -172,9 +172,7 @@ impl Export<'_> {
             }
         }
         forms.extend(self.expression());
-        if self.schema.nulls == Nulls::Absent {
-            forms.push(typed("null"));
-        }
+        forms.push(typed("null"));
         let description = ("description", Value::str(entity.doc));
         object([description, ("anyOf", Value::list(forms))])
     }
@@ -265,17 +263,15 @@ impl Export<'_> {
         with_notes(Value::map(property), self.notes(entity, field))
     }
 
-    /// A shape, an expression, or nothing where that counts as absent.
+    /// A shape, an expression, or nothing, which counts as absent.
     fn value_or_nothing(&self, shape: &Shape) -> Value {
         if *outline(shape) == Shape::Any {
             return self.shape(shape);
         }
         let mut forms = vec![self.shape(shape)];
         forms.extend(self.expression());
-        if self.schema.nulls == Nulls::Absent {
-            forms.push(typed("null"));
-        }
-        if forms.len() == 1 { self.shape(shape) } else { any_of(forms) }
+        forms.push(typed("null"));
+        any_of(forms)
     }
 
     /// A shape, or an expression.

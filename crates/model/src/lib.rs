@@ -8,19 +8,17 @@ pub mod detect;
 pub mod dialect;
 pub mod glance;
 mod guard;
-mod handle;
 pub mod inner;
-pub mod instance;
 pub mod json_schema;
 pub mod kinds;
 pub mod kubernetes;
 mod options;
 mod order;
 pub mod project;
-pub mod read;
 pub mod rules;
 pub mod schema;
 pub mod validate;
+pub mod walk;
 
 pub use detect::{Detection, Judged};
 pub use dialect::{
@@ -28,12 +26,10 @@ pub use dialect::{
 };
 pub use glance::Glance;
 pub use guard::guard;
-pub use handle::NodeRef;
 pub use inner::{Ask, Engine, Engines};
-pub use instance::{Content, Instance, Named, Slot};
 pub use json_schema::json_schema;
 pub use options::{ChartOptions, SkaffoldOptions, ToscaOptions};
 pub use order::INSTALL_ORDER;
 pub use project::{Declared, Dependency, Manifest, Node, Request, Resolved, SetFlag, SetKind};
-pub use read::{Place, Reader};
 pub use schema::{Edition, Entity, Field, Kind, Literal, Merge, Schema, Shape, entity, field};
+pub use walk::{Instance, Place, Slot};

@@ -22,9 +22,6 @@ pub const EXCLUSIVE_KEYS: Rule =
     Rule::error("exclusive-keys", "Mutually exclusive keys are used together.").advice("keep one of them");
 /// A key that should no longer be used.
 pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A deprecated key is used.");
-/// A name that stands twice where it may only stand once.
-pub const DUPLICATE_NAME: Rule = Rule::error("duplicate-name", "Two things of the same kind have the same name.");
-
 /// A node that does not exist.
 pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "The project has no node of that name.");
 
@@ -37,6 +34,5 @@ pub const RULES: &[&Rule] = &[
     &EXCLUSIVE_KEYS,
     &KUBERNETES_NAME,
     &DEPRECATED_KEY,
-    &DUPLICATE_NAME,
     &UNKNOWN_NODE,
 ];

@@ -26,10 +26,9 @@
 //! assert!(purlin_model::guard(&LIBRARY).is_empty());
 //! ```
 
-use crate::instance::{Instance, Slot};
-use crate::read::Place;
+use crate::walk::{Instance, Place};
 use purlin_syntax::Node;
-use purlin_value::{MergeKeys, Value};
+use purlin_value::Value;
 
 /// What an entity is: the number of its row in the dialect's table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -237,8 +236,6 @@ pub struct Field {
     pub is_template: bool,
     /// Whether only we know the key, so that the original refuses it.
     pub is_extension: bool,
-    /// The rare rule that no column can express.
-    pub check: Option<fn(&Slot, &Place<'_>)>,
     /// What it means, in one sentence.
     pub doc: &'static str,
 }
@@ -263,7 +260,6 @@ pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field 
         is_path: false,
         is_template: false,
         is_extension: false,
-        check: None,
         doc,
     }
 }
@@ -393,12 +389,6 @@ impl Field {
         self.is_extension = true;
         self
     }
-
-    /// A rule of its own.
-    pub const fn check(mut self, rule: fn(&Slot, &Place<'_>)) -> Self {
-        self.check = Some(rule);
-        self
-    }
 }
 
 /// What is written where an entity is expected, if it is not a mapping.
@@ -470,7 +460,7 @@ pub struct Entity {
     /// Groups of exclusive keys of which one must be there.
     pub exactly_one: &'static [&'static str],
     /// The rare rule that no column can express.
-    pub check: Option<fn(&Instance, &Place<'_>)>,
+    pub check: Option<fn(&Instance<'_>, &Place<'_>)>,
 }
 
 /// A row for a kind of entity.
@@ -498,7 +488,7 @@ impl Entity {
     }
 
     /// A rule of its own.
-    pub const fn check(mut self, rule: fn(&Instance, &Place<'_>)) -> Self {
+    pub const fn check(mut self, rule: fn(&Instance<'_>, &Place<'_>)) -> Self {
         self.check = Some(rule);
         self
     }
@@ -541,15 +531,6 @@ impl Entity {
     }
 }
 
-/// Whether a key without a value counts as written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Nulls {
-    /// It counts as absent.
-    Absent,
-    /// It is a value of the wrong shape, except where anything may stand.
-    Wrong,
-}
-
 /// The tables of a dialect.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
@@ -561,10 +542,6 @@ pub struct Schema {
     pub variants: &'static [Edition],
     /// Its rows, the one of `Kind(n)` at place `n`.
     pub entities: &'static [Entity],
-    /// What a key without a value means.
-    pub nulls: Nulls,
-    /// Whether `<<` merges.
-    pub merge_keys: MergeKeys,
     /// Whether a node is an expression whose value is known only later, so that it fits any shape.
     pub is_expression: fn(Node<'_>) -> bool,
     /// A regular expression that texts match which are such expressions, for schemas that other tools read.
@@ -580,15 +557,12 @@ fn never(_: Node<'_>) -> bool {
 impl Schema {
     /// Tables for a dialect without expressions, where `<<` merges and a key without a value counts as absent.
     pub const fn new(name: &'static str, editions: &'static [&'static str], entities: &'static [Entity]) -> Self {
-        let (nulls, merge_keys, is_expression) = (Nulls::Absent, MergeKeys::Apply, never as fn(Node<'_>) -> bool);
         Schema {
             name,
             editions,
             variants: &[],
             entities,
-            nulls,
-            merge_keys,
-            is_expression,
+            is_expression: never,
             expression_pattern: None,
             operator_pattern: None,
         }
@@ -597,18 +571,6 @@ impl Schema {
     /// The editions that are the one before them with additions.
     pub const fn variants(mut self, editions: &'static [Edition]) -> Self {
         self.variants = editions;
-        self
-    }
-
-    /// What a key without a value means.
-    pub const fn nulls(mut self, nulls: Nulls) -> Self {
-        self.nulls = nulls;
-        self
-    }
-
-    /// Whether `<<` merges.
-    pub const fn merge_keys(mut self, merge_keys: MergeKeys) -> Self {
-        self.merge_keys = merge_keys;
         self
     }
 

@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use boon::{Compiler, SchemaIndex, Schemas};
-use purlin_model::{NodeRef, json_schema};
+use purlin_model::json_schema;
 use purlin_syntax::write::JsonLayout;
 use purlin_syntax::{Flavor, Limits, Sources, yaml};
 use purlin_tosca::edition::{EXTENDED, Edition, V1_0, V1_1, V1_2, V1_3, V2_0};
 use purlin_tosca::entities::{FILE, SCHEMA};
 use purlin_tosca::profile::{self, NAMED, VERSIONS};
 use purlin_value::emit::{Secrets, to_json};
-use purlin_value::{MergeKeys, Value};
+use purlin_value::{MergeKeys, Value, value_of};
 
 fn json(value: &Value) -> serde_json::Value {
     serde_json::from_str(&to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap()).unwrap()
@@ -19,7 +19,7 @@ fn json(value: &Value) -> serde_json::Value {
 fn document(text: &str) -> serde_json::Value {
     let sources = Sources::new();
     let tree = sources.add(yaml::parse(sources.insert("t.yaml", text), Flavor::Core, &Limits::default()));
-    json(&NodeRef::new(&tree, tree.root().unwrap()).value(MergeKeys::Apply))
+    json(&value_of(tree.root().unwrap(), MergeKeys::Apply))
 }
 
 /// Compiling checks the schema against the schema of its draft.

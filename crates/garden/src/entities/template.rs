@@ -4,10 +4,9 @@ use super::project::identity;
 use super::words::{BOOL, LABEL, NAME, SUB_PATH};
 use super::{CONFIG_TEMPLATE, RENDER_TEMPLATE, TEMPLATE_INPUT};
 use purlin_model::check::describe_node;
-use purlin_model::instance::{Content, Instance};
-use purlin_model::read::Place;
 use purlin_model::rules;
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
+use purlin_model::walk::{Instance, Place};
 use purlin_syntax::{Diagnostic, Scalar};
 
 const IDENTITY: &[Field] = &identity(NAME);
@@ -40,13 +39,8 @@ pub(super) const INPUT_ROW: Entity = entity(
 .check(default_of_type);
 
 /// A default is of the input's own type.
-fn default_of_type(input: &Instance, place: &Place<'_>) {
-    let node = |key: &str| {
-        input.slots.iter().find(|slot| slot.field.key == key).and_then(|slot| match &slot.content {
-            Content::Value(node) => node.node(),
-            _ => None,
-        })
-    };
+fn default_of_type(input: &Instance<'_>, place: &Place<'_>) {
+    let node = |key: &str| input.slot(key).and_then(|slot| slot.value);
     let (Some(wanted), Some(default)) = (node("type"), node("default")) else { return };
     let fits = match wanted.text() {
         "string" => default.as_str().is_some(),

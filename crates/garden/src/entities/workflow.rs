@@ -6,10 +6,9 @@ use super::{
     COMMAND, COMMAND_ARGUMENT, COMMAND_DESCRIPTION, COMMAND_EXEC, COMMAND_STEP, STEP, TRIGGER, WORKFLOW,
     WORKFLOW_AMOUNT, WORKFLOW_FILE, WORKFLOW_RESOURCES,
 };
-use purlin_model::instance::{Instance, Slot};
-use purlin_model::read::Place;
 use purlin_model::rules;
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
+use purlin_model::walk::{Instance, Place};
 use purlin_syntax::Diagnostic;
 
 const IDENTITY: &[Field] = &identity(NAME);
@@ -123,15 +122,13 @@ pub(super) const COMMAND_ROW: Entity = entity(
 .check(command_work);
 
 /// A command runs a program and a command of the tool, or steps; something it must do.
-fn command_work(command: &Instance, place: &Place<'_>) {
-    let written = |key: &str| command.slots.iter().find(|slot| slot.field.key == key);
-    let single = written("exec").or_else(|| written("gardenCommand"));
-    let span = |slot: Option<&Slot>| slot.and_then(|slot| slot.key.as_ref()).map(|key| key.span());
-    match (single, written("steps")) {
+fn command_work(command: &Instance<'_>, place: &Place<'_>) {
+    let single = command.slot("exec").or_else(|| command.slot("gardenCommand"));
+    match (single, command.slot("steps")) {
         (Some(single), Some(steps)) => {
             let message = format!("`steps` and `{}` of a command exclude each other", single.field.key);
             let mut diagnostic = Diagnostic::nowhere(&rules::EXCLUSIVE_KEYS, message).hint("keep one of them");
-            diagnostic.span = span(Some(steps)).or_else(|| span(Some(single)));
+            diagnostic.span = steps.span();
             place.sink.push(diagnostic);
         }
         (None, None) => {

@@ -1,6 +1,6 @@
-//! Whatever is written, the reader answers: no panic, nothing said twice over, the same every time.
+//! Whatever is written, the walk ends: no panic, nothing said twice over, the same every time.
 
-use crate::dialect::{FILE, FIRST, SECOND, WORKSHOP, read};
+use crate::dialect::{FIRST, SECOND, WORKSHOP, read};
 use proptest::prelude::*;
 
 fn scalar() -> impl Strategy<Value = String> {
@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_reader_answers(
+    fn the_walk_ends(
         tools in anything(),
         tool_types in types("tool_types"),
         port_types in types("port_types"),
@@ -69,6 +69,6 @@ proptest! {
 #[test]
 fn the_root_may_be_anything_too() {
     for text in ["[]", "5", "~", "{version: 1}", "text", "[{}]"] {
-        assert_eq!(read(FIRST, text).file.kind, FILE);
+        assert!(read(FIRST, text).problems().len() <= 1, "{text}");
     }
 }

@@ -1,12 +1,12 @@
 //! What the same rows say to editors, other tools and readers.
 
-use crate::dialect::{FILE, FIRST, MOTOR, PORT, SECOND, TOOL, TOOL_TYPE, WORKSHOP, read};
+use crate::dialect::{FILE, FIRST, SECOND, TOOL, WORKSHOP, read};
 use boon::{Compiler, SchemaIndex, Schemas};
-use purlin_model::describe::{hover, keys, reference, words};
+use purlin_model::describe::reference;
 use purlin_model::{Edition, json_schema};
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{Secrets, to_json};
-use purlin_value::{MergeKeys, Value};
+use purlin_value::{MergeKeys, Value, value_of};
 
 fn json(value: &Value) -> serde_json::Value {
     serde_json::from_str(&to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap()).unwrap()
@@ -58,7 +58,7 @@ const DOCUMENTS: &[(&str, bool, bool)] = &[
 ];
 
 #[test]
-fn the_json_schema_takes_what_the_reader_takes() {
+fn the_json_schema_takes_what_the_walk_takes() {
     for (edition, at) in [(FIRST, 0), (SECOND, 1)] {
         let (schemas, index) = compiled(edition);
         for (text, first, second) in DOCUMENTS {
@@ -67,8 +67,8 @@ fn the_json_schema_takes_what_the_reader_takes() {
             let problems: Vec<String> = read.problems();
             let errors =
                 problems.iter().filter(|problem| !problem.contains("deprecated-key") && !problem.contains("idle-tool"));
-            assert_eq!(errors.count() == 0, expected, "reading {text}: {problems:?}");
-            let document = json(&read.file.node.value(MergeKeys::Apply));
+            assert_eq!(errors.count() == 0, expected, "looking at {text}: {problems:?}");
+            let document = json(&value_of(read.tree.root().unwrap(), MergeKeys::Apply));
             let verdict = schemas.validate(&document, index);
             assert_eq!(verdict.is_ok(), expected, "validating {text}: {verdict:?}");
         }
@@ -88,26 +88,6 @@ fn the_json_schema_describes() {
     let first = json(&json_schema(&WORKSHOP, TOOL, FIRST));
     let kinds: Vec<&String> = first["$defs"].as_object().unwrap().keys().collect();
     assert_eq!(kinds, ["Expression", "Link", "Tool"]);
-}
-
-#[test]
-fn completions_and_hovers() {
-    let all = keys(&WORKSHOP, PORT, FIRST);
-    let texts: Vec<_> = all.iter().map(|key| (key.text, key.required)).collect();
-    assert_eq!(texts, [("type", true), ("parts", false), ("count", false)]);
-    assert_eq!(all[0].detail, "the name of a port type");
-    assert_eq!(
-        hover(&WORKSHOP, TOOL, FIRST, "tries").unwrap(),
-        "**tries** of a tool: an integer\n\nHow often to try.\n\nDefault: `3`."
-    );
-    assert_eq!(
-        hover(&WORKSHOP, TOOL_TYPE, FIRST, "color").unwrap(),
-        "**colour** of a tool type: `red`, `green` or `blue`\n\nIts paint.\n\nFormerly `color`. Inherited unless written."
-    );
-    assert_eq!(hover(&WORKSHOP, TOOL, FIRST, "nothing"), None);
-    assert!(hover(&WORKSHOP, MOTOR, FIRST, "anything").unwrap().starts_with("**gears** of a motor"));
-    let colour = WORKSHOP.entity(TOOL_TYPE).unwrap().field("colour", FIRST).unwrap();
-    assert_eq!(words(colour), ["red", "green", "blue"]);
 }
 
 #[test]

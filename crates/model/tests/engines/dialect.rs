@@ -1,8 +1,9 @@
 //! A workshop: tool types with parts and ports, and tools made after them. Not a real dialect.
 
 use purlin_model::schema::{Merge::*, Shape::*, list, scalar};
-use purlin_model::{Edition, Entity, Field, Instance, Kind, Literal, Place, Reader, Schema, Slot, entity, field};
-use purlin_syntax::{Diagnostic, Flavor, Limits, Node, Rule, Sink, Sources, yaml};
+use purlin_model::walk::check;
+use purlin_model::{Edition, Entity, Field, Instance, Kind, Literal, Place, Schema, entity, field};
+use purlin_syntax::{Diagnostic, Flavor, Limits, Node, Rule, Sink, Sources, Tree, yaml};
 use std::sync::Arc;
 
 pub const FILE: Kind = Kind(0);
@@ -22,17 +23,17 @@ pub const ODD_WEIGHT: Rule = Rule::error("odd-weight", "A weight is odd.");
 pub const IDLE_TOOL: Rule = Rule::warning("idle-tool", "A tool does nothing.");
 
 /// Weights come in pairs: a rule that no column can express.
-fn even_weight(slot: &Slot, place: &Place<'_>) {
-    let weight = slot.node().and_then(|node| node.node()).and_then(Node::as_int);
-    if weight.is_some_and(|weight| weight % 2 != 0) {
+fn even_weight(tool_type: &Instance<'_>, place: &Place<'_>) {
+    let Some(slot) = tool_type.slot("weight") else { return };
+    if slot.value.and_then(Node::as_int).is_some_and(|weight| weight % 2 != 0) {
         let message = format!("`weight` of {} is odd", place.subject());
         place.sink.push(Diagnostic::at(&ODD_WEIGHT, slot.span().unwrap(), message));
     }
 }
 
-fn does_something(tool: &Instance, place: &Place<'_>) {
-    if !tool.has("steps") && !tool.has("links") {
-        place.sink.push(Diagnostic::at(&IDLE_TOOL, tool.span(), "this tool does nothing"));
+fn does_something(tool: &Instance<'_>, place: &Place<'_>) {
+    if tool.slot("steps").is_none() && tool.slot("links").is_none() {
+        place.sink.push(Diagnostic::at(&IDLE_TOOL, tool.node.span(), "this tool does nothing"));
     }
 }
 
@@ -73,11 +74,12 @@ const ENTITIES: &[Entity] = &[
                 field("colour", Choice(&["red", "green", "blue"]), "Its paint.").merge(Fallback).aliases(&["color"]),
                 field("serial", Text, "Number of the series, for good.").merge(Fixed),
                 field("slogan", Text, "What is printed on the box.").merge(Fallback),
-                field("weight", Integer, "How heavy it is.").check(even_weight),
+                field("weight", Integer, "How heavy it is."),
                 field("price", Number, "What it costs.").deprecated("say it in `notes`"),
             ],
         ],
-    ),
+    )
+    .check(even_weight),
     entity(
         PORT_TYPE,
         "port type",
@@ -166,10 +168,10 @@ fn is_expression(node: Node<'_>) -> bool {
     (node.is_scalar() && node.text().starts_with("${")) || node.get("$if").is_some()
 }
 
-/// A file that was read, and what was wrong with it.
+/// A file that was looked at, and what is wrong with it.
 pub struct Read {
     pub sources: Sources,
-    pub file: Arc<Instance>,
+    pub tree: Arc<Tree>,
     pub sink: Sink,
 }
 
@@ -178,9 +180,8 @@ pub fn read(edition: Edition, text: &str) -> Read {
     let tree = sources.add(yaml::parse(sources.insert("t.yaml", text), Flavor::Core, &Limits::default()));
     assert!(tree.is_sound(), "{:?}", tree.diagnostics());
     let sink = Sink::new();
-    let reader = Reader { schema: &WORKSHOP, edition, tree: &tree, sink: &sink };
-    let file = reader.read(tree.root().unwrap(), FILE);
-    Read { file, sink, sources }
+    check(&WORKSHOP, edition, tree.root().unwrap(), FILE, &sink);
+    Read { tree, sink, sources }
 }
 
 impl Read {
