@@ -14,38 +14,34 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Makes an archive of all files below a folder.
-pub(crate) fn create(invocation: &mut Invocation<'_>, target: &Path, folder: &Path, heading: &Heading) -> Exit {
+pub(crate) fn create(
+    invocation: &mut Invocation<'_>,
+    target: &Path,
+    folder: &Path,
+    heading: &Heading,
+) -> Result<Exit, Exit> {
     let name = target.to_string_lossy().to_ascii_lowercase();
     if ![".csar", ".zip"].iter().any(|extension| name.ends_with(extension)) {
-        return fail(invocation, &format!("`{}` must end with `.csar` or `.zip`", target.display()), Exit::Usage);
+        let message = format!("`{}` must end with `.csar` or `.zip`", target.display());
+        return Err(invocation.refuse(&message, Exit::Usage));
     }
     let full = invocation.cwd.join(folder);
     if !full.is_dir() {
-        return fail(invocation, &format!("`{}` is not a folder", folder.display()), Exit::Io);
+        return Err(invocation.refuse(&format!("`{}` is not a folder", folder.display()), Exit::Io));
     }
     let setup = Setup { root: Some(full), ..Setup::of(folder) };
-    let (session, _) = match open_session(invocation, &setup) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+    let (session, _) = open_session(invocation, &setup)?;
     let made = crate::native::canonical_or_same(invocation.cwd.join(target));
-    let files = match files_below(&session, &made) {
-        Ok(files) => files,
-        Err((message, exit)) => return fail(invocation, &message, exit),
-    };
-    let bytes = match archive::create(files, heading) {
-        Ok(bytes) => bytes,
-        Err(message) => return fail(invocation, &message, Exit::Invalid),
-    };
+    let files = files_below(&session, &made).map_err(|(message, exit)| invocation.refuse(&message, exit))?;
+    let bytes = archive::create(files, heading).map_err(|message| invocation.refuse(&message, Exit::Invalid))?;
     // What cannot be read again should not be handed on.
     if let Err(diagnostic) = Archive::open(&name, &bytes, &session.limits) {
         session.sink.push(diagnostic);
-        return report(invocation, &session, Style::given(invocation));
+        return Err(report(invocation, &session, Style::given(invocation)));
     }
-    match write_atomically(&invocation.cwd.join(target), &bytes) {
-        Ok(()) => Exit::Ok,
-        Err(error) => fail(invocation, &format!("cannot write `{}`: {error}", target.display()), Exit::Io),
-    }
+    let written = write_atomically(&invocation.cwd.join(target), &bytes);
+    let refused = |error| invocation.refuse(&format!("cannot write `{}`: {error}", target.display()), Exit::Io);
+    written.map(|()| Exit::Ok).map_err(refused)
 }
 
 /// Files with their names.
@@ -86,7 +82,7 @@ fn files_below(session: &Session, made: &Path) -> Result<Contents, (String, Exit
 }
 
 /// Prints what an archive says of itself and what is in it.
-pub(crate) fn list(invocation: &mut Invocation<'_>, named: &Path) -> Exit {
+pub(crate) fn list(invocation: &mut Invocation<'_>, named: &Path) -> Result<Exit, Exit> {
     with_archive(invocation, named, |invocation, archive| {
         let mut text = String::new();
         for (name, value) in archive.metadata().map_err(Box::new)? {
@@ -100,12 +96,12 @@ pub(crate) fn list(invocation: &mut Invocation<'_>, named: &Path) -> Exit {
         for name in names {
             let _ = writeln!(text, "{:>10}  {name}", archive.size(name).unwrap_or(0));
         }
-        Ok(print(invocation, &text))
+        Ok(invocation.print(&text))
     })
 }
 
 /// Prints the metadata of an archive as `puccini-csar meta` does.
-pub(crate) fn meta(invocation: &mut Invocation<'_>, named: &Path) -> Exit {
+pub(crate) fn meta(invocation: &mut Invocation<'_>, named: &Path) -> Result<Exit, Exit> {
     with_archive(invocation, named, |invocation, archive| {
         let pairs = archive.metadata().map_err(Box::new)?;
         let entry = archive.entry("").map_err(Box::new)?;
@@ -121,15 +117,15 @@ pub(crate) fn meta(invocation: &mut Invocation<'_>, named: &Path) -> Exit {
         let others = archive.others().map_err(Box::new)?;
         text.push_str(if others.is_empty() { " []\n" } else { "\n" });
         others.iter().for_each(|other| text.push_str(&format!("- {other}\n")));
-        Ok(print(invocation, &text))
+        Ok(invocation.print(&text))
     })
 }
 
 /// Writes all files of an archive below a folder that is not there yet, or empty.
-pub(crate) fn unpack(invocation: &mut Invocation<'_>, named: &Path, folder: &Path) -> Exit {
+pub(crate) fn unpack(invocation: &mut Invocation<'_>, named: &Path, folder: &Path) -> Result<Exit, Exit> {
     let target = invocation.cwd.join(folder);
     if target.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || target.is_file() {
-        return fail(invocation, &format!("`{}` is not an empty folder", folder.display()), Exit::Io);
+        return Err(invocation.refuse(&format!("`{}` is not an empty folder", folder.display()), Exit::Io));
     }
     with_archive(invocation, named, |invocation, archive| {
         let mut files = Vec::new();
@@ -138,7 +134,7 @@ pub(crate) fn unpack(invocation: &mut Invocation<'_>, named: &Path, folder: &Pat
         }
         for (name, bytes) in files {
             if let Err(error) = write_below(&target, name, bytes) {
-                return Ok(fail(invocation, &format!("cannot write `{name}`: {error}"), Exit::Io));
+                return Ok(invocation.refuse(&format!("cannot write `{name}`: {error}"), Exit::Io));
             }
         }
         Ok(Exit::Ok)
@@ -152,32 +148,15 @@ fn with_archive(
     invocation: &mut Invocation<'_>,
     named: &Path,
     work: impl FnOnce(&mut Invocation<'_>, &Archive) -> Worked,
-) -> Exit {
-    let (session, path) = match open_session(invocation, &Setup::of(named)) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+) -> Result<Exit, Exit> {
+    let (session, path) = open_session(invocation, &Setup::of(named))?;
     let opened = match session.world.read(&path) {
         Ok(bytes) => Archive::open(&path, &bytes, &session.limits),
         Err(error) => Err(error.diagnostic(&path)),
     };
-    match opened.map_err(Box::new).and_then(|archive| work(invocation, &archive)) {
-        Ok(exit) => exit,
-        Err(diagnostic) => {
-            session.sink.push(*diagnostic);
-            report(invocation, &session, Style::given(invocation))
-        }
-    }
-}
-
-fn print(invocation: &mut Invocation<'_>, text: &str) -> Exit {
-    match invocation.stdout.write_all(text.as_bytes()) {
-        Ok(()) => Exit::Ok,
-        Err(_) => Exit::Io,
-    }
-}
-
-fn fail(invocation: &mut Invocation<'_>, message: &str, exit: Exit) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: {message}");
-    exit
+    let worked = opened.map_err(Box::new).and_then(|archive| work(invocation, &archive));
+    worked.map_err(|diagnostic| {
+        session.sink.push(*diagnostic);
+        report(invocation, &session, Style::given(invocation))
+    })
 }

@@ -65,3 +65,19 @@ impl Exit {
         }
     }
 }
+
+impl Invocation<'_> {
+    /// Prints an answer.
+    pub(crate) fn print(&mut self, text: &str) -> Exit {
+        match self.stdout.write_all(text.as_bytes()) {
+            Ok(()) => Exit::Ok,
+            Err(_) => Exit::Io,
+        }
+    }
+
+    /// Says why a command ends here, and with which code it does.
+    pub(crate) fn refuse(&mut self, message: &str, exit: Exit) -> Exit {
+        let _ = writeln!(self.stderr, "error: {message}");
+        exit
+    }
+}

@@ -137,16 +137,10 @@ fn take_global_options(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
     if let Some(folder) = &global.chdir {
         invocation.cwd = invocation.cwd.join(folder);
     }
-    match Setup::from_flags(std::path::Path::new("."), &global) {
-        Ok(setup) => {
-            let style = report::Style::new(invocation, &global);
-            invocation.given = Some(Setup { style, ..setup });
-        }
-        Err(message) => {
-            let _ = writeln!(invocation.stderr, "error: {message}");
-            return Err(Exit::Usage);
-        }
-    }
+    let setup = Setup::from_flags(std::path::Path::new("."), &global);
+    let setup = setup.map_err(|message| invocation.refuse(&message, Exit::Usage))?;
+    let style = report::Style::new(invocation, &global);
+    invocation.given = Some(Setup { style, ..setup });
     Ok(())
 }
 

@@ -114,25 +114,14 @@ impl Setup {
 pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(Session, String), Exit> {
     let setup = &setup.clone().with_given(invocation.given.as_ref());
     let named = invocation.cwd.join(&setup.path);
-    let full = match native::canonical(&named) {
-        Ok(full) => full,
-        Err(error) => {
-            let _ = writeln!(invocation.stderr, "error: cannot open `{}`: {error}", setup.path.display());
-            return Err(Exit::Io);
-        }
-    };
+    let full = native::canonical(&named)
+        .map_err(|error| invocation.refuse(&format!("cannot open `{}`: {error}", setup.path.display()), Exit::Io))?;
     let folder = if full.is_dir() { full.clone() } else { full.parent().unwrap_or(Path::new("/")).to_owned() };
     let root = match &setup.root {
         Some(root) => native::canonical_or_same(root.clone()),
         None => repository_of(&folder),
     };
-    let now = match clock(&invocation.env) {
-        Ok(now) => now,
-        Err(message) => {
-            let _ = writeln!(invocation.stderr, "error: {message}");
-            return Err(Exit::Usage);
-        }
-    };
+    let now = clock(&invocation.env).map_err(|message| invocation.refuse(&message, Exit::Usage))?;
     let settings = DiskSettings {
         root: root.clone(),
         cwd: invocation.cwd.clone(),
@@ -145,8 +134,8 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
     let world = DiskWorld::new(settings);
     let threads = setup.threads.unwrap_or_else(threads_of_machine);
     let Ok(relative) = full.strip_prefix(&root) else {
-        let _ = writeln!(invocation.stderr, "error: `{}` is not inside `{}`", full.display(), root.display());
-        return Err(Exit::Io);
+        let message = format!("`{}` is not inside `{}`", full.display(), root.display());
+        return Err(invocation.refuse(&message, Exit::Io));
     };
     let session = Session::with_limits(Arc::new(world), setup.limits.clone(), threads);
     let viewpoint = Viewpoint::new(&root, setup.stands_for.as_deref(), &invocation.cwd);

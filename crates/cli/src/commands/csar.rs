@@ -6,7 +6,7 @@ use crate::csar;
 use crate::invocation::Exit;
 use purlin_tosca::archive::Heading;
 
-pub(super) fn run(cx: &mut Context<'_, '_>, command: &CsarCommand) -> Exit {
+pub(super) fn run(cx: &mut Context<'_, '_>, command: &CsarCommand) -> Result<Exit, Exit> {
     match command {
         CsarCommand::Create { archive, folder, entry, other, created_by, csar_version, tosca_meta_file_version } => {
             let heading = Heading {

@@ -24,10 +24,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &DevFlags) -> Result<Exit, Exit> {
     choose_builder(cx.invocation, flags.builder.as_deref());
-    let mut watch = Watch::new().map_err(|error| {
-        let _ = writeln!(cx.invocation.stderr, "error: could not watch files: {error}");
-        Exit::Io
-    })?;
+    let mut watch = Watch::new().map_err(|error| cx.io(&format!("could not watch files: {error}")))?;
     let mut dev = Dev::default();
     let mut changed = Vec::new();
     loop {

@@ -32,8 +32,7 @@ impl Editor {
             false => request.path.clone(),
         };
         if let Err(error) = session.world.stat(&path) {
-            let _ = writeln!(cx.invocation.stderr, "error: cannot open `{}`: {}", named.display(), error.reason());
-            return Err(Exit::Io);
+            return Err(cx.io(&format!("cannot open `{}`: {}", named.display(), error.reason())));
         }
         let buffers = Arc::new(Buffers::default());
         let desk = Arc::new(Desk::new(session.world.clone(), buffers.clone()));

@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 impl Context<'_, '_> {
     /// Says that a file could not be read or written.
     pub(super) fn io(&mut self, message: &str) -> Exit {
-        let _ = writeln!(self.invocation.stderr, "error: {message}");
-        Exit::Io
+        self.invocation.refuse(message, Exit::Io)
     }
 }
 

@@ -45,13 +45,8 @@ fn last_output(cx: &mut Context<'_, '_>, project: &dyn Project, root: &Path, fla
     if let Some(work) = work.filter(|work| work.has_own_logs()) {
         return of_cluster(cx, work.as_ref(), id, flags.tail.unwrap_or(USUAL_LINES));
     }
-    let store = match Store::open(root) {
-        Ok(store) => store,
-        Err(error) => {
-            let _ = writeln!(cx.invocation.stderr, "error: could not read the results of earlier runs: {error}");
-            return Err(Exit::Io);
-        }
-    };
+    let store = Store::open(root);
+    let store = store.map_err(|error| cx.io(&format!("could not read the results of earlier runs: {error}")))?;
     let text = match std::fs::read(store.log(id)) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(_) if store.last(id).is_some() => String::new(),

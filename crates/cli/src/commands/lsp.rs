@@ -18,10 +18,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>) -> Result<Exit, Exit> {
     // The writer ends when nobody can send any more.
     drop(connection);
     // What could not be read is the reason why there was nothing left to serve.
-    if let Err(message) = threads.join().and(served) {
-        let _ = writeln!(cx.invocation.stderr, "error: {message}");
-        return Ok(Exit::Io);
-    }
+    threads.join().and(served).map_err(|message| cx.io(&message))?;
     Ok(Exit::Ok)
 }
 

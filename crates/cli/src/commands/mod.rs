@@ -212,11 +212,8 @@ impl Context<'_, '_> {
             let there = root.join(full.strip_prefix(repository).unwrap_or(Path::new("")));
             if there.exists() { Ok((there, root)) } else { Err("it is not in that revision".to_owned()) }
         });
-        found.map_err(|why| {
-            let path = path.display();
-            let _ = writeln!(self.invocation.stderr, "error: cannot read `{path}` at `{revision}`: {why}");
-            Exit::Io
-        })
+        let message = |why| format!("cannot read `{}` at `{revision}`: {why}", path.display());
+        found.map_err(|why| self.io(&message(why)))
     }
 
     /// Reports files named by options that do not exist, whatever the option does with them.
@@ -261,8 +258,7 @@ impl Context<'_, '_> {
     }
 
     fn usage(&mut self, message: &str) -> Exit {
-        let _ = writeln!(self.invocation.stderr, "error: {message}");
-        Exit::Usage
+        self.invocation.refuse(message, Exit::Usage)
     }
 
     fn report(&mut self, session: &Session) -> Exit {
@@ -342,10 +338,7 @@ impl Context<'_, '_> {
             Ok(()) => Exit::Ok,
             // Whoever reads has seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Ok,
-            Err(error) => {
-                let _ = writeln!(self.invocation.stderr, "error: cannot write: {error}");
-                Exit::Io
-            }
+            Err(error) => self.io(&format!("cannot write: {error}")),
         }
     }
 }
@@ -450,7 +443,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         }
         Command::Fix { path, diff } => fix::run(&mut cx, &path, diff),
         Command::Init { starter, folder } => init::run(&mut cx, starter, &folder),
-        Command::Csar { command } => Ok(csar::run(&mut cx, &command)),
+        Command::Csar { command } => csar::run(&mut cx, &command),
         Command::Explain { rule } => Ok(explain::run(&mut cx, rule.as_deref())),
         Command::Symbols { path, query, target, output } => {
             editor::symbols(&mut cx, &path, query.as_deref(), &target, output)

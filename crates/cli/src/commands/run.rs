@@ -182,10 +182,8 @@ pub(crate) fn carry_out(
     if session.sink.has_errors() {
         return Err(crate::report::report(invocation, session, style));
     }
-    let requested = select(project.nodes(), order.kind, &order.wanted).map_err(|message| {
-        let _ = writeln!(invocation.stderr, "error: {message}");
-        Exit::Usage
-    })?;
+    let requested = select(project.nodes(), order.kind, &order.wanted);
+    let requested = requested.map_err(|message| invocation.refuse(&message, Exit::Usage))?;
     check_first(invocation, session, request, &project, &requested, style)?;
     let locate = |summary: &mut Summary| project.locate(summary);
     execute(invocation, session, &project, &project.root(), &requested, order, &locate, style)
@@ -235,20 +233,18 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(invocation: &mut Invocation<'_>, root: &Path) -> Result<Self, Exit> {
-        let mut failed = |what: &str, error: std::io::Error| {
-            let _ = writeln!(invocation.stderr, "error: could not {what}: {error}");
-            Exit::Io
-        };
-        let state = root.join(FOLDER);
+        let (state, is_own) = (root.join(FOLDER), invocation.last);
+        let mut failed =
+            |what: &str, error: std::io::Error| invocation.refuse(&format!("could not {what}: {error}"), Exit::Io);
         let read = format!("read the results of earlier runs in `{}`", state.display());
         let store = Store::open(root).map_err(|error| failed(&read, error))?;
         let stop = Arc::new(Stop::new().map_err(|error| failed("make a pipe", error))?);
         // Signals and a guard are for a process of our own; inside of another one they are not ours to take.
-        let signals = match invocation.last {
+        let signals = match is_own {
             true => Some(Signals::listen(&stop).map_err(|error| failed("listen for signals", error))?),
             false => None,
         };
-        let program = if invocation.last { std::env::current_exe().ok() } else { None };
+        let program = if is_own { std::env::current_exe().ok() } else { None };
         let executor = Local::new(Surroundings { env: invocation.env.clone() }, program);
         Ok(Place { store, executor, stop, _signals: signals })
     }

@@ -103,9 +103,6 @@ pub(super) fn take_down(
         let mut reporter = Plain::new(invocation.stderr, look);
         clean_up(project, &place.store, &place.executor, &place.stop, wanted, &mut reporter)
     };
-    let summary = summary.map_err(|message| {
-        let _ = writeln!(invocation.stderr, "error: {message}");
-        Exit::Usage
-    })?;
+    let summary = summary.map_err(|message| invocation.refuse(&message, Exit::Usage))?;
     Ok(conclude(invocation, session, &summary, style))
 }

@@ -10,7 +10,7 @@ mod execute;
 mod flags;
 mod steps;
 
-use super::Personality;
+use super::{Personality, usage, version};
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
@@ -106,18 +106,12 @@ impl Format {
 }
 
 /// Runs `purlin garden ARGS`.
-fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     if let Some(at) = custom::command_place(args) {
         return custom::run(invocation, args, at);
     }
-    let flags = match Flags::read(args) {
-        Ok(flags) => flags,
-        Err(message) => return usage(invocation, &message),
-    };
-    let format = match Format::of(&flags) {
-        Ok(format) => format,
-        Err(message) => return usage(invocation, &message),
-    };
+    let flags = Flags::read(args).map_err(|message| usage(invocation, &message))?;
+    let format = Format::of(&flags).map_err(|message| usage(invocation, &message))?;
     let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
     let answer: fn(&Session, &Resolution<'_>, &Flags) -> Value = match words.as_slice() {
         ["get", "actions" | "action", ..] => answers::actions,
@@ -160,28 +154,19 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         }
         ["logs", names @ ..] => return execute::logs(invocation, &flags, names),
         ["get", other, ..] if REFUSED_GETS.contains(other) => {
-            return super::unsupported(invocation, &GARDEN, &format!("get {other}"));
+            return Err(super::unsupported(invocation, &GARDEN, &format!("get {other}")));
         }
-        ["get", other, ..] => return super::unknown(invocation, &GARDEN, &format!("get {other}")),
-        ["version"] => {
-            let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
-            return Exit::Ok;
-        }
-        [other, ..] => return super::unknown(invocation, &GARDEN, other),
-        [] => return super::unknown(invocation, &GARDEN, ""),
+        ["get", other, ..] => return Err(super::unknown(invocation, &GARDEN, &format!("get {other}"))),
+        ["version"] => return Ok(version(invocation)),
+        [other, ..] => return Err(super::unknown(invocation, &GARDEN, other)),
+        [] => return Err(super::unknown(invocation, &GARDEN, "")),
     };
     work(invocation, &flags, format, &answer)
 }
 
 /// Garden's message outside of a project.
 fn no_project(invocation: &mut Invocation<'_>) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: not a project folder (no project configuration found)");
-    Exit::Invalid
-}
-
-fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: {message}");
-    Exit::Usage
+    invocation.refuse("not a project folder (no project configuration found)", Exit::Invalid)
 }
 
 /// A session on the project, and the request that the arguments make.
@@ -210,15 +195,12 @@ fn work(
     flags: &Flags,
     format: Format,
     answer: &dyn Fn(&Session, &Resolution<'_>, &Flags) -> Value,
-) -> Exit {
-    let (session, request) = match open(invocation, flags) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+) -> Result<Exit, Exit> {
+    let (session, request) = open(invocation, flags)?;
     let resolution = resolve(&session, &request, &[]);
     let value = resolution.as_ref().map(|resolution| answer(&session, resolution, flags));
     if resolution.is_none() && !session.sink.has_errors() {
-        return no_project(invocation);
+        return Err(no_project(invocation));
     }
     let found = session.sink.take();
     let problems: Vec<String> =
@@ -231,12 +213,10 @@ fn work(
     };
     // Nothing partial is printed: the answer is there as a whole, or not at all.
     let _ = write!(invocation.stdout, "{text}");
-    if problems.is_empty() {
-        Exit::Ok
-    } else if matches!(exit, Exit::Ok) {
-        Exit::Invalid
-    } else {
-        exit
+    match exit {
+        _ if problems.is_empty() => Ok(Exit::Ok),
+        Exit::Ok => Err(Exit::Invalid),
+        exit => Err(exit),
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod dependency;
 
-use super::Personality;
+use super::{Personality, split_flag};
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
@@ -63,18 +63,15 @@ pub const HELM: Personality = Personality {
     run,
 };
 
-fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
-    let Some((command, rest)) = args.split_first() else { return super::unknown(invocation, &HELM, "") };
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+    let Some((command, rest)) = args.split_first() else { return Err(super::unknown(invocation, &HELM, "")) };
     match command.as_str() {
         "template" => run_template(invocation, rest),
         "lint" => run_lint(invocation, rest),
         "show" | "inspect" => run_show(invocation, rest),
         "dependency" | "dep" | "dependencies" => dependency::run(invocation, rest),
-        "version" => {
-            let _ = writeln!(invocation.stdout, "v4.2 (purlin {})", env!("CARGO_PKG_VERSION"));
-            Exit::Ok
-        }
-        other => super::unknown(invocation, &HELM, other),
+        "version" => Ok(invocation.print(concat!("v4.2 (purlin ", env!("CARGO_PKG_VERSION"), ")\n"))),
+        other => Err(super::unknown(invocation, &HELM, other)),
     }
 }
 
@@ -189,20 +186,6 @@ fn parse(args: &[String]) -> Result<Parsed, String> {
         valued(&mut parsed, name, value).ok_or_else(unknown)??;
     }
     Ok(parsed)
-}
-
-/// The flag's name and the value behind `=` (or directly behind a short flag).
-fn split_flag(arg: &str) -> (&str, Option<String>) {
-    if let Some(long) = arg.strip_prefix("--") {
-        return match long.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (long, None),
-        };
-    }
-    let short = arg.trim_start_matches('-');
-    let (name, rest) = short.split_at(short.chars().next().map_or(0, char::len_utf8));
-    let value = rest.strip_prefix('=').unwrap_or(rest);
-    (name, if rest.is_empty() { None } else { Some(value.to_owned()) })
 }
 
 /// A flag that needs no value; `None` if it is none of them.
@@ -331,50 +314,35 @@ fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError, debug: 
     Exit::Invalid
 }
 
-fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
-    let mut parsed = match parse(args) {
-        Ok(parsed) => parsed,
-        Err(message) => return fail(invocation, &message),
-    };
+fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+    let mut parsed = parse(args).map_err(|message| fail(invocation, &message))?;
     let chart = match parsed.positional.as_slice() {
         [chart] => chart.clone(),
         [name, chart] => {
             parsed.options.name = name.clone();
             chart.clone()
         }
-        [] => return fail(invocation, "\"helm template\" requires at least 1 argument"),
-        _ => return fail(invocation, "expected at most two arguments, unexpected arguments"),
+        [] => return Err(fail(invocation, "\"helm template\" requires at least 1 argument")),
+        _ => return Err(fail(invocation, "expected at most two arguments, unexpected arguments")),
     };
     parsed.options.include_crds &= !parsed.skip_crds;
-    if parsed.dependency_update
-        && let Err(exit) = dependency::update_missing(invocation, &chart, &parsed.hosts)
-    {
-        return exit;
+    if parsed.dependency_update {
+        dependency::update_missing(invocation, &chart, &parsed.hosts)?;
     }
-    let (session, path) = match session(invocation, &chart, &mut parsed) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    let output = match template(&session, &path, &parsed.options) {
-        Ok(output) => output,
-        Err(error) => return print_failure(invocation, &error, parsed.debug),
-    };
+    let (session, path) = session(invocation, &chart, &mut parsed)?;
+    let output = template(&session, &path, &parsed.options);
+    let output = output.map_err(|error| print_failure(invocation, &error, parsed.debug))?;
     for warning in &output.warnings {
         let _ = writeln!(invocation.stderr, "{warning}");
     }
     if output.chart.metadata.deprecated {
         let _ = writeln!(invocation.stderr, "level=WARN msg=\"this chart is deprecated\"");
     }
-    match output.text(&parsed.options) {
-        Ok(text) => match &parsed.output_dir {
-            Some(folder) => write_files(invocation, &output, folder),
-            None => match invocation.stdout.write_all(text.as_bytes()) {
-                Ok(()) => Exit::Ok,
-                Err(_) => Exit::Io,
-            },
-        },
-        Err(message) => fail(invocation, &message),
-    }
+    let text = output.text(&parsed.options).map_err(|message| fail(invocation, &message))?;
+    Ok(match &parsed.output_dir {
+        Some(folder) => write_files(invocation, &output, folder),
+        None => invocation.print(&text),
+    })
 }
 
 /// `--output-dir`: one file for each template.
@@ -398,18 +366,12 @@ fn write_files(invocation: &mut Invocation<'_>, output: &purlin_charts::template
     Exit::Ok
 }
 
-fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
-    let mut parsed = match parse(args) {
-        Ok(parsed) => parsed,
-        Err(message) => return fail(invocation, &message),
-    };
+fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+    let mut parsed = parse(args).map_err(|message| fail(invocation, &message))?;
     let charts = if parsed.positional.is_empty() { vec![".".to_owned()] } else { parsed.positional.clone() };
     let (mut failed, mut shown) = (0, 0);
     for chart in &charts {
-        let (session, path) = match session(invocation, chart, &mut parsed) {
-            Ok(opened) => opened,
-            Err(exit) => return exit,
-        };
+        let (session, path) = session(invocation, chart, &mut parsed)?;
         let mut findings = purlin_charts::lint::lint(&session, &path, &parsed.options);
         let is_failure = |level: &str| level == "ERROR" || parsed.strict && level == "WARNING";
         failed += usize::from(findings.iter().any(|finding| is_failure(finding.level)));
@@ -428,39 +390,26 @@ fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     }
     let summary = format!("{} chart(s) linted, {failed} chart(s) failed", charts.len());
     if failed > 0 {
-        return fail(invocation, &summary);
+        return Err(fail(invocation, &summary));
     }
     if !parsed.quiet || shown > 0 {
         let _ = writeln!(invocation.stdout, "{summary}");
     }
-    Exit::Ok
+    Ok(Exit::Ok)
 }
 
-fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     let Some((what, rest)) = args.split_first() else {
-        let _ = writeln!(invocation.stderr, "error: expected `show chart|values|crds|readme|all CHART`");
-        return Exit::Usage;
+        return Err(super::usage(invocation, "expected `show chart|values|crds|readme|all CHART`"));
     };
-    let mut parsed = match parse(rest) {
-        Ok(parsed) => parsed,
-        Err(message) => return fail(invocation, &message),
-    };
+    let mut parsed = parse(rest).map_err(|message| fail(invocation, &message))?;
     let Some(chart) = parsed.positional.first().cloned() else {
-        return fail(invocation, "\"helm show\" requires a chart");
+        return Err(fail(invocation, "\"helm show\" requires a chart"));
     };
-    let (session, path) = match session(invocation, &chart, &mut parsed) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    let chart = match load(&session, &path) {
-        Ok(chart) => chart,
-        Err(error) => return fail(invocation, &error.message),
-    };
+    let (session, path) = session(invocation, &chart, &mut parsed)?;
+    let chart = load(&session, &path).map_err(|error| fail(invocation, &error.message))?;
     match purlin_charts::lint::show(&chart, what) {
-        Some(text) => match invocation.stdout.write_all(text.as_bytes()) {
-            Ok(()) => Exit::Ok,
-            Err(_) => Exit::Io,
-        },
-        None => fail(invocation, &format!("unknown command {what:?} for \"helm show\"")),
+        Some(text) => Ok(invocation.print(&text)),
+        None => Err(fail(invocation, &format!("unknown command {what:?} for \"helm show\""))),
     }
 }

@@ -30,19 +30,13 @@ pub const METACHART: Personality = Personality {
 /// Metachart's code for any failure.
 const FAILED: Exit = Exit::Other(2);
 
-fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
-    let (command, root) = match parse(args) {
-        Ok(parsed) => parsed,
-        Err(message) => return fail(invocation, &message),
-    };
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+    let (command, root) = parse(args).map_err(|message| fail(invocation, &message))?;
     match command.as_str() {
         "init" => init(invocation, &root),
         "generate" | "gen" => run_generate(invocation, &root),
-        "version" => {
-            let _ = writeln!(invocation.stdout, "metachart (purlin {})", env!("CARGO_PKG_VERSION"));
-            Exit::Ok
-        }
-        other => super::unknown(invocation, &METACHART, other),
+        "version" => Ok(invocation.print(concat!("metachart (purlin ", env!("CARGO_PKG_VERSION"), ")\n"))),
+        other => Err(super::unknown(invocation, &METACHART, other)),
     }
 }
 
@@ -73,30 +67,21 @@ fn write(invocation: &mut Invocation<'_>, folder: &Path, name: &str, text: &str)
     })
 }
 
-fn init(invocation: &mut Invocation<'_>, root: &str) -> Exit {
+fn init(invocation: &mut Invocation<'_>, root: &str) -> Result<Exit, Exit> {
     let folder = invocation.cwd.join(root);
     let is_empty = std::fs::read_dir(&folder).map_or(true, |mut entries| entries.next().is_none());
     if !is_empty {
-        return fail(invocation, "init can be performed only in the empty directory");
+        return Err(fail(invocation, "init can be performed only in the empty directory"));
     }
     for (name, text) in skeleton::FILES {
-        if let Err(exit) = write(invocation, &folder, name, text) {
-            return exit;
-        }
+        write(invocation, &folder, name, text)?;
     }
-    Exit::Ok
+    Ok(Exit::Ok)
 }
 
-fn run_generate(invocation: &mut Invocation<'_>, root: &str) -> Exit {
-    let setup = Setup::of(root);
-    let (session, chart) = match open_session(invocation, &setup) {
-        Ok(opened) => opened,
-        Err(_) => return FAILED,
-    };
-    let (made, missing) = match make(&session, &chart) {
-        Ok(made) => made,
-        Err(message) => return fail(invocation, &message),
-    };
+fn run_generate(invocation: &mut Invocation<'_>, root: &str) -> Result<Exit, Exit> {
+    let (session, chart) = open_session(invocation, &Setup::of(root)).map_err(|_| FAILED)?;
+    let (made, missing) = make(&session, &chart).map_err(|message| fail(invocation, &message))?;
     for name in missing {
         let _ = writeln!(invocation.stderr, "Warning: definition '{name}' does not exist");
     }
@@ -105,7 +90,7 @@ fn run_generate(invocation: &mut Invocation<'_>, root: &str) -> Exit {
     if stale.is_dir()
         && let Err(error) = std::fs::remove_dir_all(&stale)
     {
-        return fail(invocation, &format!("cannot remove {}: {error}", stale.display()));
+        return Err(fail(invocation, &format!("cannot remove {}: {error}", stale.display())));
     }
     let files = [
         ("templates/generated/_settings.tpl", made.settings.as_str()),
@@ -116,11 +101,9 @@ fn run_generate(invocation: &mut Invocation<'_>, root: &str) -> Exit {
         ("templates/resources.yaml", skeleton::RESOURCES),
     ];
     for (name, text) in files {
-        if let Err(exit) = write(invocation, &folder, name, text) {
-            return exit;
-        }
+        write(invocation, &folder, name, text)?;
     }
-    Exit::Ok
+    Ok(Exit::Ok)
 }
 
 fn read_yaml(session: &Session, file: &str) -> Result<Value, String> {

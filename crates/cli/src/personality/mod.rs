@@ -25,8 +25,8 @@ pub struct Personality {
     pub options: &'static [(&'static str, &'static str)],
     /// Commands of the original that it does not have.
     pub refused: &'static [&'static str],
-    /// Runs it with the arguments after its name.
-    pub run: fn(&mut Invocation<'_>, &[String]) -> Exit,
+    /// Runs it with the arguments after its name. An error is how a command ends before it is done.
+    pub run: fn(&mut Invocation<'_>, &[String]) -> Result<Exit, Exit>,
 }
 
 /// All personalities.
@@ -46,15 +46,47 @@ pub(crate) fn run(personality: &Personality, invocation: &mut Invocation<'_>, ar
     let asks = |arg: &String| arg == "--help" || arg == "-h";
     let first = args.iter().find(|arg| !arg.starts_with('-')).map(String::as_str);
     if args.is_empty() || first == Some("help") || args.iter().take_while(|arg| *arg != "--").any(asks) {
-        return match invocation.stdout.write_all(help(personality).as_bytes()) {
-            Ok(()) => Exit::Ok,
-            Err(_) => Exit::Io,
-        };
+        return invocation.print(&help(personality));
     }
     match first.filter(|word| personality.refused.contains(word)) {
         Some(word) => unsupported(invocation, personality, word),
-        None => (personality.run)(invocation, args),
+        None => (personality.run)(invocation, args).unwrap_or_else(|exit| exit),
     }
+}
+
+/// Refuses arguments.
+fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
+    invocation.refuse(message, Exit::Usage)
+}
+
+/// `version`, where the original's own does not matter.
+fn version(invocation: &mut Invocation<'_>) -> Exit {
+    invocation.print(concat!("purlin ", env!("CARGO_PKG_VERSION"), "\n"))
+}
+
+/// The name of an option without its dashes, and what is behind `=`; nothing for a word.
+fn option(arg: &str) -> Option<(&str, Option<String>)> {
+    let (name, value) = assigned(arg.strip_prefix('-').filter(|name| !name.is_empty())?);
+    Some((name.trim_start_matches('-'), value))
+}
+
+/// What is before `=` and what is behind it.
+fn assigned(option: &str) -> (&str, Option<String>) {
+    match option.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (option, None),
+    }
+}
+
+/// The name and value of a flag as Go's programs write it: `--name=value`, `-nvalue` or `-n=value`.
+fn split_flag(arg: &str) -> (&str, Option<String>) {
+    if let Some(long) = arg.strip_prefix("--") {
+        return assigned(long);
+    }
+    let short = arg.trim_start_matches('-');
+    let (name, rest) = short.split_at(short.chars().next().map_or(0, char::len_utf8));
+    let value = rest.strip_prefix('=').unwrap_or(rest);
+    (name, if rest.is_empty() { None } else { Some(value.to_owned()) })
 }
 
 /// Why a command does not take an option that others take.

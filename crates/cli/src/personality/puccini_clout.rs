@@ -2,7 +2,7 @@
 //!
 //! Scriptlets are JavaScript texts in a Clout's metadata. They are listed and printed; they are not run.
 
-use super::Personality;
+use super::{Personality, usage, version};
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
@@ -22,7 +22,7 @@ pub(super) const PUCCINI_CLOUT: Personality = Personality {
     run,
 };
 
-fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["scriptlet", "list", path] => scriptlets(invocation, path, None),
@@ -34,46 +34,35 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
                 _ => "",
             };
             let _ = writeln!(invocation.stderr, "note: JavaScript is not run{native}");
-            super::unsupported(invocation, &PUCCINI_CLOUT, "scriptlet exec")
+            Err(super::unsupported(invocation, &PUCCINI_CLOUT, "scriptlet exec"))
         }
         ["scriptlet", refused @ ("put" | "delete"), ..] => {
-            super::unsupported(invocation, &PUCCINI_CLOUT, &format!("scriptlet {refused}"))
+            Err(super::unsupported(invocation, &PUCCINI_CLOUT, &format!("scriptlet {refused}")))
         }
-        ["version"] => {
-            let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
-            Exit::Ok
+        ["version"] => Ok(version(invocation)),
+        ["scriptlet", ..] | [] => {
+            Err(usage(invocation, "expected `scriptlet list CLOUT` or `scriptlet get NAME CLOUT`"))
         }
-        ["scriptlet", ..] | [] => usage(invocation, "expected `scriptlet list CLOUT` or `scriptlet get NAME CLOUT`"),
-        [other, ..] => super::unknown(invocation, &PUCCINI_CLOUT, other),
+        [other, ..] => Err(super::unknown(invocation, &PUCCINI_CLOUT, other)),
     }
-}
-
-fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: {message}");
-    Exit::Usage
 }
 
 /// Prints the names of all scriptlets, or the text of one.
-fn scriptlets(invocation: &mut Invocation<'_>, path: &str, wanted: Option<&str>) -> Exit {
-    let (session, path) = match open_session(invocation, &Setup::of(path)) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    let source = match session.read_text(&path) {
-        Ok(source) => source,
-        Err(diagnostic) => {
-            session.sink.push(diagnostic);
-            return report(invocation, &session, Style::given(invocation));
-        }
-    };
+fn scriptlets(invocation: &mut Invocation<'_>, path: &str, wanted: Option<&str>) -> Result<Exit, Exit> {
+    let (session, path) = open_session(invocation, &Setup::of(path))?;
+    let source = session.read_text(&path).map_err(|diagnostic| {
+        session.sink.push(diagnostic);
+        report(invocation, &session, Style::given(invocation))
+    })?;
     let tree = session.sources.add(yaml::parse(source, Flavor::CoreGo, &session.limits));
     if !tree.is_sound() {
         session.sink.extend(tree.diagnostics().iter().cloned());
-        return report(invocation, &session, Style::given(invocation));
+        return Err(report(invocation, &session, Style::given(invocation)));
     }
     let metadata = tree.root().and_then(|root| root.get("metadata")?.get("puccini")?.get("scriptlets"));
     let Some(scriptlets) = metadata else {
-        return fail(invocation, "this Clout has no scriptlets in `metadata.puccini.scriptlets`");
+        let message = "this Clout has no scriptlets in `metadata.puccini.scriptlets`";
+        return Err(invocation.refuse(message, Exit::Invalid));
     };
     let mut text = String::new();
     match wanted {
@@ -83,13 +72,10 @@ fn scriptlets(invocation: &mut Invocation<'_>, path: &str, wanted: Option<&str>)
                 text.push_str(found.text());
                 text.push('\n');
             }
-            _ => return fail(invocation, &format!("unknown scriptlet `{name}`")),
+            _ => return Err(invocation.refuse(&format!("unknown scriptlet `{name}`"), Exit::Invalid)),
         },
     }
-    match invocation.stdout.write_all(text.as_bytes()) {
-        Ok(()) => Exit::Ok,
-        Err(_) => Exit::Io,
-    }
+    Ok(invocation.print(&text))
 }
 
 /// The names of all texts, with dots between their parts. A Clout nests them two or three deep; a tree's own limit on
@@ -105,9 +91,4 @@ fn names<'t>(node: Node<'t>, path: &mut Vec<&'t str>, text: &mut String) {
         names(entry.value, path, text);
         path.pop();
     }
-}
-
-fn fail(invocation: &mut Invocation<'_>, message: &str) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: {message}");
-    Exit::Invalid
 }

@@ -1,6 +1,6 @@
 //! `purlin puccini-csar`: create and meta with that tool's own arguments.
 
-use super::Personality;
+use super::{Personality, option, usage, version};
 use crate::csar;
 use crate::invocation::{Exit, Invocation};
 use purlin_tosca::archive::Heading;
@@ -28,32 +28,21 @@ pub(super) const PUCCINI_CSAR: Personality = Personality {
     run,
 };
 
-fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     let Some((command, rest)) = args.split_first() else {
-        return usage(invocation, "name a command: create, meta or version");
+        return Err(usage(invocation, "name a command: create, meta or version"));
     };
-    let flags = match Flags::read(rest) {
-        Ok(flags) => flags,
-        Err(message) => return usage(invocation, &message),
-    };
+    let flags = Flags::read(rest).map_err(|message| usage(invocation, &message))?;
     match (command.as_str(), flags.paths.as_slice()) {
         ("create", [archive, folder]) => {
             csar::create(invocation, Path::new(archive), Path::new(folder), &flags.heading)
         }
-        ("create", _) => usage(invocation, "expected `create CSAR DIRECTORY`"),
+        ("create", _) => Err(usage(invocation, "expected `create CSAR DIRECTORY`")),
         ("meta", [archive]) => csar::meta(invocation, Path::new(archive)),
-        ("meta", _) => usage(invocation, "expected `meta CSAR`"),
-        ("version", _) => {
-            let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
-            Exit::Ok
-        }
-        (other, _) => super::unknown(invocation, &PUCCINI_CSAR, other),
+        ("meta", _) => Err(usage(invocation, "expected `meta CSAR`")),
+        ("version", _) => Ok(version(invocation)),
+        (other, _) => Err(super::unknown(invocation, &PUCCINI_CSAR, other)),
     }
-}
-
-fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: {message}");
-    Exit::Usage
 }
 
 struct Flags {
@@ -67,17 +56,13 @@ impl Flags {
         let mut flags = Flags { paths: Vec::new(), heading };
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
-            let Some(name) = arg.strip_prefix('-').filter(|name| !name.is_empty()) else {
+            let Some((name, given)) = option(arg) else {
                 flags.paths.push(arg.clone());
                 continue;
             };
-            let (name, given) = match name.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None => (name, None),
-            };
             let mut value =
                 || given.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("`{arg}` needs a value"));
-            match name.trim_start_matches('-') {
+            match name {
                 "tosca-meta-file-version" => flags.heading.file_version = value()?,
                 "csar-version" => flags.heading.csar_version = value()?,
                 "created-by" => flags.heading.created_by = value()?,

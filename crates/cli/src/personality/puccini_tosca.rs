@@ -2,7 +2,7 @@
 //!
 //! The Clout goes to stdout (or to a file), problems to stderr. Ids and order are stable, unlike the original's.
 
-use super::Personality;
+use super::{Personality, option, usage, version};
 use crate::args::{DiagnosticFormat, Global, When};
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, named, open_session};
@@ -75,27 +75,16 @@ struct Flags {
 }
 
 /// Runs `purlin puccini-tosca ARGS`.
-fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     let Some((command, rest)) = args.split_first() else {
-        return usage(invocation, "name a command: compile, parse or validate");
+        return Err(usage(invocation, "name a command: compile, parse or validate"));
     };
-    let flags = match Flags::read(command, rest) {
-        Ok(flags) => flags,
-        Err(message) => return usage(invocation, &message),
-    };
+    let flags = Flags::read(command, rest).map_err(|message| usage(invocation, &message))?;
     match command.as_str() {
         "compile" | "parse" | "validate" => work(invocation, command, &flags),
-        "version" => {
-            let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
-            Exit::Ok
-        }
-        other => super::unknown(invocation, &PUCCINI_TOSCA, other),
+        "version" => Ok(version(invocation)),
+        other => Err(super::unknown(invocation, &PUCCINI_TOSCA, other)),
     }
-}
-
-fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: {message}");
-    Exit::Usage
 }
 
 impl Flags {
@@ -104,17 +93,13 @@ impl Flags {
             Flags { resolve: true, coerce: command == "validate", format: "yaml".to_owned(), ..Flags::default() };
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
-            let Some(name) = arg.strip_prefix('-').filter(|name| !name.is_empty()) else {
+            let Some((name, given)) = option(arg) else {
                 if flags.path.replace(arg.clone()).is_some() {
                     return Err("only one service template can be named".to_owned());
                 }
                 continue;
             };
-            let (name, given) = match name.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None => (name, None),
-            };
-            flags.set(command, name.trim_start_matches('-'), given, &mut rest)?;
+            flags.set(command, name, given, &mut rest)?;
         }
         Ok(flags)
     }
@@ -228,40 +213,31 @@ fn unknown_flag(name: &str) -> String {
     format!("unknown option `{dashes}{name}`{}", near.map(|near| format!("; {near}")).unwrap_or_default())
 }
 
-fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
-    let Some(path) = &flags.path else { return usage(invocation, "name a service template or an archive") };
+fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Result<Exit, Exit> {
+    let Some(path) = &flags.path else { return Err(usage(invocation, "name a service template or an archive")) };
     for option in &flags.without_effect {
         let _ = writeln!(invocation.stderr, "warning: `{option}` has no effect");
     }
-    let mut setup = match Setup::from_flags(Path::new(path), &flags.global) {
-        Ok(setup) => setup,
-        Err(message) => return usage(invocation, &message),
-    };
+    let setup = Setup::from_flags(Path::new(path), &flags.global);
+    let mut setup = setup.map_err(|message| usage(invocation, &message))?;
     // What the user names may be read wherever it lies.
     let lists = [&flags.input_files, &flags.bases, &flags.profile_paths];
     setup.permissions.paths.extend(lists.into_iter().flatten().map(PathBuf::from));
-    let (session, path) = match open_session(invocation, &setup) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+    let (session, path) = open_session(invocation, &setup)?;
     let compiled = compiled(invocation, &session, &path, command, flags);
     compiled.problems.report(&session);
     let sound = session.sink.count(Severity::Error) == 0;
     for phase in &flags.dump {
         let out = filtered(dump::phase(&compiled, *phase), &flags.filter);
-        if let Err(exit) = write(invocation, flags, |emit| out.emit(emit)) {
-            return exit;
-        }
+        write(invocation, flags, |emit| out.emit(emit))?;
     }
     if command == "compile" && sound && !flags.quiet {
         let form = if flags.coerce { Form::Coerced } else { Form::Raw };
         let options = clout::Options { form, resolved: flags.resolve };
-        if let Err(exit) = write(invocation, flags, |emit| clout::write(&compiled, options, emit)) {
-            return exit;
-        }
+        write(invocation, flags, |emit| clout::write(&compiled, options, emit))?;
     }
     let style = flags.style(invocation);
-    report(invocation, &session, style)
+    Ok(report(invocation, &session, style))
 }
 
 fn compiled(invocation: &Invocation<'_>, session: &Session, path: &str, command: &str, flags: &Flags) -> Compiled {
@@ -314,10 +290,7 @@ fn write(invocation: &mut Invocation<'_>, flags: &Flags, drive: impl FnOnce(&mut
         Some(path) => crate::border::write_atomically(&invocation.cwd.join(path), text.as_bytes()),
         None => invocation.stdout.write_all(text.as_bytes()),
     };
-    written.map_err(|error| {
-        let _ = writeln!(invocation.stderr, "error: {error}");
-        Exit::Io
-    })
+    written.map_err(|error| invocation.refuse(&error.to_string(), Exit::Io))
 }
 
 /// Only the entries whose path matches a filter such as `node_types.tosca.nodes.*`; all without one.

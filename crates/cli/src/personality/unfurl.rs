@@ -3,7 +3,7 @@
 mod flags;
 mod jobs;
 
-use super::Personality;
+use super::{Personality, usage, version};
 use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
 use crate::seed::SeedSource;
@@ -64,41 +64,27 @@ pub(super) const UNFURL: Personality = Personality {
     run,
 };
 
-fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
-    let (at, is_quiet) = match flags::read_global(args) {
-        Ok(read) => read,
-        Err(message) => return usage(invocation, &message),
-    };
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+    let (at, is_quiet) = flags::read_global(args).map_err(|message| usage(invocation, &message))?;
     let Some((command, rest)) = args.get(at..).and_then(<[String]>::split_first) else {
-        return super::unknown(invocation, &UNFURL, "");
+        return Err(super::unknown(invocation, &UNFURL, ""));
     };
     let command = command.as_str();
     if !flags::is_command(command) {
-        return super::unknown(invocation, &UNFURL, command);
+        return Err(super::unknown(invocation, &UNFURL, command));
     }
-    let mut flags = match Flags::read(command, rest) {
-        Ok(flags) => flags,
-        Err(message) => return usage(invocation, &message),
-    };
+    let mut flags = Flags::read(command, rest).map_err(|message| usage(invocation, &message))?;
     flags.is_quiet |= is_quiet;
     match command {
         "status" | "validate" => work(invocation, command, &flags),
         "export" => export(invocation, &flags),
         "plan" => jobs::plan(invocation, &flags),
-        "version" => {
-            let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
-            Exit::Ok
-        }
+        "version" => Ok(version(invocation)),
         other => match jobs::workflow(other) {
             Some(workflow) => jobs::run(invocation, workflow, &flags),
-            None => super::unknown(invocation, &UNFURL, other),
+            None => Err(super::unknown(invocation, &UNFURL, other)),
         },
     }
-}
-
-fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: {message}");
-    Exit::Usage
 }
 
 /// Opens the ensemble that the flags name, or reports why it cannot be opened.
@@ -116,17 +102,13 @@ fn open(
         return Err(exit);
     }
     let path = flags.path.as_deref().unwrap_or(".");
-    let _ = writeln!(invocation.stderr, "error: could not find an ensemble at `{path}`");
-    Err(Exit::Invalid)
+    Err(invocation.refuse(&format!("could not find an ensemble at `{path}`"), Exit::Invalid))
 }
 
-fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
+fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Result<Exit, Exit> {
     // What is stored is what there is; a plan also has what would be made.
     let which = if command == "status" { Instances::Stored } else { Instances::Planned };
-    let (session, request, ensemble) = match open(invocation, flags, which) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+    let (session, request, ensemble) = open(invocation, flags, which)?;
     if which == Instances::Planned {
         let _ = check::check(&session, &ensemble);
     }
@@ -138,15 +120,12 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     for query in &flags.queries {
         ask(invocation, &session, &request, flags, query);
     }
-    report(invocation, &session, Style::given(invocation))
+    Ok(report(invocation, &session, Style::given(invocation)))
 }
 
 /// Prints or writes an export. Incomplete ensembles are exported too, as far as they can be read.
-fn export(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let (session, _, ensemble) = match open(invocation, flags, Instances::Stored) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+fn export(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
+    let (session, _, ensemble) = open(invocation, flags, Instances::Stored)?;
     let document = export::export(&session, &ensemble, flags.format.unwrap_or(export::Format::Deployment));
     let document = convert::to_value(&document, &ensemble.tree);
     let text = emit::to_json(&document, Secrets::Hide, JsonLayout::Pretty).unwrap_or_default() + "\n";
@@ -155,8 +134,7 @@ fn export(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             let target = invocation.cwd.join(file);
             let keeps = flags.overwrite.as_deref() == Some("never") && target.exists();
             if !keeps && let Err(error) = crate::border::write_atomically(&target, text.trim_end().as_bytes()) {
-                let _ = writeln!(invocation.stderr, "error: could not write `{file}`: {error}");
-                return Exit::Io;
+                return Err(invocation.refuse(&format!("could not write `{file}`: {error}"), Exit::Io));
             }
             if keeps {
                 let _ = invocation.stdout.write_all(text.as_bytes());
@@ -166,7 +144,7 @@ fn export(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             let _ = invocation.stdout.write_all(text.as_bytes());
         }
     }
-    report(invocation, &session, Style::given(invocation))
+    Ok(report(invocation, &session, Style::given(invocation)))
 }
 
 /// The tree of instances, each with its status and state.

@@ -1,6 +1,6 @@
 //! Commands of the user's own: `purlin garden NAME ARGS`, where a `Command` of the project has that name.
 
-use super::steps::{Stage, conclude, texts};
+use super::steps::{Stage, conclude, list, texts};
 use super::{Flags, Format, GARDEN, failed, open, usage};
 use crate::commands::run::garden_project;
 use crate::invocation::{Exit, Invocation};
@@ -43,54 +43,40 @@ pub(super) fn command_place(args: &[String]) -> Option<usize> {
     None
 }
 
-pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -> Exit {
+pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -> Result<Exit, Exit> {
     let (before, rest) = args.split_at(at);
-    let Some((name, rest)) = rest.split_first() else { return usage(invocation, "name a command") };
+    let Some((name, rest)) = rest.split_first() else { return Err(usage(invocation, "name a command")) };
     let (own, mut global) = split_global(rest);
     global.splice(0..0, before.iter().cloned());
-    let flags = match Flags::read(&global) {
-        Ok(flags) => Flags { words: vec![name.clone()], ..flags },
-        Err(message) => return usage(invocation, &message),
-    };
-    let format = match Format::of(&flags) {
-        Ok(format) => format,
-        Err(message) => return usage(invocation, &message),
-    };
-    let (session, request) = match open(invocation, &flags) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+    let flags = Flags::read(&global).map_err(|message| usage(invocation, &message))?;
+    let flags = Flags { words: vec![name.clone()], ..flags };
+    let format = Format::of(&flags).map_err(|message| usage(invocation, &message))?;
+    let (session, request) = open(invocation, &flags)?;
     let project = garden_project(invocation, &session, &request);
     if session.sink.has_errors() {
-        return report(invocation, &session, Style::default());
+        return Err(report(invocation, &session, Style::default()));
     }
     // Without a project there are only Garden's own commands, and this is none of them.
-    let Some(project) = project else { return personality::unknown(invocation, &GARDEN, name) };
+    let Some(project) = project else { return Err(personality::unknown(invocation, &GARDEN, name)) };
     let commands = &project.resolution().commands;
     let Some(command) = commands.iter().find(|command| command.name == name.as_str()) else {
         let hint = suggest::did_you_mean(name, commands.iter().map(|command| command.name.as_str()));
-        return match hint {
+        return Err(match hint {
             Some(hint) => usage(invocation, &format!("unknown command `{name}` for `garden`; {hint}")),
             None => personality::unknown(invocation, &GARDEN, name),
-        };
+        });
     };
     let declared = |key: &str| {
         let items = command.body.get(key).map(|draft| draft.items()).unwrap_or_default();
         items.iter().filter_map(|item| Declared::read(&item.written())).collect::<Vec<_>>()
     };
-    let typed = match typed(&own, &declared("args"), &declared("opts")) {
-        Ok(typed) => typed,
-        Err(message) => return usage(invocation, &message),
-    };
+    let typed = typed(&own, &declared("args"), &declared("opts")).map_err(|message| usage(invocation, &message))?;
     let Some(script) = Script::command(project.resolution(), name, &typed) else {
-        return usage(invocation, "name a command");
+        return Err(usage(invocation, "name a command"));
     };
-    let stage = match Stage::new(invocation, &session, &project, &flags) {
-        Ok(stage) => stage,
-        Err(exit) => return exit,
-    };
+    let stage = Stage::new(invocation, &session, &project, &flags)?;
     if !script.step_names().is_empty() {
-        return conclude(invocation, &stage, &script, format);
+        return Ok(conclude(invocation, &stage, &script, format));
     }
     let exec = script.field("exec");
     let tool = script.field("gardenCommand");
@@ -98,31 +84,25 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
     if session.sink.has_errors() || [&exec, &tool].into_iter().flatten().any(is_unknown) {
         let exit = report(invocation, &session, Style::default());
         let message = format!("command `{name}` could not be resolved");
-        let _ = writeln!(invocation.stderr, "error: {message}");
+        invocation.refuse(&message, exit);
         let _ = write!(invocation.stdout, "{}", failed(&[message], format));
-        return if exit == Exit::Ok { Exit::Other(1) } else { exit };
+        return Err(if exit == Exit::Ok { Exit::Other(1) } else { exit });
     }
     if let Some(exec) = exec {
-        let words = words(exec.get("command"));
-        let given = stage.program_alone(invocation, words, texts(exec.get("env")));
+        let given = stage.program_alone(invocation, list(exec.get("command")), texts(exec.get("env")));
         if let Some(problem) = given.problem {
-            let _ = writeln!(invocation.stderr, "error: command `{name}` failed: {problem}");
             let code = given.outputs.get("exitCode").and_then(Value::as_int).and_then(|code| i32::try_from(code).ok());
-            return Exit::Other(code.unwrap_or(1));
+            let exit = Exit::Other(code.unwrap_or(1));
+            return Err(invocation.refuse(&format!("command `{name}` failed: {problem}"), exit));
         }
     }
     match tool {
         Some(tool) => {
-            let args: Vec<String> = words(Some(&tool)).into_iter().chain(stage.inherited.iter().cloned()).collect();
+            let args: Vec<String> = list(Some(&tool)).into_iter().chain(stage.inherited.iter().cloned()).collect();
             super::run(invocation, &args)
         }
-        None => Exit::Ok,
+        None => Ok(Exit::Ok),
     }
-}
-
-fn words(value: Option<&Value>) -> Vec<String> {
-    let items = value.and_then(Value::as_list).unwrap_or(&[]);
-    items.iter().map(|item| purlin_garden::expr::text_of(item).to_string()).collect()
 }
 
 /// Garden's own options among the arguments of a command, apart from the rest. What follows `--` is the command's.

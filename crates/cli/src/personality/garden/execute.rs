@@ -45,16 +45,19 @@ fn split_names(names: &[&str]) -> Vec<String> {
     found.into_iter().map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format, kind: Kind, names: &[&str]) -> Exit {
+pub(super) fn run(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    format: Format,
+    kind: Kind,
+    names: &[&str],
+) -> Result<Exit, Exit> {
     let mut names = split_names(names);
     names.extend(flags.names.iter().cloned());
     if kind == Kind::Run && names.is_empty() {
-        return super::usage(invocation, "name the Run actions to run; `*` means all of them");
+        return Err(super::usage(invocation, "name the Run actions to run; `*` means all of them"));
     }
-    let (session, request) = match open(invocation, flags) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+    let (session, request) = open(invocation, flags)?;
     let order = Order {
         kind,
         wanted: Wanted {
@@ -77,27 +80,24 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
         push: false,
         clusters: clusters(invocation),
     };
-    match carry_out(invocation, &session, &request, &order, Style::default()) {
-        Ok((exit, summary)) => {
-            let result = graph_results(&summary);
-            let text = match (format, summary.is_good()) {
-                (Format::Plain, _) => String::new(),
-                (_, true) => succeeded(&result, format),
-                (_, false) => {
-                    let problem = |(id, end, _): &(String, End, _)| match end {
-                        End::Failed(failure) => Some(format!("{id} failed: {}", failure.cause)),
-                        _ => None,
-                    };
-                    failed(&summary.ends.iter().filter_map(problem).collect::<Vec<_>>(), format)
-                }
+    let done = carry_out(invocation, &session, &request, &order, Style::default());
+    let (exit, summary) = done.map_err(|exit| if_any(invocation, exit))?;
+    let result = graph_results(&summary);
+    let text = match (format, summary.is_good()) {
+        (Format::Plain, _) => String::new(),
+        (_, true) => succeeded(&result, format),
+        (_, false) => {
+            let problem = |(id, end, _): &(String, End, _)| match end {
+                End::Failed(failure) => Some(format!("{id} failed: {}", failure.cause)),
+                _ => None,
             };
-            let _ = write!(invocation.stdout, "{text}");
-            match exit {
-                Exit::Ok | Exit::Other(_) => exit,
-                _ => FAILED,
-            }
+            failed(&summary.ends.iter().filter_map(problem).collect::<Vec<_>>(), format)
         }
-        Err(exit) => if_any(invocation, exit),
+    };
+    let _ = write!(invocation.stdout, "{text}");
+    match exit {
+        Exit::Ok | Exit::Other(_) => Ok(exit),
+        _ => Err(FAILED),
     }
 }
 
@@ -139,16 +139,13 @@ fn graph_results(summary: &Summary) -> Value {
     ]))
 }
 
-pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Exit {
-    let (session, request) = match open(invocation, flags) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Result<Exit, Exit> {
+    let (session, request) = open(invocation, flags)?;
     let names = split_names(names).iter().map(|name| format!("deploy.{name}")).collect();
     let wanted = Removal { names, force: flags.force, with_dependants: flags.with_dependants };
     let clusters = clusters(invocation);
     let done = crate::commands::clean(invocation, &session, &request, &wanted, clusters, Style::default());
-    done.unwrap_or_else(|exit| if_any(invocation, exit))
+    done.map_err(|exit| if_any(invocation, exit))
 }
 
 /// Nothing was resolved and no problem was reported: no project was found.
@@ -157,28 +154,19 @@ fn if_any(invocation: &mut Invocation<'_>, exit: Exit) -> Exit {
 }
 
 /// The output of Deploys, each line behind the name of its Deploy.
-pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Exit {
-    let (session, request) = match open(invocation, flags) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Result<Exit, Exit> {
+    let (session, request) = open(invocation, flags)?;
     let Some(project) = garden_project(invocation, &session, &request) else {
         let exit = report(invocation, &session, Style::default());
-        return if_any(invocation, exit);
+        return Err(if_any(invocation, exit));
     };
     let project = project.on(clusters(invocation));
     let wanted = Wanted { names: split_names(names), ..Wanted::default() };
-    let chosen = match purlin_run::select::select(project.nodes(), Kind::Deploy, &wanted) {
-        Ok(chosen) => chosen,
-        Err(message) => return super::usage(invocation, &message),
-    };
-    let store = match Store::open(&project.root()) {
-        Ok(store) => store,
-        Err(error) => {
-            let _ = writeln!(invocation.stderr, "error: could not read the results of earlier runs: {error}");
-            return Exit::Io;
-        }
-    };
+    let chosen = purlin_run::select::select(project.nodes(), Kind::Deploy, &wanted);
+    let chosen = chosen.map_err(|message| super::usage(invocation, &message))?;
+    let store = Store::open(&project.root()).map_err(|error| {
+        invocation.refuse(&format!("could not read the results of earlier runs: {error}"), Exit::Io)
+    })?;
     let prefix = |name: &str| if flags.hide_name { String::new() } else { format!("{name} → ") };
     let mut text = String::new();
     for (index, node) in chosen.iter().filter_map(|index| Some((*index, project.nodes().get(*index)?))) {
@@ -190,9 +178,8 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing::looking(&stop)) {
                 Ok(lines) => text.extend(lines.iter().map(|line| format!("{}{line}\n", prefix(name)))),
                 Err(trouble) => {
-                    let _ =
-                        writeln!(invocation.stderr, "error: could not read the logs of `{name}`: {}", trouble.cause);
-                    return FAILED;
+                    let message = format!("could not read the logs of `{name}`: {}", trouble.cause);
+                    return Err(invocation.refuse(&message, FAILED));
                 }
             }
             continue;
@@ -204,5 +191,5 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
         text.extend(lines.iter().skip(first).map(|line| format!("{}{line}\n", prefix(name))));
     }
     let _ = write!(invocation.stdout, "{text}");
-    Exit::Ok
+    Ok(Exit::Ok)
 }

@@ -1,6 +1,6 @@
 //! Arguments of Garden's commands.
 
-use crate::personality::belongs_to;
+use crate::personality::{belongs_to, option};
 
 /// Options that change nothing: what they ask for is so anyway, or is about the log that Garden writes.
 const WITHOUT_EFFECT: &[&str] = &[
@@ -137,15 +137,10 @@ impl Flags {
         let mut flags = Flags { sort: "name".to_owned(), ..Flags::default() };
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
-            let Some(name) = arg.strip_prefix('-').filter(|name| !name.is_empty()) else {
+            let Some((name, given)) = option(arg) else {
                 flags.words.push(arg.clone());
                 continue;
             };
-            let (name, given) = match name.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None => (name, None),
-            };
-            let name = name.trim_start_matches('-');
             // `-f` follows logs, and forces everything else.
             let is_logs = || args.iter().find(|arg| !arg.starts_with('-')).is_some_and(|word| word == "logs");
             let name = match name {

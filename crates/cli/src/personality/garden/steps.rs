@@ -40,33 +40,29 @@ pub(super) struct Given {
 }
 
 /// `purlin garden workflow NAME`.
-pub(super) fn workflow(invocation: &mut Invocation<'_>, flags: &Flags, format: Format, name: &str) -> Exit {
-    let (session, request) = match open(invocation, flags) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+pub(super) fn workflow(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    format: Format,
+    name: &str,
+) -> Result<Exit, Exit> {
+    let (session, request) = open(invocation, flags)?;
     let Some(project) = garden_project(invocation, &session, &request) else {
-        return report(invocation, &session, Style::default());
+        return Err(report(invocation, &session, Style::default()));
     };
     let Some(script) = Script::workflow(project.resolution(), name) else {
         let names = project.resolution().workflows.iter().map(|workflow| workflow.name.as_str());
         let hint = suggest::did_you_mean(name, names).map(|hint| format!("; {hint}")).unwrap_or_default();
-        return usage(invocation, &format!("unknown workflow `{name}`{hint}"));
+        return Err(usage(invocation, &format!("unknown workflow `{name}`{hint}")));
     };
-    let mut stage = match Stage::new(invocation, &session, &project, flags) {
-        Ok(stage) => stage,
-        Err(exit) => return exit,
-    };
+    let mut stage = Stage::new(invocation, &session, &project, flags)?;
     stage.env.extend(texts(script.field("envVars").as_ref()));
     let written = write_files(&stage, &project, script.field("files").as_ref());
     if session.sink.has_errors() {
-        return report(invocation, &session, Style::default());
+        return Err(report(invocation, &session, Style::default()));
     }
-    if let Err(message) = written {
-        let _ = writeln!(invocation.stderr, "error: {message}");
-        return Exit::Io;
-    }
-    conclude(invocation, &stage, &script, format)
+    written.map_err(|message| invocation.refuse(&message, Exit::Io))?;
+    Ok(conclude(invocation, &stage, &script, format))
 }
 
 /// Runs all steps and says how they ended.
@@ -195,6 +191,7 @@ impl<'s> Stage<'s> {
             },
             &args,
         );
+        let exit = exit.unwrap_or_else(|exit| exit);
         let text = String::from_utf8_lossy(&stdout).into_owned();
         let answer: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         let outputs = answer.get("result").map_or_else(|| Value::map(Map::new()), value_of);
@@ -220,7 +217,8 @@ pub(super) fn texts(value: Option<&Value>) -> Vec<(String, String)> {
     map.map(|(key, value)| (key.to_string(), purlin_garden::expr::text_of(value).to_string())).collect()
 }
 
-fn list(value: Option<&Value>) -> Vec<String> {
+/// The texts of a list, such as the words of a command.
+pub(super) fn list(value: Option<&Value>) -> Vec<String> {
     let items = value.and_then(Value::as_list).unwrap_or(&[]);
     items.iter().map(|item| purlin_garden::expr::text_of(item).to_string()).collect()
 }

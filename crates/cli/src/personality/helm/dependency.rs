@@ -28,21 +28,18 @@ struct Parsed {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     let Some((command, rest)) = args.split_first() else {
-        return super::fail(invocation, "\"helm dependency\" requires `list`, `build` or `update`");
+        return Err(super::fail(invocation, "\"helm dependency\" requires `list`, `build` or `update`"));
     };
-    let parsed = match parse(rest) {
-        Ok(parsed) => parsed,
-        Err(message) => return super::fail(invocation, &message),
-    };
+    let parsed = parse(rest).map_err(|message| super::fail(invocation, &message))?;
     let result = match command.as_str() {
         "list" | "ls" => list(invocation, &parsed),
         "build" => fetch(invocation, &parsed, Wish::Build),
         "update" | "up" => fetch(invocation, &parsed, Wish::Update),
         other => Err(Failure::text(format!("unknown command {other:?} for \"helm dependency\""))),
     };
-    finish(invocation, result)
+    result.map(|()| Exit::Ok).map_err(|failure| finish(invocation, &failure))
 }
 
 /// `--dependency-update`: fetches dependencies if some are missing. What is told goes to the error stream, because
@@ -62,10 +59,7 @@ pub(super) fn update_missing(invocation: &mut Invocation<'_>, chart: &str, hosts
         let _ = invocation.stderr.write_all(&told);
         result
     })();
-    match work {
-        Ok(()) => Ok(()),
-        Err(failure) => Err(finish(invocation, Err(failure))),
-    }
+    work.map_err(|failure| finish(invocation, &failure))
 }
 
 /// Why a command failed.
@@ -90,15 +84,11 @@ impl Failure {
     }
 }
 
-fn finish(invocation: &mut Invocation<'_>, result: Result<(), Failure>) -> Exit {
-    match result {
-        Ok(()) => Exit::Ok,
-        Err(failure) if failure.message.is_empty() => failure.exit,
-        Err(failure) => {
-            let _ = writeln!(invocation.stderr, "Error: {}", failure.message);
-            failure.exit
-        }
+fn finish(invocation: &mut Invocation<'_>, failure: &Failure) -> Exit {
+    if !failure.message.is_empty() {
+        let _ = writeln!(invocation.stderr, "Error: {}", failure.message);
     }
+    failure.exit
 }
 
 fn parse(args: &[String]) -> Result<Parsed, String> {

@@ -18,14 +18,11 @@ use purlin_value::{Secrets, Session};
 use std::cell::RefCell;
 
 /// `diagnose`: the configurations with everything filled in.
-pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     let look =
         Look { command: "diagnose", bases: Bases::All, defaults: true, auto_activation: true, sync: Sync::Missing };
-    let opened = match open(invocation, flags, &look) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    opened.with_configs(invocation, |invocation, session, configs| {
+    let opened = open(invocation, flags, &look)?;
+    Ok(opened.with_configs(invocation, |invocation, session, configs| {
         let text = if flags.switch("enable-templating", false) {
             let env = invocation.env.clone();
             let failed = RefCell::new(None);
@@ -48,7 +45,7 @@ pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             Exit::Ok => output(invocation, flags, &text),
             exit => exit,
         }
-    })
+    }))
 }
 
 /// What a finished configuration no longer shows.
@@ -72,15 +69,12 @@ pub(super) fn output(invocation: &mut Invocation<'_>, flags: &Flags, text: &str)
     };
     match written {
         Ok(()) => Exit::Ok,
-        Err(error) => {
-            let _ = writeln!(invocation.stderr, "error: cannot write: {error}");
-            Exit::Io
-        }
+        Err(error) => invocation.refuse(&format!("cannot write: {error}"), Exit::Io),
     }
 }
 
 /// `render`: the manifests of all configurations.
-pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     let look = Look {
         command: "render",
         bases: Bases::Dependencies,
@@ -88,11 +82,8 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         auto_activation: true,
         sync: Sync::Always,
     };
-    let opened = match open(invocation, flags, &look) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    opened.with_configs(invocation, |invocation, session, configs| {
+    let opened = open(invocation, flags, &look)?;
+    Ok(opened.with_configs(invocation, |invocation, session, configs| {
         if !validate(session, &configs, Scope::Manifests) {
             return opened.report(invocation);
         }
@@ -119,7 +110,7 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             Exit::Ok => output(invocation, flags, &text),
             exit => exit,
         }
-    })
+    }))
 }
 
 /// Which images and labels go into manifests.
@@ -166,18 +157,15 @@ pub(super) fn settings(
 }
 
 /// `fix`: the file in the newest version.
-pub fn fix(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+pub fn fix(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     let look =
         Look { command: "fix", bases: Bases::None, defaults: false, auto_activation: false, sync: Sync::Missing };
-    let opened = match open(invocation, flags, &look) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+    let opened = open(invocation, flags, &look)?;
     let wanted = flags.text("version").map_or_else(|| editions::api_version(LATEST), str::to_owned);
     let Some(to) = editions::parse(&wanted) else {
-        return usage(invocation, &format!("`{wanted}` is not a known `apiVersion` of Skaffold"));
+        return Err(usage(invocation, &format!("`{wanted}` is not a known `apiVersion` of Skaffold")));
     };
-    fix_file(invocation, flags, &opened, to)
+    Ok(fix_file(invocation, flags, &opened, to))
 }
 
 fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to: Edition) -> Exit {
@@ -232,15 +220,12 @@ fn overwrite(invocation: &mut Invocation<'_>, given: &str, old: &str, new: &str)
             );
             Exit::Ok
         }
-        Err(error) => {
-            let _ = writeln!(invocation.stderr, "error: cannot write `{given}`: {error}");
-            Exit::Io
-        }
+        Err(error) => invocation.refuse(&format!("cannot write `{given}`: {error}"), Exit::Io),
     }
 }
 
 /// `schema list` and `schema get`.
-pub fn schema(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+pub fn schema(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     let text = match flags.word(1) {
         "list" if flags.text("output") == Some("json") => {
             let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
@@ -258,22 +243,12 @@ pub fn schema(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             let name = if wanted.contains('/') { wanted.to_owned() } else { format!("skaffold/{wanted}") };
             match editions::parse(&name) {
                 Some(edition) => json_schema::write(edition),
-                None => return usage(invocation, &format!("schema {wanted:?} not found")),
+                None => return Err(usage(invocation, &format!("schema {wanted:?} not found"))),
             }
         }
-        other => return usage(invocation, &format!("`schema {other}` is not known; try `list` or `get VERSION`")),
+        other => {
+            return Err(usage(invocation, &format!("`schema {other}` is not known; try `list` or `get VERSION`")));
+        }
     };
-    match invocation.stdout.write_all(text.as_bytes()) {
-        Ok(()) => Exit::Ok,
-        Err(_) => Exit::Io,
-    }
-}
-
-/// `version`: which Skaffold is stood for.
-pub fn version(invocation: &mut Invocation<'_>) -> Exit {
-    let text = format!("v2.24.0 (purlin {})\n", env!("CARGO_PKG_VERSION"));
-    match invocation.stdout.write_all(text.as_bytes()) {
-        Ok(()) => Exit::Ok,
-        Err(_) => Exit::Io,
-    }
+    Ok(invocation.print(&text))
 }

@@ -26,7 +26,7 @@ fn look(command: &'static str) -> Look {
 }
 
 /// `build`: builds images, and says which.
-pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     with_project(invocation, flags, "build", "build", |invocation, session, project, _| {
         let is_quiet = flags.switch("quiet", false);
         let (exit, built) = build_images(invocation, flags, session, &project, is_quiet)?;
@@ -45,17 +45,14 @@ fn with_project(
     command: &'static str,
     mode: &'static str,
     work: impl FnOnce(&mut Invocation<'_>, &Session, SkaffoldProject<'_, '_>, &[Config<'_>]) -> Result<Exit, Exit>,
-) -> Exit {
-    let opened = match open(invocation, flags, &look(command)) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    opened.with_configs(invocation, |invocation, session, configs| {
+) -> Result<Exit, Exit> {
+    let opened = open(invocation, flags, &look(command))?;
+    Ok(opened.with_configs(invocation, |invocation, session, configs| {
         let project = project(invocation, flags, &opened, session, &configs, mode);
         match project.and_then(|project| work(invocation, session, project, &configs)) {
             Ok(exit) | Err(exit) => exit,
         }
-    })
+    }))
 }
 
 /// The configurations as a project that can be run.
@@ -211,17 +208,12 @@ fn quoted(text: &str) -> String {
 }
 
 fn hand_out(invocation: &mut Invocation<'_>, flags: &Flags, is_quiet: bool, text: &str) -> Result<(), Exit> {
-    let mut failed = |error: std::io::Error| {
-        let _ = writeln!(invocation.stderr, "error: could not write: {error}");
-        Exit::Io
-    };
-    if let Some(file) = flags.text("file-output") {
-        write_atomically(&invocation.cwd.join(file), text.as_bytes()).map_err(&mut failed)?;
-    }
-    if is_quiet {
-        invocation.stdout.write_all(text.as_bytes()).map_err(&mut failed)?;
-    }
-    Ok(())
+    let filed = flags.text("file-output").map(|file| write_atomically(&invocation.cwd.join(file), text.as_bytes()));
+    let written = filed.unwrap_or(Ok(())).and_then(|()| match is_quiet {
+        true => invocation.stdout.write_all(text.as_bytes()),
+        false => Ok(()),
+    });
+    written.map_err(|error| invocation.refuse(&format!("could not write: {error}"), Exit::Io))
 }
 
 /// What a deploy needs beside the configurations.
@@ -263,7 +255,7 @@ pub(crate) fn deploy_name(root: &Path, configs: &[Config<'_>]) -> String {
 }
 
 /// `deploy` and `run`: builds what is not given, tests it where `run` is asked for, and deploys everything.
-pub fn deploy(invocation: &mut Invocation<'_>, flags: &Flags, builds: bool) -> Exit {
+pub fn deploy(invocation: &mut Invocation<'_>, flags: &Flags, builds: bool) -> Result<Exit, Exit> {
     let command = if builds { "run" } else { "deploy" };
     with_project(invocation, flags, command, command, |invocation, session, project, configs| {
         let deploying = deploying(invocation, flags, &project, configs);
@@ -305,7 +297,7 @@ fn deploy_all(
 }
 
 /// `delete`: takes down what was deployed.
-pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     with_project(invocation, flags, "delete", "build", |invocation, session, project, configs| {
         let deploying = deploying(invocation, flags, &project, configs);
         let project = project.deploying(deploying, true);
@@ -326,16 +318,12 @@ fn missing(project: &SkaffoldProject<'_, '_>) -> Option<String> {
 }
 
 fn lacks(invocation: &mut Invocation<'_>, image: &str, command: &str) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: no tag provided for image [{image}]");
-    let _ = writeln!(
-        invocation.stderr,
-        "  help: run [{command}] with [--build-artifacts FILE], which a build writes with [--file-output]"
-    );
-    Exit::Invalid
+    let help = format!("run [{command}] with [--build-artifacts FILE], which a build writes with [--file-output]");
+    invocation.refuse(&format!("no tag provided for image [{image}]\n  help: {help}"), Exit::Invalid)
 }
 
 /// `test`: tests images that were built before.
-pub fn test(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+pub fn test(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     with_project(invocation, flags, "test", "test", |invocation, session, project, _| match missing(&project) {
         Some(image) => Ok(lacks(invocation, &image, "skaffold test")),
         None => test_images(invocation, session, &project, &of_kind(&project, Kind::Test)),

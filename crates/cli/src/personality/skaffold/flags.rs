@@ -1,7 +1,7 @@
 //! The flags of the Skaffold command line, read as it reads them: `--name=value`, `--name value`, `-n value`, and an
 //! environment variable `SKAFFOLD_NAME` for each.
 
-use crate::personality::belongs_to;
+use crate::personality::{belongs_to, split_flag};
 use std::collections::BTreeMap;
 
 /// What a flag takes.
@@ -259,19 +259,14 @@ impl Flags {
 
 /// The name and value of a flag; `None` for a word.
 fn split(arg: &str) -> Option<(String, Option<String>)> {
-    if let Some(long) = arg.strip_prefix("--") {
-        return Some(match long.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None => (long.to_owned(), None),
-        });
+    if arg == "-" || !arg.starts_with('-') {
+        return None;
     }
-    let short = arg.strip_prefix('-').filter(|short| !short.is_empty())?;
-    let letter = short.chars().next()?;
-    let rest = short.get(letter.len_utf8()..).unwrap_or_default();
-    let value = match rest {
-        "" => None,
-        rest => Some(rest.strip_prefix('=').unwrap_or(rest).to_owned()),
+    let (name, value) = split_flag(arg);
+    let is_short = |known: char| name.starts_with(known);
+    let long = match arg.starts_with("--") {
+        true => name,
+        false => FLAGS.iter().find(|(_, known, ..)| is_short(*known)).map_or("__short__", |(long, ..)| long),
     };
-    let long = FLAGS.iter().find(|(_, known, ..)| *known == letter).map_or("__short__", |(long, ..)| long);
     Some((long.to_owned(), value))
 }

@@ -23,10 +23,10 @@ pub fn setting(args: &[String], name: &str) -> Option<bool> {
 }
 
 /// Runs `inspect …`.
-pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     let (what, verb) = (flags.word(1), flags.word(2));
     if let Some(message) = misuse(flags) {
-        return problem(invocation, "INSPECT_UNKNOWN_ERR", &message);
+        return Err(problem(invocation, "INSPECT_UNKNOWN_ERR", &message));
     }
     let changes = matches!(verb, "add" | "modify");
     let prints = what == "jobManifestPaths" && verb == "modify";
@@ -41,10 +41,7 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         auto_activation: false,
         sync: Sync::Missing,
     };
-    let mut opened = match open(invocation, flags, &look) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+    let mut opened = open(invocation, flags, &look)?;
     if changes && !prints {
         // The profile names where the change goes, not what is active.
         opened.wanted.profiles.clear();
@@ -68,12 +65,9 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
                 return problem(invocation, "INSPECT_UNKNOWN_ERR", &message);
             }
         };
-        match invocation.stdout.write_all(text.as_bytes()) {
-            Ok(()) => Exit::Ok,
-            Err(_) => Exit::Io,
-        }
+        invocation.print(&text)
     });
-    finish(invocation, &opened, exit)
+    Ok(finish(invocation, &opened, exit))
 }
 
 /// What can be asked, and what can be done with it.
@@ -186,8 +180,7 @@ fn file(invocation: &Invocation<'_>, path: &str) -> Result<String, String> {
 fn write(invocation: &mut Invocation<'_>, new: &[NewText]) -> Exit {
     for (path, text) in new {
         if let Err(error) = write_atomically(Path::new(path), text.as_bytes()) {
-            let _ = writeln!(invocation.stderr, "error: could not write `{path}`: {error}");
-            return Exit::Io;
+            return invocation.refuse(&format!("could not write `{path}`: {error}"), Exit::Io);
         }
     }
     Exit::Ok

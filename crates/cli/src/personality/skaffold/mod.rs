@@ -82,13 +82,10 @@ pub(super) const SKAFFOLD: Personality = Personality {
 };
 
 /// Runs `purlin skaffold ARGS`.
-pub fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     surroundings::load_env_file(invocation);
     let setting = |name: &str| inspect::setting(args, name);
-    let flags = match Flags::read(args, &invocation.env, &setting) {
-        Ok(flags) => flags,
-        Err(message) => return usage(invocation, &message),
-    };
+    let flags = Flags::read(args, &invocation.env, &setting).map_err(|message| usage(invocation, &message))?;
     match flags.word(0) {
         "build" => execute::build(invocation, &flags),
         "test" => execute::test(invocation, &flags),
@@ -100,14 +97,13 @@ pub fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         "fix" => commands::fix(invocation, &flags),
         "schema" => commands::schema(invocation, &flags),
         "inspect" => inspect::run(invocation, &flags),
-        "version" => commands::version(invocation),
-        other => super::unknown(invocation, &SKAFFOLD, other),
+        "version" => Ok(invocation.print(concat!("v2.24.0 (purlin ", env!("CARGO_PKG_VERSION"), ")\n"))),
+        other => Err(super::unknown(invocation, &SKAFFOLD, other)),
     }
 }
 
 fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
-    let _ = writeln!(invocation.stderr, "error: {message}");
-    Exit::Invalid
+    invocation.refuse(message, Exit::Invalid)
 }
 
 /// How a command looks at configurations.

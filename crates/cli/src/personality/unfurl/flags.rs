@@ -1,6 +1,6 @@
 //! Arguments of Unfurl's commands.
 
-use crate::personality::belongs_to;
+use crate::personality::{assigned, belongs_to};
 use purlin_unfurl::export::Format;
 use purlin_unfurl::job::options::{ChangeDetection, Options, Repair, Workflow};
 use purlin_unfurl::val::Val;
@@ -94,16 +94,15 @@ pub(super) fn read_global(args: &[String]) -> Result<(usize, bool), String> {
             }
             continue;
         };
-        let (name, value) = match name.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (name, None),
-        };
+        let (name, value) = assigned(name);
         match name {
             "quiet" => is_quiet = true,
             name if GLOBAL.contains(&name) => {}
             name if GLOBAL_WITH_VALUE.contains(&name) => at += usize::from(value.is_none()),
             // An empty path asks for no home project, and Purlin never reads one.
-            "home" if value.or(args.get(at).map(String::as_str)) == Some("") => at += usize::from(value.is_none()),
+            "home" if value.as_ref().or(args.get(at)).is_some_and(String::is_empty) => {
+                at += usize::from(value.is_none())
+            }
             name => return Err(refusal(name, &format!("-{name}")).unwrap_or_else(|| unknown(arg))),
         }
     }
@@ -139,10 +138,7 @@ impl Flags {
                 flags.short(arg)?;
                 continue;
             };
-            let (name, given) = match name.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None => (name, None),
-            };
+            let (name, given) = assigned(name);
             belongs(command, name)?;
             if name == "trace" {
                 // The original's levels are numbers; here there is one.

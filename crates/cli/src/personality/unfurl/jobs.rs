@@ -76,7 +76,7 @@ fn planned<'s>(
     let Some(mut job) = Job::open(session, request, options) else {
         if report(invocation, session, style) == Exit::Ok {
             let path = flags.path.as_deref().unwrap_or(".");
-            let _ = writeln!(invocation.stderr, "error: could not find an ensemble at `{path}`");
+            invocation.refuse(&format!("could not find an ensemble at `{path}`"), FAILED);
         }
         return Err(FAILED);
     };
@@ -92,47 +92,32 @@ fn planned<'s>(
     Ok((job, count))
 }
 
-pub(super) fn plan(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let (session, request) = match open(invocation, flags, SeedSource::Kept) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+pub(super) fn plan(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
+    let (session, request) = open(invocation, flags, SeedSource::Kept)?;
     let options = flags.options(flags.workflow.unwrap_or(Workflow::Deploy));
-    let job = match planned(invocation, &session, &request, flags, Options { plan_only: true, ..options }) {
-        Ok((job, _)) => job,
-        Err(exit) => return exit,
-    };
+    let (job, _) = planned(invocation, &session, &request, flags, Options { plan_only: true, ..options })?;
     let text = if flags.json { job.plan_json() } else { job.plan_text() };
     let _ = invocation.stdout.write_all(text.as_bytes());
     for query in &flags.queries {
         ask(invocation, &session, &request, flags, query);
     }
-    report(invocation, &session, Style::given(invocation))
+    Ok(report(invocation, &session, Style::given(invocation)))
 }
 
-pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &Flags) -> Exit {
-    let (session, request) = match open(invocation, flags, SeedSource::Kept) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    let (mut job, count) = match planned(invocation, &session, &request, flags, flags.options(workflow)) {
-        Ok(planned) => planned,
-        Err(exit) => return exit,
-    };
+pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &Flags) -> Result<Exit, Exit> {
+    let (session, request) = open(invocation, flags, SeedSource::Kept)?;
+    let (mut job, count) = planned(invocation, &session, &request, flags, flags.options(workflow))?;
     let _ = write!(invocation.stderr, "{}", job.plan_text());
     let approved =
         |env: &std::collections::BTreeMap<String, String>| env.get("UNFURL_APPROVE").is_some_and(|on| !on.is_empty());
     let asks = !matches!(workflow, Workflow::Check) && !flags.is_approved && !approved(&invocation.env);
     if count > 0 && asks {
         let _ = writeln!(invocation.stderr, "add `--approve` to run this plan");
-        return DECLINED;
+        return Err(DECLINED);
     }
     let took = match count {
         0 => 0.0,
-        _ => match carry_out(invocation, &session, &mut job, flags) {
-            Ok(took) => took,
-            Err(exit) => return exit,
-        },
+        _ => carry_out(invocation, &session, &mut job, flags)?,
     };
     summarize(invocation, &mut job, flags, took);
     for query in &flags.queries {
@@ -143,7 +128,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &F
         Some(_) => job.job_status() >= Status::Error,
         None => false,
     };
-    if reached { FAILED } else { Exit::Ok }
+    if reached { Err(FAILED) } else { Ok(Exit::Ok) }
 }
 
 /// Runs a job and stores what came of it; gives the seconds it took.
@@ -168,8 +153,7 @@ fn carry_out(
         }
         Err(why) => {
             report(invocation, session, style);
-            let _ = writeln!(invocation.stderr, "error: {why}");
-            Err(Exit::Io)
+            Err(invocation.refuse(&why, Exit::Io))
         }
     }
 }
