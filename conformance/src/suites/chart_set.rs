@@ -40,7 +40,7 @@ fn plain(value: &Value) -> Json {
         Data::Bool(truth) => Json::Bool(*truth),
         Data::Int(number) => Json::from(*number),
         Data::Float(number) => {
-            let text = purlin_gotmpl::number::json_float(*number).unwrap_or_default();
+            let text = purlin_syntax::write::go_yaml::go_json_float(*number);
             serde_json::from_str(&text).unwrap_or(Json::Null)
         }
         Data::Str(text) => Json::String(text.to_string()),

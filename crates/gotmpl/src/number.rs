@@ -1,6 +1,7 @@
 //! Go's number texts: constants, integer parsing with base prefixes, and the shortest form of floats.
 
 use crate::ast::{Number, Pos};
+use purlin_syntax::write::go_yaml::{go_float, shortest_digits};
 
 /// Reads a number constant as the parser does.
 pub(crate) fn parse_constant(pos: Pos, source: &str, complex: bool) -> Result<Number, String> {
@@ -154,11 +155,8 @@ fn parse_hex_float(hex: &str) -> Option<f64> {
 
 /// The shortest digits of a finite float and its decimal exponent: `0.d1d2… × 10^exp`.
 pub fn shortest(value: f64) -> (Vec<u8>, i32) {
-    let text = format!("{:e}", value.abs());
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    (digits, exponent + 1)
+    let (digits, power) = shortest_digits(value);
+    (digits.into_bytes(), power + 1)
 }
 
 fn special(value: f64) -> Option<&'static str> {
@@ -209,31 +207,5 @@ pub(crate) fn plain_form(digits: &[u8], point: i32) -> String {
 
 /// How Go prints a float64 by default (`%v`, `print`, `quote`): the exponent form below 1e-4 and from 1e6 on.
 pub fn print_float(value: f64) -> String {
-    if let Some(text) = special(value) {
-        return text.to_owned();
-    }
-    let (digits, point) = shortest(value);
-    let exponent = point - 1;
-    let sign = if value.is_sign_negative() { "-" } else { "" };
-    if !(-4..6).contains(&exponent) {
-        return format!("{sign}{}", exponent_form(&digits, exponent, 'e'));
-    }
-    format!("{sign}{}", plain_form(&digits, point))
-}
-
-/// A float as Go's JSON encoder writes it; `None` for NaN and infinities.
-pub fn json_float(value: f64) -> Option<String> {
-    if !value.is_finite() {
-        return None;
-    }
-    let (digits, point) = shortest(value);
-    let sign = if value.is_sign_negative() { "-" } else { "" };
-    let size = value.abs();
-    if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        let text = exponent_form(&digits, point - 1, 'e');
-        // JSON writes e-9, not e-09.
-        let text = text.replace("e-0", "e-");
-        return Some(format!("{sign}{text}"));
-    }
-    Some(format!("{sign}{}", plain_form(&digits, point)))
+    special(value).map_or_else(|| go_float(value), str::to_owned)
 }

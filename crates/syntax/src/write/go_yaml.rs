@@ -8,7 +8,7 @@ use super::block::{Block, KeyForm, Kind, ListIndent};
 use super::go_scalar::{self, ReadBack};
 use super::{Emit, WriteError, push_yaml_escape};
 
-pub use super::go_scalar::{go_float, go_json_float, natural_order, sort_keys};
+pub use super::go_scalar::{go_float, go_json_float, natural_order, shortest_digits, sort_keys};
 
 /// Lines are broken at the first space after this column.
 const WIDTH: usize = 80;
