@@ -241,25 +241,8 @@ impl Walk<'_> {
 
 /// The conditions that decided on a value, whatever it was made from: those of all choices it went through unchanged.
 pub(crate) fn deciding(session: &Session, origin: Origin) -> Vec<Origin> {
-    let mut found = Vec::new();
-    let mut origin = origin;
     // A chain is as long as the layers that were merged; the bound only guards against a loop.
-    for _ in 0..STEPS {
-        origin = match session.origins.get(origin, &session.sources) {
-            OriginKind::Selected { taken, because } => {
-                found.extend(conditions(session, because));
-                taken
-            }
-            OriginKind::Chosen { winner, .. } => winner,
-            OriginKind::Parent { from, .. } => from,
-            OriginKind::Derived { pieces, .. } => match pieces.as_slice() {
-                [one] => one.origin,
-                _ => break,
-            },
-            _ => break,
-        };
-    }
-    found
+    session.origins.deciding(origin, STEPS).into_iter().flat_map(|because| conditions(session, because)).collect()
 }
 
 /// A condition and those around it.

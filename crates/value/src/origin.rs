@@ -293,17 +293,17 @@ impl Origins {
 
     /// What is taken out of a collection is there because of what decided on the collection: a branch, a filter, a merge.
     pub fn taken_from(&self, taken: Origin, around: Origin) -> Origin {
-        self.deciding(around)
+        self.deciding(around, MOST_CHOICES)
             .into_iter()
             .fold(taken, |taken, because| self.push(OriginKind::Selected { taken, because }))
     }
 
-    /// The conditions of all choices that something went through unchanged.
-    fn deciding(&self, origin: Origin) -> Vec<Origin> {
+    /// The conditions of all choices that something went through unchanged, the last `most` of them.
+    pub fn deciding(&self, origin: Origin, most: usize) -> Vec<Origin> {
         let mut found = Vec::new();
         let mut origin = origin;
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        for _ in 0..MOST_CHOICES {
+        for _ in 0..most {
             if !origin.is_derived() {
                 break;
             }
