@@ -15,6 +15,8 @@ pub use deviations::{Deviation, Deviations};
 pub use report::{Report, Verdict};
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// What a suite is run with.
 pub struct Context {
@@ -68,9 +70,40 @@ impl Context {
     ) -> Report {
         let wanted: Vec<&C> = cases.iter().filter(|case| self.wants(&id(case))).collect();
         let one = |index: usize| wanted.get(index).map(|case| (id(case), run(case)));
-        let verdicts = purlin_value::load::in_parallel(self.threads, wanted.len(), one);
+        let verdicts = in_parallel(self.threads, wanted.len(), one);
         Report { cases: verdicts.into_iter().flatten().collect(), notes: Vec::new() }
     }
+}
+
+/// Below this many pieces of work a thread costs more than it saves.
+const WORTH_A_THREAD: usize = 16;
+
+/// Runs `work` for every index, on several threads if it is worth it, and returns the results in order.
+pub(crate) fn in_parallel<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let threads = threads.min(count / WORTH_A_THREAD + 1);
+    if threads <= 1 {
+        return (0..count).map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut mine = Vec::new();
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        break;
+                    }
+                    mine.push((index, work(index)));
+                }
+                done.lock().unwrap_or_else(PoisonError::into_inner).append(&mut mine);
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// What the program printed and how it ended.

@@ -47,7 +47,7 @@ pub fn run(data: &Path, every: usize, filter: Option<&str>) -> Vec<(&'static str
         let cases: Vec<Case> = wanted.step_by(every.max(1)).collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let one = |at: usize| cases.get(at).map(|case| (case.id.clone(), judge(case)));
-        let verdicts = purlin_value::load::in_parallel(threads, cases.len(), one);
+        let verdicts = crate::in_parallel(threads, cases.len(), one);
         (name, Report { cases: verdicts.into_iter().flatten().collect(), notes: Vec::new() })
     };
     groups.into_iter().map(judged).collect()

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use purlin_syntax::Span;
 use purlin_value::{Origin, Value};
 
 /// A chart.
@@ -90,8 +89,6 @@ pub struct Metadata {
     pub annotations: Vec<(String, Word)>,
     /// `dependencies`
     pub dependencies: Vec<Dependency>,
-    /// Where `name` is written.
-    pub span: Option<Span>,
     /// Where each key is written, by its name in the file.
     pub origins: Vec<(String, Origin)>,
     /// What decided on the dependencies that are off.

@@ -21,8 +21,6 @@ pub struct Document {
     pub kind: String,
     /// `metadata.name`
     pub name: String,
-    /// `metadata.namespace`
-    pub namespace: String,
     /// The events of a hook; empty for ordinary resources.
     pub events: Vec<String>,
     /// What it says, if whoever sorts documents reads them, too.
@@ -81,7 +79,6 @@ struct Head {
     api_version: String,
     kind: String,
     name: String,
-    namespace: String,
     hook: Option<String>,
 }
 
@@ -137,7 +134,6 @@ fn head_of(tree: &Tree) -> Result<Head, String> {
         return Err(unmarshal(kind_of(metadata), "struct field SimpleHead.metadata"));
     }
     head.name = field(metadata, "name", "SimpleHead.metadata.name")?;
-    head.namespace = metadata.get("namespace").map(|node| node.text().to_owned()).unwrap_or_default();
     let Some(annotations) = metadata.get("annotations").filter(|node| !node.is_null()) else { return Ok(head) };
     if !annotations.is_map() {
         return Err(unmarshal(
@@ -165,7 +161,6 @@ fn readable(tree: &Tree) -> Head {
         api_version: text(Some(root), "apiVersion"),
         kind: text(Some(root), "kind"),
         name: text(metadata, "name"),
-        namespace: text(metadata, "namespace"),
         hook: None,
     }
 }
@@ -242,7 +237,6 @@ fn sorted<'f>(
                 api_version: head.api_version,
                 kind: head.kind,
                 name: head.name,
-                namespace: head.namespace,
                 events: Vec::new(),
                 tree: keeps_trees.then(|| Arc::new(tree)),
             };

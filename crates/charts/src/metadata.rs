@@ -66,7 +66,6 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
         maintainers: root.get("maintainers").map(|list| list.items().map(person).collect()).unwrap_or_default(),
         annotations: annotations.unwrap_or_default(),
         dependencies: dependencies(root),
-        span: root.get("name").map(Node::span),
         switched_off: Vec::new(),
         origins: root.entries().map(|entry| (entry.name().to_owned(), Origin::node(entry.value))).collect(),
         odd: odd(tree, root),

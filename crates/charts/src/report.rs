@@ -684,7 +684,6 @@ fn limit_rule(limit: Limit) -> &'static Rule {
         Limit::Fuel => &purlin_value::rules::LIMIT_FUEL,
         Limit::Heap => &purlin_value::rules::LIMIT_MEMORY,
         Limit::Depth => &purlin_syntax::rules::LIMIT_DEPTH,
-        Limit::Includes => &purlin_value::rules::LIMIT_INCLUDES,
         Limit::Output => &purlin_value::rules::LIMIT_OUTPUT,
         Limit::Text => &purlin_value::rules::LIMIT_STRING,
         Limit::Regex => &purlin_value::rules::LIMIT_REGEX,

@@ -149,12 +149,6 @@ impl From<RenderError> for TemplateError {
 pub struct Output {
     /// The chart, after conditions, tags and imports.
     pub chart: Chart,
-    /// Its values.
-    pub values: Value,
-    /// The release.
-    pub release: Release,
-    /// The files.
-    pub rendered: Rendered,
     /// The documents, sorted.
     pub manifests: Manifests,
     /// Custom resource definitions: path and text.
@@ -468,8 +462,7 @@ fn finish(session: &Session, mut prepared: Prepared, options: &Options) -> Resul
     for hook in &manifests.unknown_hooks {
         warnings.push(format!("level=INFO msg=\"skipping unknown hooks\" hookTypes={hook}"));
     }
-    let Prepared { chart, values, release, .. } = prepared;
-    Ok(Output { chart, values, release, rendered, manifests, crds, warnings })
+    Ok(Output { chart: prepared.chart, manifests, crds, warnings })
 }
 
 /// The custom resource definitions of a chart and of those inside it.

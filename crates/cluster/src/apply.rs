@@ -63,22 +63,20 @@ pub struct How {
 pub struct Failed {
     /// What is wrong.
     pub error: ApiError,
-    /// The object.
-    pub object: Option<Id>,
     /// Which of the caller's manifests it comes from.
     pub manifest: Option<usize>,
 }
 
 impl From<ApiError> for Failed {
     fn from(error: ApiError) -> Self {
-        Failed { error, object: None, manifest: None }
+        Failed { error, manifest: None }
     }
 }
 
 impl Failed {
     /// An error about an object.
     pub fn of(object: &Object, error: ApiError) -> Self {
-        Failed { error, object: Some(object.id.clone()), manifest: Some(object.manifest) }
+        Failed { error, manifest: Some(object.manifest) }
     }
 }
 

@@ -56,11 +56,6 @@ impl Client {
         &self.namespace
     }
 
-    /// The name of the context.
-    pub fn context(&self) -> &str {
-        &self.context
-    }
-
     /// Reads something. `object` is what messages call it.
     pub fn get(&self, path: &str, object: &str, go_on: GoOn<'_>) -> Result<Json, ApiError> {
         self.json(&Ask { method: Method::Get, path, accept: JSON, body: None }, object, go_on)

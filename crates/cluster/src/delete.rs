@@ -73,7 +73,7 @@ pub fn remove_all(
     let mut removed = Vec::new();
     for wave in doomed.chunk_by(|a, b| rank(&a.kind) == rank(&b.kind)) {
         let gone = on_threads(wave, |id| {
-            let failed = |error| Failed { error, object: Some((*id).clone()), manifest: None };
+            let failed = |error| Failed { error, manifest: None };
             remove(client, discovery, id, patience.go_on).map_err(failed)
         })?;
         let there = wave.iter().zip(gone).filter(|(_, was_there)| *was_there);

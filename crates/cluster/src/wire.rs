@@ -21,8 +21,6 @@ pub enum Method {
     Post,
     /// Changes; here: applies.
     Patch,
-    /// Replaces.
-    Put,
     /// Removes.
     Delete,
 }
@@ -34,7 +32,6 @@ impl Method {
             Method::Get => "GET",
             Method::Post => "POST",
             Method::Patch => "PATCH",
-            Method::Put => "PUT",
             Method::Delete => "DELETE",
         }
     }

@@ -192,13 +192,6 @@ impl<'s> Ground<'s> {
         cells.split_off(from)
     }
 
-    /// A cell that is filled already.
-    pub fn filled(&self, value: Value) -> Cell {
-        let cell = self.cell();
-        fill(&cell, value);
-        cell
-    }
-
     /// Keeps trees, which origins point into.
     pub fn keep_trees(&self, trees: impl IntoIterator<Item = Arc<Tree>>) {
         self.trees.lock().unwrap_or_else(PoisonError::into_inner).extend(trees);

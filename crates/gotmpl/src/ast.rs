@@ -19,8 +19,6 @@ pub struct Tree {
     pub file: std::sync::Arc<File>,
     /// The body.
     pub root: Vec<Stmt>,
-    /// How many names of variables the tree uses.
-    pub variables: Vec<String>,
 }
 
 /// The text a tree was parsed from.

@@ -173,7 +173,6 @@ impl Walk<'_, '_> {
             Data::Bool(truth) => out.bool(*truth),
             Data::Duration(n) if self.is_pretty() => out.string(&crate::time::format_duration(*n)),
             Data::Int(n) | Data::Int64(n) | Data::Duration(n) => out.int(*n),
-            Data::Int32(n) => out.int(i64::from(*n)),
             Data::Uint64(n) => out.number(&n.to_string()),
             Data::Uint8(n) => out.int(i64::from(*n)),
             Data::Float(n) if !n.is_finite() => return Err(EmitError::Number(*n)),

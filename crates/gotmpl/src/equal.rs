@@ -19,7 +19,6 @@ fn same(heap: &Heap, a: &Val, b: &Val, depth: u32) -> bool {
         (Data::Int(x), Data::Int(y)) | (Data::Int64(x), Data::Int64(y)) | (Data::Duration(x), Data::Duration(y)) => {
             x == y
         }
-        (Data::Int32(x), Data::Int32(y)) => x == y,
         (Data::Uint64(x), Data::Uint64(y)) => x == y,
         (Data::Uint8(x), Data::Uint8(y)) => x == y,
         (Data::Float(x), Data::Float(y)) => x == y,

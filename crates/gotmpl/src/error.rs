@@ -39,8 +39,6 @@ pub enum Limit {
     Items,
     /// Bytes of values.
     Heap,
-    /// Nested calls of `include` or `tpl`.
-    Includes,
     /// Bytes of a compiled regular expression.
     Regex,
     /// What a text that is read may hold; the rule of the limit.
@@ -57,7 +55,6 @@ impl Limit {
             Self::Text => "a string is too large",
             Self::Items => "a list has too many elements",
             Self::Heap => "the templates hold too much at once",
-            Self::Includes => "templates include each other too deeply",
             Self::Regex => "a regular expression is too large",
             Self::Read(rule) if *rule == LIMIT_DEPTH => "the text is nested too deep",
             Self::Read(rule) if *rule == LIMIT_NODES => "the text holds too many keys, values and collections",

@@ -227,11 +227,11 @@ impl Machine<'_> {
             (Ty::Bool, _) => self.fail(frame, format!("expected bool; found {expr}")),
             (Ty::Str, Expr::Str(quoted)) => Ok(self.written(constant_text(&quoted.text))),
             (Ty::Str, _) => self.fail(frame, format!("expected string; found {expr}")),
-            (Ty::Int | Ty::Int64, Expr::Number(number)) if number.int.is_some() => {
+            (Ty::Int, Expr::Number(number)) if number.int.is_some() => {
                 let int = number.int.unwrap_or_default();
                 Ok(self.written(if ty == Ty::Int { Val::int(int) } else { Val::new(Data::Int64(int)) }))
             }
-            (Ty::Int | Ty::Int64, _) => self.fail(frame, format!("expected integer; found {expr}")),
+            (Ty::Int, _) => self.fail(frame, format!("expected integer; found {expr}")),
             (Ty::Float, Expr::Number(number)) if number.float.is_some() => {
                 Ok(self.written(Val::float(number.float.unwrap_or_default())))
             }

@@ -113,8 +113,6 @@ pub enum Ty {
     Str,
     /// `int`
     Int,
-    /// `int64`
-    Int64,
     /// `float64`
     Float,
     /// `bool`
@@ -139,7 +137,6 @@ impl Ty {
             Self::Value => "reflect.Value",
             Self::Str => "string",
             Self::Int => "int",
-            Self::Int64 => "int64",
             Self::Float => "float64",
             Self::Bool => "bool",
             Self::Map => "map[string]interface {}",
@@ -161,7 +158,6 @@ impl Ty {
             (Self::Any | Self::Value, _) => true,
             (Self::Str, Data::Str(_))
             | (Self::Int, Data::Int(_))
-            | (Self::Int64, Data::Int64(_))
             | (Self::Float, Data::Float(_))
             | (Self::Bool, Data::Bool(_)) => true,
             (Self::Map, Data::Map(map)) => matches!(map.kind, MapType::Any | MapType::Values),

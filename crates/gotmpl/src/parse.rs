@@ -219,8 +219,7 @@ impl Parser {
 
     /// Adds a tree unless a tree of that name with a body exists already.
     fn finish(&mut self, name: Str, root: Vec<Stmt>) -> Result<()> {
-        let variables = std::mem::take(&mut self.scope.names);
-        let tree = Tree { name, file: self.file.clone(), root, variables };
+        let tree = Tree { name, file: self.file.clone(), root };
         let Some(index) = self.trees.iter().position(|known| known.name == tree.name) else {
             self.trees.push(tree);
             return Ok(());

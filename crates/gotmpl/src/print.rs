@@ -159,7 +159,6 @@ impl Printer<'_> {
                 _ => self.bad_verb(value, verb),
             },
             Data::Int(n) | Data::Int64(n) => self.integer(value, *n as u64, *n < 0, verb),
-            Data::Int32(n) => self.integer(value, i64::from(*n) as u64, *n < 0, verb),
             Data::Uint64(n) => self.integer(value, *n, false, verb),
             Data::Uint8(n) => self.integer(value, u64::from(*n), false, verb),
             Data::Float(n) => self.float_verb(value, *n, verb),
@@ -635,7 +634,6 @@ impl Format<'_, '_> {
         self.next += 1;
         let number = match value.data {
             Data::Int(n) | Data::Int64(n) => n,
-            Data::Int32(n) => i64::from(n),
             _ => return None,
         };
         // Go refuses wider ones, too.

@@ -43,11 +43,6 @@ impl Set {
     pub fn namespace(self: &Arc<Self>) -> Rc<Namespace> {
         Rc::new(Namespace { parent: None, set: Some(self.clone()), trees: Table::default(), main: None })
     }
-
-    /// Whether a template of this name exists.
-    pub fn has(&self, name: &[u8]) -> bool {
-        self.trees.contains_key(name)
-    }
 }
 
 impl std::hash::Hash for Str {

@@ -197,8 +197,6 @@ pub enum Data {
     Int(i64),
     /// `int64`
     Int64(i64),
-    /// `int32`, also runes
-    Int32(i32),
     /// `uint64`
     Uint64(u64),
     /// `uint8`
@@ -231,7 +229,6 @@ impl Data {
             Data::Bool(_) => "bool",
             Data::Int(_) => "int",
             Data::Int64(_) => "int64",
-            Data::Int32(_) => "int32",
             Data::Uint64(_) => "uint64",
             Data::Uint8(_) => "uint8",
             Data::Float(_) => "float64",
@@ -362,8 +359,6 @@ pub enum ListType {
     Maps,
     /// The list of API versions, with its method `Has`.
     VersionSet,
-    /// A slice of structs with this printed name.
-    Named(&'static str),
 }
 
 impl ListType {
@@ -376,7 +371,6 @@ impl ListType {
             Self::Lists => "[][]interface {}",
             Self::Maps => "[]map[string]interface {}",
             Self::VersionSet => "common.VersionSet",
-            Self::Named(name) => name,
         }
     }
     fn boxes(self) -> bool {
@@ -700,7 +694,6 @@ impl Heap {
             Data::Nil => false,
             Data::Bool(truth) => *truth,
             Data::Int(n) | Data::Int64(n) | Data::Duration(n) => *n != 0,
-            Data::Int32(n) => *n != 0,
             Data::Uint64(n) => *n != 0,
             Data::Uint8(n) => *n != 0,
             Data::Float(n) => *n != 0.0,

@@ -67,7 +67,7 @@ fn a_text_with_a_secret_piece_is_secret_there() {
 fn written(ty: Ty) -> Option<&'static str> {
     Some(match ty {
         Ty::Any | Ty::Value | Ty::Str => "\"2\"",
-        Ty::Int | Ty::Int64 => "2",
+        Ty::Int => "2",
         Ty::Float => "2.5",
         Ty::Bool => "true",
         Ty::Map => "(dict \"a\" \"b\")",

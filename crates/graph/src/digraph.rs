@@ -1,11 +1,10 @@
 //! Plain algorithms on graphs that are known beforehand.
 //!
-//! An edge from `a` to `b` means that `a` needs `b`. Everything is iterative, linear (an order that is stable costs a
-//! logarithm more) and depends only on the order of insertion or on the order of keys, never on hashing.
+//! An edge from `a` to `b` means that `a` needs `b`. Everything is iterative, linear, and depends only on the order of
+//! insertion or on the order of keys, never on hashing.
 
 use crate::outcome::Cycle;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
 /// A graph whose nodes are numbered in the order of their insertion.
@@ -62,12 +61,6 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
         &self.keys
     }
 
-    /// What a node needs, in the order in which it was said.
-    pub fn needs(&self, key: &K) -> impl Iterator<Item = &K> {
-        let needs = self.index.get(key).map_or(&[][..], |&at| &self.needs[at]);
-        needs.iter().map(|&to| &self.keys[to])
-    }
-
     /// The same nodes with every edge turned round, to ask what depends on something.
     pub fn reversed(&self) -> Self {
         let mut needs = vec![Vec::new(); self.keys.len()];
@@ -77,26 +70,6 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
             }
         }
         Digraph { keys: self.keys.clone(), index: self.index.clone(), needs }
-    }
-
-    /// All nodes so that each comes after what it needs and, where that leaves a choice, the one inserted first comes
-    /// first; or the rings that make it impossible.
-    pub fn order(&self) -> Result<Vec<&K>, Vec<Cycle<K>>> {
-        let dependants = self.reversed().needs;
-        let mut missing: Vec<usize> = self.needs.iter().map(Vec::len).collect();
-        let free = (0..self.len()).filter(|&at| missing[at] == 0).map(Reverse);
-        let mut ready: BinaryHeap<Reverse<usize>> = free.collect();
-        let mut order = Vec::with_capacity(self.len());
-        while let Some(Reverse(at)) = ready.pop() {
-            order.push(&self.keys[at]);
-            for &dependant in &dependants[at] {
-                missing[dependant] -= 1;
-                if missing[dependant] == 0 {
-                    ready.push(Reverse(dependant));
-                }
-            }
-        }
-        if order.len() == self.len() { Ok(order) } else { Err(self.cycles()) }
     }
 
     /// What can be reached from `roots`, themselves included, depth first: each node after what it needs, which is
@@ -138,27 +111,6 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
             }
         }
         self.keys.iter().zip(seen).filter_map(|(key, seen)| seen.then_some(key)).collect()
-    }
-
-    /// Nodes grouped by how far they are from needing nothing: the first group needs nothing, each later one only
-    /// earlier ones. Within a group the order of insertion is kept.
-    pub fn levels(&self) -> Result<Vec<Vec<&K>>, Vec<Cycle<K>>> {
-        let order = self.order()?;
-        let mut level = vec![0; self.len()];
-        for at in order.iter().filter_map(|key| self.index.get(*key).copied()) {
-            level[at] = self.needs[at].iter().map(|&to| level[to] + 1).max().unwrap_or(0);
-        }
-        let mut levels: Vec<Vec<&K>> = vec![Vec::new(); level.iter().max().map_or(0, |&top| top + 1)];
-        for (key, level) in self.keys.iter().zip(level) {
-            levels[level].push(key);
-        }
-        Ok(levels)
-    }
-
-    /// Strongly connected components, each after those it needs; inside one, nodes are in the order of insertion.
-    pub fn components(&self) -> Vec<Vec<&K>> {
-        let named = |component: Vec<usize>| component.into_iter().map(|at| &self.keys[at]).collect();
-        strong_components(&self.needs).into_iter().map(named).collect()
     }
 
     /// One shortest way round for each component that has one, from its smallest key, sorted by that key.

@@ -72,12 +72,6 @@ pub enum Step {
     Profile(Active),
     /// Set by a patch of a profile.
     Patch(Active),
-    /// Made by bringing an older document up to date.
-    Upgrade,
-    /// Made absolute, relative to a directory.
-    Path,
-    /// A template that was expanded.
-    Template,
     /// Joined from a module.
     Merge(EcoString),
 }

@@ -133,9 +133,6 @@ fn trail_origin(session: &Session, trail: &Rc<Trail>, own: Origin) -> Origin {
             active(session, chosen, *because)
         }
         Step::Merge(name) => session.origins.chosen(step(format!("module `{name}`")), "parent over module", over),
-        Step::Upgrade => step("upgrade of an older version".to_owned()),
-        Step::Path => step("path from the file's folder".to_owned()),
-        Step::Template => step("template".to_owned()),
     }
 }
 

@@ -177,14 +177,6 @@ impl<'a, 'f: 'a> View<'a, 'f> {
         }
     }
 
-    /// Whether it is text in quotes or text by nature, not a number or switch.
-    pub fn is_text(self) -> bool {
-        match self.bare() {
-            View::Node(node) => node.as_str().is_some(),
-            View::Item(item) => matches!(item.data, Data::Text(_)),
-        }
-    }
-
     /// Where it is written, if it is.
     pub fn span(self) -> Option<Span> {
         match self {

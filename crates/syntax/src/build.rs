@@ -188,11 +188,6 @@ impl<'a> Builder<'a> {
         self.full
     }
 
-    /// How deep the open collections are.
-    pub fn depth(&self) -> usize {
-        self.frames.len()
-    }
-
     /// A document begins at a byte.
     pub fn begin_document(&mut self, start: usize) {
         self.document_start = start;

@@ -115,14 +115,6 @@ impl Sources {
         FileId(clamp(first))
     }
 
-    /// Registers a source under the id that was kept for it.
-    pub fn fill(&self, source: Arc<Source>) {
-        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = inner.sources.get_mut(source.id().0 as usize) {
-            *place = Some(source);
-        }
-    }
-
     /// Registers the tree of a source, numbering its nodes.
     pub fn add(&self, mut tree: Tree) -> Arc<Tree> {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);

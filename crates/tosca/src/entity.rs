@@ -301,23 +301,6 @@ impl Defs {
             start
         })
     }
-
-    /// How many definitions there are.
-    pub fn len(&self) -> usize {
-        self.flat().len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        let mut layer = Some(self);
-        while let Some(defs) = layer {
-            if !defs.own.is_empty() {
-                return false;
-            }
-            layer = defs.base.as_deref();
-        }
-        true
-    }
 }
 
 /// Layers are let go one after the other: a long chain must not use the machine stack.

@@ -98,14 +98,6 @@ impl Number {
             Number::Float(x) => x,
         }
     }
-
-    /// As a value.
-    pub fn to_val(self) -> Val {
-        match self {
-            Number::Int(n) => Val::int(n),
-            Number::Float(x) => Val::float(x),
-        }
-    }
 }
 
 /// Whether two evaluated values are equal: `1 == 1.0 == true`.

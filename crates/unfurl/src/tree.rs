@@ -443,11 +443,6 @@ impl Tree {
         }
     }
 
-    /// Whether a topology stands for one of the ensemble's nodes.
-    pub fn is_nested(&self) -> bool {
-        self.topologies.len() > 1
-    }
-
     /// The node of a name, as one of the same topology calls it.
     pub fn find(&self, from: NodeId, name: &str) -> Option<NodeId> {
         let topology = self.topology_of(from);

@@ -23,14 +23,6 @@ pub enum Trouble {
     Large(String),
 }
 
-impl Trouble {
-    /// What is wrong.
-    pub fn message(&self) -> &str {
-        let (Trouble::Bad(message) | Trouble::Large(message)) = self;
-        message
-    }
-}
-
 fn bad(message: &str) -> Trouble {
     Trouble::Bad(message.to_owned())
 }

@@ -13,7 +13,6 @@ pub mod glob;
 pub mod ignore;
 pub mod image;
 pub mod lazy;
-pub mod load;
 pub mod lock;
 pub mod merge;
 pub mod meter;

@@ -35,8 +35,6 @@ pub enum Cost {
     /// As [`Cost::Deep`], with [`SLOW_STEPS`] steps for every byte: it takes text apart character by character, matches
     /// it, or holds several times as much for a while.
     Slow,
-    /// So many steps each time, more than its arguments tell.
-    Fixed(u32),
     /// It charges itself, because only it knows: what it makes is not bounded by what it is given.
     Own,
 }
@@ -50,15 +48,7 @@ impl Cost {
         match self {
             Cost::Linear(bits) => bits >> argument.min(7) & 1 == 1,
             Cost::Deep | Cost::Slow => true,
-            Cost::Constant | Cost::Fixed(_) | Cost::Own => false,
-        }
-    }
-
-    /// The steps of the call itself.
-    pub fn steps(self) -> u64 {
-        match self {
-            Cost::Fixed(steps) => steps.into(),
-            _ => 1,
+            Cost::Constant | Cost::Own => false,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! knows a key answers. All expression languages speak to scopes, and to nothing behind them.
 
 use crate::lazy::Eval;
-use crate::value::{Pending, Value};
+use crate::value::Value;
 use ecow::EcoString;
 use std::sync::Arc;
 
@@ -15,8 +15,6 @@ pub enum Lookup {
     Found(Value),
     /// Several partial collections, the strongest first, that the asker merges key by key.
     Parts(Vec<Value>),
-    /// It will be known when a task has run.
-    Pending(Arc<Pending>),
     /// It is not here; these keys are.
     NotHere {
         /// The keys there are.
@@ -70,11 +68,6 @@ impl Scope {
     /// The scope with a shared layer on top.
     pub fn push_shared(&self, layer: Arc<dyn Layer>) -> Self {
         Scope(Arc::new(Link { layer, below: Some(self.clone()) }))
-    }
-
-    /// The scope below the topmost layer; a template for key K in a layer looks K up there.
-    pub fn below(&self) -> Option<&Scope> {
-        self.0.below.as_ref()
     }
 
     /// The layers, topmost first.

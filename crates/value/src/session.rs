@@ -12,11 +12,10 @@ use crate::recorded::Recorded;
 use crate::tracked::Tracked;
 use crate::world::{Entry, World, WorldError};
 use purlin_syntax::{
-    Diagnostic, FileId, Flavor, IGNORE_MARK, Limits, Mark, Sink, Source, Sources, Span, Tree, sources, yaml,
+    Diagnostic, FileId, Flavor, IGNORE_MARK, Limits, Mark, Sink, Source, Sources, Span, Tree, json, sources, yaml,
 };
 use std::any::Any;
 use std::collections::{BTreeSet, HashSet};
-use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -255,16 +254,6 @@ impl Session {
         self.files.finding_in(source, find)
     }
 
-    /// A number that changes when a file's content does; nothing if it cannot be read. Computed when it is asked for.
-    pub fn fingerprint(&self, path: &str) -> Option<u64> {
-        let mut hasher = DefaultHasher::new();
-        let read = self.world.read_in_pieces(path, &mut |size, piece| {
-            hasher.write_u64(size);
-            hasher.write(piece);
-        });
-        read.ok().map(|()| hasher.finish())
-    }
-
     /// Reads a file as text and registers it. Problems come back as a diagnostic without a place; the caller, who
     /// knows what named the file, adds it.
     pub fn read_text(&self, path: &str) -> Result<Arc<Source>, Diagnostic> {
@@ -277,6 +266,13 @@ impl Session {
     pub fn read_yaml(&self, path: &str, flavor: Flavor) -> Result<Arc<Tree>, Diagnostic> {
         let source = self.read_text(path)?;
         Ok(self.parse_yaml(source, flavor))
+    }
+
+    /// Reads one JSON file, strictly; problems inside it go to the sink.
+    pub fn read_json(&self, path: &str) -> Result<Arc<Tree>, Diagnostic> {
+        let tree = self.sources.add(json::parse(self.read_text(path)?, &self.limits));
+        self.sink.extend(tree.diagnostics().iter().cloned());
+        Ok(tree)
     }
 
     /// Parses a text that is registered already.

@@ -131,11 +131,6 @@ impl List {
     pub(crate) fn memo(&self) -> &Memo {
         &self.1
     }
-
-    /// Takes the items out.
-    pub fn into_items(mut self) -> Vec<Value> {
-        std::mem::take(&mut self.0)
-    }
 }
 
 impl From<Vec<Value>> for List {

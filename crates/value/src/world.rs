@@ -280,11 +280,6 @@ impl Overlay {
         self.lock().is_empty()
     }
 
-    /// All files written, sorted by path.
-    pub fn files(&self) -> Vec<(String, Arc<[u8]>)> {
-        self.lock().iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
-    }
-
     /// Names directly in a folder that were written, with what they are.
     pub fn names(&self, folder: &str) -> Vec<Entry> {
         names_in(self.lock().keys(), folder)

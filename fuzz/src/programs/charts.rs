@@ -214,7 +214,7 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
 fn call(function: &Func) -> String {
     let symbol = |ty: &Ty| match ty {
         Ty::Str => " <s>",
-        Ty::Int | Ty::Int64 => " <n>",
+        Ty::Int => " <n>",
         Ty::Float => " 1.5",
         Ty::Bool => " true",
         Ty::Map => " <d>",

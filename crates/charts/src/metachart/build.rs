@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use purlin_gotmpl::emit::{KeyOrder, emit};
@@ -46,15 +45,6 @@ pub struct Found {
     pub related: Option<String>,
 }
 
-/// A resource ready to be printed.
-#[derive(Clone, Debug)]
-pub struct Built {
-    /// The manifest.
-    pub value: Val,
-    /// The manifest as YAML, without the last line break.
-    pub yaml: Str,
-}
-
 /// Something worth a warning: what it is, and the origin of the value it is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
@@ -65,7 +55,7 @@ pub struct Note {
 }
 
 /// What came of building a resource.
-type Attempt = Result<Rc<Built>, Box<ExecError>>;
+type Attempt = Result<Str, Box<ExecError>>;
 
 /// Everything builds share: kinds, what was discovered, what is already built.
 #[derive(Debug)]
@@ -128,9 +118,9 @@ impl Workshop {
         defaults::of_kind(heap, &get(heap, &self.root, "Values")?, kind)
     }
 
-    /// Builds a resource, or takes it from what was built before. What cannot be built fails the same way each time;
+    /// Builds a resource as YAML without the last line break, or takes it from what was built before. What cannot be built fails the same way each time;
     /// `asked` is the origin of what asks for it.
-    pub fn build(&self, m: &mut Machine<'_>, kind: &str, name: &str, asked: u32) -> Result<Rc<Built>, Fault> {
+    pub fn build(&self, m: &mut Machine<'_>, kind: &str, name: &str, asked: u32) -> Result<Str, Fault> {
         let key = (kind.to_owned(), name.to_owned());
         if let Some(built) = self.built.borrow().get(&key) {
             return built.clone().map_err(Fault::Inner);
@@ -148,7 +138,7 @@ impl Workshop {
         self.counted.set(self.counted.get() + cost);
         self.costs.borrow_mut().insert(key.clone(), cost);
         self.open.borrow_mut().pop();
-        let built = built.map(Rc::new).map_err(|fault| match fault {
+        let built = built.map_err(|fault| match fault {
             Fault::Inner(inner) => inner,
             fault => Box::new(stopped(&format!("{kind}/{name}"), fault, found.definition.origin)),
         });
@@ -156,7 +146,7 @@ impl Workshop {
         built.map_err(Fault::Inner)
     }
 
-    fn make(&self, m: &mut Machine<'_>, found: &Found) -> Result<Built, Fault> {
+    fn make(&self, m: &mut Machine<'_>, found: &Found) -> Result<Str, Fault> {
         m.spend(50)?;
         let kind = self.kinds.get(&found.kind).cloned().unwrap_or_default();
         let component = format!("{}-{}", found.kind, found.name);
@@ -195,8 +185,7 @@ impl Workshop {
         let context = self.context(m, &[("Metachart", before)]);
         let place = format!("{}/{}", found.kind, found.name);
         let value = Deep { place: &place, context: &context }.render(m, &resource, 0)?;
-        let yaml = to_yaml(m, &value)?;
-        Ok(Built { value, yaml })
+        to_yaml(m, &value)
     }
 
     /// The root context with further entries.

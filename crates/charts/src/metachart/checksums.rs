@@ -65,11 +65,11 @@ impl Workshop {
             return Err(self.stop(name.origin, message + &hint.unwrap_or_default()));
         }
         let built = self.build(m, kind, &wanted, name.origin)?;
-        if let Some(pending) = m.heap.holes.within(built.yaml.bytes()) {
+        if let Some(pending) = m.heap.holes.within(built.bytes()) {
             return Ok(Val::str(text(&m.heap.pending(&pending))));
         }
-        let digest = hex(&Sha256::digest([b"\n", built.yaml.bytes()].concat()));
-        Ok(Val::str(digest).at(self.origin_of(name)).taint(is_secret(&built.yaml)))
+        let digest = hex(&Sha256::digest([b"\n", built.bytes()].concat()));
+        Ok(Val::str(digest).at(self.origin_of(name)).taint(is_secret(&built)))
     }
 
     fn digest_kind(&self, m: &mut Machine<'_>, kind: &str) -> Result<Val, Fault> {
@@ -81,12 +81,12 @@ impl Workshop {
         let (mut hash, mut secret) = (Sha256::new(), false);
         for name in names {
             let built = self.build(m, kind, &name, 0)?;
-            if let Some(pending) = m.heap.holes.within(built.yaml.bytes()) {
+            if let Some(pending) = m.heap.holes.within(built.bytes()) {
                 return Ok(Val::str(text(&m.heap.pending(&pending))));
             }
-            secret |= is_secret(&built.yaml);
+            secret |= is_secret(&built);
             hash.update(b"---\n");
-            hash.update(built.yaml.bytes());
+            hash.update(built.bytes());
             hash.update(b"\n...\n");
         }
         let digest = hex(&hash.finalize());

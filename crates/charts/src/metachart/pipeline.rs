@@ -15,7 +15,7 @@ use purlin_gotmpl::rope::Piece;
 use purlin_gotmpl::{ExecError, Fault, Limit, Machine, Val};
 use purlin_value::{Pending, Value};
 
-use super::build::{Built, Kind, Note, Workshop};
+use super::build::{Kind, Note, Workshop};
 use super::checksums::{Computed, stopped};
 use super::discover::discover;
 use super::kinds::RESOURCES;
@@ -209,7 +209,7 @@ fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Re
     machine.natives = Some(Rc::new(Helpers { workshop: workshop.clone() }));
     for (at, (kind, name)) in order.into_iter().enumerate().skip(share).step_by(of) {
         let was_sure = machine.unsure.is_none();
-        let built: Rc<Built> = match workshop.build(&mut machine, &kind, &name, 0) {
+        let built = match workshop.build(&mut machine, &kind, &name, 0) {
             Ok(built) => built,
             Err(Fault::Inner(error)) => {
                 output.fail(at, error, inputs.keep_going)?;
@@ -223,8 +223,8 @@ fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Re
         if was_sure && machine.unsure.is_some() {
             output.unsure_at = at;
         }
-        let pieces = built.yaml.pieces().map(<[Piece]>::to_vec).unwrap_or_default();
-        output.resources.push(Made { kind, name, text: built.yaml.text().into_owned(), pieces });
+        let pieces = built.pieces().map(<[Piece]>::to_vec).unwrap_or_default();
+        output.resources.push(Made { kind, name, text: built.text().into_owned(), pieces });
     }
     if share == 0 {
         // Of charts with the same path, the first one counts.

@@ -147,7 +147,6 @@ impl Evaluator<'_, '_> {
                 }
                 return Ok(value);
             }
-            Lookup::Pending(pending) => return Ok(Value::new(Data::Pending(pending))),
             Lookup::NotHere { available } => return Err(self.missing(steps, 0, available, Vec::new())),
             Lookup::Later { phase } => return Err(self.too_early(&head.name, head.at, phase)),
         };

@@ -38,7 +38,7 @@ impl Arguments<'_> {
             return Err(Fault::limit(&LIMIT_STRING, message));
         }
         let steps = if cost == Cost::Slow { bytes.saturating_mul(SLOW_STEPS) } else { steps_for(bytes) };
-        self.spend(cost.steps().saturating_add(steps), 0)
+        self.spend(steps.saturating_add(1), 0)
     }
 
     /// Charges steps, and bytes that are about to be made.

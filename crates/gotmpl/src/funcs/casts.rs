@@ -9,7 +9,6 @@ pub(crate) fn to_int64(value: &Val) -> i64 {
     match &value.data {
         Data::Bool(truth) => i64::from(*truth),
         Data::Int(n) | Data::Int64(n) => *n,
-        Data::Int32(n) => i64::from(*n),
         Data::Uint64(n) => *n as i64,
         Data::Uint8(n) => i64::from(*n),
         Data::Float(n) => float_to_int(*n),

@@ -240,7 +240,6 @@ fn time_of(value: &Val) -> Option<Time> {
 fn moment(m: &Machine<'_>, value: &Val) -> Time {
     let seconds = match value.data {
         Data::Int(n) | Data::Int64(n) => n,
-        Data::Int32(n) => i64::from(n),
         _ => return time_of(value).unwrap_or_else(|| now(m)),
     };
     Time::utc(i128::from(seconds) * SECOND)
@@ -276,7 +275,6 @@ fn duration_of(m: &Machine<'_>, value: &Val) -> Result<i64, String> {
             parse_duration(trimmed).or_else(|error| crate::number::parse_float(trimmed).map(from_seconds).ok_or(error))
         }
         Data::Int(n) | Data::Int64(n) => Ok(n.wrapping_mul(SECOND as i64)),
-        Data::Int32(n) => Ok(i64::from(*n) * SECOND as i64),
         Data::Uint64(n) => Ok((*n as i64).wrapping_mul(SECOND as i64)),
         Data::Uint8(n) => Ok(i64::from(*n) * SECOND as i64),
         Data::Float(n) => Ok(from_seconds(*n)),

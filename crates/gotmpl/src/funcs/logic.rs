@@ -109,7 +109,6 @@ fn basic(value: &Val) -> Basic {
     match &value.data {
         Data::Bool(_) => Basic::Bool,
         Data::Int(n) | Data::Int64(n) | Data::Duration(n) => Basic::Int(*n),
-        Data::Int32(n) => Basic::Int(i64::from(*n)),
         Data::Uint64(n) => Basic::Uint(*n),
         Data::Uint8(n) => Basic::Uint(u64::from(*n)),
         Data::Float(_) => Basic::Float,

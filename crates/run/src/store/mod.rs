@@ -218,19 +218,7 @@ impl Store {
         Ok(())
     }
 
-    /// Waits until no other process runs an action, and keeps others waiting.
-    pub fn lock(&self, id: &str) -> io::Result<Lock> {
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(self.root.join("locks").join(file_name(id)))?;
-        file.lock()?;
-        Ok(Lock(file))
-    }
-
-    /// The same, without waiting.
+    /// Keeps other processes from running an action; nothing if one of them runs it.
     pub fn try_lock(&self, id: &str) -> io::Result<Option<Lock>> {
         let file = File::options()
             .create(true)

@@ -93,44 +93,6 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>, files: &(impl Files + ?Sized)) {
     diagnostics.extend(keyed.into_iter().map(|(_, diagnostic)| diagnostic));
 }
 
-/// How many diagnostics of each severity there are.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counts {
-    /// Errors.
-    pub errors: usize,
-    /// Warnings.
-    pub warnings: usize,
-    /// Notes.
-    pub notes: usize,
-}
-
-impl Counts {
-    /// Counts diagnostics.
-    pub fn of<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Self {
-        let mut counts = Counts::default();
-        for diagnostic in diagnostics {
-            match diagnostic.severity {
-                Severity::Error => counts.errors += 1,
-                Severity::Warning => counts.warnings += 1,
-                Severity::Note => counts.notes += 1,
-            }
-        }
-        counts
-    }
-
-    /// The counts as a line for people: `2 errors, 1 warning`.
-    pub fn summary(&self) -> String {
-        let part = |count: usize, noun: &str| match count {
-            0 => None,
-            1 => Some(format!("1 {noun}")),
-            _ => Some(format!("{count} {noun}s")),
-        };
-        let parts = [part(self.errors, "error"), part(self.warnings, "warning"), part(self.notes, "note")];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        if parts.is_empty() { "no problems".into() } else { parts.join(", ") }
-    }
-}
-
 fn severity_name(severity: Severity) -> &'static str {
     match severity {
         Severity::Error => "error",
@@ -202,15 +164,6 @@ mod tests {
         let expected =
             [("bad", None), ("bad", Some((1, 1))), ("odd", Some((1, 1))), ("bad", Some((1, 2))), ("bad", Some((0, 0)))];
         assert_eq!(order, expected);
-    }
-
-    #[test]
-    fn summaries() {
-        let of = |errors, warnings, notes| Counts { errors, warnings, notes }.summary();
-        assert_eq!(of(0, 0, 0), "no problems");
-        assert_eq!(of(1, 0, 0), "1 error");
-        assert_eq!(of(2, 1, 3), "2 errors, 1 warning, 3 notes");
-        assert_eq!(Counts::of(&[Diagnostic::nowhere(&ODD, "m")]), Counts { warnings: 1, ..Counts::default() });
     }
 
     #[test]

@@ -7,8 +7,6 @@ use ecow::{EcoString, eco_format};
 /// A family of units with the factor of each to the first.
 #[derive(Debug)]
 pub struct Family {
-    /// The data type's name.
-    pub name: &'static str,
     /// Units and factors; the first is the canonical one.
     pub units: &'static [(&'static str, f64)],
     /// Whether `mb` means `MB`.
@@ -22,7 +20,6 @@ const KI: f64 = 1024.0;
 
 /// Sizes in bytes.
 pub const SIZE: Family = Family {
-    name: "scalar-unit.size",
     units: &[
         ("B", 1.0),
         ("kB", K),
@@ -40,23 +37,17 @@ pub const SIZE: Family = Family {
 
 /// Durations in seconds.
 pub const TIME: Family = Family {
-    name: "scalar-unit.time",
     units: &[("s", 1.0), ("d", 86400.0), ("h", 3600.0), ("m", 60.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)],
     ignore_case: true,
     whole: false,
 };
 
 /// Frequencies in hertz.
-pub const FREQUENCY: Family = Family {
-    name: "scalar-unit.frequency",
-    units: &[("Hz", 1.0), ("kHz", K), ("MHz", K * K), ("GHz", K * K * K)],
-    ignore_case: true,
-    whole: false,
-};
+pub const FREQUENCY: Family =
+    Family { units: &[("Hz", 1.0), ("kHz", K), ("MHz", K * K), ("GHz", K * K * K)], ignore_case: true, whole: false };
 
 /// Rates in bits per second.
 pub const BITRATE: Family = Family {
-    name: "scalar-unit.bitrate",
     units: &[
         ("bps", 1.0),
         ("Kbps", K),

@@ -47,6 +47,4 @@ pub struct Loop {
     pub index: usize,
     /// How deep in recursive loops.
     pub depth: usize,
-    /// What `loop.changed` saw last.
-    pub seen: RefCell<Option<Val>>,
 }

@@ -4,7 +4,7 @@ use super::options::Workflow;
 use super::task::Task;
 use super::{Job, Request};
 use crate::convert::{self, JsonStyle};
-use crate::tree::{NodeId, NodeKind, Status};
+use crate::tree::{NodeKind, Status};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
 
@@ -273,21 +273,6 @@ impl Job<'_> {
             }
             self.tasks = kept;
         }
-    }
-
-    /// The values that the service gives, with secrets marked.
-    pub fn outputs(&mut self) -> Vec<(EcoString, purlin_value::Value)> {
-        let values = self.values(true);
-        let tree = &self.ensemble.tree;
-        values
-            .into_iter()
-            .map(|(name, value)| (convert::key_text(&name), convert::to_value(&value.plain(), tree)))
-            .collect()
-    }
-
-    /// A value that instances have, by name.
-    pub fn instances(&self) -> impl Iterator<Item = (&EcoString, NodeId)> {
-        self.ensemble.tree.named().skip(1)
     }
 }
 

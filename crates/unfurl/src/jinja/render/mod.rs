@@ -17,7 +17,6 @@ use crate::python;
 use crate::val::{Data, MapKey, Undefined, Val};
 use ecow::EcoString;
 use purlin_value::rules::LIMIT_LIST;
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Most pieces of a text whose origin is kept.
@@ -413,7 +412,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         for index in 0..items.len() {
             self.ctx.engine.spend(STEPS_PER_ROUND)?;
             let Some(item) = items.get(index).cloned() else { break };
-            let state = Loop { items: Rc::clone(&items), index, depth, seen: RefCell::new(None) };
+            let state = Loop { items: Rc::clone(&items), index, depth };
             self.scoped(|render| {
                 render.bind("loop", Data::Object(Rc::new(Object::Loop(state))).into());
                 render.assign(&each.target, item)?;
