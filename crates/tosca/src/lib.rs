@@ -61,7 +61,7 @@ pub mod operate;
 pub mod present;
 pub mod problem;
 pub mod profile;
-mod python_text;
+pub mod python_text;
 pub mod quirks;
 pub mod read;
 pub mod render;

@@ -2,47 +2,31 @@
 
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
+use std::fmt::Write;
 
 /// Values are written so deep.
 const MAX_DEPTH: u32 = 200;
 
 /// A value as Python writes it: what hosts written in Python make of anything that should be a string.
 pub fn python_text(value: &Val) -> EcoString {
-    let mut out = EcoString::new();
+    let mut out = String::new();
     write_python(value, 0, &mut out);
-    out
+    out.into()
 }
 
-fn write_python(value: &Val, depth: u32, out: &mut EcoString) {
+fn write_python(value: &Val, depth: u32, out: &mut String) {
     match &value.data {
         _ if depth > MAX_DEPTH => out.push_str("..."),
         Data::Bool(flag) => out.push_str(if *flag { "True" } else { "False" }),
         Data::Int(number) => out.push_str(&eco_format!("{number}")),
-        Data::Float(number) => out.push_str(&eco_format!("{number:?}")),
-        Data::Str(text) | Data::Timestamp(text) => {
-            let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-            out.push(quote);
-            for c in text.chars() {
-                match c {
-                    '\\' => out.push_str("\\\\"),
-                    '\n' => out.push_str("\\n"),
-                    '\t' => out.push_str("\\t"),
-                    '\r' => out.push_str("\\r"),
-                    c if c == quote => {
-                        out.push('\\');
-                        out.push(c);
-                    }
-                    c => out.push(c),
-                }
-            }
-            out.push(quote);
-        }
+        Data::Float(number) => out.push_str(&float_repr(*number)),
+        Data::Str(text) | Data::Timestamp(text) => quote(text, out),
         Data::List(items) => {
-            let write = |item: &Val, out: &mut EcoString| write_python(item, depth + 1, out);
+            let write = |item: &Val, out: &mut String| write_python(item, depth + 1, out);
             enclosed(items.iter(), '[', ']', write, out);
         }
         Data::Map(entries) => {
-            let write = |(key, item): &(Val, Val), out: &mut EcoString| {
+            let write = |(key, item): &(Val, Val), out: &mut String| {
                 write_python(key, depth + 1, out);
                 out.push_str(": ");
                 write_python(item, depth + 1, out);
@@ -50,7 +34,7 @@ fn write_python(value: &Val, depth: u32, out: &mut EcoString) {
             enclosed(entries.iter(), '{', '}', write, out);
         }
         Data::Call(call) => {
-            let write = |arg: &Val, out: &mut EcoString| write_python(arg, depth + 1, out);
+            let write = |arg: &Val, out: &mut String| write_python(arg, depth + 1, out);
             match call.args.as_slice() {
                 // What a host wrote is kept whole.
                 [whole] if !call.listed && whole.get(&call.name).is_some() => write(whole, out),
@@ -72,8 +56,8 @@ fn enclosed<T>(
     items: impl Iterator<Item = T>,
     open: char,
     close: char,
-    write: impl Fn(T, &mut EcoString),
-    out: &mut EcoString,
+    write: impl Fn(T, &mut String),
+    out: &mut String,
 ) {
     out.push(open);
     for (at, item) in items.enumerate() {
@@ -83,4 +67,49 @@ fn enclosed<T>(
         write(item, out);
     }
     out.push(close);
+}
+
+/// Python's quoted form of a string.
+pub fn quote(text: &str, out: &mut String) {
+    let mark = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.push(mark);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == mark => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push(mark);
+}
+
+/// The shortest text Python prints for a float.
+pub fn float_repr(x: f64) -> String {
+    if x.is_nan() {
+        return "nan".into();
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "inf".into() } else { "-inf".into() };
+    }
+    if x == 0.0 {
+        return if x.is_sign_negative() { "-0.0".into() } else { "0.0".into() };
+    }
+    let scientific = format!("{x:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&exponent) {
+        let plain = format!("{x}");
+        return if plain.contains('.') { plain } else { plain + ".0" };
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
 }
