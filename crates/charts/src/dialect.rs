@@ -1,9 +1,9 @@
 //! The dialect for the native commands: recognises charts, renders them and says where every field comes from.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_gotmpl::{ExecError, Val};
+use purlin_gotmpl::ExecError;
 use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual, Variant, Variants,
 };
@@ -13,7 +13,7 @@ use purlin_value::{Data, EcoString, Map, Origin, Origins, Pending, Session, Valu
 use crate::chart::Chart;
 use crate::checks;
 use crate::ci;
-use crate::context::{Contexts, filled, import, origin_of};
+use crate::context::{filled, origin_of};
 use crate::dependencies::decided_on;
 use crate::engine::{self, RenderError, Rendered};
 use crate::json;
@@ -603,14 +603,8 @@ fn evaluate(
         let namespace = compiled.namespace();
         let layer = namespace.layer(text.into(), namespace.end_of_sources()).map_err(RenderError::Parse)?;
         let main = layer.main.clone();
-        let mut machine = purlin_gotmpl::Machine::new(namespace, inputs.outside, inputs.limits);
-        let values = import(&mut machine.heap, inputs.values);
-        let mut contexts = Vec::new();
-        let origins = machine.outside.track.then(|| machine.outside.origins.clone());
-        let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities).noting(origins);
-        let root: Val = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
-        // Of charts with the same path, the first one counts; of charts around a template, the innermost.
-        let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();
+        let (mut machine, root, contexts) = engine::prepare(namespace, inputs);
+        // Of charts around a template, the innermost counts.
         let own = template.and_then(|template| {
             let is_around =
                 |chart: &&String| template.strip_prefix(chart.as_str()).is_some_and(|rest| rest.starts_with('/'));

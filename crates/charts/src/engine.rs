@@ -1,12 +1,13 @@
 //! Renders the templates of a chart and of all charts inside it: one namespace, one heap, Helm's order.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::value::{MapType, Str};
-use purlin_gotmpl::{ExecError, Limits, Machine, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
+use purlin_gotmpl::{ExecError, Limits, Machine, Namespace, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
 use purlin_value::stack::with_stack;
 use purlin_value::{Pending, Piece, Session, Value};
 
@@ -168,15 +169,20 @@ pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderErro
     with_stack(STACK_BYTES, work).unwrap_or(Err(RenderError::Thread))
 }
 
-fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, RenderError> {
-    let mut machine = Machine::new(compiled.set.namespace(), inputs.outside, inputs.limits);
+/// A machine for a chart, what the chart's templates see, and what those of each chart see, by the path of the chart.
+pub(crate) fn prepare(namespace: Rc<Namespace>, inputs: Inputs<'_>) -> (Machine<'_>, Val, BTreeMap<String, Val>) {
+    let mut machine = Machine::new(namespace, inputs.outside, inputs.limits);
     let values = import(&mut machine.heap, inputs.values);
     let mut contexts = Vec::new();
     let origins = machine.outside.track.then(|| machine.outside.origins.clone());
     let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities).noting(origins);
-    builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
+    let root = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
     // Of charts with the same path, the first one counts.
-    let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();
+    (machine, root, contexts.into_iter().rev().collect())
+}
+
+fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, RenderError> {
+    let (mut machine, _, contexts) = prepare(compiled.set.namespace(), inputs);
     let mut rendered = Rendered::default();
     execute(&mut machine, compiled, &contexts, &|_| true, inputs.keep_going, &mut rendered)?;
     // What the next render may take is what this one has left.

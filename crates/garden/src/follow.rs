@@ -6,13 +6,13 @@
 
 use crate::action::Action;
 use crate::files::FileTree;
-use crate::graph::{Actions, Graph, build_graph};
+use crate::graph::{Graph, build_graph};
 use crate::ground::{Ground, Standing};
 use crate::live::{Known, LiveSet, bind_actions, source_key, source_owners};
 use crate::phases::Phases;
 use crate::project::Project;
 use crate::render::Config;
-use crate::resolve::{Making, Resolution, begin, keep, resolve_begun};
+use crate::resolve::{Making, Resolution, begin, resolve_begun};
 use crate::resume::outdated_source;
 use crate::types::report_types;
 use crate::variants::Shared;
@@ -69,15 +69,7 @@ impl Past {
         let mut ground = Ground::resumed(session, request, standing);
         ground.varying = Arc::new(Varying::over_time());
         making.read_again(&ground, &project, &phases, &configs)?;
-        session.sink.extend(making.problems.iter().cloned());
-        let mut actions = Actions::with_capacity_and_hasher(live.graph().actions.len(), Default::default());
-        for action in making.parts.values().flat_map(|part| &part.actions) {
-            session.sink.extend(action.problems.iter().cloned());
-            session.sink.extend(action.links.get().into_iter().flat_map(|links| links.problems.iter().cloned()));
-            if keep(&ground, &mut actions, action.clone()) {
-                return None;
-            }
-        }
+        let actions = making.actions_again(&ground, live.graph().actions.len())?;
         report_types(&ground, &making.providers, &project, &actions);
         let before = session.sink.pushed();
         let graph = Arc::new(build_graph(&ground, actions));

@@ -145,15 +145,7 @@ impl Memory {
     ) -> Option<(Resolved, Option<Memory>)> {
         let ground = Ground::resumed(session, request, std::mem::take(&mut self.standing));
         self.making.read_again(&ground, &self.project, &self.phases, changed)?;
-        session.sink.extend(self.making.problems.iter().cloned());
-        let mut actions = Actions::with_capacity_and_hasher(self.graph.actions.len(), Default::default());
-        for action in self.making.parts.values().flat_map(|part| &part.actions) {
-            session.sink.extend(action.problems.iter().cloned());
-            session.sink.extend(action.links.get().into_iter().flat_map(|links| links.problems.iter().cloned()));
-            if keep(&ground, &mut actions, action.clone()) {
-                return None;
-            }
-        }
+        let actions = self.making.actions_again(&ground, self.graph.actions.len())?;
         report_types(&ground, &self.making.providers, &self.project, &actions);
         let graph = Arc::new(build_graph(&ground, actions));
         let owners = Arc::new(source_owners(&graph));
@@ -305,6 +297,21 @@ impl<'g> Spread<'g> {
 }
 
 impl Making {
+    /// All actions, with the problems that were found when they were made. Nothing if two of them have one name.
+    pub(crate) fn actions_again(&self, ground: &Ground<'_>, about: usize) -> Option<Actions> {
+        let sink = &ground.session.sink;
+        sink.extend(self.problems.iter().cloned());
+        let mut actions = Actions::with_capacity_and_hasher(about, Default::default());
+        for action in self.parts.values().flat_map(|part| &part.actions) {
+            sink.extend(action.problems.iter().cloned());
+            sink.extend(action.links.get().into_iter().flat_map(|links| links.problems.iter().cloned()));
+            if keep(ground, &mut actions, action.clone()) {
+                return None;
+            }
+        }
+        Some(actions)
+    }
+
     /// Reads files again that have changed, and makes their actions. Nothing if one of them holds more than actions.
     pub(crate) fn read_again(
         &mut self,

@@ -301,10 +301,10 @@ impl Lexer<'_> {
                 self.emit_word(Kind::Declare);
             }
             '|' => self.emit_word(Kind::Pipe),
-            '"' => return self.quoted(),
+            '"' => return self.quoted(b'"', Kind::Str, "quoted string"),
             '`' => return self.raw_quoted(),
             '$' => return self.field_or_variable(Kind::Variable),
-            '\'' => return self.char_constant(),
+            '\'' => return self.quoted(b'\'', Kind::CharConstant, "character constant"),
             '.' => {
                 // A dot followed by a digit starts a number.
                 if !self.peek_byte().is_some_and(|b| b.is_ascii_digit()) {
@@ -408,17 +408,18 @@ impl Lexer<'_> {
         }
     }
 
-    fn quoted(&mut self) -> bool {
+    /// Reads up to the closing quote.
+    fn quoted(&mut self, quote: u8, kind: Kind, what: &str) -> bool {
         loop {
             match self.peek_byte() {
                 Some(b'\\') if !matches!(self.text.get(self.pos + 1), None | Some(b'\n')) => self.pos += 2,
                 None | Some(b'\n' | b'\\') => {
-                    self.fail("unterminated quoted string");
+                    self.fail(format!("unterminated {what}"));
                     return false;
                 }
-                Some(b'"') => {
+                Some(byte) if byte == quote => {
                     self.pos += 1;
-                    self.emit(Kind::Str);
+                    self.emit(kind);
                     return true;
                 }
                 Some(_) => self.pos += 1,
@@ -434,24 +435,6 @@ impl Lexer<'_> {
         self.pos += offset + 1;
         self.emit(Kind::RawString);
         true
-    }
-
-    fn char_constant(&mut self) -> bool {
-        loop {
-            match self.peek_byte() {
-                Some(b'\\') if !matches!(self.text.get(self.pos + 1), None | Some(b'\n')) => self.pos += 2,
-                None | Some(b'\n' | b'\\') => {
-                    self.fail("unterminated character constant");
-                    return false;
-                }
-                Some(b'\'') => {
-                    self.pos += 1;
-                    self.emit(Kind::CharConstant);
-                    return true;
-                }
-                Some(_) => self.pos += 1,
-            }
-        }
     }
 
     fn number(&mut self) -> bool {

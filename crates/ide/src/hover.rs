@@ -161,12 +161,7 @@ impl Ide {
         for outcome in
             picture.outcomes.iter().filter(|outcome| outcome.concerns(&context.file)).map(|outcome| outcome.good())
         {
-            let Some((offset, stale)) = offset_then(outcome, &context.file, &context.text, context.offset) else {
-                continue;
-            };
-            let all = values_in(outcome, &context.file);
-            let fits = |found: &&Found| found.span.start as usize <= offset && offset <= found.span.end as usize;
-            let Some(best) = all.iter().filter(fits).min_by_key(|found| found.span.end - found.span.start) else {
+            let Some((best, stale)) = smallest_at(outcome, &context.file, &context.text, context.offset) else {
                 continue;
             };
             let mut text = explained(outcome, &format!("{}.{}", best.owner, best.field), &best.value);
@@ -194,12 +189,7 @@ impl Ide {
         let picture = self.picture();
         let mut places = Vec::new();
         for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(file)).map(|outcome| outcome.good()) {
-            let Some((offset, _)) = offset_then(outcome, file, &text, offset) else { continue };
-            let all = values_in(outcome, file);
-            let fits = |found: &&Found| found.span.start as usize <= offset && offset <= found.span.end as usize;
-            let Some(best) = all.iter().filter(fits).min_by_key(|found| found.span.end - found.span.start) else {
-                continue;
-            };
+            let Some((best, _)) = smallest_at(outcome, file, &text, offset) else { continue };
             for piece in why(&outcome.session, &best.value).pieces {
                 let Some(cause) = piece.cause.place else { continue };
                 let Some(text) = self.text(&cause.file) else { continue };
@@ -336,6 +326,14 @@ fn offset_then(outcome: &Outcome, file: &str, now: &str, offset: usize) -> Optio
     let suffix = then.bytes().rev().zip(now.bytes().rev()).take_while(|(a, b)| a == b).count();
     let from_end = now.len() - offset;
     (from_end <= suffix).then(|| (then.len() - from_end, true))
+}
+
+/// The smallest value at a place, and whether the text has changed since it was resolved.
+fn smallest_at(outcome: &Outcome, file: &str, now: &str, offset: usize) -> Option<(Found, bool)> {
+    let (offset, stale) = offset_then(outcome, file, now, offset)?;
+    let fits = |found: &Found| found.span.start as usize <= offset && offset <= found.span.end as usize;
+    let all = values_in(outcome, file).into_iter().filter(fits);
+    Some((all.min_by_key(|found| found.span.end - found.span.start)?, stale))
 }
 
 /// All values of a project that come from a file, with the place they are written at.

@@ -8,6 +8,7 @@ use crate::event::{Cause, End, Event, Failure, Reporter, ResultOf, Summary};
 use crate::executor::Executor;
 use crate::outputs::Outputs;
 use crate::perform::Performer;
+use crate::select::dependants;
 use crate::stop::{Level, Stop};
 use crate::store::Store;
 use purlin_graph::{Deps, Solver, State, Step};
@@ -242,23 +243,10 @@ pub fn reachable(nodes: &[Node], from: &[usize]) -> Vec<usize> {
 
 /// Which actions can be resolved only while others run, because they or what they need use outputs.
 fn late(nodes: &[Node]) -> Vec<bool> {
-    let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
-    for (index, node) in nodes.iter().enumerate() {
-        for need in &node.needs {
-            if let Some(list) = needed_by.get_mut(need.node) {
-                list.push(index);
-            }
-        }
-    }
     let is_first = |(index, node): (usize, &Node)| node.needs.iter().any(|need| need.is_runtime).then_some(index);
-    let mut open: Vec<usize> = nodes.iter().enumerate().filter_map(is_first).collect();
-    let mut late = vec![false; nodes.len()];
-    while let Some(next) = open.pop() {
-        if !std::mem::replace(&mut late[next], true) {
-            open.extend(&needed_by[next]);
-        }
-    }
-    late
+    let first: BTreeSet<usize> = nodes.iter().enumerate().filter_map(is_first).collect();
+    let late = &dependants(nodes, &first) | &first;
+    (0..nodes.len()).map(|index| late.contains(&index)).collect()
 }
 
 /// What is known of one action while the run goes on.

@@ -2,7 +2,7 @@
 //!
 //! Nothing is run: the original's `cmd` is refused like any unknown function.
 
-use purlin_gotmpl::{Limits, Machine, MapType, Outside, Set, Str, Val};
+use purlin_gotmpl::{Heap, Limits, Machine, MapType, Outside, Set, Str, Val};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -24,36 +24,36 @@ fn set(text: &str) -> Result<Set, String> {
     }
 }
 
-/// Expands a template. Names that are not there print [`MISSING`].
-pub fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
+/// Expands a template over what is made for it.
+fn execute(text: &str, make: impl FnOnce(&mut Heap) -> Val) -> Result<String, String> {
     let set = set(text)?;
     let (outside, limits) = (Outside::default(), Limits::default());
     let mut machine = Machine::new(Arc::new(set).namespace(), &outside, &limits);
-    let entries = names.iter().map(|(name, value)| (Str::from(name.as_str()), Val::str(value.as_str())));
-    let data = machine.heap.map(MapType::Any, entries.collect());
+    let data = make(&mut machine.heap);
     match machine.execute(&Str::from(NAME), data) {
         Ok(rope) => Ok(String::from_utf8_lossy(&rope.bytes).into_owned()),
         Err(error) => Err(format!("the template `{text}` fails: {}", error.go_text())),
     }
 }
 
+/// Expands a template. Names that are not there print [`MISSING`].
+pub fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
+    let entries = names.iter().map(|(name, value)| (Str::from(name.as_str()), Val::str(value.as_str())));
+    execute(text, |heap| heap.map(MapType::Any, entries.collect()))
+}
+
 /// Expands a template over the images that were built, as `.Builds` with `.ImageName` and `.Tag`.
 pub fn builds(text: &str, built: &[(String, String)]) -> Result<String, String> {
-    let set = set(text)?;
-    let (outside, limits) = (Outside::default(), Limits::default());
-    let mut machine = Machine::new(Arc::new(set).namespace(), &outside, &limits);
-    let mut items = Vec::new();
-    for (image, tag) in built {
-        let entries = [("ImageName", image), ("Tag", tag)];
-        let entries = entries.map(|(key, value)| (Str::from(key), Val::str(value.as_str())));
-        items.push(machine.heap.any_map(entries.into_iter().collect()));
-    }
-    let list = machine.heap.any_list(items);
-    let data = machine.heap.any_map(BTreeMap::from([(Str::from("Builds"), list)]));
-    match machine.execute(&Str::from(NAME), data) {
-        Ok(rope) => Ok(String::from_utf8_lossy(&rope.bytes).into_owned()),
-        Err(error) => Err(format!("the template `{text}` fails: {}", error.go_text())),
-    }
+    execute(text, |heap| {
+        let mut items = Vec::new();
+        for (image, tag) in built {
+            let entries = [("ImageName", image), ("Tag", tag)];
+            let entries = entries.map(|(key, value)| (Str::from(key), Val::str(value.as_str())));
+            items.push(heap.any_map(entries.into_iter().collect()));
+        }
+        let list = heap.any_list(items);
+        heap.any_map(BTreeMap::from([(Str::from("Builds"), list)]))
+    })
 }
 
 /// A time in a layout of Go and a zone; `None` if the zone is unknown.

@@ -4,7 +4,7 @@
 //! exception: whether it happens does not depend on the threads, but one thread alone may run out at a resource where
 //! several come further, so what is told then may differ.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use purlin_gotmpl::ast::File;
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile, Under};
 use purlin_gotmpl::rope::Piece;
-use purlin_gotmpl::{ExecError, Fault, Limit, Machine, Val};
+use purlin_gotmpl::{ExecError, Fault, Limit};
 use purlin_value::{Pending, Value};
 
 use super::build::{Kind, Note, Workshop};
@@ -20,8 +20,8 @@ use super::checksums::{Computed, stopped};
 use super::discover::discover;
 use super::kinds::RESOURCES;
 use super::natives::Helpers;
-use crate::context::{Contexts, import, origin_number};
-use crate::engine::{Compiled, Inputs, RenderError, Rendered, execute, on_deep_stack, set_template};
+use crate::context::origin_number;
+use crate::engine::{Compiled, Inputs, RenderError, Rendered, execute, on_deep_stack, prepare, set_template};
 
 /// A resource the pipeline made.
 #[derive(Debug)]
@@ -187,12 +187,7 @@ impl Output {
 
 /// Builds every n-th resource; the first share also renders the other templates.
 fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Result<Output, Failed> {
-    let mut machine = Machine::new(job.compiled.namespace(), inputs.outside, inputs.limits);
-    let values = import(&mut machine.heap, inputs.values);
-    let mut contexts = Vec::new();
-    let origins = machine.outside.track.then(|| machine.outside.origins.clone());
-    let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities).noting(origins);
-    let root = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
+    let (mut machine, root, contexts) = prepare(job.compiled.namespace(), inputs);
     let template = format!("{}/{RESOURCES}", inputs.chart.name());
     let named = origin_number(inputs.chart.metadata.origin("name"));
     set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name(), named);
@@ -227,8 +222,6 @@ fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Re
         output.resources.push(Made { kind, name, text: built.text().into_owned(), pieces });
     }
     if share == 0 {
-        // Of charts with the same path, the first one counts.
-        let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();
         let is_other = |name: &str| name != template;
         let before = machine.spent();
         execute(&mut machine, job.compiled, &contexts, &is_other, inputs.keep_going, &mut output.rendered)

@@ -15,8 +15,8 @@ use purlin_run::garden::plain_value;
 use purlin_run::past::statuses;
 use purlin_run::work::Doing;
 use purlin_syntax::Diagnostic;
+use purlin_value::Session;
 use purlin_value::emit::{Secrets, to_yaml};
-use purlin_value::{Session, Value};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -148,7 +148,10 @@ fn entry(id: &str, change: &Change) -> Json {
 /// A change for people: what becomes of the object, and its lines that differ.
 fn told(id: &str, change: &Change) -> String {
     let yaml = |object: &Option<Json>| {
-        object.as_ref().map(|object| to_yaml(&value_of(object), Secrets::Hide).unwrap_or_default()).unwrap_or_default()
+        object
+            .as_ref()
+            .map(|object| to_yaml(&plain_value(object), Secrets::Hide).unwrap_or_default())
+            .unwrap_or_default()
     };
     let namespace = match change.id.namespace.as_str() {
         "" => String::new(),
@@ -156,15 +159,4 @@ fn told(id: &str, change: &Change) -> String {
     };
     let name = format!("{id}/{}", change.id);
     format!("{name}{namespace}: {}\n{}", word(change), difference(&name, &yaml(&change.before), &yaml(&change.after)))
-}
-
-/// An object as a value. Its depth is bounded by the reader of JSON.
-fn value_of(json: &Json) -> Value {
-    match json {
-        Json::Array(items) => Value::list(items.iter().map(value_of).collect()),
-        Json::Object(map) => {
-            Value::map(map.iter().map(|(key, value)| (key.as_str().into(), value_of(value))).collect())
-        }
-        scalar => plain_value(scalar),
-    }
 }

@@ -42,7 +42,7 @@ impl Container<'_> {
         }
         let Some(image) = image(self.about, self.action, self.spec, eval) else {
             let message = format!("`{}` has neither a `build` nor an image", self.action.key);
-            return Err(self.wrong(eval.session, message, None));
+            return Err(self.about.wrong(self.action, eval.session, message, None));
         };
         let provider = self.about.cluster(eval);
         let namespace = provider.is_there().then(|| provider.namespace(self.spec));
@@ -59,12 +59,6 @@ impl Container<'_> {
         resolved.manifests = marked.collect();
         resolved.nodes = resolved.manifests.iter().filter_map(|manifest| manifest.object("garden")).collect();
         Ok(Inner::Known(Box::new(resolved)))
-    }
-
-    fn wrong(&self, session: &Session, message: String, value: Option<&Value>) -> Inner {
-        let place = self.about.place(self.action, value, session);
-        self.about.report(session, Diagnostic::nowhere(&rules::INNER, message), place);
-        Inner::Broken
     }
 
     fn flag(&self, key: &str) -> bool {
@@ -279,7 +273,7 @@ impl Container<'_> {
             return Ok(("tcpSocket", making.given([("port", port.get("containerPort").cloned())])));
         }
         let message = format!("`healthCheck` of `{}` needs one of `httpGet`, `command` and `tcpPort`", self.action.key);
-        Err(self.wrong(session, message, Some(check)))
+        Err(self.about.wrong(self.action, session, message, Some(check)))
     }
 
     /// Pods of one workload are spread over nodes.
@@ -359,7 +353,7 @@ impl Container<'_> {
                 "an ingress of `{}` has no `hostname`, and the provider has no `defaultHostname`",
                 self.action.key
             );
-            return Err(self.wrong(session, message, Some(ingress)));
+            return Err(self.about.wrong(self.action, session, message, Some(ingress)));
         };
         let certificate = self.certificate(shared, session, &host)?;
         let mut annotations = Map::new();
@@ -425,7 +419,7 @@ impl Container<'_> {
         if shared.provider.forces_ssl() {
             let message =
                 format!("`forceSsl` is set, but no certificate is for the host name `{text}` of `{}`", self.action.key);
-            return Err(self.wrong(session, message, Some(host)));
+            return Err(self.about.wrong(self.action, session, message, Some(host)));
         }
         Ok(None)
     }

@@ -329,6 +329,13 @@ impl About {
         session.sink.push(diagnostic);
     }
 
+    /// Reports what is wrong with a value of the spec, or with the action.
+    fn wrong(&self, action: &Action, session: &Session, message: String, value: Option<&Value>) -> Inner {
+        let place = self.place(action, value, session);
+        self.report(session, Diagnostic::nowhere(&rules::INNER, message), place);
+        Inner::Broken
+    }
+
     /// What messages call the action.
     fn who(&self) -> String {
         format!("`{}`", self.key)

@@ -73,7 +73,12 @@ impl Pod<'_> {
         let provider = self.about.cluster(eval);
         let Parts { mut spec, mut container, image } = self.parts(objects, eval)?;
         let Some(image) = image else {
-            return Err(self.wrong(eval.session, format!("the container of `{}` has no image", self.action.key), None));
+            return Err(self.about.wrong(
+                self.action,
+                eval.session,
+                format!("the container of `{}` has no image", self.action.key),
+                None,
+            ));
         };
         container.retain(|key, _| !PROBES.contains(&key.as_str()));
         if self.action.type_name == "container" {
@@ -119,12 +124,6 @@ impl Pod<'_> {
         Ok(Inner::Known(Box::new(resolved)))
     }
 
-    fn wrong(&self, session: &Session, message: String, value: Option<&Value>) -> Inner {
-        let place = self.about.place(self.action, value, session);
-        self.about.report(session, Diagnostic::nowhere(&rules::INNER, message), place);
-        Inner::Broken
-    }
-
     fn parts(&self, objects: Option<Inner>, eval: &mut Eval<'_>) -> Result<Parts, Inner> {
         let Some(objects) = objects else {
             let image = image(self.about, self.action, self.spec, eval);
@@ -152,7 +151,7 @@ impl Pod<'_> {
         let Some(kind) = query.get("kind").and_then(Value::as_str) else {
             let message =
                 format!("`resource` of `{}` names no `kind`; the pod to run is made from a workload", self.action.key);
-            return Err(self.wrong(session, message, Some(query)));
+            return Err(self.about.wrong(self.action, session, message, Some(query)));
         };
         let name = query.get("name").and_then(Value::as_str);
         let text = |object: &Value, path: &str| object.at(path).and_then(|value| value.as_str().map(str::to_owned));
@@ -173,10 +172,9 @@ impl Pod<'_> {
             return Err(Inner::Broken);
         };
         let path = if kind == "Pod" { "spec" } else { "spec.template.spec" };
-        found
-            .value
-            .at(path)
-            .ok_or_else(|| self.wrong(session, format!("{kind} of `{}` has no pod", self.action.key), Some(query)))
+        found.value.at(path).ok_or_else(|| {
+            self.about.wrong(self.action, session, format!("{kind} of `{}` has no pod", self.action.key), Some(query))
+        })
     }
 
     fn container(&self, pod: &Value, session: &Session) -> Result<Value, Inner> {
@@ -189,7 +187,7 @@ impl Pod<'_> {
                 Some(name) => format!("the pod of `{}` has no container `{name}`", self.action.key),
                 None => format!("the pod of `{}` has no containers", self.action.key),
             };
-            self.wrong(session, message, query)
+            self.about.wrong(self.action, session, message, query)
         })
     }
 

@@ -238,7 +238,7 @@ fn root_of(resolution: &Resolution<'_>) -> PathBuf {
     PathBuf::from(resolution.ground.full_path(&resolution.ground.root).as_str())
 }
 
-/// A plain value of JSON.
+/// A value of JSON. Its depth is bounded by the reader of JSON.
 pub fn plain_value(json: &Json) -> Value {
     match json {
         Json::Null => Value::null(),

@@ -12,10 +12,7 @@ use std::sync::Arc;
 
 impl Reader<'_> {
     pub(super) fn constraints(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        if !node.is_list() {
-            self.wrong_key(at, key, noun(node), "a list");
-            return None;
-        }
+        self.expect_list(key, at, node)?;
         let mut out = Vec::new();
         for item in node.items() {
             let value = self.value(item);
@@ -75,10 +72,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn activities(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        if !node.is_list() {
-            self.wrong_key(at, key, noun(node), "a list");
-            return None;
-        }
+        self.expect_list(key, at, node)?;
         for item in node.items() {
             if let Err(reason) = clause::check_activity(&val::read(item, self.edition), self.edition) {
                 self.problems.at(&rules::MALFORMED, item.span(), reason);
@@ -88,10 +82,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn output_mappings(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a mapping");
-            return None;
-        }
+        self.expect_map(key, at, node)?;
         let mut out = Vec::new();
         for entry in merged_entries(node) {
             let Some(_) = self.key(entry.key) else { continue };
@@ -142,10 +133,7 @@ impl Reader<'_> {
         if self.edition.is_extended() && node.is_list() {
             return self.named_values(key, at, node);
         }
-        if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a mapping");
-            return None;
-        }
+        self.expect_map(key, at, node)?;
         let mut out = Vec::new();
         for entry in merged_entries(node) {
             if self.key(entry.key).is_none() {

@@ -16,10 +16,7 @@ use std::sync::Arc;
 
 impl Reader<'_> {
     pub(super) fn map(&mut self, kind: Kind, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a mapping");
-            return None;
-        }
+        self.expect_map(key, at, node)?;
         let entries = merged_entries(node);
         let mut own = IndexMap::with_capacity(entries.len());
         for entry in entries {
@@ -58,10 +55,7 @@ impl Reader<'_> {
             let entities = merged_entries(node).iter().filter_map(|entry| read(entry, self)).collect();
             return Some(Content::List(Arc::new(entities)));
         }
-        if !node.is_list() {
-            self.wrong_key(at, key, noun(node), "a list");
-            return None;
-        }
+        self.expect_list(key, at, node)?;
         let mut out = Vec::new();
         for item in node.items() {
             let mut item = item;

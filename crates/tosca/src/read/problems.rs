@@ -125,6 +125,22 @@ impl Reader<'_> {
         self.wrong(at, &eco_format!("`{key}`"), found, wanted);
     }
 
+    /// Nothing where a key needs a list and has none, which is reported.
+    pub(super) fn expect_list(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<()> {
+        if !node.is_list() {
+            self.wrong_key(at, key, noun(node), "a list");
+        }
+        node.is_list().then_some(())
+    }
+
+    /// The same for a mapping.
+    pub(super) fn expect_map(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<()> {
+        if !node.is_map() {
+            self.wrong_key(at, key, noun(node), "a mapping");
+        }
+        node.is_map().then_some(())
+    }
+
     pub(super) fn wrong(&mut self, at: Span, what: &str, found: &str, wanted: &str) {
         self.problems.at(&rules::WRONG_SHAPE, at, format!("{what}: expected {wanted}, found {found}"));
     }

@@ -53,19 +53,13 @@ impl Reader<'_> {
     }
 
     pub(super) fn texts(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        if !node.is_list() {
-            self.wrong_key(at, key, noun(node), "a list");
-            return None;
-        }
+        self.expect_list(key, at, node)?;
         let texts = node.items().filter_map(|item| self.text(key, item.span(), item)).collect();
         Some(Content::Texts(Arc::new(texts)))
     }
 
     pub(super) fn metadata(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a mapping");
-            return None;
-        }
+        self.expect_map(key, at, node)?;
         for entry in merged_entries(node) {
             self.key(entry.key);
             let plain = val::scalar_data(entry.value);
@@ -125,10 +119,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn multipliers(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a mapping");
-            return None;
-        }
+        self.expect_map(key, at, node)?;
         let mut out = Vec::new();
         for entry in merged_entries(node) {
             let name = Text { text: entry.key.eco_text(), span: entry.key.span() };

@@ -8,7 +8,7 @@ use purlin_garden::workflows::Script;
 use purlin_run::action::Command;
 use purlin_run::capture::Capture;
 use purlin_run::executor::{Executor, Job};
-use purlin_run::garden::{GardenProject, collect_secrets};
+use purlin_run::garden::{GardenProject, collect_secrets, plain_value};
 use purlin_run::local::process::{Ended, NoStart, Stream};
 use purlin_run::mask::Mask;
 use purlin_run::stop::Level;
@@ -194,20 +194,9 @@ impl<'s> Stage<'s> {
         let exit = exit.unwrap_or_else(|exit| exit);
         let text = String::from_utf8_lossy(&stdout).into_owned();
         let answer: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        let outputs = answer.get("result").map_or_else(|| Value::map(Map::new()), value_of);
+        let outputs = answer.get("result").map_or_else(|| Value::map(Map::new()), plain_value);
         let problem = (exit != Exit::Ok).then(|| format!("exit code {}", exit.code()));
         Given { outputs, log: String::new(), problem }
-    }
-}
-
-/// A value of JSON.
-fn value_of(json: &serde_json::Value) -> Value {
-    match json {
-        serde_json::Value::Array(items) => Value::list(items.iter().map(value_of).collect()),
-        serde_json::Value::Object(map) => {
-            Value::map(map.iter().map(|(key, item)| (key.as_str().into(), value_of(item))).collect())
-        }
-        plain => purlin_run::garden::plain_value(plain),
     }
 }
 
