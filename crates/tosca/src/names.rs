@@ -14,6 +14,7 @@ use crate::rules;
 use ecow::{EcoString, eco_format};
 use purlin_model::Kind;
 use purlin_syntax::{Diagnostic, FileId, Severity};
+use purlin_value::fast::FastMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -141,6 +142,9 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
     if files.edition.is_some_and(|edition| quirks.allow(quirks::NORMATIVE_REPLACE, edition)) {
         replace_normative(files, &names.decls, &mut own, problems);
     }
+    if files.edition.is_some_and(|edition| edition.is_extended()) {
+        prefer_host(&names, &mut own);
+    }
     names.namespaces = Namespaces::merge(files, &import_order(files), &own, &names.decls, problems);
     names
 }
@@ -179,6 +183,18 @@ fn replace_normative(files: &Files, decls: &[Decl], own: &mut [Vec<(EcoString, D
     tell_replaced(used, told, problems);
     let told = ["{} built in, so what is declared here is not used", "give it a name of its own"];
     tell_replaced(unused, told, problems);
+}
+
+/// Lets what a host's own profile declares stand in the place of a normative type with the same name: its definition of
+/// the standard may differ from the standard.
+fn prefer_host(names: &Names, own: &mut [Vec<(EcoString, DeclId)>]) {
+    let mut known: FastMap<(Kind, EcoString), DeclId> = FastMap::default();
+    for file in names.profiles.iter().rev() {
+        for (name, id) in own.get_mut(*file).into_iter().flatten() {
+            let Some(kind) = names.decl(*id).map(|decl| decl.kind) else { continue };
+            *id = *known.entry((kind, name.clone())).or_insert(*id);
+        }
+    }
 }
 
 /// Says of types that they are called like others, once per file.

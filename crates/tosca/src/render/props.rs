@@ -5,6 +5,7 @@ use crate::edition::{self, Standard};
 use crate::entities;
 use crate::entity::Entity;
 use crate::model::Primitive;
+use crate::problem::Problems;
 use crate::quirks;
 use crate::rules;
 use crate::suggest;
@@ -155,14 +156,14 @@ impl Renderer<'_> {
             if sort == Sort::Attribute && matches!(value.data, Data::Null) {
                 return Some(prop(value.clone(), key.span, Given::Assigned));
             }
-            let value = self.checker().holding(sort.stance()).value(value, definition, key.span);
+            let value = self.checked(sort, value, definition, key.span);
             return Some(prop(value, key.span, Given::Assigned));
         }
         let fallback = definition.value("value").or(definition.value("default"));
         if let Some(default) = fallback {
             let key = if definition.value("value").is_some() { "value" } else { "default" };
             let at = definition.place(key);
-            let value = self.checker().holding(sort.stance()).value(default, definition, at);
+            let value = self.checked(sort, default, definition, at);
             return Some(prop(value, at, Given::Default));
         }
         if sort == Sort::Attribute {
@@ -179,6 +180,18 @@ impl Renderer<'_> {
             self.problems.beyond(&rules::UNASSIGNED, place.at, beyond, message);
         }
         None
+    }
+
+    /// A value, checked and completed. A host judges attributes when they are evaluated: those that do not fit stay as
+    /// they are written.
+    fn checked(&mut self, sort: Sort, value: &Val, definition: &Arc<Entity>, at: Span) -> Val {
+        if sort != Sort::Attribute || !self.model.edition().is_extended() {
+            return self.checker().holding(sort.stance()).value(value, definition, at);
+        }
+        let mut found = Problems::new();
+        let checked = Checker::new(self.model, &mut found).holding(sort.stance()).value(value, definition, at);
+        found.hidden().iter().for_each(|span| self.problems.hide(*span));
+        if found.any() { value.clone() } else { checked }
     }
 
     /// The service's own inputs, from what was given and from defaults. All missing ones are reported.

@@ -98,6 +98,10 @@ impl Renderer<'_> {
 
     /// How often a requirement is assigned at once, and that it is not too often.
     fn requirement_count(&mut self, assignment: &Entity) -> u64 {
+        // Where a host extends TOSCA, `occurrences` says how many nodes may meet the one assignment.
+        if self.model.edition().is_extended() {
+            return 1;
+        }
         if let Some(range) = assignment.range("occurrences") {
             return self.bounded("occurrences", range.lower, assignment);
         }

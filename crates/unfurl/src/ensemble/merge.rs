@@ -143,7 +143,7 @@ pub(crate) fn strategy_of(value: &Val) -> Option<&str> {
     value.get(STRATEGY).and_then(Val::as_str)
 }
 
-/// A value without what only told how to merge it.
+/// A value without what only told how to merge it. What names no strategy tells nothing, and stays.
 pub fn cleaned(value: &Val, depth: usize) -> Val {
     if depth > 2 * MAX_DEPTH {
         return value.clone();
@@ -156,7 +156,8 @@ pub fn cleaned(value: &Val, depth: usize) -> Val {
         return value.clone();
     };
     let gone = |item: &Val| matches!(strategy_of(item), Some("whiteout" | "nullout"));
-    let kept = entries.iter().filter(|(key, item)| !is_strategy(key) && !gone(item));
+    let tells = |key: &MapKey, said: &Val| is_strategy(key) && said.as_str().is_none_or(|said| STRATEGIES.contains(&said));
+    let kept = entries.iter().filter(|(key, item)| !tells(key, item) && !gone(item));
     let kept = kept.map(|(key, item)| (key.clone(), cleaned(item, depth + 1)));
     value.clone().with(Val::map(kept.collect()).data)
 }

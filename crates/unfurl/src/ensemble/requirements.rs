@@ -191,7 +191,8 @@ impl Matching<'_> {
             };
         }
         // What only a type asks for, and may be left out, is not looked for.
-        if requirement.assignment.is_none() && is_optional(requirement) {
+        if says_nothing(requirement) && is_optional(requirement) {
+            let found = found.filter(|_| requirement.assignment.is_none());
             return Ok(found.cloned().into_iter().collect());
         }
         if requirement.assignment.is_none() && self.is_host_of_software() {
@@ -424,6 +425,11 @@ fn occurrences(requirement: &Requirement) -> Option<Range> {
 
 fn is_optional(requirement: &Requirement) -> bool {
     requirement.optional || occurrences(requirement).is_some_and(|range| range.lower == 0)
+}
+
+/// Whether a requirement is not assigned, or with an empty mapping, which adds nothing to what the type says.
+fn says_nothing(requirement: &Requirement) -> bool {
+    requirement.assignment.as_ref().is_none_or(|assigned| assigned.slots.is_empty())
 }
 
 /// Whether someone has to meet a requirement: the template assigns it, and says which type of node does, or nobody says so.
