@@ -111,7 +111,12 @@ pub(super) const ARTIFACT_TYPE_ROW: Entity = entity(
             field("file_ext", Shape::ListOf(&Shape::Text), "The file name extensions of such files.").merge(Append),
             extension("attributes", Shape::Map(ATTRIBUTE_DEFINITION), "Values known when the service runs.")
                 .merge(ByName),
-            extension("interfaces", shapes::ALIASES, "Operations that install the artifact or run it."),
+            extension(
+                "interfaces",
+                Shape::Map(INTERFACE_DEFINITION),
+                "Operations that install the artifact or run it.",
+            )
+            .merge(ByName),
         ],
     ],
 );

@@ -156,7 +156,8 @@ pub fn cleaned(value: &Val, depth: usize) -> Val {
         return value.clone();
     };
     let gone = |item: &Val| matches!(strategy_of(item), Some("whiteout" | "nullout"));
-    let tells = |key: &MapKey, said: &Val| is_strategy(key) && said.as_str().is_none_or(|said| STRATEGIES.contains(&said));
+    let tells =
+        |key: &MapKey, said: &Val| is_strategy(key) && said.as_str().is_none_or(|said| STRATEGIES.contains(&said));
     let kept = entries.iter().filter(|(key, item)| !tells(key, item) && !gone(item));
     let kept = kept.map(|(key, item)| (key.clone(), cleaned(item, depth + 1)));
     value.clone().with(Val::map(kept.collect()).data)

@@ -40,6 +40,7 @@ use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Session, Value};
 use select::External;
 use service::Service;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// An ensemble, ready to be evaluated.
@@ -54,6 +55,10 @@ pub struct Ensemble {
     pub tree: Tree,
     /// What it is given, whether or not it declares it.
     inputs: IndexMap<EcoString, Val>,
+    /// The artifacts that copies were made of, by the copy.
+    pub(crate) copies: HashMap<NodeId, NodeId>,
+    /// Instances whose artifacts the operations of all others may use; a job looks for them.
+    pub(crate) stores: Vec<NodeId>,
 }
 
 impl Ensemble {
@@ -152,7 +157,7 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     }
     manifest.settings.variables.extend(connections::variables(&manifest, &service));
     let (tree, nested) = build::build(session, &manifest, &service, &inputs, which, &externals);
-    Some(Ensemble { manifest, service, nested, tree, inputs })
+    Some(Ensemble { manifest, service, nested, tree, inputs, copies: HashMap::new(), stores: Vec::new() })
 }
 
 /// Whether templates that instances of `spec` name are there. Those that are not are reported.

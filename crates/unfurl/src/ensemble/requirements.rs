@@ -18,6 +18,7 @@ use purlin_tosca::resolve::{self, Edge, Resolution};
 use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{Node, Requirement, Topology};
 use purlin_tosca::val::{Text, Val};
+use purlin_value::fast::FastSet;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,6 +44,7 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
     for (source, node) in topology.nodes.values().enumerate() {
         let found = resolution.edges.get(source).cloned().unwrap_or_default();
         let mut edges = Vec::with_capacity(found.len());
+        let mut taken = named_targets(topology, node);
         for (at, requirement) in node.requirements.iter().enumerate() {
             if fills_up(node, at) {
                 continue;
@@ -54,13 +56,24 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
                 }
                 continue;
             }
-            let matching =
-                Matching { model, topology, of_type: &of_type, resolution: &resolution, source, at, requirement };
+            let matching = Matching {
+                model,
+                topology,
+                of_type: &of_type,
+                resolution: &resolution,
+                taken: &taken,
+                source,
+                at,
+                requirement,
+            };
             match matching.edges(found.iter().find(|edge| edge.requirement == at)) {
                 Ok(met) if !met.is_empty() => {
                     let before = further;
                     further += met.len() - 1;
                     let all = further <= MAX_FITTING;
+                    if node.requirements.len() > 1 {
+                        taken.extend(met.iter().map(|edge| (requirement.name.as_str(), edge.target)));
+                    }
                     edges.extend(met.into_iter().take(if all { usize::MAX } else { 1 }));
                     if !all && before <= MAX_FITTING {
                         problems.push(too_many_fit(node, requirement));
@@ -83,6 +96,18 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
     forgive_set(topology, &set, problems);
     forgive_optional(model, topology, problems);
     resolution
+}
+
+/// The nodes that a node's requirements name, where there are several requirements.
+fn named_targets<'a>(topology: &Topology, node: &'a Node) -> FastSet<(&'a str, usize)> {
+    if node.requirements.len() < 2 {
+        return FastSet::default();
+    }
+    let target = |requirement: &'a Requirement| {
+        let named = requirement.node_template.as_ref()?;
+        Some((requirement.name.as_str(), topology.nodes.get_index_of(&named.text)?))
+    };
+    node.requirements.iter().filter_map(target).collect()
 }
 
 /// Whether the name of a requirement's node is close to that of a node: then a mistake is likelier than an open end.
@@ -166,6 +191,8 @@ struct Matching<'a> {
     of_type: &'a HashMap<DeclId, Vec<usize>>,
     /// What is resolved so far.
     resolution: &'a Resolution,
+    /// Nodes that meet requirements of the source already, by the requirements' names.
+    taken: &'a FastSet<(&'a str, usize)>,
     source: usize,
     at: usize,
     requirement: &'a Requirement,
@@ -213,6 +240,10 @@ impl Matching<'_> {
         if chosen.is_empty() {
             return Ok(found.filter(|_| filter.is_none()).cloned().into_iter().collect());
         }
+        // What another requirement of the same name leads to is not found once more, unless nothing else is left.
+        let is_free = |target: &usize| !self.taken.contains(&(requirement.name.as_str(), *target));
+        let free: Vec<usize> = chosen.iter().copied().filter(is_free).collect();
+        let chosen = if free.is_empty() { chosen } else { free };
         // Placeholders for other templates count only if nothing else fits.
         let is_made = |target: &usize| !ABSTRACT.iter().any(|directive| self.has_directive(*target, directive));
         let made: Vec<usize> = chosen.iter().copied().filter(is_made).collect();

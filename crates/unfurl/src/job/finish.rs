@@ -190,6 +190,8 @@ impl Job<'_> {
             return;
         }
         self.delegating.pop();
+        let subtask = self.requests.get(index).and_then(|request| request.task);
+        let explicit = subtask.and_then(|task| self.tasks.get(task)?.explicit);
         let Some((request, task)) =
             self.requests.get(parent).and_then(|request| Some((request.clone(), request.task?)))
         else {
@@ -202,17 +204,26 @@ impl Job<'_> {
         let reads = found.map(|task| task.dependencies.clone()).unwrap_or_default();
         self.current =
             Some(Current { request: parent, task, start_status, start_state, reads, inputs, ..Current::default() });
-        self.conclude(Outcome { success: Some(success), ..Outcome::default() });
+        self.conclude(Outcome { success: Some(success), status: explicit, ..Outcome::default() });
     }
 
     /// An operation that never runs, because one before it failed.
     pub(super) fn block(&mut self, index: usize, why: &str) {
+        self.never_begin(index, true, Outcome { status: Some(Status::Error), ..Outcome::not_run(why) });
+    }
+
+    /// An operation that never runs, because what it is given is wrong.
+    pub(super) fn refuse(&mut self, index: usize, why: &str) {
+        self.never_begin(index, false, Outcome::not_run(why));
+    }
+
+    fn never_begin(&mut self, index: usize, is_blocked: bool, outcome: Outcome) {
         let Some(request) = self.requests.get(index).cloned() else { return };
         let task = self.new_task(index);
         self.tasks.push(task);
         let at = self.tasks.len() - 1;
         if let Some(task) = self.tasks.get_mut(at) {
-            task.is_blocked = true;
+            task.is_blocked = is_blocked;
         }
         if let Some(request) = self.requests.get_mut(index) {
             request.task = Some(at);
@@ -225,7 +236,7 @@ impl Job<'_> {
             start_state: node.state,
             ..Current::default()
         });
-        self.conclude(Outcome { status: Some(Status::Error), ..Outcome::not_run(why) });
+        self.conclude(outcome);
     }
 
     fn set_status(&mut self, id: NodeId, status: Status) {

@@ -6,6 +6,7 @@
 pub mod change;
 mod evaluate;
 mod finish;
+mod install;
 pub mod operation;
 pub mod options;
 mod plan;
@@ -65,6 +66,8 @@ pub struct Request {
     parent: Option<usize>,
     /// The instance's status before the job.
     planned: Status,
+    /// Whether it installs an artifact that others need.
+    installs: bool,
 }
 
 impl Request {
@@ -107,6 +110,8 @@ pub struct Job<'s> {
     is_last_round: bool,
     /// The attributes that were read by what could not be evaluated last.
     failed_reads: Vec<task::Dependency>,
+    /// What was done to install artifacts.
+    installed: Vec<Task>,
     /// Instances by their topology and the template they are made from.
     by_template: HashMap<(usize, EcoString), Vec<NodeId>>,
 }
@@ -130,6 +135,7 @@ impl<'s> Job<'s> {
             session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, span, message));
             return None;
         }
+        ensemble.stores = install::stores(&ensemble.tree);
         let document = &ensemble.manifest.document;
         let records = Records::read(&ensemble.tree, document);
         let previous = document.get("lastJob").and_then(|job| job.get("changeId")).and_then(Val::as_str);
@@ -183,15 +189,20 @@ impl<'s> Job<'s> {
             current: None,
             delegating: Vec::new(),
             is_last_round: false,
+            installed: Vec::new(),
             by_template,
         })
     }
 
     /// Decides what runs. Says whether all of it can be run here; what cannot is reported.
     pub fn plan(&mut self) -> bool {
-        self.requests = plan::requests(self);
+        let (requests, groups) = plan::requests(self);
+        let installers = self.add_installers(&requests);
+        let mut is_good = self.can_install(&installers);
+        let ids: Vec<NodeId> = installers.iter().map(|installer| installer.id).collect();
+        self.requests = plan::installation(self, &ids, groups);
+        self.requests.extend(requests);
         self.ready = (0..self.requests.len()).collect();
-        let mut is_good = true;
         let mut told: Vec<purlin_syntax::Span> = Vec::new();
         for request in &self.requests {
             let Configurator::Unsupported(name) = &request.operation.configurator else { continue };
@@ -239,7 +250,7 @@ impl<'s> Job<'s> {
 
     /// Whether all tasks went well.
     pub fn job_status(&self) -> Status {
-        let failed = self.tasks.iter().any(|task| task.status == Some(Status::Error));
+        let failed = self.tasks.iter().chain(&self.installed).any(|task| task.status == Some(Status::Error));
         if failed { Status::Error } else { Status::Ok }
     }
 

@@ -7,6 +7,7 @@ use crate::tree::{NodeId, NodeKind, State};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
 use purlin_syntax::Span;
+use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::val as tosca;
 use purlin_value::path;
@@ -103,6 +104,10 @@ pub struct Operation {
     pub environment: Option<Val>,
     /// The state that lets it run.
     pub entry_state: Option<State>,
+    /// The artifacts that it uses: those it depends on, then the one that carries it out.
+    pub artifacts: Vec<NodeId>,
+    /// Where it runs, if that is said.
+    pub host: Option<EcoString>,
     /// Folder of the file it is written in.
     pub dir: EcoString,
     /// Where it is written.
@@ -119,6 +124,8 @@ struct Implementation {
     timeout: Option<i64>,
     host: Option<EcoString>,
     environment: Option<Val>,
+    /// Artifacts that are needed beside the one that carries it out.
+    dependencies: Vec<Val>,
 }
 
 impl Ensemble {
@@ -132,7 +139,16 @@ impl Ensemble {
         self.operation(target, MOCK, name)
     }
 
-    fn find_operation(&self, target: NodeId, interface: &str, name: &str, depth: usize) -> Option<Operation> {
+    pub(super) fn find_operation(
+        &self,
+        target: NodeId,
+        interface: &str,
+        name: &str,
+        depth: usize,
+    ) -> Option<Operation> {
+        if let Some(artifact) = self.installed(target) {
+            return self.installing(artifact, interface, name, depth);
+        }
         let (service, owners) = self.owners(target);
         let interfaces: Vec<&Arc<Entity>> =
             owners.iter().filter_map(|owner| owner.named("interfaces", interface)).collect();
@@ -175,6 +191,8 @@ impl Ensemble {
             timeout: implementation.timeout,
             environment: implementation.environment.clone(),
             entry_state: entry_state.and_then(tosca::Val::as_str).and_then(State::parse),
+            artifacts: self.artifacts_of(&implementation, target),
+            host: implementation.host.clone(),
             dir: folder_of(service, first),
             span: service.places.span(first.at),
         };
@@ -247,16 +265,28 @@ impl Ensemble {
         Configurator::Shell
     }
 
+    /// The artifacts that an implementation names: those it depends on, then its own.
+    fn artifacts_of(&self, implementation: &Implementation, target: NodeId) -> Vec<NodeId> {
+        let names = implementation.dependencies.iter().chain(&implementation.primary).filter_map(Val::as_str);
+        names.filter_map(|name| self.named_artifact(target, name)).collect()
+    }
+
+    /// An artifact by its name: one of the instance, or else of a local repository.
+    fn named_artifact(&self, target: NodeId, name: &str) -> Option<NodeId> {
+        let owners = [target].into_iter().chain(self.stores.iter().copied());
+        let mut artifacts = owners.flat_map(|owner| self.tree.node(owner).artifacts.iter().copied());
+        artifacts.find(|id| self.tree.node(*id).name == name)
+    }
+
     /// The file and the configurator of an artifact of an instance.
     fn artifact(&self, target: NodeId, name: &str) -> Option<(EcoString, Option<EcoString>)> {
-        let mut artifacts = self.tree.node(target).artifacts.iter().map(|id| self.tree.node(*id));
-        let artifact = artifacts.find(|artifact| artifact.name == name)?;
+        let artifact = self.tree.node(self.named_artifact(target, name)?);
         let text = |key: &str| artifact.attributes.get(key).and_then(|value| value.raw.as_str()).map(EcoString::from);
         Some((text("file")?, text("className")))
     }
 
     /// What declares the interfaces of an instance: its template, then its type, with the service they are part of.
-    fn owners(&self, target: NodeId) -> (&Service, Vec<&Entity>) {
+    pub(super) fn owners(&self, target: NodeId) -> (&Service, Vec<&Entity>) {
         let node = self.tree.node(target);
         let service = self.service_of(target).as_ref();
         match (node.kind, node.source) {
@@ -266,8 +296,28 @@ impl Ensemble {
                 (service, [Some(template.template.as_ref()), complete].into_iter().flatten().collect())
             }
             (NodeKind::Relationship, Some(source)) => self.relationship_owners(source, &node.name),
+            (NodeKind::Artifact, _) => self.artifact_owners(target),
             _ => (service, Vec::new()),
         }
+    }
+
+    /// The same of an artifact.
+    fn artifact_owners(&self, artifact: NodeId) -> (&Service, Vec<&Entity>) {
+        let original = self.copies.get(&artifact).copied().unwrap_or(artifact);
+        let service = self.service_of(original).as_ref();
+        let node = self.tree.node(original);
+        let owner = node.parent.map(|owner| self.tree.node(owner));
+        let Some(template) = owner.and_then(|owner| service.topology.nodes.get(&owner.template)) else {
+            return (service, Vec::new());
+        };
+        let own = template.artifacts.get(&node.name);
+        let declared = || service.model.complete(template.node_type)?.named("artifacts", &node.name);
+        let kind = match own {
+            Some(own) => own.artifact_type,
+            None => declared().and_then(|entity| service.model.type_of(entity, "type", entities::ARTIFACT_TYPE)),
+        };
+        let kind = kind.and_then(|id| service.model.complete(id)).map(Arc::as_ref);
+        (service, own.map(|own| own.entity.as_ref()).into_iter().chain(kind).collect())
     }
 
     /// The same of a relationship from a node. The node that stands for another one has the relationships of that.
@@ -300,7 +350,7 @@ impl Ensemble {
 }
 
 /// Whether something is written by the user rather than part of the standard's types.
-fn is_users(service: &Service, entity: &Entity) -> bool {
+pub(super) fn is_users(service: &Service, entity: &Entity) -> bool {
     file_of(service, entity).is_some_and(|file| !file.starts_with("purlin:"))
 }
 
@@ -325,6 +375,7 @@ impl Implementation {
             timeout: entity.int("timeout"),
             host: entity.text("operation_host").map(|host| host.text.clone()),
             environment: value("environment"),
+            dependencies: items(value("dependencies").as_ref()),
         }
     }
 
@@ -343,8 +394,13 @@ impl Implementation {
             }),
             host: text("operation_host"),
             environment: value.get("environment").cloned(),
+            dependencies: items(value.get("dependencies")),
         }
     }
+}
+
+fn items(list: Option<&Val>) -> Vec<Val> {
+    list.and_then(Val::as_list).map(<[Val]>::to_vec).unwrap_or_default()
 }
 
 fn is_null(slot: &purlin_tosca::entity::Slot) -> bool {

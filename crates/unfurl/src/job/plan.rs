@@ -23,9 +23,16 @@ const DOWN: &[(&str, &[&str])] =
     &[("Standard", &["stop", "delete"]), ("Configure", &["remove_target", "remove_source"])];
 const STOP: &[(&str, &[&str])] = &[("Standard", &["stop"]), ("Configure", &["remove_target", "remove_source"])];
 
-/// Everything a job is to run.
-pub(super) fn requests(job: &Job<'_>) -> Vec<Request> {
-    let mut planner = Planner { job, out: Vec::new(), groups: 0 };
+/// What installs artifacts, by the instances that hold them. Groups are counted from a number on.
+pub(super) fn installation(job: &Job<'_>, instances: &[NodeId], groups: usize) -> Vec<Request> {
+    let mut planner = Planner { job, out: Vec::new(), groups, installs: true };
+    instances.iter().for_each(|instance| planner.deploy(*instance));
+    planner.out
+}
+
+/// Everything a job is to run, and how many groups that comes to.
+pub(super) fn requests(job: &Job<'_>) -> (Vec<Request>, usize) {
+    let mut planner = Planner { job, out: Vec::new(), groups: 0, installs: false };
     match job.options.workflow {
         Workflow::Undeploy | Workflow::Stop => {
             let reason = job.options.workflow.name();
@@ -49,13 +56,15 @@ pub(super) fn requests(job: &Job<'_>) -> Vec<Request> {
             }
         }
     }
-    planner.out
+    (planner.out, planner.groups)
 }
 
 struct Planner<'j, 's> {
     job: &'j Job<'s>,
     out: Vec<Request>,
     groups: usize,
+    /// Whether this is about artifacts that others need.
+    installs: bool,
 }
 
 impl Planner<'_, '_> {
@@ -67,7 +76,9 @@ impl Planner<'_, '_> {
     /// Whether a name filter leaves an instance in.
     fn is_wanted(&self, id: NodeId) -> bool {
         let wanted = &self.job.options.instances;
-        wanted.is_empty() || wanted.iter().any(|name| name == self.job.ensemble.tree.node(id).name.as_str())
+        self.installs
+            || wanted.is_empty()
+            || wanted.iter().any(|name| name == self.job.ensemble.tree.node(id).name.as_str())
     }
 
     /// One operation, if something carries it out.
@@ -106,6 +117,7 @@ impl Planner<'_, '_> {
             is_complete: false,
             parent: None,
             planned: job.status(id),
+            installs: self.installs,
         });
         true
     }

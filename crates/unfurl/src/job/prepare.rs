@@ -20,7 +20,7 @@ const MOST_DELEGATED: usize = 100;
 impl Job<'_> {
     /// Evaluates what an operation needs.
     pub(super) fn prepare(&mut self, index: usize, request: &Request) -> Result<(Prepared, Reads)> {
-        let dry_run = self.options.dry_run;
+        let dry_run = self.options.dry_run && !request.installs;
         match &request.operation.configurator {
             Configurator::Shell => self.prepare_shell(index, request),
             Configurator::Template => {
@@ -75,22 +75,22 @@ impl Job<'_> {
         })?;
         let own = ecow::eco_format!("{}.{}", request.operation.interface, request.operation.name);
         let operation = operation.and_then(|name| name.as_str().map(EcoString::from)).unwrap_or(own);
-        let tree = &self.ensemble.tree;
         let target = match target.as_ref().map(|target| &target.data) {
-            None => Some(request.target),
-            Some(Data::Node(id)) => Some(*id),
-            Some(Data::Str(name)) => tree.by_name(name.trim_start_matches(':')),
-            _ => None,
+            None | Some(Data::Null) => request.target,
+            Some(Data::Node(id)) => *id,
+            Some(_) => {
+                let why = "`target` of a delegated operation: expected an instance, such as `eval: ::NAME`";
+                return Ok((Prepared::Refused(why.to_owned()), reads));
+            }
         };
         let (interface, name) = operation.rsplit_once('.').unwrap_or(("Standard", &operation));
-        let found = target.and_then(|target| Some((target, self.ensemble.operation(target, interface, name)?)));
+        let Some(mut found) = self.ensemble.operation(target, interface, name) else {
+            let other = &self.ensemble.tree.node(target).name;
+            return Ok((Prepared::LeftOut(format!("`{other}` has no operation `{operation}`")), reads));
+        };
         if !when {
             return Ok((Prepared::Nothing(Outcome { modified: Some(false), ..Outcome::success() }), reads));
         }
-        let Some((target, mut found)) = found else {
-            let why = format!("unknown operation `{operation}` to delegate to");
-            return Ok((Prepared::Nothing(Outcome::not_run(&why)), reads));
-        };
         if let Some(Data::Map(given)) = request.operation.inputs.get(&MapKey::from("inputs")).map(|inputs| &inputs.data)
         {
             found.inputs.extend(given.iter().map(|(key, value)| (key.clone(), value.clone())));
@@ -109,12 +109,13 @@ impl Job<'_> {
             is_complete: false,
             parent: Some(index),
             planned: self.status(target),
+            installs: request.installs,
         };
         Ok((Prepared::Delegated(subtask), reads))
     }
 
     fn prepare_shell(&mut self, index: usize, request: &Request) -> Result<(Prepared, Reads)> {
-        let dry_run = self.options.dry_run;
+        let dry_run = self.options.dry_run && !request.installs;
         let folder = self.ensemble.manifest.folder.clone();
         let root = self.session.world.root().to_owned();
         let operation = Rc::clone(&request.operation);
@@ -168,6 +169,10 @@ impl Job<'_> {
             Ok(found) => found,
             Err(why) => return Ok((Prepared::Nothing(Outcome::not_run(&why)), reads)),
         };
+        // A dry run changes nothing: what is to be installed counts as installed.
+        if request.installs && self.options.dry_run {
+            return Ok((Prepared::Nothing(Outcome { modified: Some(true), ..Outcome::success() }), reads));
+        }
         let hidden = env.iter().filter_map(|(_, value)| value.as_ref()).filter(|value| value.is_tainted());
         let secrets: Vec<String> = hidden.filter_map(|value| value.as_str().map(str::to_owned)).collect();
         let text = |value: Option<Val>| value.map(|value| value.as_str().unwrap_or_default().to_owned());

@@ -9,9 +9,11 @@ use super::task::{Dependency, Digest, Shell, Task};
 use super::{Job, Request};
 use crate::ensemble::report::diagnostic;
 use crate::error::{Error, Kind};
+use crate::rules;
 use crate::tree::{NodeId, NodeKind, Priority, State, Status};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
+use purlin_syntax::Diagnostic;
 
 /// The task that runs now.
 #[derive(Default)]
@@ -36,6 +38,10 @@ pub(super) enum Prepared {
     Computed(Outcome, Vec<Update>),
     Delegated(Request),
     Nothing(Outcome),
+    /// It is left out, for a reason.
+    LeftOut(String),
+    /// It cannot even begin, for a reason.
+    Refused(String),
 }
 
 impl Job<'_> {
@@ -127,6 +133,10 @@ impl Job<'_> {
         if request.is_complete || request.is_skipped {
             return None;
         }
+        // Without what they need the others are not begun.
+        if !request.installs && self.installation_failed() {
+            return None;
+        }
         if self.group_failed(&request) {
             self.block(index, "previous operation failed");
             return None;
@@ -149,6 +159,17 @@ impl Job<'_> {
         if !self.is_last_round && self.waits_for_others(&request, read) {
             self.waiting.push(index);
             return None;
+        }
+        match &prepared {
+            Ok((Prepared::LeftOut(why), _)) => {
+                self.leave_out(index, &request, why);
+                return None;
+            }
+            Ok((Prepared::Refused(why), _)) => {
+                self.refuse(index, why);
+                return None;
+            }
+            _ => {}
         }
         self.start(index, &request);
         let missing =
@@ -199,6 +220,8 @@ impl Job<'_> {
                 self.conclude(outcome);
                 None
             }
+            // They were left out before they began.
+            Prepared::LeftOut(_) | Prepared::Refused(_) => None,
             Prepared::Delegated(mut request) => {
                 // The subtask runs now, and its result is this task's.
                 request.parent = self.current.as_ref().map(|current| current.request);
@@ -209,6 +232,15 @@ impl Job<'_> {
                 None
             }
         }
+    }
+
+    /// An operation has nothing to do after all.
+    fn leave_out(&mut self, index: usize, request: &Request, why: &str) {
+        let target = &self.ensemble.tree.node(request.target).name;
+        let message = format!("`{}` of `{target}` is left out: {why}", request.operation.name);
+        self.session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, request.operation.span, message));
+        self.complete(index);
+        self.hand_over_final(index);
     }
 
     /// Whether an operation of the same group has failed.

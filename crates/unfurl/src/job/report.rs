@@ -263,6 +263,7 @@ impl Job<'_> {
 
     /// Tasks that were written down as skipped count only where nothing else ran.
     pub fn drop_skipped(&mut self) {
+        self.set_installed_aside();
         if self.tasks.iter().any(|task| task.status.is_some()) {
             let kept: Vec<Task> = self.tasks.iter().filter(|task| task.status.is_some()).cloned().collect();
             // Requests refer to tasks by place.
