@@ -121,7 +121,9 @@ pub(super) fn build(
     let metadata = manifest.document.get("metadata");
     let uri = metadata.and_then(|metadata| metadata.get("uri")).and_then(Val::as_str);
     tree.uri = uri.unwrap_or(&manifest.path).into();
-    tree.deployment = path::file_name(&manifest.folder).into();
+    // An ensemble in the folder that is the project goes by that folder's name.
+    let folder = if tree.base_dir.is_empty() { session.world.root() } else { manifest.folder.as_str() };
+    tree.deployment = path::file_name(folder).into();
     let root = tree.root();
     let stored = stored_names(&manifest.document);
     let mut builder = Builder::new(session, manifest, service, inputs, which, tree, root, stored);
@@ -143,6 +145,26 @@ pub(super) fn build(
     let outer = nested::Outer { service, whole: service, ids, prefix: EcoString::new(), within: Vec::new() };
     let tree = nested::add(session, manifest, &outer, tree, &mut nested);
     (tree, nested)
+}
+
+/// The names of a type and of those that it derives from, nearest first. One that is written with a prefix where another
+/// derives from it has that name, too.
+fn lineage_names(model: &Model, id: DeclId) -> Vec<EcoString> {
+    let mut names = Vec::new();
+    let mut written: Option<EcoString> = None;
+    for id in model.hierarchy.lineage(id) {
+        let name = model.name(id);
+        names.extend(written.take().filter(|written| has_prefix(written, &name)));
+        names.push(name);
+        let own = model.names.decl(id).and_then(|decl| decl.entity.text("derived_from"));
+        written = own.map(|parent| parent.text.clone());
+    }
+    names
+}
+
+/// Whether a name is another one behind a prefix.
+fn has_prefix(written: &str, name: &str) -> bool {
+    written.strip_suffix(name).is_some_and(|prefix| prefix.ends_with('.'))
 }
 
 /// Properties of an artifact that a type declares: what the declaration assigns, then the defaults of its own type.
@@ -350,17 +372,13 @@ impl<'a> Builder<'a> {
 
     fn lineage(&mut self, id: DeclId) -> Rc<Vec<EcoString>> {
         let model = &self.service.model;
-        let names = || model.hierarchy.lineage(id).map(|id| model.name(id)).collect::<Vec<_>>();
-        Rc::clone(self.types.entry(id).or_insert_with(|| Rc::new(names())))
+        Rc::clone(self.types.entry(id).or_insert_with(|| Rc::new(lineage_names(model, id))))
     }
 
     /// The same, where the first name has the prefix that the template's file gives it.
     fn named_lineage(&mut self, id: DeclId, written: Option<&Text>) -> Rc<Vec<EcoString>> {
         let names = self.lineage(id);
-        let prefixed = written.filter(|written| {
-            let prefix = names.first().and_then(|name| written.text.strip_suffix(name.as_str()));
-            prefix.is_some_and(|prefix| prefix.ends_with('.'))
-        });
+        let prefixed = written.filter(|written| names.first().is_some_and(|name| has_prefix(&written.text, name)));
         match prefixed {
             Some(written) => Rc::new(std::iter::once(&written.text).chain(names.iter()).cloned().collect()),
             None => names,
