@@ -54,6 +54,8 @@ pub struct Topology {
     pub nodes: IndexMap<EcoString, Arc<Node>>,
     /// Templates that were asked for several nodes, and the places of these.
     pub multiplied: IndexMap<EcoString, Range<usize>>,
+    /// Relationships of the service as a whole, which a host uses where no requirement names another.
+    pub connections: IndexMap<EcoString, Arc<Relationship>>,
     /// The groups, in source order.
     pub groups: IndexMap<EcoString, Group>,
     /// The policies, in source order.

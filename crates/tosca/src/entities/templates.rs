@@ -104,7 +104,7 @@ pub(super) const RELATIONSHIP_TEMPLATE_ROW: Entity = entity(
         ATTRIBUTES_1,
         ATTRIBUTES_2,
         INTERFACES,
-        extension("default_for", shapes::ALIASES, "The requirements it is used for without being named."),
+        extension("default_for", Shape::Any, "The requirements it is used for without being named."),
         extension("title", shapes::ALIASES, "What people call it."),
         extension("name", shapes::ALIASES, "The name of its instance."),
         extension("directives", shapes::ALIASES, "What an orchestrator is to do with it."),
@@ -167,7 +167,7 @@ pub(super) const RELATIONSHIP_ASSIGNMENT_ROW: Entity = entity(
         ATTRIBUTES_1,
         ATTRIBUTES_2,
         INTERFACES,
-        extension("default_for", shapes::ALIASES, "The requirements it is used for without being named."),
+        extension("default_for", Shape::Any, "The requirements it is used for without being named."),
         extension("metadata", shapes::METADATA, "Notes for tools."),
     ]],
 )

@@ -170,8 +170,11 @@ impl<'a> Renderer<'a> {
             }
             renderer.topology.nodes.insert(name.clone(), Arc::new(node));
         }
-        for (_, template) in service.entries("relationship_templates") {
-            renderer.relationship_template(template);
+        for (name, template) in service.entries("relationship_templates") {
+            let rendered = renderer.relationship_template(template);
+            if let Some(relationship) = rendered.filter(|_| template.slot("default_for").is_some()) {
+                renderer.topology.connections.insert(name.clone(), Arc::new(relationship));
+            }
         }
         renderer.groups_and_policies(service);
         renderer.workflows(service);

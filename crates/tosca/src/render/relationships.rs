@@ -121,17 +121,15 @@ impl Renderer<'_> {
     }
 
     /// Relationship templates are checked where they stand, used or not.
-    pub(super) fn relationship_template(&mut self, template: &Arc<Entity>) {
-        let Some(complete) = self
-            .model
-            .type_of(template, "type", entities::RELATIONSHIP_TYPE)
-            .and_then(|id| self.model.complete(id))
-            .cloned()
-        else {
-            return;
-        };
-        self.template_props(Sort::Property, &complete, template);
-        self.template_props(Sort::Attribute, &complete, template);
-        self.interfaces(template, &complete, ".interfaces");
+    pub(super) fn relationship_template(&mut self, template: &Arc<Entity>) -> Option<Relationship> {
+        let relationship_type = self.model.type_of(template, "type", entities::RELATIONSHIP_TYPE);
+        let complete = relationship_type.and_then(|id| self.model.complete(id)).cloned()?;
+        Some(Relationship {
+            relationship_type,
+            template: Some(template.clone()),
+            properties: self.template_props(Sort::Property, &complete, template),
+            attributes: self.template_props(Sort::Attribute, &complete, template),
+            interfaces: self.interfaces(template, &complete, ".interfaces"),
+        })
     }
 }

@@ -32,6 +32,13 @@ const BUILT_IN: &[&str] = &["tosca_id", "tosca_name", "state"];
 /// The relationship of what lives on something else.
 const HOSTED_ON: &str = "tosca.relationships.HostedOn";
 
+/// The relationship template that says who provides machines.
+const PROVIDER: &str = "primary_provider";
+
+/// The type of connections to whoever provides machines, and its parent.
+const MACHINES: &str = "unfurl.relationships.ConnectsTo.ComputeMachines";
+const CONNECTS_TO: &str = "tosca.relationships.ConnectsTo";
+
 /// The interface whose implementation is that of all operations without one.
 const DEFAULTS: &str = "defaults";
 
@@ -121,14 +128,13 @@ pub(super) fn build(
     let metadata = manifest.document.get("metadata");
     let uri = metadata.and_then(|metadata| metadata.get("uri")).and_then(Val::as_str);
     tree.uri = uri.unwrap_or(&manifest.path).into();
-    // An ensemble in the folder that is the project goes by that folder's name.
-    let folder = if tree.base_dir.is_empty() { session.world.root() } else { manifest.folder.as_str() };
-    tree.deployment = path::file_name(folder).into();
+    tree.deployment = path::file_name(&manifest.folder).into();
     let root = tree.root();
     let stored = stored_names(&manifest.document);
     let mut builder = Builder::new(session, manifest, service, inputs, which, tree, root, stored);
     builder.externals = externals;
     builder.nodes();
+    builder.connections();
     builder.values();
     let topology = ["spec", "service_template", "topology_template"];
     let topology = topology.iter().try_fold(&manifest.document, |value, key| value.get(key));
@@ -653,6 +659,40 @@ impl<'a> Builder<'a> {
             if let Some(capability) = self.tree.node_mut(capability) {
                 capability.relationships.push(id);
             }
+        }
+    }
+
+    /// The connections of the ensemble as a whole: relationships of the root that lead nowhere yet. Unless a template says
+    /// who provides machines, a common one is assumed.
+    fn connections(&mut self) {
+        let service = Rc::clone(self.service);
+        for (name, relationship) in &service.topology.connections {
+            let mut node = Node::new(name.clone(), NodeKind::Relationship);
+            node.types = match relationship.relationship_type {
+                Some(id) => self.lineage(id),
+                None => Rc::new(vec!["tosca.relationships.Root".into()]),
+            };
+            node.source_dir = relationship.template.as_ref().map(|own| self.folder_of(own)).unwrap_or_default();
+            self.props(&mut node, &relationship.properties, false);
+            self.props(&mut node, &relationship.attributes, true);
+            self.connection(node);
+        }
+        let templates = service.model.service();
+        if templates.is_none_or(|service| service.named("relationship_templates", PROVIDER).is_none()) {
+            let mut node = Node::new("_default_provider", NodeKind::Relationship);
+            node.types = Rc::new([MACHINES, CONNECTS_TO, "tosca.relationships.Root"].map(EcoString::from).to_vec());
+            self.connection(node);
+        }
+    }
+
+    fn connection(&mut self, mut node: Node) {
+        node.parent = Some(self.root);
+        node.template = node.name.clone();
+        node.local_status = Some(Status::Ok);
+        node.requirement = Some(tree::Requirement { name: node.name.clone(), assigned: true });
+        let id = self.tree.add_to(self.root, node);
+        if let Some(root) = self.tree.node_mut(self.root) {
+            root.requirements.push(id);
         }
     }
 

@@ -101,8 +101,9 @@ fn of_kind(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
         (NodeKind::Root | NodeKind::Node, Special::Artifacts) => Some(named(tree, &node.artifacts)),
         (NodeKind::Root | NodeKind::Node, Special::Names) => Some(Data::Names(id).into()),
         (NodeKind::Capability, Special::Relationships) => Some(Val::nodes(&node.relationships)),
-        (NodeKind::Relationship, Special::Source) => node.source.map(Val::node),
-        (NodeKind::Relationship, Special::Target) => target(tree, id).map(Val::node),
+        // A connection of the whole ensemble has neither.
+        (NodeKind::Relationship, Special::Source) => Some(node.source.map_or_else(Val::null, Val::node)),
+        (NodeKind::Relationship, Special::Target) => Some(target(tree, id).map_or_else(Val::null, Val::node)),
         (NodeKind::Relationship, Special::Capability) => node.parent.map(Val::node),
         (NodeKind::Artifact, Special::File) => Some(field(node, "file")),
         (NodeKind::Artifact, Special::DeployPath) => Some(field(node, "deploy_path")),
@@ -299,7 +300,8 @@ pub(crate) fn named_on(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Result<Opti
     }
     let tree = ctx.engine.tree;
     let node = tree.node(id);
-    let requirement = node.requirements.iter().find(|relationship| tree.node(**relationship).name == name);
+    let mut requirements = node.requirements.iter().filter(|_| node.kind != NodeKind::Root);
+    let requirement = requirements.find(|relationship| tree.node(**relationship).name == name);
     if let Some(capability) = requirement.and_then(|relationship| tree.node(*relationship).parent) {
         return Ok(Some(Val::node(capability)));
     }
@@ -313,7 +315,7 @@ pub fn names(engine: &Engine<'_>, id: NodeId) -> Result<Val> {
     let node = tree.node(id);
     let attributes = engine.all_attributes(id)?;
     let mut map = attributes.as_map().cloned().unwrap_or_default();
-    for relationship in &node.requirements {
+    for relationship in node.requirements.iter().filter(|_| node.kind != NodeKind::Root) {
         let relationship = tree.node(*relationship);
         if let Some(capability) = relationship.parent {
             map.entry(MapKey::Str(relationship.name.clone())).or_insert_with(|| Val::node(capability));

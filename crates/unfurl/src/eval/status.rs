@@ -46,6 +46,8 @@ fn dependencies(tree: &Tree, id: NodeId) -> Vec<NodeId> {
 pub fn target(tree: &Tree, relationship: NodeId) -> Option<NodeId> {
     let capability = tree.node(relationship).parent?;
     match tree.node(capability).kind {
+        // A connection of the whole ensemble.
+        NodeKind::Root => None,
         NodeKind::Capability => tree.node(capability).parent,
         _ => Some(capability),
     }

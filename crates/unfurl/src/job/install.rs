@@ -103,7 +103,11 @@ impl Job<'_> {
             let (name, user) = (&installer.name, &installer.user);
             let message = format!("`{user}` needs the artifact `{name}` installed, which is not supported");
             let diagnostic = Diagnostic::at(&rules::CONFIGURATOR, installer.at, message);
-            self.session.sink.push(diagnostic.hint("install it yourself and remove it from the operation, or look at a dry run with `--dryrun`"));
+            self.session
+                .sink
+                .push(diagnostic.hint(
+                    "install it yourself and remove it from the operation, or look at a dry run with `--dryrun`",
+                ));
         }
         installers.is_empty()
     }
