@@ -185,14 +185,17 @@ fn replace_normative(files: &Files, decls: &[Decl], own: &mut [Vec<(EcoString, D
     tell_replaced(unused, told, problems);
 }
 
-/// Lets what a host's own profile declares stand in the place of a normative type with the same name: its definition of
-/// the standard may differ from the standard.
+/// Lets what a host's own profile, the last one, declares stand in the place of a normative type with the same name: its
+/// definition of the standard may differ from the standard.
 fn prefer_host(names: &Names, own: &mut [Vec<(EcoString, DeclId)>]) {
-    let mut known: FastMap<(Kind, EcoString), DeclId> = FastMap::default();
-    for file in names.profiles.iter().rev() {
+    let Some((host, standard)) = names.profiles.split_last() else { return };
+    let kind = |id: DeclId| names.decl(id).map(|decl| decl.kind);
+    let preferred: FastMap<EcoString, DeclId> = own.get(*host).into_iter().flatten().cloned().collect();
+    for file in standard {
         for (name, id) in own.get_mut(*file).into_iter().flatten() {
-            let Some(kind) = names.decl(*id).map(|decl| decl.kind) else { continue };
-            *id = *known.entry((kind, name.clone())).or_insert(*id);
+            if let Some(other) = preferred.get(name.as_str()).filter(|other| kind(**other) == kind(*id)) {
+                *id = *other;
+            }
         }
     }
 }
