@@ -43,6 +43,16 @@ fn missing<T>(argument: usize, message: String, hint: Option<String>) -> Looked<
     Err(Box::new(Missing { argument, message, hint }))
 }
 
+/// The name that an argument is; null and numbers are names that nothing has.
+fn word(argument: &Val) -> Option<EcoString> {
+    match &argument.data {
+        Data::Str(text) => Some(text.as_str().into()),
+        Data::Null => Some("None".into()),
+        Data::Int(number) => Some(ecow::eco_format!("{number}")),
+        _ => None,
+    }
+}
+
 /// A function that is looked at: whose value it is in, its arguments, and when.
 #[derive(Clone, Copy)]
 pub struct Lookup<'a> {
@@ -56,7 +66,8 @@ impl<'a> Lookup<'a> {
     /// What `get_property` finds.
     pub fn property(&self) -> Looked<Found> {
         let [entity, name, rest @ ..] = self.arguments else { return Ok(Found::Unknown) };
-        let (Some(entity), Some(name)) = (entity.as_str(), name.as_str()) else { return Ok(Found::Unknown) };
+        let (Some(entity), Some(name)) = (entity.as_str(), word(name)) else { return Ok(Found::Unknown) };
+        let name = name.as_str();
         let Some(id) = self.node(entity, &|lookup, node| lookup.has_property(node, name, rest.first()))? else {
             return Ok(Found::Unknown);
         };
@@ -74,7 +85,8 @@ impl<'a> Lookup<'a> {
             let names = node.attributes.iter().filter(|(_, attribute)| attribute.property).map(|(name, _)| name);
             return missing(1, format!("`{}` has no property `{name}`", node.name), hint.or_else(|| near(name, names)));
         };
-        let Some(part) = part.as_str() else { return Ok(Found::Unknown) };
+        let Some(part) = word(part) else { return Ok(Found::Unknown) };
+        let part = part.as_str();
         let (capability, owner) = self.capability(id, name)?;
         let found = self.tree.node(capability);
         if set_property(found, part).is_some() {
