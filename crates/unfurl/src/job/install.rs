@@ -67,12 +67,16 @@ impl Ensemble {
         })
     }
 
-    /// Whether an artifact has operations that the user wrote.
-    fn has_own_operations(&self, artifact: NodeId) -> bool {
+    /// Whether an artifact has operations that install it, written by the user.
+    fn is_installed_by_operations(&self, artifact: NodeId) -> bool {
         let (service, owners) = self.owners(artifact);
-        let mut interfaces = owners.iter().flat_map(|owner| owner.entries("interfaces"));
-        interfaces
-            .any(|(_, interface)| interface.entries("operations").any(|(_, operation)| is_users(service, operation)))
+        let interfaces = owners.iter().flat_map(|owner| owner.entries("interfaces"));
+        let mut operations = interfaces
+            .filter(|(name, _)| matches!(name.as_str(), "Standard" | "Install"))
+            .flat_map(|(_, interface)| interface.entries("operations"));
+        operations.any(|(name, operation)| {
+            matches!(name.as_str(), "create" | "configure" | "discover") && is_users(service, operation)
+        })
     }
 
     /// The local repository that an artifact is part of, if an instance uses it that is not that.
@@ -134,7 +138,7 @@ impl Job<'_> {
     }
 
     fn add_installer(&mut self, request: &Request, artifact: NodeId) -> Option<Installer> {
-        if !self.ensemble.has_own_operations(artifact) {
+        if !self.ensemble.is_installed_by_operations(artifact) {
             return None;
         }
         let store = self.ensemble.store_of(artifact, request.target).cloned();
