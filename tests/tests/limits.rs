@@ -39,6 +39,15 @@ const ROWS: &[Row] = &[
         )],
     ),
     row(
+        "problems=1",
+        "limit-problems",
+        "garden",
+        &[(
+            "project.garden.yml",
+            "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\nvariables: {a: \"${var.x}\", b: \"${var.y}\"}\n",
+        )],
+    ),
+    row(
         "string-size=8",
         "limit-string-size",
         "garden",

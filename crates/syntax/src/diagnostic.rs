@@ -3,6 +3,7 @@
 //! A diagnostic is plain data. How it looks is decided by the printers in [`crate::print`].
 
 use crate::credentials::without_credentials;
+use crate::rules::LIMIT_PROBLEMS;
 use crate::source::{FileId, Span};
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -191,6 +192,12 @@ impl Diagnostic {
         self.span.map(|span| span.file).into_iter().chain(further)
     }
 
+    /// That there are more problems than are kept.
+    pub fn too_many(most: usize) -> Self {
+        let message = format!("there are more than the {most} problems that are kept");
+        Diagnostic::nowhere(&LIMIT_PROBLEMS, message)
+    }
+
     /// A diagnostic that belongs to no file.
     pub fn nowhere(rule: &'static Rule, message: impl Into<String>) -> Self {
         Diagnostic {
@@ -280,12 +287,19 @@ pub struct Sink {
 #[derive(Default, Debug)]
 struct Found {
     kept: Vec<Diagnostic>,
+    /// How many may be kept; nothing if that does not matter.
+    most: Option<usize>,
     seen: HashSet<(&'static str, Option<Span>, String)>,
     hidden: HashSet<String>,
 }
 
 impl Found {
     fn push(&mut self, mut diagnostic: Diagnostic) {
+        match self.most {
+            Some(most) if self.kept.len() == most => diagnostic = Diagnostic::too_many(most),
+            Some(most) if self.kept.len() > most => return,
+            _ => {}
+        }
         diagnostic.texts_mut().for_each(shorten);
         if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
             self.kept.push(diagnostic);
@@ -416,6 +430,12 @@ impl Sink {
     /// An empty sink.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// One that keeps so many, and says that there are more.
+    pub fn of_at_most(most: u64) -> Self {
+        let most = Some(usize::try_from(most).unwrap_or(usize::MAX));
+        Sink { found: Mutex::new(Found { most, ..Found::default() }), ..Self::default() }
     }
 
     /// Takes a diagnostic.

@@ -33,6 +33,10 @@ pub const CHAIN_LEVELS: usize = 4_000;
 /// How deep charts nest in charts, and folders in folders.
 pub const CHART_LEVELS: usize = 50;
 
+/// How many problems of a run are kept, unless it is told otherwise. Few repositories have a hundredth of them, and each
+/// takes a kilobyte.
+pub const PROBLEMS: u64 = 50_000;
+
 /// How deep kustomizations build upon each other.
 pub const KUSTOMIZATION_LEVELS: usize = 64;
 
@@ -117,6 +121,8 @@ pub struct Limits {
     pub string_bytes: u64,
     /// Bytes of one compiled regular expression.
     pub regex_bytes: u64,
+    /// Problems that are kept.
+    pub problems: u64,
     /// Problems that are printed for people.
     pub diagnostics: u64,
     /// Problems of one file that are printed for people.
@@ -146,6 +152,7 @@ impl Default for Limits {
             list_items: 1_000_000,
             string_bytes: 16 * MIB,
             regex_bytes: MIB,
+            problems: PROBLEMS,
             diagnostics: 1_000,
             diagnostics_per_file: 200,
         }
@@ -202,6 +209,7 @@ impl Limits {
             limit("list-items", self.list_items, "items of one list or range"),
             limit("string-size", self.string_bytes, "bytes of one string"),
             limit("regex-size", self.regex_bytes, "bytes of one compiled regular expression"),
+            limit("problems", self.problems, "problems of one run that are kept"),
             limit("diagnostics", self.diagnostics, "problems printed for people; all are counted"),
             limit("diagnostics-per-file", self.diagnostics_per_file, "problems of one file printed for people"),
         ]
@@ -230,6 +238,7 @@ impl Limits {
             "list-items" => self.list_items = value,
             "string-size" => self.string_bytes = value,
             "regex-size" => self.regex_bytes = value,
+            "problems" => self.problems = value,
             "diagnostics" => self.diagnostics = value,
             "diagnostics-per-file" => self.diagnostics_per_file = value,
             _ => return false,

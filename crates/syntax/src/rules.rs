@@ -37,6 +37,9 @@ pub const LIMIT_FILE: Rule =
 /// Files that are too large together.
 pub const LIMIT_TOTAL: Rule = Rule::limit("limit-total-size", "All files together are larger than allowed.")
     .advice("check a smaller folder, or raise it with `--limit total-size=BYTES`");
+/// More problems than are kept.
+pub const LIMIT_PROBLEMS: Rule = Rule::limit("limit-problems", "A run finds more problems than are kept.")
+    .advice("look at the first ones, or raise it with `--limit problems=N`");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[
@@ -52,4 +55,5 @@ pub const RULES: &[&Rule] = &[
     &LIMIT_EXPRESSION,
     &LIMIT_FILE,
     &LIMIT_TOTAL,
+    &LIMIT_PROBLEMS,
 ];

@@ -5,6 +5,7 @@
 
 use crate::present::{MOST_PRESENTED, present};
 use ecow::EcoString;
+use purlin_syntax::limits::PROBLEMS;
 use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::Session;
 use std::collections::HashMap;
@@ -17,6 +18,9 @@ pub struct Problem {
     /// What comes after the path of the place: a missing key, or an entry that is not written.
     pub beyond: EcoString,
 }
+
+/// How many problems are kept.
+const MOST_KEPT: usize = PROBLEMS as usize;
 
 /// All problems of a run, each once.
 #[derive(Clone, Default, Debug)]
@@ -58,13 +62,18 @@ impl Problems {
     pub fn add(&mut self, problem: Problem) {
         let diagnostic = &problem.diagnostic;
         let key = (diagnostic.rule.name, diagnostic.span, diagnostic.message.clone());
+        let count = self.list.len();
         match self.seen.get(&key).and_then(|at| self.list.get_mut(*at)) {
             // A warning becomes an error when what it warns of turns out to be used.
             Some(known) => known.diagnostic.severity = known.diagnostic.severity.max(diagnostic.severity),
-            None => {
-                self.seen.insert(key, self.list.len());
+            None if count < MOST_KEPT => {
+                self.seen.insert(key, count);
                 self.list.push(problem);
             }
+            None if count == MOST_KEPT => {
+                self.list.push(Problem { diagnostic: Diagnostic::too_many(MOST_KEPT), beyond: EcoString::new() });
+            }
+            None => {}
         }
     }
 

@@ -87,7 +87,7 @@ impl Session {
             world,
             sources,
             origins: Origins::new(),
-            sink: Sink::new(),
+            sink: Sink::of_at_most(limits.problems),
             meter: Arc::new(Meter::new(&limits)),
             limits,
             threads: threads.max(1),

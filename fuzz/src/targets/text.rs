@@ -277,6 +277,7 @@ const LARGE: Limits = Limits {
     list_items: 0,
     string_bytes: 0,
     regex_bytes: 0,
+    problems: 0,
     diagnostics: 0,
     diagnostics_per_file: 0,
 };

@@ -89,7 +89,9 @@ impl Budget {
     /// Takes the bytes of what a node has of its type beyond what usual types have: a type with thousands of properties
     /// and thousands of nodes of it are short to write.
     pub(crate) fn hold_members(&self, node: &Node) -> Result<(), Exceeded> {
-        let own = node.properties.len() + node.attributes.len() + node.capabilities.len() + node.requirements.len();
+        // Relationships of a count have a limit of their own.
+        let requirements = node.requirements.iter().filter(|requirement| !requirement.is_counted()).count();
+        let own = node.properties.len() + node.attributes.len() + node.capabilities.len() + requirements;
         let unusual = own.saturating_sub(USUAL_MEMBERS) as u64;
         self.take(unusual * STEPS_PER_MEMBER, unusual * MEMBER_BYTES)
     }

@@ -19,7 +19,7 @@ pub(super) type Lists = HashMap<(usize, &'static str), Arc<[DeclId]>, Fast>;
 
 impl Requirement {
     /// Whether it is one of several that one assignment asks for, each of which leads elsewhere.
-    pub(super) fn is_counted(&self) -> bool {
+    pub(crate) fn is_counted(&self) -> bool {
         self.assignment.as_ref().is_some_and(|assignment| assignment.slot("count").is_some())
     }
 
