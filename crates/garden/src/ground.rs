@@ -41,6 +41,8 @@ pub struct Ground<'s> {
     /// How many of the cells were there before actions were bound.
     standing_cells: AtomicUsize,
     trees: Mutex<Vec<Arc<Tree>>>,
+    /// The variables of `.env` files without templates, which are the same for all who name the file.
+    pub env_files: Mutex<FastMap<FileId, Value>>,
     unfetched: AtomicBool,
 }
 
@@ -71,6 +73,7 @@ impl<'s> Ground<'s> {
             cells: Mutex::default(),
             standing_cells: AtomicUsize::new(0),
             trees: Mutex::default(),
+            env_files: Mutex::default(),
             unfetched: AtomicBool::new(false),
         }
     }

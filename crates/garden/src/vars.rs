@@ -17,7 +17,7 @@ use crate::varying::{Names, Varying};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, Source, Span};
 use purlin_value::{Data, Eval, Lazy, Map, Scope, Thunk, Value, WorldError, path};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// The variables that are visible at some place.
 #[derive(Clone, Default)]
@@ -177,6 +177,14 @@ impl Thunk for Merged {
 
 /// The variables of a `.env` file; templates in their values are evaluated.
 fn env_map(ground: &Ground<'_>, source: &Arc<Source>, binder: &mut Binder) -> Value {
+    if expr::is_template(source.text()) {
+        return bound_env_map(ground, source, binder);
+    }
+    let mut known = ground.env_files.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(source.id()).or_insert_with(|| bound_env_map(ground, source, binder)).clone()
+}
+
+fn bound_env_map(ground: &Ground<'_>, source: &Arc<Source>, binder: &mut Binder) -> Value {
     let mut map = Map::new();
     for variable in dotenv::parse(source.text()) {
         let span = source.span(variable.range.start, variable.range.end);

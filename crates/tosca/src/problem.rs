@@ -77,6 +77,11 @@ impl Problems {
         }
     }
 
+    /// Whether there are more than are kept, which they say.
+    pub fn is_full(&self) -> bool {
+        self.list.len() > MOST_KEPT
+    }
+
     /// Takes all problems of another run, and what it knows of secrets.
     pub fn absorb(&mut self, other: &Problems) {
         other.list.iter().for_each(|problem| self.add(problem.clone()));

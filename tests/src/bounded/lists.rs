@@ -90,6 +90,10 @@ fn garden_inputs() -> Vec<Input> {
             "templates",
             "---\nkind: ConfigTemplate\nname: t#\nconfigs: [{kind: Run, name: 'r-${parent.name}', type: exec, spec: {command: [a]}}]\n---\nkind: RenderTemplate\nname: x#\ntemplate: t%\n",
         ),
+        garden("problems", "---\nkind: Run\nname: r#\ntype: exec\nspec: {command: [a], env: {$merge: '${var.big}'}}\n")
+            .file("project.garden.yml", format!("{GARDEN}variables:\n  big:\n{}", lines("    k#: 1\n"))),
+        garden("varfiles", "---\nkind: Run\nname: r#\ntype: exec\nvarfiles: [v.env]\nspec: {command: [a]}\n")
+            .file("v.env", lines("K#=1\n")),
         garden("workflows", "---\nkind: Workflow\nname: w#\nsteps: [{command: [deploy]}]\n"),
     ]
 }
@@ -98,6 +102,30 @@ fn tosca_inputs() -> Vec<Input> {
     let filter = "    c#: {type: tosca.nodes.Compute, capabilities: {host: {properties: {num_cpus: #}}}}\n    n#: {type: tosca.nodes.SoftwareComponent, requirements: [{host: {node: tosca.nodes.Compute, node_filter: {capabilities: [{host: {properties: [{num_cpus: {equal: #}}]}}]}}}]}\n";
     vec![
         tosca("filters", "", filter, ""),
+        tosca(
+            "members",
+            "  t#: {<derived_from: t%, >properties: {p#: {type: string, default: x}}}\n",
+            "    n#: {type: t5999}\n",
+            "",
+        ),
+        tosca(
+            "members-derived",
+            "  t#: {<derived_from: t%, >properties: {p#: {type: string, default: x}}}\n",
+            "    n#: {type: t#}\n",
+            "",
+        ),
+        tosca(
+            "capabilities",
+            "  t#: {<derived_from: t%, >capabilities: {c#: tosca.capabilities.Node}}\n",
+            "    n#: {type: t5999}\n",
+            "",
+        ),
+        tosca(
+            "unassigned",
+            "  t#: {<derived_from: t%, >properties: {p#: {type: string}}}\n",
+            "    n#: {type: t5999}\n",
+            "",
+        ),
         tosca("types", "  t#: {derived_from: tosca.nodes.Root}\n", "    n#: {type: t%}\n", ""),
         tosca("derived", "  t#: {<derived_from: t%>}\n", "    n#: {type: t#}\n", ""),
         tosca("required", "", "    n#: {type: tosca.nodes.Root<, requirements: [{dependency: n%}]>}\n", ""),
@@ -185,8 +213,19 @@ fn other_inputs() -> Vec<Input> {
     let ensemble = |case: &str, nodes: &str| {
         input(&format!("unfurl/lists/{case}"), "ensemble.yaml", format!("{ENSEMBLE}{}", lines(nodes)))
     };
+    let globals = input("charts/lists/globals", "Chart.yaml", CHART.to_owned())
+        .file("values.yaml", format!("global:\n{}", lines("  g#: 1\n")));
     vec![
         ensemble("chain", "        n#: {type: tosca.nodes.Root, properties: {b: 1<, a: {eval: '::n%::b'}>}}\n"),
+        input(
+            "unfurl/lists/members",
+            "ensemble.yaml",
+            format!(
+                "apiVersion: unfurl/v1.0.0\nkind: Ensemble\nspec:\n  service_template:\n    node_types:\n{}    topology_template:\n      node_templates:\n{}",
+                lines("      t#: {<derived_from: t%, >properties: {p#: {type: string, default: x}}}\n"),
+                lines("        n#: {type: t5999}\n")
+            ),
+        ),
         ensemble("nodes", "        n#: {type: tosca.nodes.Root<, requirements: [{dependency: n%}]>}\n"),
         input("charts/lists/values", "Chart.yaml", CHART.to_owned()).file("values.yaml", lines("v#: 1\n")).file(
             "templates/a.yaml",
@@ -204,6 +243,9 @@ fn other_inputs() -> Vec<Input> {
                     lines("  k#: '{{ include \"d%\" . }}'\n")
                 ),
             ),
+        (0..1_000).fold(globals, |input, at| {
+            input.file(&format!("charts/s{at}/Chart.yaml"), CHART.replace("name: c", &format!("name: s{at}")))
+        }),
         input("charts/lists/documents", "Chart.yaml", CHART.to_owned()).file("templates/a.yaml", lines(OBJECT)),
     ]
 }

@@ -19,6 +19,7 @@ use crate::{artifacts, glob};
 use purlin_syntax::{Diagnostic, Rule, Sink, Span, suggest};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, WorldError, path};
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 /// Which rules apply.
@@ -32,6 +33,11 @@ pub enum Scope {
     Project,
 }
 
+/// An image as variables of templates name it.
+fn variable_name(image: &str) -> String {
+    image.replace(['.', '-', '/', ':'], "_")
+}
+
 /// A check of one configuration.
 struct Check<'a, 'f> {
     config: &'a Config<'f>,
@@ -40,6 +46,8 @@ struct Check<'a, 'f> {
     built: &'a HashSet<String>,
     /// Those that artifacts of profiles build.
     profile_images: &'a HashSet<String>,
+    /// Both as variables of templates name them, made when that is asked.
+    variable_names: &'a OnceCell<HashSet<String>>,
     /// The names of the profiles of all configurations.
     profiles: &'a HashSet<String>,
 }
@@ -48,6 +56,12 @@ impl Check<'_, '_> {
     /// Whether a profile builds an image, active or not.
     fn in_profile(&self, image: &str) -> bool {
         self.profile_images.contains(image)
+    }
+
+    /// Whether an image is built, by the name that variables of templates have for it.
+    fn has_variable(&self, image: &str) -> bool {
+        let all = || self.built.iter().chain(self.profile_images).map(|image| variable_name(image)).collect();
+        self.variable_names.get_or_init(all).contains(image)
     }
 
     fn report(&self, rule: &'static Rule, span: Option<Span>, message: String) {
@@ -69,9 +83,16 @@ pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope) -> bool
     let sink = &session.sink;
     let before = sink.len();
     let built = built(configs);
-    let none = HashSet::new();
+    let (none, variable_names) = (HashSet::new(), OnceCell::new());
     for config in configs {
-        let check = Check { config, sink, built: &built, profile_images: &none, profiles: &none };
+        let check = Check {
+            config,
+            sink,
+            built: &built,
+            profile_images: &none,
+            variable_names: &variable_names,
+            profiles: &none,
+        };
         structure::section(&check, config.item.view(), &SKAFFOLD_CONFIG);
         build::check(&check);
         run::check(&check);
@@ -97,9 +118,10 @@ pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope) -> bool
 /// Warns of what is most likely a mistake, though Skaffold says so only when it builds or deploys, or never.
 pub fn suspicious(session: &Session, configs: &[Config<'_>]) {
     let (built, profile_images, profiles) = (built(configs), slips::profile_images(configs), slips::profiles(configs));
+    let variable_names = &OnceCell::new();
     for config in configs.iter().filter(|config| !config.is_remote) {
-        let sink = &session.sink;
-        let check = Check { config, sink, built: &built, profile_images: &profile_images, profiles: &profiles };
+        let (sink, profile_images, profiles) = (&session.sink, &profile_images, &profiles);
+        let check = Check { config, sink, built: &built, profile_images, variable_names, profiles };
         slips::check(&check, session);
     }
 }

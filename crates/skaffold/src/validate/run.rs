@@ -6,6 +6,7 @@ use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::suggest::nearest;
 use purlin_syntax::{Diagnostic, Sink, Span};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 const FORWARDED: &[&str] = &[
@@ -82,8 +83,8 @@ pub fn unique_names(configs: &[Config<'_>], sink: &Sink) {
     let mut actions: HashMap<String, Option<Span>> = HashMap::new();
     let mut containers: HashMap<String, Option<Span>> = HashMap::new();
     for config in configs {
-        let built = HashSet::new();
-        let check = Check { config, sink, built: &built, profile_images: &built, profiles: &built };
+        let (built, variable_names) = (HashSet::new(), &OnceCell::new());
+        let check = Check { config, sink, built: &built, profile_images: &built, variable_names, profiles: &built };
         let view = config.item.view();
         for test in view.get("verify").into_iter().flat_map(View::items) {
             unique(&check, &mut tests, test, "test of `verify`");

@@ -3,7 +3,7 @@
 //!
 //! Warnings only, and only where something else can hardly have been meant. It must not change anything.
 
-use super::{Check, near_path, run_in};
+use super::{Check, near_path, run_in, variable_name};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::entities::{Entity, Holds, holds, is_open};
 use crate::glob::Finder;
@@ -306,7 +306,6 @@ fn images(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
     if found.len() * check.built.len() > MOST_COMPARED {
         return;
     }
-    let spoken = |image: &str| image.replace(['.', '-', '/', ':'], "_");
     let mut seen = HashSet::new();
     for (_, value) in found {
         let text = value.text();
@@ -316,23 +315,20 @@ fn images(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
             else {
                 continue;
             };
-            let is_built = check.built.iter().any(|built| spoken(built) == image);
-            let in_profile = || check.profile_images.iter().any(|built| spoken(built) == image);
-            if is_built
-                || in_profile()
+            if check.has_variable(image)
                 || session.world.env(name).is_some()
                 || !seen.insert((value.span(), image.to_owned()))
             {
                 continue;
             }
-            let Some(meant) = check.built.iter().find(|built| suggest::is_slip(image, &spoken(built))) else {
+            let Some(meant) = check.built.iter().find(|built| suggest::is_slip(image, &variable_name(built))) else {
                 continue;
             };
             // An older edition names the image itself.
             let is_template = value.span().is_some_and(|span| is_template(session, span));
             let (message, hint) = if is_template {
                 let message = format!("unknown variable `{name}`: no artifact builds this image");
-                (message, format!("did you mean `{prefix}{}`?", spoken(meant)))
+                (message, format!("did you mean `{prefix}{}`?", variable_name(meant)))
             } else {
                 ("no artifact builds this image".to_owned(), format!("did you mean `{meant}`?"))
             };

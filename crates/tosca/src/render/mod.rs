@@ -162,6 +162,9 @@ impl<'a> Renderer<'a> {
         renderer.decorators = decorate::Decorators::of(model);
         renderer.check_decorators();
         for (name, template) in service.entries("node_templates") {
+            if renderer.problems.is_full() {
+                break;
+            }
             let Some(node) = renderer.node(template) else { continue };
             if let Err(limit) = model.budget.hold_members(&node) {
                 let diagnostic = Diagnostic::at(limit.rule(), template.at, limit.message()).hint(limit.hint());
