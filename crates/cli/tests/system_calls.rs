@@ -1,7 +1,8 @@
 //! What the process asks the system for while it reads configuration: nothing is run, nothing is connected to, nothing
 //! is opened outside the project. Watched from outside by `strace`, so that no promise rests on our own words.
 //!
-//! Runs over the examples and a sample of the recorded projects; `PURLIN_STRACE=all` takes every recorded project.
+//! Runs over the examples and a sample of the recorded projects; `PURLIN_STRACE=all` takes every recorded project, and
+//! `PURLIN=PATH` another program.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
@@ -94,6 +95,7 @@ fn reading_configuration_touches_nothing_else() {
         }
         false => eprintln!("skipped in part: there are no recorded projects beside the checkout"),
     }
+    let program = std::env::var_os("PURLIN").unwrap_or_else(|| env!("CARGO_BIN_EXE_purlin").into());
     let trace = std::env::temp_dir().join(format!("purlin-strace-{}", std::process::id()));
     let mut runs = 0;
     for project in &found {
@@ -101,7 +103,7 @@ fn reading_configuration_touches_nothing_else() {
             let status = Command::new("strace")
                 .args(["-f", "-y", "-s", "4096", "-e", "trace=execve,connect,socket,open,openat,openat2,creat", "-o"])
                 .arg(&trace)
-                .arg(env!("CARGO_BIN_EXE_purlin"))
+                .arg(&program)
                 .args(command(&project.to_string_lossy()))
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
