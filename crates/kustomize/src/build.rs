@@ -402,7 +402,7 @@ impl Builder<'_> {
         self.charge(&found.resources, item)?;
         gathered.resources.extend(found.resources);
         gathered.known.add_known(&found.known).map_err(|why| self.wrong(item, why))?;
-        vars::absorb(&mut gathered.vars, found.vars).map_err(|(origin, why)| self.wrong_at((origin, why)).into())
+        vars::absorb(&mut gathered.vars, found.vars).map_err(|why| self.wrong_at(why).into())
     }
 
     /// Charges the resources of a base: each way that leads to it takes all of them again.

@@ -30,8 +30,7 @@ pub fn image(
     let rule = Rule::read(session, rule)?;
     for at in index.take_imaged(session, rule.rule, resources, |image| rule.is_about(image))? {
         let Some(resource) = resources.get_mut(at) else { continue };
-        let change = |field: &mut Value| rule.apply(field);
-        let now = each(resource, specs, &mut |field| change(field)).and_then(|()| held(resource, specs));
+        let now = each(resource, specs, &mut |field| rule.apply(field)).and_then(|()| held(resource, specs));
         index.note_images(at, now.map_err(|why| wrong(session, rule.rule, why))?);
     }
     Ok(())
@@ -197,9 +196,8 @@ pub fn replicas(
             }
             found = true;
             if spec.of.selects(&own) {
-                let set = |field: &mut Value| *field = count.clone();
                 visit(&mut resource.value, &spec.path, spec.create, &mut |field| {
-                    set(field);
+                    *field = count.clone();
                     Ok(())
                 })
                 .map_err(|why| wrong(session, rule, why))?;

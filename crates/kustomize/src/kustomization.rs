@@ -37,7 +37,7 @@ impl From<Diagnostic> for Problem {
     }
 }
 
-/// What is wrong with a part of a kustomization.
+/// A problem with a part of a kustomization.
 pub fn wrong(session: &Session, part: &Value, message: String) -> Diagnostic {
     let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
     diagnostic.span = session.origins.span(part.origin, &session.sources);

@@ -226,8 +226,9 @@ fn apply_to_named(
         return Ok(());
     }
     if let Some(resource) = resources.get_mut(at) {
+        let name = EcoString::from(resource.name());
         apply_strategic(session, patch, resource, keeps)?;
-        if resource.name() != id.name {
+        if resource.name() != name {
             index.forget();
         }
     }

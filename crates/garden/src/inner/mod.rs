@@ -329,7 +329,7 @@ impl About {
         session.sink.push(diagnostic);
     }
 
-    /// Reports what is wrong with a value of the spec, or with the action.
+    /// Reports a problem with a value of the spec, or with the action.
     fn wrong(&self, action: &Action, session: &Session, message: String, value: Option<&Value>) -> Inner {
         let place = self.place(action, value, session);
         self.report(session, Diagnostic::nowhere(&rules::INNER, message), place);

@@ -168,7 +168,7 @@ fn is_expression(node: Node<'_>) -> bool {
     (node.is_scalar() && node.text().starts_with("${")) || node.get("$if").is_some()
 }
 
-/// A file that was looked at, and what is wrong with it.
+/// A file that was checked, and its problems.
 pub struct Read {
     pub sources: Sources,
     pub tree: Arc<Tree>,
