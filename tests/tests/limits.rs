@@ -39,6 +39,15 @@ const ROWS: &[Row] = &[
         )],
     ),
     row(
+        "variants=1",
+        "limit-variants",
+        "garden",
+        &[(
+            "project.garden.yml",
+            "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}, {name: prod}]\n",
+        )],
+    ),
+    row(
         "problems=1",
         "limit-problems",
         "garden",

@@ -46,7 +46,13 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     resuming: None,
-    variants: Variants { noun: "values file", list: variants, resolve: None },
+    variants: Variants {
+        noun: "values file",
+        list: variants,
+        is_chosen: |request| !request.values.is_empty(),
+        in_company: &[],
+        resolve: None,
+    },
     eval,
     rules: RULES,
 };
@@ -131,9 +137,11 @@ fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let mut found = vec![Variant { name: EcoString::new(), request: request.clone() }];
     let Some(folder) = chart_path(session, request) else { return found };
     let beside = session.world.list(&folder).unwrap_or_default().into_iter().map(|entry| entry.name);
-    let files = beside.filter(|name| is_values_file(name)).chain(ci::files(session, &folder));
-    for file in files {
+    // Where the values files of tests are tried with the chart itself, they are no variants.
+    let tests = if request.chart.ci_values { Vec::new() } else { ci::files(session, &folder) };
+    for file in beside.filter(|name| is_values_file(name)).chain(tests) {
         let mut request = request.clone();
+        request.chart.ci_values = false;
         request.values.push(seen_from_here(session, &path::join(&folder, &file)));
         found.push(Variant { name: file.into(), request });
     }

@@ -283,8 +283,8 @@ pub enum Command {
         paths: Vec<PathBuf>,
         #[command(flatten)]
         target: Target,
-        /// Resolve each project in all its environments, with each profile and values file, and report what none of
-        /// them uses.
+        /// Check every environment, profile and values file. This is the default, unless `--env`, `--profile` or
+        /// `--values` names one.
         #[arg(long, conflicts_with = "env")]
         all_envs: bool,
         /// Print a summary for programs.

@@ -29,6 +29,37 @@ pub struct Difference {
     pub before_causes: Vec<Cause>,
     /// Where what it is comes from, likewise.
     pub after_causes: Vec<Cause>,
+    /// The variants of the project that have it, where several were compared and not all of them do.
+    pub variants: Vec<String>,
+}
+
+/// The differences of several variants in one list: each once, with the variants that have it unless all do.
+pub fn in_variants(found: Vec<(String, Vec<Difference>)>) -> Vec<Difference> {
+    let all = found.len();
+    let mut merged: Vec<Difference> = Vec::new();
+    let mut known: HashMap<(String, String), Vec<usize>> = HashMap::new();
+    for (variant, differences) in found {
+        for mut difference in differences {
+            let alike = known.entry((difference.node.clone(), difference.field.clone())).or_default();
+            let is_same = |at: &&usize| {
+                let other = &merged[**at];
+                (&other.before, &other.after, &other.renamed_from)
+                    == (&difference.before, &difference.after, &difference.renamed_from)
+            };
+            match alike.iter().find(is_same).copied() {
+                Some(at) => merged[at].variants.push(variant.clone()),
+                None => {
+                    alike.push(merged.len());
+                    difference.variants = vec![variant.clone()];
+                    merged.push(difference);
+                }
+            }
+        }
+    }
+    for difference in merged.iter_mut().filter(|difference| difference.variants.len() == all) {
+        difference.variants.clear();
+    }
+    merged
 }
 
 /// One side of a comparison: what was resolved, and the session that knows where it came from.
@@ -150,6 +181,7 @@ fn named_anew(old: &Node, new: &Node, sessions: (&Session, &Session)) -> Differe
         after: None,
         before_causes: causes(sessions.0, old),
         after_causes: causes(sessions.1, new),
+        variants: Vec::new(),
     }
 }
 
@@ -163,6 +195,7 @@ fn whole(node: &str, before: Option<&Value>, after: Option<&Value>, session: &Se
         after: after.cloned(),
         before_causes: causes(before),
         after_causes: causes(after),
+        variants: Vec::new(),
     }
 }
 
@@ -326,6 +359,7 @@ fn compare<'v>(sides: &Sides<'_>, node: &str, before: &'v Value, after: &'v Valu
                     after: b.cloned(),
                     before_causes,
                     after_causes,
+                    variants: Vec::new(),
                 });
             }
         }

@@ -4,27 +4,42 @@
 //! Files are read and parsed once, since all variants share them. Everything is told from what resolution noted: the
 //! table of origins, and what dialects say they declare.
 
-use crate::survey::Claim;
-use crate::unused::Usage;
-use purlin_model::{Declared, Request, Resolved, Variant};
-use purlin_syntax::{Diagnostic, Severity};
+use crate::rules;
+use crate::survey::{Claim, first_line};
+use crate::unused::{Unread, Usage};
+use purlin_model::{Declared, Request, Resolved, Variant, Variants};
+use purlin_syntax::{Diagnostic, Rule, RuleClass, Severity};
 use purlin_value::{EcoString, Session, Value};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
+/// A project in all its variants.
+pub(crate) struct Everywhere {
+    /// Their names; a variant without a name is the project as it is.
+    pub names: Vec<EcoString>,
+    /// Names of those that could not be resolved completely, because something was not allowed.
+    pub incomplete: Vec<EcoString>,
+    /// Files that none of them reads, beside files of the same kind that they read.
+    pub unread: Vec<Unread>,
+    /// What is kept of each that could be resolved.
+    pub sides: Vec<Side>,
+}
+
 /// Resolves every variant of a project. Problems and findings go to the session's sink.
-pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) -> Vec<Option<Side>> {
-    // Each values file is a variant here, so none is checked on the side.
-    let mut request = Request { manifests: true, ..request.clone() };
-    request.chart.ci_values = false;
-    let mut variants = claim.variants(session, &request);
+pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) -> Everywhere {
+    let mut variants = claim.variants(session, request);
+    report_too_many(session, claim, &mut variants);
     if variants.is_empty() {
-        variants.push(Variant { name: "".into(), request });
+        variants.push(Variant { name: "".into(), request: request.clone() });
     }
-    let mut problems = Problems::new(session, claim.dialect().variants.noun, &variants);
-    let mut all = Vec::with_capacity(variants.len());
+    let mut problems = Problems::new(session, &claim.dialect().variants, &variants);
+    let mut all: Vec<Option<Side>> = Vec::with_capacity(variants.len());
+    let (mut incomplete, mut unread) = (Vec::new(), Vec::new());
     let requests: Vec<&Request> = variants.iter().map(|variant| &variant.request).collect();
     claim.resolve_each(session, &requests, &mut |resolved, found| {
+        if found.iter().any(|problem| problem.rule.class == RuleClass::Denied) {
+            incomplete.extend(variants.get(all.len()).map(|variant| variant.name.clone()));
+        }
         problems.add(all.len(), found);
         all.push(resolved.map(Side::of));
     });
@@ -34,9 +49,32 @@ pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) ->
     // What is broken uses nothing, so that only sound projects can be judged.
     if is_sound && all.iter().all(Option::is_some) {
         let sides: Vec<(&Variant, &Side)> = variants.iter().zip(all.iter().flatten()).collect();
-        session.sink.extend(Usage::of(session, claim, &sides).findings());
+        let usage = Usage::of(session, claim, &sides);
+        session.sink.extend(usage.findings());
+        unread = usage.files();
     }
-    all
+    let names = variants.iter().map(|variant| variant.name.clone()).collect();
+    Everywhere { names, incomplete, unread, sides: all.into_iter().flatten().collect() }
+}
+
+/// Leaves out variants beyond the limit, and says so: each reads the project's text again, so that their number times
+/// its size is what they cost.
+fn report_too_many(session: &Session, claim: &Claim, variants: &mut Vec<Variant>) {
+    let Ok(stat) = session.world.stat(claim.file()) else { return };
+    let most = usize::try_from(session.limits.variants / stat.size.max(1)).unwrap_or(usize::MAX).max(1);
+    if variants.len() <= most {
+        return;
+    }
+    let named = |variants: &[Variant]| variants.iter().filter(|variant| !variant.name.is_empty()).count();
+    let all = named(variants);
+    variants.truncate(most);
+    let most = named(variants);
+    let noun = claim.dialect().variants.noun;
+    let message = format!("only the first {most} of {all} {noun}s were checked");
+    let hint = "check the others by name, or raise it with `--limit variants=BYTES`";
+    let mut diagnostic = Diagnostic::nowhere(&rules::LIMIT_VARIANTS, message).hint(hint);
+    diagnostic.span = first_line(session, claim.file());
+    session.sink.push(diagnostic);
 }
 
 /// What is kept of a variant that is resolved: nothing that could be looked up in the table of origins.
@@ -45,6 +83,8 @@ pub(crate) struct Side {
     pub project: EcoString,
     /// How many nodes it has.
     pub nodes: usize,
+    /// How many projects are inside it and were checked with it.
+    pub contained: usize,
     /// The variables of the project, and those of each node that has some.
     pub variables: Vec<Value>,
     /// What the dialect declares.
@@ -60,6 +100,7 @@ impl Side {
         let of_nodes = resolved.nodes.iter().filter_map(|node| node.resolved.get("variables").cloned());
         Side {
             nodes: resolved.nodes.len(),
+            contained: resolved.contained,
             variables: std::iter::once(resolved.variables.clone()).chain(of_nodes).collect(),
             project: resolved.project,
             declared: resolved.declared,
@@ -73,6 +114,8 @@ impl Side {
 struct Problems<'v> {
     session: &'v Session,
     noun: &'static str,
+    /// Rules whose problems of a variant count only if the project by itself has them too.
+    in_company: &'static [&'static Rule],
     variants: &'v [Variant],
     /// In the order in which they were found.
     list: Vec<Problem>,
@@ -94,8 +137,9 @@ const FOUND: &str = ", found ";
 type Identity = (&'static str, Option<(String, u32, u32)>, String);
 
 impl<'v> Problems<'v> {
-    fn new(session: &'v Session, noun: &'static str, variants: &'v [Variant]) -> Self {
-        Problems { session, noun, variants, list: Vec::new(), known: HashMap::new() }
+    fn new(session: &'v Session, kind: &Variants, variants: &'v [Variant]) -> Self {
+        let (noun, in_company) = (kind.noun, kind.in_company);
+        Problems { session, noun, in_company, variants, list: Vec::new(), known: HashMap::new() }
     }
 
     fn add(&mut self, variant: usize, found: Vec<Diagnostic>) {
@@ -114,6 +158,12 @@ impl<'v> Problems<'v> {
             }
             if nth > 0 {
                 key.2.push_str(&format!("{FOUND}{nth}"));
+            }
+            if !self.variants[variant].name.is_empty()
+                && self.in_company.contains(&problem.rule)
+                && !self.known.contains_key(&key)
+            {
+                continue;
             }
             let at = *self.known.entry(key).or_insert_with(|| {
                 self.list.push(Problem { said: problem.clone(), variants: Vec::new(), differs: false });
@@ -152,10 +202,15 @@ impl<'v> Problems<'v> {
 /// ` (in the environment `a`, and similar in 2 others)`: what a problem says is that of its first variant.
 fn first_of(noun: &str, first: &str, others: usize) -> String {
     let preposition = preposition(noun);
-    let first =
-        if first.is_empty() { format!("without a {noun}") } else { format!("{preposition} the {noun} `{first}`") };
+    let first = if first.is_empty() { without(noun) } else { format!("{preposition} the {noun} `{first}`") };
     let others = if others == 1 { "one other".to_owned() } else { format!("{others} others") };
     format!(" ({first}, and similar {preposition} {others})")
+}
+
+/// `without an environment`: the project as it is.
+fn without(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("without {article} {noun}")
 }
 
 fn preposition(noun: &str) -> &'static str {
@@ -165,7 +220,7 @@ fn preposition(noun: &str) -> &'static str {
 /// ` (only in the environments `a` and `b`)`; a variant without a name is the project as it is.
 fn only_in(noun: &str, names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().filter(|name| !name.is_empty()).map(|name| format!("`{name}`")).collect();
-    let plain = format!("without a {noun}");
+    let plain = without(noun);
     let list = match shown.as_slice() {
         [] => return format!(" (only {plain})"),
         [one] => format!("{noun} {one}"),

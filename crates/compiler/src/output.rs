@@ -215,7 +215,7 @@ pub fn affects_value(file: &str, line: u32, affected: &[Affected]) -> Value {
 }
 
 /// `diff -o json`.
-pub fn differences_value(differences: &[Difference]) -> Value {
+pub fn differences_value(differences: &[Difference], added: &[&str], removed: &[&str]) -> Value {
     let one = |d: &Difference| {
         let mut entries = vec![("node", Value::str(d.node.as_str())), ("field", Value::str(d.field.as_str()))];
         entries.extend(d.renamed_from.as_ref().map(|old| ("renamedFrom", Value::str(old.as_str()))));
@@ -224,7 +224,15 @@ pub fn differences_value(differences: &[Difference]) -> Value {
             ("after", d.after.clone().unwrap_or_default()),
             ("causes", Value::list(d.before_causes.iter().chain(&d.after_causes).map(cause_value).collect())),
         ]);
+        if !d.variants.is_empty() {
+            let names = d.variants.iter().map(|name| Value::str(name.as_str()));
+            entries.push(("environments", Value::list(names.collect())));
+        }
         map(entries)
     };
-    map(vec![("differences", Value::list(differences.iter().map(one).collect()))])
+    let names = |names: &[&str]| Value::list(names.iter().map(|name| Value::str(*name)).collect());
+    let mut entries = vec![("differences", Value::list(differences.iter().map(one).collect()))];
+    let variants = [("added", added), ("removed", removed)];
+    entries.extend(variants.into_iter().filter(|(_, list)| !list.is_empty()).map(|(key, list)| (key, names(list))));
+    map(entries)
 }

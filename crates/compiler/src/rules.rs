@@ -38,6 +38,10 @@ pub const UNUSED_TEMPLATE: Rule = Rule::warning("unused-template", "No environme
 /// A file that nothing uses.
 pub const UNUSED_FILE: Rule = Rule::warning("unused-file", "No environment reads this file.");
 
+/// More variants of a project than are checked in one run.
+pub const LIMIT_VARIANTS: Rule =
+    Rule::limit("limit-variants", "A project has more environments or profiles than one run checks.");
+
 /// All of them.
 pub const RULES: &[&Rule] = &[
     &NOTHING_FOUND,
@@ -53,4 +57,5 @@ pub const RULES: &[&Rule] = &[
     &UNUSED_VARIABLE,
     &UNUSED_TEMPLATE,
     &UNUSED_FILE,
+    &LIMIT_VARIANTS,
 ];

@@ -5,13 +5,14 @@
 
 use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
-use crate::everywhere::everywhere;
+use crate::everywhere::{Everywhere, everywhere};
 use crate::inner::ENGINES;
 use crate::rules;
+use crate::unused::Unread;
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
 use purlin_model::{Detection, Dialect, Glance, Kept, Request, Resolved, Resumable, Role, Together, Variant};
-use purlin_syntax::{Diagnostic, Flavor, Severity, Span};
+use purlin_syntax::{Diagnostic, Flavor, Mark, Severity, Span};
 use purlin_value::ignore::Ignores;
 use purlin_value::rules::FILE_NOT_MADE;
 use purlin_value::tracked::Tracked;
@@ -41,6 +42,12 @@ pub struct Checked {
     pub contained: usize,
     /// The label of the project that it is checked with, if that is another one.
     pub part_of: Option<String>,
+    /// The variants that were checked; none if the project comes in one form only, or one was asked for.
+    pub variants: Vec<EcoString>,
+    /// What one of them is called: `environment`, `profile`.
+    pub variant_noun: &'static str,
+    /// The variants of which a part was not checked, because something that it asks for is not allowed.
+    pub incomplete: Vec<EcoString>,
 }
 
 /// Folders that hold no configuration of the user's.
@@ -236,7 +243,14 @@ pub struct Found {
     members: Vec<(String, &'static Dialect)>,
 }
 
-/// Checks what every path means; options of the request hold for every project. Problems are in the session's sink.
+/// Checks what every path means, each project in all its variants unless the request names one. Options of the request
+/// hold for every project. Problems are in the session's sink.
+pub fn survey_declared(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
+    survey_with(session, request, paths, check_declared)
+}
+
+/// Checks what every path means as the request says, in one variant; options of the request hold for every project.
+/// Problems are in the session's sink.
 pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
     survey_with(session, request, paths, check)
 }
@@ -256,19 +270,35 @@ struct Outcome {
     inner: Vec<String>,
     /// Folders of charts whose dependencies it fetches when it is deployed.
     fetched_later: Vec<String>,
+    /// Files beside its own that it does not read.
+    unread: Vec<Unread>,
 }
 
 fn survey_with(session: &Session, request: &Request, paths: &[String], check: Check) -> Vec<Checked> {
     let found = search(session, request, paths);
     let (libraries, projects): (Vec<&Claim>, Vec<&Claim>) = found.claims.iter().partition(|claim| claim.is_library());
-    let mut survey =
-        Survey { session, request, check, checked: Vec::new(), taken: HashMap::new(), fetched_later: HashSet::new() };
+    let mut survey = Survey {
+        session,
+        request,
+        check,
+        checked: Vec::new(),
+        taken: HashMap::new(),
+        fetched_later: HashSet::new(),
+        unread: Vec::new(),
+    };
     survey.one_by_one(&projects);
     let others = beside(session, paths, &found);
     survey.one_by_one(&others.iter().collect::<Vec<_>>());
     // Projects have taken in some of the libraries.
     let alone = survey.together(&libraries);
     survey.one_by_one(&alone);
+    // Of a single file nothing is known about what others read.
+    let is_folder = |path: &String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
+    if paths.iter().all(is_folder) {
+        let unread = survey.unread.iter().filter(|unread| !session.has_read(&unread.file));
+        let unread: Vec<&Unread> = unread.collect();
+        session.sink.extend(unread.into_iter().map(|unread| unread.finding(session)));
+    }
     let mut checked = survey.checked;
     found.report_outside(session, &|file| session.has_read(file));
     found.report_submodules(session);
@@ -320,6 +350,8 @@ struct Survey<'a> {
     taken: HashMap<String, String>,
     /// Folders of charts whose dependencies are fetched when a project is deployed.
     fetched_later: HashSet<String>,
+    /// Files that the projects so far do not read, beside files of the same kind that they read.
+    unread: Vec<Unread>,
 }
 
 impl Survey<'_> {
@@ -355,7 +387,8 @@ impl Survey<'_> {
                 continue;
             }
             let (mark, known) = (self.session.sources.mark(), self.session.sink.len());
-            let Outcome { checked: done, inner, fetched_later } = self.check(claim);
+            let Outcome { checked: done, inner, fetched_later, unread } = self.check(claim);
+            self.unread.extend(unread);
             self.taken.extend(inner.into_iter().map(|inner| (inner, done.label.clone())));
             self.fetched_later.extend(fetched_later);
             for read in self.session.sources.since(&mark) {
@@ -459,7 +492,8 @@ impl Found {
     }
 }
 
-fn first_line(session: &Session, file: &str) -> Option<Span> {
+/// The first line of a file.
+pub(crate) fn first_line(session: &Session, file: &str) -> Option<Span> {
     let text = session.load_text(file, file).ok()?;
     let length = text.source.text().lines().next().map_or(0, str::len);
     Some(text.source.span(0, length.max(1)))
@@ -491,18 +525,9 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let resolved = claim.resolve(&own, request);
     soften(&own);
     let checked = checked(session, claim, resolved.as_ref(), &own);
-    let mut problems = own.sink.take();
-    // More than are shown: the ways that led to them would only keep texts in memory.
-    if session.sink.len() as u64 > session.limits.diagnostics {
-        problems.iter_mut().for_each(|problem| problem.trace.clear());
-    }
-    // A chart registers the texts of everything inside it, which other charts have copies of.
-    if claim.judged.dialect.name == "charts" {
-        own.release_since(&mark, &problems);
-    }
-    session.sink.extend(problems);
+    hand_on(session, &own, claim, &mark);
     let (inner, fetched_later) = resolved.map(|resolved| (resolved.inner, resolved.fetched_later)).unwrap_or_default();
-    Outcome { checked, inner, fetched_later }
+    Outcome { checked, inner, fetched_later, unread: Vec::new() }
 }
 
 /// A clone does not have what git leaves out, and that does not make a project wrong.
@@ -513,21 +538,47 @@ fn soften(session: &Session) {
     session.sink.extend(problems);
 }
 
+/// The same in all variants of the project, unless the request names one.
+fn check_declared(session: &Session, request: &Request, claim: &Claim) -> Outcome {
+    let check = if (claim.judged.dialect.variants.is_chosen)(request) { check } else { check_variants };
+    check(session, request, claim)
+}
+
 /// The same in all variants of the project.
 fn check_variants(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let own = session.sibling();
-    let all = everywhere(&own, request, claim);
+    let mark = session.sources.mark();
+    let Everywhere { names, incomplete, unread, sides } = everywhere(&own, request, claim);
     soften(&own);
-    let first = all.iter().flatten().next();
+    let first = sides.first();
     let (name, nodes) = first.map(|side| (side.project.clone(), side.nodes)).unwrap_or_default();
-    let checked = described(session, claim, name, nodes, own.sink.count(Severity::Error));
-    session.sink.extend(own.sink.take());
-    let mut outcome = Outcome { checked, inner: Vec::new(), fetched_later: Vec::new() };
-    for side in all.into_iter().flatten() {
+    let mut checked = described(session, claim, name, nodes, own.sink.count(Severity::Error));
+    checked.contained = first.map_or(0, |side| side.contained);
+    // Of a project in one form its problems say what is missing.
+    if names.len() > 1 {
+        (checked.variants, checked.incomplete) = (names, incomplete);
+    }
+    hand_on(session, &own, claim, &mark);
+    let mut outcome = Outcome { checked, inner: Vec::new(), fetched_later: Vec::new(), unread };
+    for side in sides {
         outcome.inner.extend(side.inner);
         outcome.fetched_later.extend(side.fetched_later);
     }
     outcome
+}
+
+/// Hands the problems of one project on to the session of all.
+fn hand_on(session: &Session, own: &Session, claim: &Claim, mark: &Mark) {
+    let mut problems = own.sink.take();
+    // More than are shown: the ways that led to them would only keep texts in memory.
+    if session.sink.len() as u64 > session.limits.diagnostics {
+        problems.iter_mut().for_each(|problem| problem.trace.clear());
+    }
+    // A chart registers the texts of everything inside it, which other charts have copies of.
+    if claim.judged.dialect.name == "charts" {
+        own.release_since(mark, &problems);
+    }
+    session.sink.extend(problems);
 }
 
 fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {
@@ -545,7 +596,20 @@ fn described(session: &Session, claim: &Claim, name: EcoString, nodes: usize, er
         "." => path::file_name(&claim.file).to_owned(),
         path => path.to_owned(),
     };
-    Checked { path, name, label, noun: dialect.noun, unit: dialect.unit, nodes, errors, contained: 0, part_of: None }
+    Checked {
+        path,
+        name,
+        label,
+        noun: dialect.noun,
+        unit: dialect.unit,
+        nodes,
+        errors,
+        contained: 0,
+        part_of: None,
+        variants: Vec::new(),
+        variant_noun: dialect.variants.noun,
+        incomplete: Vec::new(),
+    }
 }
 
 /// A project that was checked with another one.

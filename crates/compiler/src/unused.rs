@@ -6,7 +6,7 @@
 use crate::everywhere::Side;
 use crate::inputs::dependencies;
 use crate::rules;
-use crate::survey::Claim;
+use crate::survey::{Claim, first_line};
 use purlin_model::detect::judge;
 use purlin_model::glance::is_data;
 use purlin_model::{Glance, Variant};
@@ -90,7 +90,6 @@ impl<'a> Usage<'a> {
             }
         }
         self.declared(&mut found);
-        self.files(&mut found);
         found
     }
 
@@ -241,14 +240,17 @@ impl<'a> Usage<'a> {
         }
     }
 
-    /// Files that look like those the project reads by name, beside them, and that no variant reads.
-    fn files(&self, found: &mut Vec<Diagnostic>) {
-        let read: BTreeSet<String> =
-            self.session.sources.all().iter().map(|source| path::normalize(source.path())).collect();
+    /// Files that look like those the project reads by name, beside them, and that no variant reads or names.
+    pub(crate) fn files(&self) -> Vec<Unread> {
+        let texts = self.session.sources.all();
+        let read: BTreeSet<String> = texts.iter().map(|source| path::normalize(source.path())).collect();
+        // What is named under a condition is not unused.
+        let is_named = |name: &str| texts.iter().any(|source| source.text().contains(name));
         let mut folders: BTreeMap<String, Vec<&String>> = BTreeMap::new();
         for file in read.iter().filter(|file| is_data(path::file_name(file)) && self.is_plain(file)) {
             folders.entry(path::normalize(path::parent(file))).or_default().push(file);
         }
+        let mut found = Vec::new();
         for (folder, known) in folders {
             let kinds: Vec<Kind> = known.iter().filter_map(|file| self.kind(file)).collect();
             for entry in self.session.world.list(&folder).unwrap_or_default() {
@@ -258,19 +260,14 @@ impl<'a> Usage<'a> {
                     continue;
                 }
                 let Some(own) = self.kind(&file) else { continue };
-                if let Some((_, like)) = kinds.iter().zip(&known).find(|(kind, _)| kind.is_like(&own)) {
-                    found.extend(self.unused_file(&file, like));
+                let like = kinds.iter().zip(&known).find(|(kind, _)| kind.is_like(&own)).map(|(_, like)| *like);
+                if let Some(like) = like.filter(|_| !is_named(&entry.name)) {
+                    let noun = self.claim.dialect().variants.noun;
+                    found.push(Unread { file, like: path::file_name(like).to_owned(), noun });
                 }
             }
         }
-    }
-
-    fn unused_file(&self, file: &str, like: &str) -> Option<Diagnostic> {
-        let text = self.session.load_text(file, file).ok()?;
-        let length = text.source.text().lines().next().map_or(0, str::len);
-        let message = format!("no {} reads this file", self.claim.dialect().variants.noun);
-        let diagnostic = Diagnostic::at(&rules::UNUSED_FILE, text.source.span(0, length.max(1)), message);
-        Some(diagnostic.hint(format!("`{}` beside it is read; name this one too, or remove it", path::file_name(like))))
+        found
     }
 
     /// Whether a file is no project's own: someone named it.
@@ -289,6 +286,24 @@ impl<'a> Usage<'a> {
             head.documents().iter().flat_map(|document| document.keys()).map(str::to_owned).collect();
         let extension = file.rsplit('.').next().unwrap_or_default().to_owned();
         (!keys.is_empty()).then_some(Kind { keys, extension })
+    }
+}
+
+/// A file that no variant of a project reads. Another project may read it.
+pub(crate) struct Unread {
+    /// From the world's root.
+    pub file: String,
+    /// A file of the same kind beside it that is read.
+    like: String,
+    /// What the variants are called.
+    noun: &'static str,
+}
+
+impl Unread {
+    pub(crate) fn finding(&self, session: &Session) -> Diagnostic {
+        let mut diagnostic = Diagnostic::nowhere(&rules::UNUSED_FILE, format!("no {} reads this file", self.noun));
+        diagnostic.span = first_line(session, &self.file);
+        diagnostic.hint(format!("`{}` beside it is read; name this one too, or remove it", self.like))
     }
 }
 

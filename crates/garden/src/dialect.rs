@@ -9,7 +9,7 @@ use crate::expr;
 use crate::files::is_config_file;
 use crate::inner::{Inner, Inside};
 use crate::place::Place;
-use crate::project::environment_names;
+use crate::project::{default_environment, environment_names};
 use crate::resolve::{Resolution, resolve};
 use crate::resume::RESUMING;
 use crate::rules;
@@ -47,7 +47,13 @@ pub const DIALECT: Dialect = Dialect {
     resolve: resolved,
     together: None,
     resuming: Some(RESUMING),
-    variants: Variants { noun: "environment", list: variants, resolve: Some(resolve_all) },
+    variants: Variants {
+        noun: "environment",
+        list: variants,
+        is_chosen: |request| request.environment.is_some(),
+        in_company: &[],
+        resolve: Some(resolve_all),
+    },
     eval,
     rules: rules::RULES,
 };
@@ -84,13 +90,17 @@ fn is_project(file: &Glance<'_>, page: &DocumentHead) -> bool {
     }
 }
 
-/// Every environment that the project declares.
+/// Every environment that the project declares, and the default if that is none of them, so that it is reported.
 fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let named = |name: EcoString| {
         let request = Request { environment: Some(name.to_string()), ..request.clone() };
         Variant { name, request }
     };
-    environment_names(session, request).into_iter().map(named).collect()
+    let declared = environment_names(session, request);
+    let is_known = |default: &EcoString| declared.iter().any(|name| default.split('.').next() == Some(name.as_str()));
+    let unknown = default_environment(session, request).filter(|default| !is_known(default));
+    let plain = unknown.map(|name| Variant { name, request: request.clone() });
+    plain.into_iter().chain(declared.iter().cloned().map(named)).collect()
 }
 
 fn resolved(session: &Session, request: &Request) -> Option<Resolved> {

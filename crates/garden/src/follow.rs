@@ -70,7 +70,7 @@ impl Past {
         ground.varying = Arc::new(Varying::over_time());
         making.read_again(&ground, &project, &phases, &configs)?;
         let actions = making.actions_again(&ground, live.graph().actions.len())?;
-        report_types(&ground, &making.providers, &project, &actions);
+        report_types(&ground, &making.providers, &actions);
         let before = session.sink.pushed();
         let graph = Arc::new(build_graph(&ground, actions));
         making.is_graph_sound = session.sink.pushed() == before;

@@ -204,20 +204,35 @@ fn environment_nodes(document: &Document) -> Vec<(EcoString, NodeRef)> {
     view.items().filter_map(named).collect()
 }
 
-/// The names of all environments of the project that a request means. Reports nothing.
+/// The names of all environments that a project declares. Reports nothing.
 pub fn environment_names(session: &Session, request: &Request) -> Vec<EcoString> {
-    let Some(file) = DIALECT.file_of(session, request) else { return Vec::new() };
-    let Ok(text) = session.load_text(&file, &file) else { return Vec::new() };
-    let tree = session.load_tree(&text.source, Flavor::Core);
-    let is_project = |root: &purlin_syntax::Node<'_>| root.get("kind").is_some_and(|kind| kind.text() == "Project");
-    let Some(list) = tree.roots().find(is_project).and_then(|root| root.get("environments")) else { return Vec::new() };
-    let mut names: Vec<EcoString> = Vec::new();
-    for name in list.items().filter_map(|item| item.get("name")).map(|name| EcoString::from(name.text())) {
-        if !name.is_empty() && !names.contains(&name) {
-            names.push(name);
+    let named = |root: Node<'_>| {
+        let mut names: Vec<EcoString> = Vec::new();
+        let list = root.get("environments").into_iter().flat_map(|list| list.items());
+        for name in list.filter_map(|item| item.get("name")).map(|name| EcoString::from(name.text())) {
+            if !name.is_empty() && !names.contains(&name) {
+                names.push(name);
+            }
         }
-    }
-    names
+        names
+    };
+    with_project(session, request, named).unwrap_or_default()
+}
+
+/// The default environment that a project names, whether or not it declares it. Reports nothing. A template is none:
+/// what it comes to is not known here.
+pub(crate) fn default_environment(session: &Session, request: &Request) -> Option<EcoString> {
+    let named = |root: Node<'_>| Some(EcoString::from(root.get("defaultEnvironment")?.text()));
+    with_project(session, request, named).flatten().filter(|name| !name.is_empty() && !name.contains("${"))
+}
+
+/// Looks at the document of the project in its file.
+fn with_project<T>(session: &Session, request: &Request, look: impl FnOnce(Node<'_>) -> T) -> Option<T> {
+    let file = DIALECT.file_of(session, request)?;
+    let text = session.load_text(&file, &file).ok()?;
+    let tree = session.load_tree(&text.source, Flavor::Core);
+    let is_project = |root: &Node<'_>| root.get("kind").is_some_and(|kind| kind.text() == "Project");
+    tree.roots().find(is_project).map(look)
 }
 
 /// Reports a list of environments that is empty, or names one twice.

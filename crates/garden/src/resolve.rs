@@ -131,7 +131,7 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
     let mut configs = render(&ground, &project, &phases, &scanned, making.map(|making| &making.configs));
     let declared = declared_templates(&scanned, &configs.all);
     let modules = resolve_modules(&ground, &project, &phases, &configs.all, &scanned.files);
-    report_module_types(&ground, &providers, &project, &modules.modules);
+    report_module_types(&ground, &providers, &modules.modules);
     let problems = session.sink.since(problems);
     let of_kind = |kind: ConfigKind| -> Vec<Config> {
         configs.all.iter().filter(|config| config.kind == kind).cloned().collect()
@@ -168,7 +168,7 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
         let action = preprocess(&ground, &project, &phases, converted.kind, converted.config, Some(origin));
         keep(&ground, &mut actions, action);
     }
-    report_types(&ground, &providers, &project, &actions);
+    report_types(&ground, &providers, &actions);
     let reported = session.sink.pushed();
     let (graph, owners) = match other.and_then(|other| other.same_graph(&actions)) {
         Some(known) => known,

@@ -146,7 +146,7 @@ impl Memory {
         let ground = Ground::resumed(session, request, std::mem::take(&mut self.standing));
         self.making.read_again(&ground, &self.project, &self.phases, changed)?;
         let actions = self.making.actions_again(&ground, self.graph.actions.len())?;
-        report_types(&ground, &self.making.providers, &self.project, &actions);
+        report_types(&ground, &self.making.providers, &actions);
         let graph = Arc::new(build_graph(&ground, actions));
         let owners = Arc::new(source_owners(&graph));
         let before = (&*self.graph, &*self.owners);

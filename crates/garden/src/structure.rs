@@ -298,7 +298,12 @@ impl Operator {
         if value.is_absent() {
             return value;
         }
-        let step = if decided.as_bool() == Some(true) { "is true" } else { "is false" };
+        let step = match decided.as_bool() {
+            // What a secret comes to is part of the secret.
+            _ if decided.is_tainted() => "depends on a secret",
+            Some(true) => "is true",
+            _ => "is false",
+        };
         let span = Some(condition.span());
         let origin = eval.session.origins.selected(value.origin, step, span, [decided.origin]);
         value.with_origin(origin)

@@ -5,7 +5,6 @@ use crate::entities::{MODULE_TYPES, REMOVED, SPEC_TYPES, spec_type};
 use crate::graph::Actions;
 use crate::ground::Ground;
 use crate::modules::Module;
-use crate::project::Project;
 use crate::providers::Providers;
 use crate::rules;
 use purlin_syntax::{Diagnostic, Span, suggest};
@@ -13,7 +12,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Reports types that do not exist, and types whose provider is missing: each once, for actions that are switched on.
-pub(crate) fn report_types(ground: &Ground<'_>, providers: &Providers, project: &Project, actions: &Actions) {
+pub(crate) fn report_types(ground: &Ground<'_>, providers: &Providers, actions: &Actions) {
     let mut seen = HashSet::new();
     for action in actions.values().filter(|action| !action.disabled && action.module.is_none()) {
         let type_name = action.type_name.as_str();
@@ -25,7 +24,7 @@ pub(crate) fn report_types(ground: &Ground<'_>, providers: &Providers, project: 
         };
         if !providers.has_any(known.providers) && seen.insert((type_name, None)) {
             let what = format!("{} action `{}`", action.kind.name(), action.name);
-            report_missing_provider(ground, project, &what, type_name, known.providers, type_place(ground, action));
+            report_missing_provider(ground, &what, type_name, known.providers, type_place(ground, action));
         }
     }
 }
@@ -56,31 +55,16 @@ fn report_unknown(ground: &Ground<'_>, action: &Action) {
     ground.push(Diagnostic::nowhere(&rules::UNKNOWN_TYPE, message).maybe_hint(hint), type_place(ground, action));
 }
 
-fn report_missing_provider(
-    ground: &Ground<'_>,
-    project: &Project,
-    what: &str,
-    type_name: &str,
-    wanted: &[&str],
-    place: Option<Span>,
-) {
+fn report_missing_provider(ground: &Ground<'_>, what: &str, type_name: &str, wanted: &[&str], place: Option<Span>) {
     let names: Vec<String> = wanted.iter().map(|name| format!("`{name}`")).collect();
-    let message = format!(
-        "{what} is of type `{type_name}`, and environment `{}` has no provider {}",
-        project.environment,
-        names.join(" or ")
-    );
+    let message =
+        format!("{what} is of type `{type_name}`, and this environment has no provider {}", names.join(" or "));
     let hint = format!("add `- name: {}` under `providers` of the project", wanted.first().unwrap_or(&""));
     ground.push(Diagnostic::nowhere(&rules::PROVIDER, message).hint(hint), place);
 }
 
 /// The same for modules, whether or not they are switched on.
-pub(crate) fn report_module_types(
-    ground: &Ground<'_>,
-    providers: &Providers,
-    project: &Project,
-    modules: &[Arc<Module>],
-) {
+pub(crate) fn report_module_types(ground: &Ground<'_>, providers: &Providers, modules: &[Arc<Module>]) {
     let mut seen = HashSet::new();
     for module in modules.iter().filter(|module| seen.insert(module.config.type_name.clone())) {
         let name = module.config.type_name.as_str();
@@ -98,7 +82,7 @@ pub(crate) fn report_module_types(
                 ground.push(Diagnostic::nowhere(&rules::UNKNOWN_TYPE, message).maybe_hint(hint), place);
             }
             Some((_, _, wanted)) if !providers.has_any(wanted) => {
-                report_missing_provider(ground, project, &format!("module `{}`", module.name()), name, wanted, place);
+                report_missing_provider(ground, &format!("module `{}`", module.name()), name, wanted, place);
             }
             Some(_) => {}
         }

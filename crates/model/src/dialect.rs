@@ -89,6 +89,11 @@ pub struct Variants {
     pub noun: &'static str,
     /// All that the project itself declares. Whoever asks reports nothing twice: problems are those of resolving.
     pub list: fn(&Session, &Request) -> Vec<Variant>,
+    /// Whether a request names the variant to resolve, so that the others are not asked for.
+    pub is_chosen: fn(&Request) -> bool,
+    /// Rules whose problems of a variant count only if the project by itself has them too, because a variant may be
+    /// meant for use with another one.
+    pub in_company: &'static [&'static Rule],
     /// How several are resolved together, where that takes less than one after the other. Each has a session of its own
     /// for its problems; all share one table of origins.
     pub resolve: Option<ResolveAll>,
@@ -99,7 +104,8 @@ pub type ResolveAll = fn(&[(Session, Request)], &mut dyn FnMut(Option<Resolved>)
 
 impl Variants {
     /// Projects that come in one form only.
-    pub const NONE: Variants = Variants { noun: "environment", list: |_, _| Vec::new(), resolve: None };
+    pub const NONE: Variants =
+        Variants { noun: "environment", list: |_, _| Vec::new(), is_chosen: |_| true, in_company: &[], resolve: None };
 }
 
 /// What became of one of several libraries that were checked together.

@@ -15,7 +15,7 @@ use crate::merge::{Part, merge};
 use crate::profile::activation::Surroundings;
 use crate::remote::Sync;
 use crate::render::{self, Settings};
-use crate::rules::RULES;
+use crate::rules::{PATCH, RULES};
 use crate::validate::{Scope, suspicious, unused_images, validate};
 use crate::value::ValueOut;
 use crate::walk::{Bases, Config, Walk, Wanted};
@@ -46,7 +46,13 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     resuming: None,
-    variants: Variants { noun: "profile", list: variants, resolve: None },
+    variants: Variants {
+        noun: "profile",
+        list: variants,
+        is_chosen: |request| !request.profiles.is_empty(),
+        in_company: &[&PATCH],
+        resolve: None,
+    },
     eval,
     rules: RULES,
 };

@@ -127,6 +127,8 @@ pub struct Limits {
     pub diagnostics: u64,
     /// Problems of one file that are printed for people.
     pub diagnostics_per_file: u64,
+    /// Bytes of a project's text, times the environments or profiles in which one run checks it.
+    pub variants: u64,
 }
 
 const MIB: u64 = 1024 * 1024;
@@ -155,6 +157,7 @@ impl Default for Limits {
             problems: PROBLEMS,
             diagnostics: 1_000,
             diagnostics_per_file: 200,
+            variants: 16 * MIB,
         }
     }
 }
@@ -212,6 +215,11 @@ impl Limits {
             limit("problems", self.problems, "problems of one run that are kept"),
             limit("diagnostics", self.diagnostics, "problems printed for people; all are counted"),
             limit("diagnostics-per-file", self.diagnostics_per_file, "problems of one file printed for people"),
+            limit(
+                "variants",
+                self.variants,
+                "bytes of a project's text, times the environments or profiles in which `check` resolves it",
+            ),
         ]
     }
 
@@ -241,6 +249,7 @@ impl Limits {
             "problems" => self.problems = value,
             "diagnostics" => self.diagnostics = value,
             "diagnostics-per-file" => self.diagnostics_per_file = value,
+            "variants" => self.variants = value,
             _ => return false,
         }
         true

@@ -42,7 +42,13 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     resuming: None,
-    variants: Variants { noun: "environment", list: variants, resolve: None },
+    variants: Variants {
+        noun: "environment",
+        list: variants,
+        is_chosen: |request| request.environment.is_some(),
+        in_company: &[],
+        resolve: None,
+    },
     eval,
     rules: RULES,
 };
@@ -69,14 +75,16 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
     version.is_some_and(|version| version.contains("unfurl")).then_some(Sign::new(Role::Part, 10).shared())
 }
 
-/// Every environment of the project around an ensemble.
+/// The ensemble as it is, and in every environment of the project around it; none if there are no environments.
 fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let Some(file) = DIALECT.file_of(session, request) else { return Vec::new() };
     let named = |name: EcoString| {
         let request = Request { environment: Some(name.to_string()), ..request.clone() };
         Variant { name, request }
     };
-    environment_names(session, path::parent(&file)).into_iter().map(named).collect()
+    let declared: Vec<Variant> = environment_names(session, path::parent(&file)).into_iter().map(named).collect();
+    let plain = (!declared.is_empty()).then(|| Variant { name: EcoString::new(), request: request.clone() });
+    plain.into_iter().chain(declared).collect()
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {

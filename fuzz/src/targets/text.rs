@@ -280,6 +280,7 @@ const LARGE: Limits = Limits {
     problems: 0,
     diagnostics: 0,
     diagnostics_per_file: 0,
+    variants: u64::MAX,
 };
 
 fn source(input: &[u8]) -> Arc<Source> {

@@ -6,7 +6,7 @@ use crate::invocation::Exit;
 use crate::options;
 use crate::report::{report, settle};
 use crate::settings::Settings;
-use purlin_compiler::{Checked, DIALECTS, survey, survey_variants};
+use purlin_compiler::{Checked, DIALECTS, survey_declared, survey_variants};
 use purlin_model::Request;
 use purlin_syntax::Severity;
 use purlin_syntax::write::JsonLayout;
@@ -36,7 +36,7 @@ pub(super) fn run(
     let mut total = Total::default();
     let mut exit = Exit::Ok;
     let named = paths.first().map_or(Path::new("."), PathBuf::as_path);
-    let survey = if all_envs { survey_variants } else { survey };
+    let survey = if all_envs { survey_variants } else { survey_declared };
     let mut opened = sessions(cx, paths, target)?;
     // An option is a mistake if none of all the projects uses it.
     for Opened { session, request, paths, .. } in &opened {
@@ -152,7 +152,12 @@ impl Total {
             ];
             let outer = project.part_of.as_ref().map(|outer| ("partOf", text(outer)));
             let contained = (project.contained > 0).then(|| ("contains", number(project.contained)));
-            let members = members.into_iter().chain(outer).chain(contained);
+            let names = |names: &[EcoString]| Value::list(names.iter().map(|name| text(name)).collect::<Vec<_>>());
+            let variants = (!project.variants.is_empty())
+                .then(|| [("variants", names(&project.variants)), ("variantKind", text(project.variant_noun))]);
+            let incomplete = (!project.incomplete.is_empty()).then(|| ("notChecked", names(&project.incomplete)));
+            let variants = variants.into_iter().flatten().chain(incomplete);
+            let members = members.into_iter().chain(outer).chain(contained).chain(variants);
             Value::map(members.map(|(key, value)| (EcoString::from(key), value)).collect::<Map>())
         };
         let counts =
@@ -172,6 +177,7 @@ impl Total {
             }
             parts.push(plural(self.errors, "error"));
             parts.extend(warnings);
+            parts.extend(self.projects.iter().filter_map(not_checked));
             return format!("checked {}\n", parts.join(", "));
         }
         let mut parts: Vec<String> = self.projects.iter().map(project_text).collect();
@@ -195,7 +201,41 @@ fn project_text(project: &Checked) -> String {
         0 => String::new(),
         contained => format!(", {} inside", plural(contained, project.noun)),
     };
-    format!("{} ({}) {nodes}{inside}", project.label, project.noun)
+    let missing = not_checked(project).map(|missing| format!(", {missing}")).unwrap_or_default();
+    format!("{} ({}) {nodes}{inside}{}{missing}", project.label, project.noun, variants_text(project))
+}
+
+/// Up to this many variants of a project are named.
+const NAMED_VARIANTS: usize = 6;
+
+/// ` in 3 environments (dev, stage, prod)`: which variants of a project were checked.
+fn variants_text(project: &Checked) -> String {
+    let (noun, names) = (project.variant_noun, &project.variants);
+    let named: Vec<&str> = names.iter().filter(|name| !name.is_empty()).map(EcoString::as_str).collect();
+    if named.is_empty() {
+        return String::new();
+    }
+    let mut shown = named.iter().take(NAMED_VARIANTS).copied().collect::<Vec<_>>().join(", ");
+    if named.len() > NAMED_VARIANTS {
+        shown.push_str(", …");
+    }
+    let preposition = if noun == "environment" { "in" } else { "with" };
+    // The project as it is comes on top of its profiles or values files.
+    let plain = if named.len() < names.len() { "by itself and " } else { "" };
+    format!(" {plain}{preposition} {} ({shown})", plural(named.len(), noun))
+}
+
+/// The variants of which a part was not checked.
+fn not_checked(project: &Checked) -> Option<String> {
+    if project.incomplete.is_empty() {
+        return None;
+    }
+    let name = |name: &EcoString| match name.as_str() {
+        "" => project.label.clone(),
+        name => name.to_owned(),
+    };
+    let names: Vec<String> = project.incomplete.iter().map(name).collect();
+    Some(format!("not checked completely: {}", names.join(", ")))
 }
 
 fn plural(n: usize, word: &str) -> String {

@@ -1,12 +1,13 @@
 //! `purlin diff`: two sides of a project compared, each difference with its cause.
 
 use super::Context;
+use super::check::worse;
 use super::files::difference;
-use super::resolve::compile_rendered;
+use super::resolve::{Side, compile_rendered, resolve_all};
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
-use purlin_compiler::{Difference, compared, diff, differences_value, hidden_alike, origin_text, wholes};
+use purlin_compiler::{Difference, compared, diff, differences_value, hidden_alike, in_variants, origin_text, wholes};
 use purlin_model::Resolved;
 use purlin_run::mask::Mask;
 use purlin_syntax::write::JsonLayout;
@@ -28,6 +29,17 @@ pub(super) struct Other {
 }
 
 impl Other {
+    /// Whether the other side is another state of the files: a revision, or another folder.
+    fn is_another_state(&self, target: &Target) -> bool {
+        self.to_path.is_some() || self.to_rev.is_some() || target.rev.is_some()
+    }
+
+    /// Whether an environment, a profile or a values file is named, on either side.
+    fn names_variant(&self, target: &Target) -> bool {
+        let lists = [&self.to_profile, &self.to_values, &target.profile, &target.values];
+        self.to_env.is_some() || target.env.is_some() || lists.iter().any(|list| !list.is_empty())
+    }
+
     /// Whether anything makes it another side.
     fn is_another(&self, target: &Target) -> bool {
         let lists = [&self.to_profile, &self.to_var, &self.to_values, &self.to_set, &self.to_input];
@@ -39,7 +51,7 @@ impl Other {
     }
 }
 
-/// An error is 2 here, since 1 means that there are differences.
+/// Prints the differences; 1 means that there are some.
 pub(super) fn run(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -56,26 +68,144 @@ pub(super) fn run(
              `--to-path`, or a revision with `--rev` or `--to-rev`",
         ));
     }
-    let as_error = |exit: Exit| if exit == Exit::Invalid { Exit::Other(2) } else { exit };
-    let (before_session, before) = compile_rendered(cx, path, target).map_err(as_error)?;
+    let all = other.is_another_state(target) && !other.names_variant(target);
+    let before = State::at(cx, path, target, all).map_err(as_error)?;
     cx.prefix = "to-";
     let other_path = other.to_path.as_deref().unwrap_or(path);
-    let (after_session, after) = compile_rendered(cx, other_path, &other_target(target, other)).map_err(as_error)?;
-    let found = diff((&before_session, &before.resolved), (&after_session, &after.resolved));
+    let after = State::at(cx, other_path, &other_target(target, other), all).map_err(as_error)?;
+    let compared = Compared::of(&before, &after);
     let text = match output {
-        DiffOutput::Json => {
-            to_json(&differences_value(&found), Secrets::Hide, JsonLayout::Pretty)
-                .map_err(|error| cx.too_long(error))?
-                + "\n"
-        }
-        DiffOutput::Text => by_cause(&found).iter().map(told).collect(),
-        DiffOutput::Yaml => unified(&before.resolved, &after.resolved, &found),
-        DiffOutput::Markdown => markdown(&found),
+        DiffOutput::Json => cx.json(&compared.value())?,
+        DiffOutput::Text => compared.text(),
+        DiffOutput::Yaml => compared.unified(),
+        DiffOutput::Markdown => compared.markdown(),
     };
-    match cx.print_answer(&text, (output == DiffOutput::Text).then_some(Answer::Diff)) {
-        Exit::Ok if !found.is_empty() => Ok(Exit::Invalid),
+    let printed = cx.print_answer(&text, (output == DiffOutput::Text).then_some(Answer::Diff));
+    let broken: Vec<&str> = before.broken.iter().chain(&after.broken).map(String::as_str).collect();
+    if !broken.is_empty() {
+        let names = variant_names(broken.into_iter());
+        let _ = writeln!(cx.invocation.stderr, "not compared, because of the errors above: {names}");
+        return Ok(as_error(worse(before.exit, after.exit)));
+    }
+    match printed {
+        Exit::Ok if !compared.is_empty() => Ok(Exit::Invalid),
         exit => Ok(exit),
     }
+}
+
+/// An error is 2 here.
+fn as_error(exit: Exit) -> Exit {
+    if exit == Exit::Invalid { Exit::Other(2) } else { exit }
+}
+
+/// One side of the comparison.
+struct State {
+    /// The variants that could be resolved: all where two states of the files are compared, otherwise the one that was
+    /// asked for.
+    sides: Vec<Side>,
+    /// The names of the others.
+    broken: Vec<String>,
+    /// What was reported.
+    exit: Exit,
+}
+
+impl State {
+    fn at(cx: &mut Context<'_, '_>, path: &Path, target: &Target, all: bool) -> Result<State, Exit> {
+        if !all {
+            let (session, compiled) = compile_rendered(cx, path, target)?;
+            let side = Side { name: String::new(), session, resolved: compiled.resolved };
+            return Ok(State { sides: vec![side], broken: Vec::new(), exit: Exit::Ok });
+        }
+        let (session, sides) = resolve_all(cx, path, target)?;
+        let is_broken = |side: &Option<Side>, name: &String| side.is_none().then(|| name.clone());
+        let broken = sides.iter().filter_map(|(name, side)| is_broken(side, name)).collect();
+        let exit = cx.report(&session);
+        let sides: Vec<Side> = sides.into_iter().filter_map(|(_, side)| side).collect();
+        if sides.is_empty() {
+            return Err(worse(Exit::Invalid, exit));
+        }
+        Ok(State { sides, broken, exit })
+    }
+}
+
+/// What the comparison of two sides came to.
+struct Compared<'s> {
+    /// Variants that both sides have, each with its differences.
+    pairs: Vec<(&'s Side, &'s Side, Vec<Difference>)>,
+    /// All differences, each once.
+    found: Vec<Difference>,
+    /// Variants that only the other side has.
+    added: Vec<&'s str>,
+    /// Variants that only the one side has.
+    removed: Vec<&'s str>,
+}
+
+impl<'s> Compared<'s> {
+    fn of(before: &'s State, after: &'s State) -> Self {
+        let named = |sides: &'s [Side], name: &str| sides.iter().find(|side| side.name == name);
+        let pairs: Vec<(&Side, &Side, Vec<Difference>)> = before
+            .sides
+            .iter()
+            .filter_map(|one| Some((one, named(&after.sides, &one.name)?)))
+            .map(|(one, two)| (one, two, diff((&one.session, &one.resolved), (&two.session, &two.resolved))))
+            .collect();
+        let found = in_variants(pairs.iter().map(|(one, _, found)| (one.name.clone(), found.clone())).collect());
+        let only = |one: &'s State, other: &'s State| -> Vec<&'s str> {
+            let is_there = |name: &&str| named(&other.sides, name).is_some() || other.broken.iter().any(|n| n == name);
+            one.sides.iter().map(|side| side.name.as_str()).filter(|name| !is_there(name)).collect()
+        };
+        Compared { pairs, found, added: only(after, before), removed: only(before, after) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.found.is_empty() && self.added.is_empty() && self.removed.is_empty()
+    }
+
+    fn value(&self) -> Value {
+        differences_value(&self.found, &self.added, &self.removed)
+    }
+
+    /// `+ variant staging`: variants that one side alone has.
+    fn unpaired(&self) -> String {
+        let signs = [('+', &self.added), ('-', &self.removed)];
+        let line =
+            |(sign, name): (char, &&str)| format!("{sign} variant {}\n", if name.is_empty() { "(none)" } else { name });
+        signs.into_iter().flat_map(|(sign, names)| names.iter().map(move |name| (sign, name))).map(line).collect()
+    }
+
+    fn text(&self) -> String {
+        self.unpaired() + &by_cause(&self.found).iter().map(told).collect::<String>()
+    }
+
+    fn markdown(&self) -> String {
+        let unpaired = self.unpaired();
+        let unpaired = if unpaired.is_empty() { unpaired } else { format!("~~~diff\n{unpaired}~~~\n\n") };
+        if !unpaired.is_empty() && self.found.is_empty() { unpaired } else { unpaired + &markdown(&self.found) }
+    }
+
+    /// The nodes that differ as YAML, once for variants in which the same lines differ.
+    fn unified(&self) -> String {
+        let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
+        for (before, after, found) in &self.pairs {
+            let text = unified(&before.resolved, &after.resolved, found);
+            match texts.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, names)) => names.push(&before.name),
+                None => texts.push((text, vec![&before.name])),
+            }
+        }
+        let heading = |names: &[&str]| match names.len() == self.pairs.len() {
+            true => String::new(),
+            false => format!("# {}\n", variant_names(names.iter().copied())),
+        };
+        let told = texts.iter().filter(|(text, _)| !text.is_empty());
+        self.unpaired() + &told.map(|(text, names)| heading(names) + text).collect::<String>()
+    }
+}
+
+/// `dev, prod`; the project by itself has no name.
+fn variant_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let shown: Vec<&str> = names.map(|name| if name.is_empty() { "by itself" } else { name }).collect();
+    shown.join(", ")
 }
 
 /// What to say where a word that stands for a path names nothing on disk: most likely it is an environment.
@@ -154,8 +284,13 @@ fn cause(difference: &Difference) -> String {
     }
 }
 
+/// The node and field, and the variants that have the difference if not all do.
 fn place_of(difference: &Difference) -> String {
-    format!("{} {}", difference.node, difference.field).trim_end().to_owned()
+    let place = format!("{} {}", difference.node, difference.field).trim_end().to_owned();
+    match difference.variants.as_slice() {
+        [] => place,
+        names => format!("{place} ({})", variant_names(names.iter().map(String::as_str))),
+    }
 }
 
 /// What was and what is, with the sign of each. A whole node is not written out.

@@ -7,7 +7,7 @@ use crate::invocation::Exit;
 use purlin_compiler::{Compiled, compile, detect, loose_objects, read_objects, resolved_value};
 use purlin_model::{Detection, Manifest, Node, Request, Resolved, Variant};
 use purlin_syntax::write::{JsonLayout, WriteError};
-use purlin_syntax::{Diagnostic, suggest};
+use purlin_syntax::{Diagnostic, Severity, suggest};
 use purlin_value::emit::{json_within, to_json, to_yaml, yaml_within};
 use purlin_value::{Secrets, Session, Value};
 use std::path::Path;
@@ -70,6 +70,9 @@ pub(super) struct Side {
     pub resolved: Resolved,
 }
 
+/// The name of a variant, and what it came to; `None` if it has errors.
+type Tried = (String, Option<Side>);
+
 /// Resolves a project as it was asked for, or in all its variants. The first session has the problems of all.
 pub(super) fn compile_all(
     cx: &mut Context<'_, '_>,
@@ -77,29 +80,50 @@ pub(super) fn compile_all(
     target: &Target,
     all_envs: bool,
 ) -> Result<(Session, Vec<Side>), Exit> {
-    let (session, mut request) = cx.open(path, target, &[])?;
-    "resolve".clone_into(&mut request.command);
-    request.manifests = true;
-    let mut variants = if all_envs { purlin_compiler::variants(&session, &request) } else { Vec::new() };
-    if variants.is_empty() {
-        variants.push(Variant { name: "".into(), request });
-    }
-    let mut sides = Vec::new();
-    for variant in variants {
-        let own = session.sibling();
-        let compiled = compile(&own, &variant.request);
-        session.sink.extend(own.sink.take());
-        sides.extend(compiled.map(|compiled| Side {
-            name: variant.name.to_string(),
-            session: own,
-            resolved: compiled.resolved,
-        }));
-    }
+    let (session, request) = open_to_compare(cx, path, target)?;
+    let variants = if all_envs { purlin_compiler::variants(&session, &request) } else { Vec::new() };
+    let sides: Vec<Side> = resolve_each(&session, request, variants).into_iter().filter_map(|(_, side)| side).collect();
     match cx.report(&session) {
         Exit::Ok if sides.is_empty() => Err(Exit::Invalid),
         Exit::Ok => Ok((session, sides)),
         exit => Err(exit),
     }
+}
+
+/// All variants of a project by name, without those that have errors. The session has the problems of all.
+pub(super) fn resolve_all(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    target: &Target,
+) -> Result<(Session, Vec<Tried>), Exit> {
+    let (session, request) = open_to_compare(cx, path, target)?;
+    let variants = purlin_compiler::variants(&session, &request);
+    let sides = resolve_each(&session, request, variants);
+    Ok((session, sides))
+}
+
+fn open_to_compare(cx: &mut Context<'_, '_>, path: &Path, target: &Target) -> Result<(Session, Request), Exit> {
+    let (session, mut request) = cx.open(path, target, &[])?;
+    "resolve".clone_into(&mut request.command);
+    request.manifests = true;
+    Ok((session, request))
+}
+
+/// Resolves the variants, or the project as it is if there are none.
+fn resolve_each(session: &Session, request: Request, mut variants: Vec<Variant>) -> Vec<Tried> {
+    if variants.is_empty() {
+        variants.push(Variant { name: "".into(), request });
+    }
+    let resolved = |variant: Variant| {
+        let (name, own) = (variant.name.to_string(), session.sibling());
+        let compiled = compile(&own, &variant.request);
+        let is_broken = own.sink.count(Severity::Error) > 0;
+        session.sink.extend(own.sink.take());
+        let compiled = compiled.filter(|_| !is_broken);
+        let side = compiled.map(|compiled| Side { name: name.clone(), session: own, resolved: compiled.resolved });
+        (name, side)
+    };
+    variants.into_iter().map(resolved).collect()
 }
 
 /// What was resolved, if nothing is wrong.

@@ -184,6 +184,8 @@ impl Evaluator<'_, '_> {
         }
         let step = match decided {
             None => "is missing",
+            // What a secret comes to is part of the secret.
+            Some(decided) if decided.is_tainted() => "depends on a secret",
             Some(decided) if is_truthy(decided) => "is true",
             Some(_) => "is false",
         };
