@@ -290,6 +290,9 @@ pub enum Command {
         /// Print a summary for programs.
         #[arg(short, long, value_enum)]
         output: Option<AnswerFormat>,
+        /// Write the findings to this file, in the format of `--diagnostics`.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
     },
     /// Print the fully resolved configuration.
     Resolve {

@@ -46,6 +46,49 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("version", [("purlin version", "the version"), ("purlin --version", "the same")]),
 ];
 
+/// What people look for under the name that another tool has for it: that name, our command, and what it does.
+const ELSEWHERE: &[(&[&str], &str, &str)] = &[
+    (&["lint", "validate", "vet", "doctor"], "purlin check", "finds mistakes in every project, in all environments"),
+    (&["template", "manifests", "build-manifests"], "purlin render", "prints the Kubernetes manifests"),
+    (
+        &["plan", "preview"],
+        "purlin diff --rev HEAD",
+        "shows what uncommitted changes do, `purlin status` what would run",
+    ),
+    (&["apply", "install", "upgrade", "up", "sync"], "purlin deploy", "builds and deploys"),
+    (&["delete", "destroy", "uninstall", "down", "undeploy"], "purlin cleanup", "deletes what Deploys have created"),
+    (&["show", "get", "inspect", "config"], "purlin resolve", "prints the resolved configuration"),
+    (&["blame", "trace", "origin"], "purlin why", "shows where a value comes from"),
+    (&["tree", "deps", "dependencies", "dag"], "purlin graph", "shows nodes and their dependencies"),
+    (&["format"], "purlin fmt", "formats YAML files"),
+    (&["create", "new", "scaffold"], "purlin init", "starts a project"),
+    (&["watch"], "purlin dev", "runs everything, and again after each change"),
+    (&["ls", "list"], "purlin symbols", "lists everything that projects declare"),
+];
+
+/// The command that does what another tool does under a name: the command, and what it does.
+pub(crate) fn called_elsewhere(name: &str) -> Option<(&'static str, &'static str)> {
+    let row = ELSEWHERE.iter().find(|(names, _, _)| names.contains(&name))?;
+    Some((row.1, row.2))
+}
+
+/// What `purlin` alone prints: the commands to begin with.
+pub(crate) fn first_steps() -> String {
+    let names: Vec<&str> = PERSONALITIES.iter().map(|personality| personality.name).collect();
+    format!(
+        "Purlin reads the configuration you have, resolves it, and shows where every value comes from.\n\n\
+         Begin with:\n\
+         \x20 purlin check                    find mistakes in every project here, in all environments\n\
+         \x20 purlin why NODE FIELD           show where a value comes from\n\
+         \x20 purlin diff --rev main          show what a branch changes, in all environments\n\
+         \x20 purlin graph -o svg --out g.svg draw nodes and their dependencies\n\
+         \x20 purlin deploy                   build, test and deploy what is not up to date\n\n\
+         `purlin -h` lists all commands; `purlin help COMMAND` explains one.\n\
+         In the place of another tool, with its arguments: purlin {}\n",
+        names.join("|")
+    )
+}
+
 /// Commands that read no project, so that options of one are not shown.
 const WITHOUT_PROJECT: &[&str] = &["explain", "limits", "completions", "man", "version", "csar", "fmt", "init"];
 

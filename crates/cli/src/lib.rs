@@ -35,6 +35,7 @@ pub use project::{Setup, open_session};
 pub use report::report;
 pub use veil::Veil;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use printable::Printable;
 use purlin_value::stack::NoAnswer;
@@ -52,7 +53,7 @@ const STACK: usize = 256 << 20;
 
 /// Runs the program and returns its exit code.
 pub fn run(invocation: Invocation<'_>) -> i32 {
-    let Some(first) = invocation.args.first().map(String::as_str) else { return run_native(invocation).code() };
+    let Some(first) = invocation.args.first().map(String::as_str) else { return print_first_steps(invocation).code() };
     // The quickest answers need neither a parser of arguments nor a thread.
     if first == "--version" || first == "-V" || first == "version" {
         return print_version(invocation).code();
@@ -79,6 +80,13 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
 
 fn print_version(invocation: Invocation<'_>) -> Exit {
     match writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION")) {
+        Ok(()) => Exit::Ok,
+        Err(_) => Exit::Io,
+    }
+}
+
+fn print_first_steps(invocation: Invocation<'_>) -> Exit {
+    match write!(invocation.stdout, "{}", help::first_steps()) {
         Ok(()) => Exit::Ok,
         Err(_) => Exit::Io,
     }
@@ -178,8 +186,22 @@ fn run_native(mut invocation: Invocation<'_>) -> Exit {
     commands::run(&mut invocation, cli)
 }
 
+/// A command of another tool is answered with ours that does the same.
+fn name_our_command(invocation: &mut Invocation<'_>, error: &clap::Error) -> Option<Exit> {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let (command, does) = help::called_elsewhere(name)?;
+    let message = format!("unknown command `{name}`; `{command}` {does}");
+    Some(invocation.refuse(&message, Exit::Usage))
+}
+
 /// Help goes to stdout, mistakes to stderr.
 fn usage(invocation: &mut Invocation<'_>, error: &clap::Error) -> Exit {
+    if let Some(exit) = name_our_command(invocation, error) {
+        return exit;
+    }
     let text = error.render();
     let is_help = !error.use_stderr();
     let stream: &mut dyn Write = if is_help { invocation.stdout } else { invocation.stderr };

@@ -83,13 +83,8 @@ pub(crate) fn judged(
 
 /// Prints everything found so far, sorted by place, and says what it means for the exit code.
 pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) -> Exit {
-    let mut found = session.sink.take();
+    let found = findings(session, style);
     let files = &session.sources;
-    print::sort(&mut found, files);
-    once(&mut found, files);
-    if style.quiet {
-        found.retain(Diagnostic::is_error);
-    }
     let text = match style.format {
         DiagnosticFormat::Human => {
             let colors = if style.colour { print::Colors::On } else { print::Colors::Off };
@@ -98,13 +93,35 @@ pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) 
             let more = if invocation.terminal { explain(&shown) } else { String::new() };
             print::human(shown, files, colors) + &told_hidden(hidden) + &more
         }
-        DiagnosticFormat::Json => print::json_lines(&found, files),
-        DiagnosticFormat::Github => print::github(&found, files),
-        DiagnosticFormat::Sarif => print::sarif(&found, files, &tool(&purlin_compiler::all_rules())),
+        format => document(&[(&found, files)], format),
     };
     match invocation.stderr.write_all(text.as_bytes()) {
         Ok(()) => exit_of(&found),
         Err(_) => Exit::Io,
+    }
+}
+
+/// Takes everything found so far out of the session's sink, sorted by place, each finding once.
+pub(crate) fn findings(session: &Session, style: Style) -> Vec<Diagnostic> {
+    let mut found = session.sink.take();
+    print::sort(&mut found, &session.sources);
+    once(&mut found, &session.sources);
+    if style.quiet {
+        found.retain(Diagnostic::is_error);
+    }
+    found
+}
+
+/// Findings of several sessions as one text for programs.
+pub(crate) fn document(all: &[(&[Diagnostic], &Sources)], format: DiagnosticFormat) -> String {
+    match format {
+        DiagnosticFormat::Human => String::new(),
+        DiagnosticFormat::Json => all.iter().map(|(found, files)| print::json_lines(*found, *files)).collect(),
+        DiagnosticFormat::Github => all.iter().map(|(found, files)| print::github(*found, *files)).collect(),
+        DiagnosticFormat::Sarif => {
+            let version = env!("CARGO_PKG_VERSION");
+            print::sarif(all, &print::Tool { name: "purlin", version, home: env!("CARGO_PKG_REPOSITORY") })
+        }
     }
 }
 
@@ -147,12 +164,8 @@ fn told_hidden(hidden: usize) -> String {
     }
 }
 
-fn tool<'r>(rules: &'r [&'static purlin_syntax::Rule]) -> print::Tool<'r> {
-    print::Tool { name: "purlin", version: env!("CARGO_PKG_VERSION"), home: env!("CARGO_PKG_REPOSITORY"), rules }
-}
-
 /// The worst class decides: a broken disk before a missing permission before a limit before a mistake.
-fn exit_of(found: &[Diagnostic]) -> Exit {
+pub(crate) fn exit_of(found: &[Diagnostic]) -> Exit {
     let has = |class: RuleClass| found.iter().any(|d| d.is_error() && d.rule.class == class);
     let classes = [
         (RuleClass::Io, Exit::Io),

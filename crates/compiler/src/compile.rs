@@ -71,7 +71,7 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
         }
         _ if !is_folder => {
             let message = format!("`{}` is not a configuration file that Purlin knows", here(session, named));
-            (message, KNOWN.to_owned())
+            (message, values_hint(session, request).unwrap_or_else(|| KNOWN.to_owned()))
         }
         _ => {
             let in_order = [DIALECTS, &[&purlin_kustomize::DIALECT]].into_iter();
@@ -90,6 +90,15 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
         }
     };
     Diagnostic::nowhere(&rules::NOTHING_FOUND, message).hint(hint)
+}
+
+/// Charts take values with `-f` in Helm; here that option names a configuration file.
+fn values_hint(session: &Session, request: &Request) -> Option<String> {
+    let file = request.file.as_deref()?;
+    let project = Request { file: None, ..request.clone() };
+    let Detection::Project(_, dialect) = detect(session, &project) else { return None };
+    let takes_values = dialect.variants.noun == "values file";
+    takes_values.then(|| format!("to give values to the {}, use `--values {}`", dialect.noun, here(session, file)))
 }
 
 /// The files that Purlin looks for by name.

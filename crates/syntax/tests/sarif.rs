@@ -125,8 +125,8 @@ fn written() -> String {
         Diagnostic::at(&ODD, at(14, 14), "odd").through(at(6, 7), "included here").through(at(0, 1), "from here"),
         Diagnostic::nowhere(&ODD, "nowhere"),
     ];
-    let tool = Tool { name: "purlin", version: "1.2.3", home: "https://example.com/purlin", rules: rules::RULES };
-    sarif(&found, &files[..], &tool)
+    let tool = Tool { name: "purlin", version: "1.2.3", home: "https://example.com/purlin" };
+    sarif(&[(&found, &files[..])], &tool)
 }
 
 #[test]

@@ -4,12 +4,12 @@ use super::Context;
 use crate::args::{AnswerFormat, DiagnosticFormat, Target};
 use crate::invocation::Exit;
 use crate::options;
-use crate::report::{report, settle};
+use crate::report::{document, exit_of, findings, report, settle};
 use crate::settings::Settings;
 use purlin_compiler::{Checked, DIALECTS, survey_declared, survey_variants};
 use purlin_model::Request;
-use purlin_syntax::Severity;
 use purlin_syntax::write::JsonLayout;
+use purlin_syntax::{Diagnostic, Severity, Sources};
 use purlin_value::emit::to_json;
 use purlin_value::{EcoString, Map, Secrets, Session, Value};
 use std::path::{Path, PathBuf};
@@ -31,8 +31,11 @@ pub(super) fn run(
     paths: &[PathBuf],
     target: &Target,
     all_envs: bool,
-    output: Option<AnswerFormat>,
+    (output, out): (Option<AnswerFormat>, Option<&Path>),
 ) -> Result<Exit, Exit> {
+    if out.is_some() && cx.style.format == DiagnosticFormat::Human {
+        return Err(cx.usage("`--out` needs a format for programs: add `--diagnostics sarif`, `json` or `github`"));
+    }
     let mut total = Total::default();
     let mut exit = Exit::Ok;
     let named = paths.first().map_or(Path::new("."), PathBuf::as_path);
@@ -53,7 +56,12 @@ pub(super) fn run(
         total.errors += session.sink.count(Severity::Error);
         total.warnings += session.sink.count(Severity::Warning);
         cx.tell_read(session);
-        exit = worse(exit, report(cx.invocation, session, cx.style));
+        if cx.style.format == DiagnosticFormat::Human {
+            exit = worse(exit, report(cx.invocation, session, cx.style));
+        }
+    }
+    if cx.style.format != DiagnosticFormat::Human {
+        exit = worse(exit, print_for_programs(cx, &opened, output, out));
     }
     cx.let_go(opened);
     if output == Some(AnswerFormat::Json) {
@@ -61,11 +69,33 @@ pub(super) fn run(
         cx.print(&format!("{text}\n"), None);
         return Ok(exit);
     }
-    // Whoever reads problems line by line does not want a line of another kind among them.
-    if cx.style.format == DiagnosticFormat::Human && !cx.style.quiet {
+    // A document for programs holds findings only, so that the summary is not printed beside it.
+    if (cx.style.format == DiagnosticFormat::Human || out.is_some()) && !cx.style.quiet {
         let _ = write!(cx.invocation.stderr, "{}", total.text());
     }
     Ok(exit)
+}
+
+/// Prints the findings of all sessions as one document: to a file, or to standard output unless the summary is there.
+fn print_for_programs(
+    cx: &mut Context<'_, '_>,
+    opened: &[Opened],
+    output: Option<AnswerFormat>,
+    out: Option<&Path>,
+) -> Exit {
+    let found: Vec<Vec<Diagnostic>> = opened.iter().map(|opened| findings(&opened.session, cx.style)).collect();
+    let all: Vec<(&[Diagnostic], &Sources)> =
+        found.iter().zip(opened).map(|(found, opened)| (found.as_slice(), &*opened.session.sources)).collect();
+    let text = document(&all, cx.style.format);
+    let exit = found.iter().fold(Exit::Ok, |exit, found| worse(exit, exit_of(found)));
+    let printed = match (output, out) {
+        (Some(_), None) => match cx.invocation.stderr.write_all(text.as_bytes()) {
+            Ok(()) => Exit::Ok,
+            Err(_) => Exit::Io,
+        },
+        _ => cx.print(&text, out),
+    };
+    worse(exit, printed)
 }
 
 /// A session, what is asked of it, and the paths that are checked in it.

@@ -380,7 +380,9 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let settings = Settings::default();
     let mut cx = Context { invocation, global: cli.global, style, settings, usual_seed, prefix: "" };
     let done = match cli.command {
-        Command::Check { paths, target, all_envs, output } => check::run(&mut cx, &paths, &target, all_envs, output),
+        Command::Check { paths, target, all_envs, output, out } => {
+            check::run(&mut cx, &paths, &target, all_envs, (output, out.as_deref()))
+        }
         Command::Resolve { places, target, output, out, reveal } => {
             let (path, nodes) = cx.split(&places, &target);
             resolve::resolve(&mut cx, &path, &nodes, &target, output, out.as_deref(), reveal)

@@ -4,6 +4,7 @@ use super::{Files, Place};
 use crate::diagnostic::{Diagnostic, Label, Rule, Severity};
 use crate::source::Span;
 use crate::write::{Emit, JsonFlavor, JsonLayout, JsonWriter};
+use std::collections::HashMap;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
@@ -16,27 +17,17 @@ pub struct Tool<'t> {
     pub version: &'t str,
     /// Where to read about it.
     pub home: &'t str,
-    /// The rules it knows; those of the diagnostics are added if they are missing.
-    pub rules: &'t [&'static Rule],
 }
 
-/// Prints all diagnostics as one SARIF log with one run.
-pub fn sarif<'d, F: Files + ?Sized>(
-    diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
-    files: &F,
-    tool: &Tool<'_>,
-) -> String {
-    let diagnostics: Vec<&Diagnostic> = diagnostics.into_iter().collect();
-    let mut rules: Vec<&'static Rule> = tool.rules.to_vec();
-    rules.extend(diagnostics.iter().map(|diagnostic| diagnostic.rule));
-    rules.sort_by_key(|rule| rule.name);
-    rules.dedup_by_key(|rule| rule.name);
+/// Prints diagnostics as one SARIF log. Each list of diagnostics, with the files that its spans point into, is a run;
+/// a run describes the rules that occur in it.
+pub fn sarif<F: Files + ?Sized>(runs: &[(&[Diagnostic], &F)], tool: &Tool<'_>) -> String {
     let writer = JsonWriter::new(JsonLayout::Pretty, JsonFlavor::Plain);
-    let mut log = Log { writer, files };
+    let mut log: Log<'_, F> = Log { writer, files: None, alike: HashMap::new() };
     log.map(|log| {
         log.text("$schema", SCHEMA);
         log.text("version", "2.1.0");
-        log.list_of("runs", [()], |log, ()| log.run(tool, &rules, &diagnostics));
+        log.list_of("runs", runs.iter().copied(), |log, (diagnostics, files)| log.run(tool, diagnostics, files));
     });
     // Without a limit there is no way to fail.
     log.writer.finish().unwrap_or_default() + "\n"
@@ -44,17 +35,25 @@ pub fn sarif<'d, F: Files + ?Sized>(
 
 struct Log<'f, F: ?Sized> {
     writer: JsonWriter,
-    files: &'f F,
+    /// Those of the run that is being written.
+    files: Option<&'f F>,
+    /// How many results of the run have each identity, so that equal ones are told apart.
+    alike: HashMap<u64, usize>,
 }
 
-impl<F: Files + ?Sized> Log<'_, F> {
-    fn run(&mut self, tool: &Tool<'_>, rules: &[&'static Rule], diagnostics: &[&Diagnostic]) {
+impl<'f, F: Files + ?Sized> Log<'f, F> {
+    fn run(&mut self, tool: &Tool<'_>, diagnostics: &[Diagnostic], files: &'f F) {
+        let mut rules: Vec<&'static Rule> = diagnostics.iter().map(|diagnostic| diagnostic.rule).collect();
+        rules.sort_by_key(|rule| rule.name);
+        rules.dedup_by_key(|rule| rule.name);
+        self.files = Some(files);
+        self.alike.clear();
         self.map(|log| {
             log.field("tool", |log| {
-                log.map(|log| log.field("driver", |log| log.driver(tool, rules)));
+                log.map(|log| log.field("driver", |log| log.driver(tool, &rules)));
             });
             log.text("columnKind", "unicodeCodePoints");
-            log.list_of("results", diagnostics, |log, diagnostic| log.result(diagnostic, rules));
+            log.list_of("results", diagnostics, |log, diagnostic| log.result(diagnostic, &rules));
         });
     }
 
@@ -93,7 +92,20 @@ impl<F: Files + ?Sized> Log<'_, F> {
             if !diagnostic.trace.is_empty() {
                 log.list_of("codeFlows", [()], |log, ()| log.code_flow(diagnostic));
             }
+            let fingerprint = log.fingerprint(diagnostic);
+            log.field("partialFingerprints", |log| log.map(|log| log.text("purlin/v1", &fingerprint)));
         });
+    }
+
+    /// Tells a result from others across commits: by rule, file and message, not by its line, whose number changes with
+    /// every edit above it, and whose text may be a secret.
+    fn fingerprint(&mut self, diagnostic: &Diagnostic) -> String {
+        let place = diagnostic.span.zip(self.files).and_then(|(span, files)| Place::of(span, files));
+        let path = place.map(|place| place.path).unwrap_or_default();
+        let identity = fnv(&[diagnostic.rule.name, &path, &diagnostic.message]);
+        let nth = self.alike.entry(identity).or_default();
+        *nth += 1;
+        format!("{identity:016x}:{nth}")
     }
 
     /// How we got to the problem: from the outermost step to the place itself.
@@ -123,7 +135,7 @@ impl<F: Files + ?Sized> Log<'_, F> {
 
     /// The member that says where a span is; none if its file is unknown.
     fn physical(&mut self, span: Span) {
-        let Some(place) = Place::of(span, self.files) else { return };
+        let Some(place) = self.files.and_then(|files| Place::of(span, files)) else { return };
         self.field("physicalLocation", |log| {
             log.map(|log| {
                 log.field("artifactLocation", |log| log.map(|log| log.text("uri", &uri(&place.path))));
@@ -168,6 +180,12 @@ impl<F: Files + ?Sized> Log<'_, F> {
         items.into_iter().for_each(|value| item(self, value));
         self.writer.end_list();
     }
+}
+
+/// The hash FNV-1a of several texts: small, and the same in every version of the program.
+fn fnv(texts: &[&str]) -> u64 {
+    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 fn level(severity: Severity) -> &'static str {
