@@ -8,6 +8,7 @@
 pub mod deviations;
 pub mod ratchet;
 pub mod report;
+pub mod scratch;
 pub mod suites;
 pub mod wrapped;
 

@@ -400,7 +400,7 @@ fn compare_unordered(key: &str, expected: &Json, answer: &Answer, found: &mut Ve
     }
 }
 
-fn compare(place: &str, their: &Json, our: &Json, found: &mut Vec<String>) {
+pub(super) fn compare(place: &str, their: &Json, our: &Json, found: &mut Vec<String>) {
     match (their, our) {
         (Json::Object(a), Json::Object(b)) => {
             for (key, value) in a {
@@ -439,7 +439,7 @@ fn compare_error(place: &str, error: &str, answer: &Answer, found: &mut Vec<Stri
 }
 
 /// The keys, actions, modules and environments that an error of the original is about.
-fn names_in(error: &str) -> Vec<String> {
+pub(super) fn names_in(error: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut after = |marker: &str, ends: &[char]| {
         for (at, _) in error.match_indices(marker) {

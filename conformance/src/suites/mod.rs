@@ -3,6 +3,7 @@
 mod chart_set;
 mod chart_templates;
 mod charts;
+mod garden_commands;
 mod garden_projects;
 mod garden_templates;
 mod metachart_gen;
@@ -20,11 +21,13 @@ pub const SUITES: &[Suite] = &[
     chart_set::SUITE,
     chart_templates::SUITE,
     charts::SUITE,
+    garden_commands::SUITE,
     garden_projects::SUITE,
     garden_templates::SUITE,
     metachart_gen::SUITE,
     real_charts::SUITE,
     skaffold::SUITE,
+    skaffold::COMMANDS,
     tosca::SUITE,
     unfurl_expressions::SUITE,
     unfurl_services::SUITE,

@@ -1,20 +1,24 @@
-//! `skaffold`: `<group>/<case>/case.json` with arguments, environment and setup; the answer beside it.
+//! `skaffold`, `skaffold-commands`: `<group>/<case>/case.json` with arguments, environment and setup; the answer beside it.
 //!
 //! Each case is copied to a folder of its own and run there through `purlin skaffold`, with the permissions the
 //! original takes for granted. YAML and JSON answers are compared document by document. A refusal agrees if we
 //! refuse too and name everything the original names.
 
-use crate::{Context, Ran, Report, Suite, Verdict, purlin_reading};
+use crate::scratch::{Scratch, copy_folder, fill_in, set_up};
+use crate::{Context, Ran, Report, Suite, Verdict, in_parallel, purlin_reading};
 use purlin_syntax::{FileId, Flavor, Limits, Source, yaml};
 use purlin_value::emit::to_json;
 use purlin_value::{MergeKeys, Secrets, Value, value_of};
 use serde_json::Value as Json;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
-/// The suite.
+/// How configuration is read.
 pub const SUITE: Suite = Suite { name: "skaffold", run };
+
+/// All commands, one folder each.
+pub const COMMANDS: Suite = Suite { name: "skaffold-commands", run: run_commands };
 
 struct Case {
     id: String,
@@ -24,7 +28,44 @@ struct Case {
 
 fn run(context: &Context) -> Report {
     let cases = cases(&context.folder);
-    context.run_cases(&cases, |case| case.id.clone(), |case| judge(context, case))
+    context.run_cases(
+        &cases,
+        |case| case.id.clone(),
+        |case| match Copy::of(case) {
+            Ok(copy) => judge(context, case, &copy),
+            Err(error) => Verdict::Failed(format!("could not copy the case: {error}")),
+        },
+    )
+}
+
+/// Commands of one set-up (`NAME-0`, `NAME-1`, …) were recorded one after the other in the same folder: what one of
+/// them writes, the next one finds.
+fn run_commands(context: &Context) -> Report {
+    let mut set_ups: BTreeMap<String, Vec<(usize, Case)>> = BTreeMap::new();
+    for case in cases(&context.folder) {
+        let name = case.id.rsplit('/').next().unwrap_or_default();
+        let (name, number) = name.rsplit_once('-').unwrap_or((name, ""));
+        set_ups.entry(name.to_owned()).or_default().push((number.parse().unwrap_or(0), case));
+    }
+    let mut set_ups: Vec<Vec<(usize, Case)>> = set_ups.into_values().collect();
+    set_ups.iter_mut().for_each(|commands| commands.sort_by_key(|(number, _)| *number));
+    let one = |index: usize| set_ups.get(index).map(|commands| judge_all(context, commands)).unwrap_or_default();
+    let mut verdicts: Vec<_> = in_parallel(context.threads, set_ups.len(), one).into_iter().flatten().collect();
+    verdicts.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Report { cases: verdicts, notes: Vec::new() }
+}
+
+fn judge_all(context: &Context, commands: &[(usize, Case)]) -> Vec<(String, Verdict)> {
+    let Some((_, first)) = commands.first().filter(|_| commands.iter().any(|(_, case)| context.wants(&case.id))) else {
+        return Vec::new();
+    };
+    let copy = Copy::of(first);
+    let verdict = |case: &Case| match &copy {
+        Ok(copy) => judge(context, case, copy),
+        Err(error) => Verdict::Failed(format!("could not copy the case: {error}")),
+    };
+    let all = commands.iter().map(|(_, case)| (case.id.clone(), verdict(case)));
+    all.filter(|(id, _)| context.wants(id)).collect()
 }
 
 fn cases(folder: &Path) -> Vec<Case> {
@@ -62,69 +103,44 @@ impl Case {
     }
 }
 
-/// A copy of a case that can be written to, removed when it is no longer needed.
-struct Scratch {
-    parent: PathBuf,
+/// A copy of a case that can be written to, in a folder of its own.
+struct Copy {
+    parent: Scratch,
     case: PathBuf,
 }
 
-impl Scratch {
-    fn of(case: &Case) -> std::io::Result<Scratch> {
-        let name = case.id.replace(['/', '@'], "-");
-        let parent = std::env::temp_dir().join(format!("purlin-skaffold-{}-{name}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&parent);
-        std::fs::create_dir_all(&parent)?;
-        let parent = parent.canonicalize()?;
-        let copy = parent.join(case.folder.file_name().unwrap_or_default());
+impl Copy {
+    /// Copies what the user would have; recorded answers stay behind.
+    fn of(case: &Case) -> std::io::Result<Copy> {
+        let parent = Scratch::new("skaffold", &case.id)?;
+        let copy = parent.folder.join(case.folder.file_name().unwrap_or_default());
         copy_folder(&case.folder, &copy)?;
-        Ok(Scratch { parent, case: copy })
+        let copy = Copy { parent, case: copy };
+        fill_in(&copy.case, &|text| text.replace("<SCRATCH>", &copy.parent.folder.to_string_lossy()))?;
+        Ok(copy)
     }
 
     fn place(&self, text: &str) -> String {
-        let (case, parent) = (self.case.to_string_lossy(), self.parent.to_string_lossy());
-        text.replace("${CASE_PARENT}", &parent).replace("${CASE}", &case)
+        let (case, parent) = (self.case.to_string_lossy(), self.parent.folder.to_string_lossy());
+        text.replace("${CASE_PARENT}", &parent).replace("${CASE}", &case).replace("<SCRATCH>", &parent)
     }
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.parent);
-    }
-}
-
-/// Copies what the user would have; recorded answers stay behind.
-fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let (source, target) = (entry.path(), to.join(entry.file_name()));
-        if source.is_dir() {
-            copy_folder(&source, &target)?;
-        } else {
-            std::fs::write(&target, std::fs::read(&source)?)?;
-        }
-    }
-    Ok(())
-}
-
-fn judge(context: &Context, case: &Case) -> Verdict {
-    let scratch = match Scratch::of(case) {
-        Ok(scratch) => scratch,
-        Err(error) => return Verdict::Failed(format!("cannot copy the case: {error}")),
-    };
-    let ran = execute(case, &scratch);
-    let ours = answer(case, &scratch, &ran);
-    let ours = ours.replace(&*scratch.parent.join("home").to_string_lossy(), "${HOME}");
+fn judge(context: &Context, case: &Case, scratch: &Copy) -> Verdict {
+    let ran = execute(case, scratch);
+    let ours = answer(case, scratch, &ran);
+    let ours = ours.replace(&*scratch.parent.folder.join("home").to_string_lossy(), "${HOME}");
+    let ours = without_cache_name(&ours);
     let ours = ours.replace(&*scratch.case.to_string_lossy(), "${CASE}");
-    let ours = ours.replace(&*scratch.parent.to_string_lossy(), "${CASE_PARENT}");
+    let ours = ours.replace(&*scratch.parent.folder.to_string_lossy(), "${CASE_PARENT}");
     let (agrees, theirs) = compare(case, &ran, &ours);
     context.judge(&case.id, agrees, headline(&ours), || difference(&theirs, &ours))
 }
 
-fn execute(case: &Case, scratch: &Scratch) -> Ran {
+fn execute(case: &Case, scratch: &Copy) -> Ran {
     let cwd = scratch.case.join(case.text("cwd"));
     let path = std::env::var("PATH").unwrap_or_default();
-    let home = scratch.parent.join("home").to_string_lossy().into_owned();
+    let home = scratch.parent.folder.join("home").to_string_lossy().into_owned();
     let base = [("PATH", path), ("HOME", home), ("TZ", "UTC".into()), ("KUBECONFIG", "/nonexistent".into())];
     let mut env: Vec<(String, String)> = base.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let own = case.json.get("env").and_then(Json::as_object).cloned().unwrap_or_default();
@@ -133,18 +149,12 @@ fn execute(case: &Case, scratch: &Scratch) -> Ran {
         env.push((name, scratch.place(value.as_str().unwrap_or_default())));
     }
     for line in case.list("setup") {
-        let identity = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"];
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(&line).current_dir(&scratch.case);
-        identity.iter().for_each(|name| {
-            command.env(name, "case@example.com");
-        });
-        let _ = command.output();
+        set_up(&scratch.place(&line), &scratch.case);
     }
     let mut args = vec!["skaffold".to_owned()];
     args.extend(case.list("args").iter().map(|arg| scratch.place(arg)));
     // What the original takes for granted.
-    let parent = scratch.parent.to_string_lossy().into_owned();
+    let parent = scratch.parent.folder.to_string_lossy().into_owned();
     args.extend(["--allow-path".to_owned(), parent, "--allow-exec".to_owned()]);
     args.extend(["--allow-net".to_owned(), "git.example.com".to_owned()]);
     let stdin = case.text("stdin");
@@ -153,7 +163,7 @@ fn execute(case: &Case, scratch: &Scratch) -> Ran {
 }
 
 /// Our answer in canonical form: JSON lines, one per document; or `error:` and what we said.
-fn answer(case: &Case, scratch: &Scratch, ran: &Ran) -> String {
+fn answer(case: &Case, scratch: &Copy, ran: &Ran) -> String {
     let stdout = String::from_utf8_lossy(&ran.stdout).into_owned();
     if ran.code != 0 {
         return format!("error: {}", said(ran, &stdout));
@@ -208,16 +218,56 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
+/// A text without the folders of fetched repositories: their names are hashes of addresses that hold the case's folder.
+fn without_cache_name(text: &str) -> String {
+    let mut parts = text.split("/.skaffold/remote-cache/");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let name = part.find(['/', '"', '`']).unwrap_or(part.len());
+        kept.push_str("/.skaffold/remote-cache/NAME");
+        kept.push_str(part.get(name..).unwrap_or_default());
+    }
+    kept
+}
+
 fn compare(case: &Case, ran: &Ran, ours: &str) -> (bool, String) {
     if case.fails() {
-        let theirs = case.text("error");
+        let theirs = &plain_message(case.text("error"));
         let missing: Vec<String> = names(theirs).into_iter().filter(|name| !mentions(ours, name)).collect();
         let shown = format!("error: {theirs}\n  names we do not mention: {missing:?}");
         return (ran.code != 0 && missing.is_empty(), shown);
     }
     let recorded = std::fs::read_to_string(case.folder.join(case.text("expected"))).unwrap_or_default();
-    let theirs = canonical(&recorded, case.text("format"));
-    (theirs == ours, theirs)
+    let theirs = without_cache_name(&canonical(&recorded, case.text("format")));
+    // The words of a help page are each program's own.
+    let is_help = case.list("args").iter().any(|arg| arg == "--help" || arg == "-h");
+    (theirs == ours || (is_help && ran.code == 0 && !ran.stdout.is_empty()), theirs)
+}
+
+/// A message of the original without its JSON, without where it says the problem is (we point at it), and without the
+/// advice behind it.
+fn plain_message(message: &str) -> String {
+    let json = serde_json::from_str::<Json>(message).ok();
+    let text = json.as_ref().and_then(|json| json["errorMessage"].as_str()).unwrap_or(message);
+    let mut kept = String::new();
+    for line in text.lines() {
+        let mut rest = line;
+        while let Some((before, behind)) = rest.split_once("source: ") {
+            kept.push_str(before);
+            rest =
+                behind.split_once(" column ").and_then(|(_, tail)| tail.split_once(": ")).map_or("", |(_, tail)| tail);
+        }
+        kept.push_str(rest);
+        kept.push('\n');
+    }
+    let advice = [" Check that ", " There's an issue with ", " Modify the ", " defined in file "];
+    let end = advice.iter().filter_map(|words| kept.find(words)).min().unwrap_or(kept.len());
+    let context = kept.get(..end).unwrap_or(&kept);
+    // Advice stands behind the message, a file in the middle of it.
+    let behind = kept.split_once(": applying profile ").map(|(_, tail)| format!("applying profile {tail}"));
+    let behind =
+        behind.map(|tail| tail.split(" There's an issue").next().unwrap_or_default().trim_end_matches('.').to_owned());
+    behind.unwrap_or_else(|| context.to_owned())
 }
 
 /// What a message of the original is about: whatever stands in quotes, and the words its fixed phrases lead to.
