@@ -1,11 +1,13 @@
 //! Drives a writer with a value of the heap, as Go's JSON encoder sees it: bytes in base64, times as texts,
 //! nil slices as null.
 
+use std::borrow::Cow;
+
 use purlin_syntax::write::go_yaml::sort_keys;
 use purlin_syntax::write::{Emit, GoStyle};
 
-use crate::object::Object;
-use crate::value::{Data, Heap, Val};
+use crate::object::{Object, Struct};
+use crate::value::{Data, Heap, MapType, Val};
 
 /// Deepest nesting written.
 const MAX_DEPTH: u32 = 1_000;
@@ -95,9 +97,14 @@ impl Walk<'_, '_> {
                     (self.watch)(value, true);
                 }
             }
+            Data::Map(map) if map.kind == MapType::Nil => {
+                (self.watch)(value, false);
+                out.null();
+                (self.watch)(value, true);
+            }
             Data::Map(map) => {
                 let body = self.heap.get_map(*map);
-                let keys: Vec<(std::borrow::Cow<'_, str>, &Val)> =
+                let keys: Vec<(Cow<'_, str>, &Val)> =
                     body.entries.iter().map(|(key, item)| (key.text(), item)).collect();
                 self.entries(value, keys, out, depth, true)?;
             }
@@ -119,7 +126,7 @@ impl Walk<'_, '_> {
     fn entries<E: Emit>(
         &mut self,
         whole: &Val,
-        mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>,
+        mut entries: Vec<(Cow<'_, str>, &Val)>,
         out: &mut E,
         depth: u32,
         sorted: bool,
@@ -127,7 +134,7 @@ impl Walk<'_, '_> {
         if let KeyOrder::Natural(style) = self.order
             && sorted
         {
-            sort_keys(&mut entries, style, |entry: &(std::borrow::Cow<'_, str>, &Val)| entry.0.as_ref());
+            sort_keys(&mut entries, style, |entry: &(Cow<'_, str>, &Val)| entry.0.as_ref());
         }
         let is_empty = entries.is_empty();
         if is_empty {
@@ -152,9 +159,12 @@ impl Walk<'_, '_> {
             Object::Struct(known) => {
                 let pretty = self.is_pretty();
                 let name = |name: &'static str| match pretty {
-                    true => std::borrow::Cow::Owned(name.to_lowercase()),
-                    false => std::borrow::Cow::Borrowed(name),
+                    true => Cow::Owned(name.to_lowercase()),
+                    false => Cow::Borrowed(name),
                 };
+                if let Some(entries) = tagged(known).filter(|_| !pretty) {
+                    return self.entries(value, entries, out, depth, true);
+                }
                 let entries = known.fields.iter().map(|(field, value)| (name(field), value)).collect();
                 return self.entries(value, entries, out, depth, !pretty);
             }
@@ -184,4 +194,22 @@ impl Walk<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The fields of the one struct whose fields have other names in JSON, and are left out where they are empty.
+fn tagged(known: &Struct) -> Option<Vec<(Cow<'_, str>, &Val)>> {
+    if known.name != "version.BuildInfo" {
+        return None;
+    }
+    let tag = |field: &str| match field {
+        "Version" => "version",
+        "GitCommit" => "git_commit",
+        "GitTreeState" => "git_tree_state",
+        "GoVersion" => "go_version",
+        _ => "kube_client_version",
+    };
+    let is_said = |value: &Val| value.as_str().is_none_or(|text| !text.bytes().is_empty());
+    let fields = known.fields.iter().map(|(field, value)| (tag(field), value));
+    let said = fields.filter(|(tag, value)| *tag == "kube_client_version" || is_said(value));
+    Some(said.map(|(tag, value)| (Cow::Borrowed(tag), value)).collect())
 }

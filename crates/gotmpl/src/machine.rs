@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use purlin_syntax::Sources;
 use purlin_value::meter::{BYTES_PER_STEP, SLOW_BYTES, SLOW_STEPS};
-use purlin_value::pattern::{Refused, Work};
+use purlin_value::pattern::Refused;
 use purlin_value::{Cost, Exceeded, Meter, Origins, Pending, Seed};
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
 use crate::func::Func;
+use crate::funcs::regexes::Pattern;
 use crate::hole::Effects;
 use crate::keys::{Key, SpareKey};
 use crate::random::Guessable;
@@ -184,7 +185,7 @@ pub struct Machine<'r> {
     /// Texts already read as YAML.
     pub(crate) trees: Trees,
     /// Regular expressions already compiled.
-    pub(crate) regexes: Table<Str, (Rc<regex::bytes::Regex>, Work)>,
+    pub(crate) regexes: Table<Str, Rc<Pattern>>,
     /// Bytes of compiled regular expressions that the meter knows of.
     compiled: u64,
     /// How many random values each place has drawn.
@@ -435,7 +436,7 @@ impl<'r> Machine<'r> {
     }
 
     /// Keeps a compiled regular expression of so many bytes; all others are forgotten when there are many.
-    pub(crate) fn keep_regex(&mut self, pattern: Str, regex: (Rc<regex::bytes::Regex>, Work), bytes: u64) {
+    pub(crate) fn keep_regex(&mut self, pattern: Str, regex: Rc<Pattern>, bytes: u64) {
         self.compiled += bytes;
         if self.compiled > MOST_COMPILED {
             self.regexes.clear();

@@ -383,6 +383,8 @@ impl ListType {
 pub enum MapType {
     /// `map[string]interface {}`
     Any,
+    /// The same, but nil: empty, and `null` in JSON.
+    Nil,
     /// `map[string]string`
     Strings,
     /// Chart values, with methods.
@@ -395,7 +397,7 @@ impl MapType {
     /// The name Go prints.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Any => "map[string]interface {}",
+            Self::Any | Self::Nil => "map[string]interface {}",
             Self::Strings => "map[string]string",
             Self::Values => "common.Values",
             Self::Files => "engine.files",
@@ -403,12 +405,12 @@ impl MapType {
     }
     /// Whether elements are interfaces.
     pub fn boxes(self) -> bool {
-        matches!(self, Self::Any | Self::Values)
+        matches!(self, Self::Any | Self::Nil | Self::Values)
     }
     /// What a missing key gives.
     pub fn zero(self) -> Val {
         match self {
-            Self::Any | Self::Values => Val::NIL.boxed(),
+            Self::Any | Self::Nil | Self::Values => Val::NIL.boxed(),
             Self::Strings => Val::str(""),
             Self::Files => Val::new(Data::Bytes(Str::new(Vec::new()))),
         }

@@ -5,6 +5,7 @@ use crate::resource::Resource;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::Rule;
+use purlin_value::go_pattern::translate;
 use purlin_value::pattern::{Refused, compile};
 use purlin_value::rules::LIMIT_REGEX;
 use purlin_value::{Session, Value};
@@ -88,7 +89,8 @@ impl Target {
 
 /// Compiles a pattern of any size; an error has the rule and the message.
 pub fn charged(session: &Session, pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
-    let build = |most: usize| match RegexBuilder::new(pattern).size_limit(most).build() {
+    let pattern = in_go(pattern, written)?;
+    let build = |most: usize| match RegexBuilder::new(&pattern).size_limit(most).build() {
         Ok(regex) => Ok(Some(regex)),
         Err(regex::Error::CompiledTooBig(_)) => Ok(None),
         Err(error) => Err(error),
@@ -108,9 +110,16 @@ pub fn charged(session: &Session, pattern: &str, written: &str) -> Result<Regex,
     }
 }
 
+/// A pattern in Go's syntax as the engine takes it.
+fn in_go(pattern: &str, written: &str) -> Result<String, (&'static Rule, String)> {
+    let refused = |why| (&rules::KUSTOMIZATION, format!("`{written}` is not a regular expression: {why}"));
+    translate(pattern.as_bytes()).map(|translated| translated.pattern).map_err(refused)
+}
+
 /// Compiles a pattern for names; an error has the rule and the message.
 pub fn compiled(pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
-    RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build().map_err(|error| match error {
+    let pattern = in_go(pattern, written)?;
+    RegexBuilder::new(&pattern).size_limit(PATTERN_BYTES).build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => {
             (&LIMIT_REGEX, format!("the pattern `{written}` needs more than {PATTERN_BYTES} bytes when compiled"))
         }

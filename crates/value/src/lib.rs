@@ -10,6 +10,7 @@ pub mod fast;
 mod files;
 pub mod function;
 pub mod glob;
+pub mod go_pattern;
 pub mod ignore;
 pub mod image;
 pub mod lazy;

@@ -8,7 +8,7 @@ use crate::error::{Fault, Limit};
 use crate::func::{Func, Run, Ty};
 use crate::json;
 use crate::machine::Machine;
-use crate::value::{Data, ListType, Str, Val};
+use crate::value::{Data, ListType, MapType, Str, Val};
 use crate::yaml;
 use purlin_value::Cost;
 
@@ -191,7 +191,7 @@ fn from_json(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let message = match json::parse(&mut m.heap, bytes(args, 0)) {
         Ok(value) => match value.data {
             Data::Map(_) => return Ok(value),
-            Data::Nil => return Ok(m.heap.any_map(Default::default())),
+            Data::Nil => return Ok(m.heap.map(MapType::Nil, Default::default())),
             _ => wrong(json::kind_name(&value)),
         },
         Err(message) => message,

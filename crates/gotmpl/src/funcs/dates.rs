@@ -23,12 +23,12 @@ const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run
 pub(crate) static FUNCS: &[Func] = &[
     row("now", &[], "`now`: the time of this run.", |m, _| Ok(time_value(now(m)))).costs(Cost::Constant),
     row("date", &[S, A], "`date LAYOUT TIME`: the date in Go's layout.", |m, args| {
-        Ok(Val::str(moment(m, arg(args, 1)).format(&text(args, 0))))
+        Ok(Val::str(local(moment(m, arg(args, 1))).format(&text(args, 0))))
     }),
     row("dateInZone", &[S, A, S], "`dateInZone LAYOUT TIME ZONE`: the date in Go's layout, in a zone.", in_zone),
     row("date_in_zone", &[S, A, S], "`date_in_zone LAYOUT TIME ZONE`: the same as `dateInZone`.", in_zone),
     row("htmlDate", &[A], "`htmlDate TIME`: the date as year-month-day.", |m, args| {
-        Ok(Val::str(moment(m, arg(args, 0)).format("2006-01-02")))
+        Ok(Val::str(local(moment(m, arg(args, 0))).format("2006-01-02")))
     }),
     row("htmlDateInZone", &[A, S], "`htmlDateInZone TIME ZONE`: the date as year-month-day, in a zone.", |m, args| {
         Ok(Val::str(zoned(moment(m, arg(args, 0)), bytes(args, 1)).format("2006-01-02")))
@@ -243,6 +243,11 @@ fn moment(m: &Machine<'_>, value: &Val) -> Time {
         _ => return time_of(value).unwrap_or_else(|| now(m)),
     };
     Time::utc(i128::from(seconds) * SECOND)
+}
+
+/// The same instant in the local zone, which is UTC on every machine.
+fn local(time: Time) -> Time {
+    Time::utc(time.nanos)
 }
 
 /// The same instant in a zone.

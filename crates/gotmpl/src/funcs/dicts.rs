@@ -25,7 +25,7 @@ pub(crate) static FUNCS: &[Func] = &[
     .shallow()
     .costs(Cost::Linear(0b10)),
     pieces(row("set", &[M, Ty::Str, Ty::Any], "`set DICT KEY VALUE`: puts the value under the key.", |m, args| {
-        let Some(map) = arg(args, 0).as_map() else {
+        let Some(map) = arg(args, 0).as_map().filter(|map| map.kind != MapType::Nil) else {
             return Err(Fault::new("assignment to entry in nil map"));
         };
         m.spend(1)?;

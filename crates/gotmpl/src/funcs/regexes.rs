@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Captures, Match, Regex, RegexBuilder};
 
 use super::{bytes, int, row as plain_row, text};
 use crate::error::{Fault, Limit};
@@ -10,6 +10,7 @@ use crate::func::{Func, Run, Ty};
 use crate::machine::Machine;
 use crate::value::{ListType, Str, Val};
 use purlin_value::Cost;
+use purlin_value::go_pattern::translate;
 use purlin_value::pattern::Work;
 
 const S: Ty = Ty::Str;
@@ -26,13 +27,13 @@ pub(crate) static FUNCS: &[Func] = &[
         &[S, S],
         "`regexMatch PATTERN TEXT`: whether the pattern is found; a bad pattern is not.",
         |m, args| match search(m, args) {
-            Ok((re, _)) => Ok(Val::bool(re.is_match(bytes(args, 1)))),
+            Ok(pattern) => Ok(Val::bool(pattern.regex.is_match(bytes(args, 1)))),
             Err(Fault::Limit(limit)) => Err(Fault::Limit(limit)),
             Err(_) => Ok(Val::bool(false)),
         },
     ),
     row("mustRegexMatch", &[S, S], "`mustRegexMatch PATTERN TEXT`: whether the pattern is found.", |m, args| {
-        Ok(Val::bool(search(m, args)?.0.is_match(bytes(args, 1))))
+        Ok(Val::bool(search(m, args)?.regex.is_match(bytes(args, 1))))
     }),
     row("regexFind", &[S, S], "`regexFind PATTERN TEXT`: the first match, or nothing.", find),
     row("mustRegexFind", &[S, S], "`mustRegexFind PATTERN TEXT`: the first match, or nothing.", find),
@@ -91,132 +92,37 @@ pub(crate) static FUNCS: &[Func] = &[
     }),
 ];
 
-/// Translates what Go writes differently: `\z`, `\C` aside, perl classes are ASCII and `(?P<n>` is the same.
-fn translate(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len() + 8);
-    let mut chars = pattern.chars().peekable();
-    let mut in_class = false;
-    while let Some(ch) = chars.next() {
-        match ch {
-            '\\' => {
-                let Some(next) = chars.next() else {
-                    out.push('\\');
-                    break;
-                };
-                match next {
-                    'd' => out.push_str("[0-9]"),
-                    'D' => out.push_str("[^0-9]"),
-                    'w' => out.push_str("[0-9A-Za-z_]"),
-                    'W' => out.push_str("[^0-9A-Za-z_]"),
-                    's' => out.push_str(r"[\t\n\x0C\r ]"),
-                    'S' => out.push_str(r"[^\t\n\x0C\r ]"),
-                    'b' if !in_class => out.push_str(r"(?-u:\b)"),
-                    'B' if !in_class => out.push_str(r"(?-u:\B)"),
-                    'Q' => {
-                        let mut literal = String::new();
-                        while let Some(inner) = chars.next() {
-                            if inner == '\\' && chars.peek() == Some(&'E') {
-                                chars.next();
-                                break;
-                            }
-                            literal.push(inner);
-                        }
-                        out.push_str(&regex::escape(&literal));
-                    }
-                    // Go lets any punctuation be escaped; what needs no escape here must not have one.
-                    _ if next.is_ascii_punctuation() && !regex_syntax_meta(next) => out.push(next),
-                    _ => {
-                        out.push('\\');
-                        out.push(next);
-                    }
-                }
-            }
-            '[' if in_class => {
-                if chars.peek() == Some(&':') {
-                    out.push('[');
-                    while let Some(inner) = chars.next() {
-                        out.push(inner);
-                        if inner == ':' && chars.peek() == Some(&']') {
-                            out.push(']');
-                            chars.next();
-                            break;
-                        }
-                    }
-                } else {
-                    out.push_str("\\[");
-                }
-            }
-            '[' => {
-                in_class = true;
-                out.push('[');
-                if chars.peek() == Some(&'^') {
-                    out.push('^');
-                    chars.next();
-                }
-                if chars.peek() == Some(&']') {
-                    out.push_str("\\]");
-                    chars.next();
-                }
-            }
-            ']' if in_class => {
-                in_class = false;
-                out.push(']');
-            }
-            // Behind a class, or before another dash, a dash stands for itself.
-            '-' if in_class && (out.ends_with(']') || chars.peek() == Some(&'-')) => out.push_str("\\-"),
-            '&' | '~' if in_class => {
-                out.push('\\');
-                out.push(ch);
-            }
-            '{' if !in_class && !is_repetition(&chars) => out.push_str("\\{"),
-            _ => out.push(ch),
-        }
-    }
-    out
+/// A compiled pattern.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    regex: Regex,
+    /// The names of its groups, from the first one on.
+    names: Vec<Option<String>>,
+    /// What searching with it costs.
+    work: Work,
 }
 
-/// Whether a character means something in a pattern, so that its escape must stay.
-fn regex_syntax_meta(ch: char) -> bool {
-    r"\.+*?()|[]{}^$#&-~".contains(ch)
-}
-
-/// Whether `{` starts a count; otherwise it stands for itself in Go.
-fn is_repetition(rest: &std::iter::Peekable<std::str::Chars<'_>>) -> bool {
-    let mut digits = 0;
-    let mut commas = 0;
-    for ch in rest.clone() {
-        match ch {
-            '0'..='9' => digits += 1,
-            ',' if commas == 0 && digits > 0 => commas += 1,
-            '}' => return digits > 0,
-            _ => return false,
-        }
-    }
-    false
-}
-
-/// The compiled pattern for a search in the text, which is charged here, and what another search costs.
-fn search(m: &mut Machine<'_>, args: &[Val]) -> Result<(Rc<Regex>, Work), Fault> {
-    let (regex, work) = compile(m, args)?;
-    m.spend(usize::try_from(work.first(bytes(args, 1).len())).unwrap_or(usize::MAX))?;
-    Ok((regex, work))
+/// The compiled pattern for a search in the text, which is charged here.
+fn search(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Pattern>, Fault> {
+    let pattern = compile(m, args)?;
+    m.spend(usize::try_from(pattern.work.first(bytes(args, 1).len())).unwrap_or(usize::MAX))?;
+    Ok(pattern)
 }
 
 /// Charges the search for the next match before it is made.
-fn search_on(m: &mut Machine<'_>, work: Work, left: usize) -> Result<(), Fault> {
-    m.spend(usize::try_from(work.another(left)).unwrap_or(usize::MAX))
+fn search_on(m: &mut Machine<'_>, pattern: &Pattern, left: usize) -> Result<(), Fault> {
+    m.spend(usize::try_from(pattern.work.another(left)).unwrap_or(usize::MAX))
 }
 
-fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<(Rc<Regex>, Work), Fault> {
-    let pattern = Str::from(bytes(args, 0));
-    if let Some(known) = m.regexes.get(&pattern) {
+fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Pattern>, Fault> {
+    let source = Str::from(bytes(args, 0));
+    if let Some(known) = m.regexes.get(&source) {
         return Ok(known.clone());
     }
-    let source = text(args, 0);
-    m.spend(source.len() + 1)?;
-    check_repeats(&source).map_err(|reason| Fault::new(format!("error parsing regexp: {reason}")))?;
-    let translated = translate(&source);
-    let build = |most: usize| match RegexBuilder::new(&translated)
+    m.spend(bytes(args, 0).len() + 1)?;
+    let refused = |reason: String| Fault::new(format!("error parsing regexp: {reason}"));
+    let translated = translate(bytes(args, 0)).map_err(refused)?;
+    let build = |most: usize| match RegexBuilder::new(&translated.pattern)
         .size_limit(most)
         .dfa_size_limit(most.max(LEAST_REMEMBERED))
         .build()
@@ -225,145 +131,33 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<(Rc<Regex>, Work), Fault
         Err(regex::Error::CompiledTooBig(_)) => Ok(None),
         Err(error) => Err(error.to_string()),
     };
-    let (regex, bytes) = m.compile(build)?.map_err(|reason| {
+    let (regex, charged) = m.compile(build)?.map_err(|reason| {
         let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        Fault::new(format!("error parsing regexp: {reason}: `{source}`"))
+        refused(format!("{reason}: `{}`", text(args, 0)))
     })?;
-    let found = (Rc::new(regex), Work::of(&translated, bytes));
-    m.keep_regex(pattern, found.clone(), bytes);
+    let work = Work::of(&translated.pattern, charged);
+    let found = Rc::new(Pattern { regex, names: translated.names, work });
+    m.keep_regex(source, found.clone(), charged);
     Ok(found)
 }
 
 /// So many bytes of a search may be remembered, however small the pattern is.
 const LEAST_REMEMBERED: usize = 32 << 10;
 
-/// Most repetitions Go allows.
-const MAX_REPEAT: u32 = 1_000;
-
-/// What Go refuses of repetitions, though they have a meaning: one right behind another, and very many.
-fn check_repeats(pattern: &str) -> Result<(), String> {
-    let mut rest = pattern;
-    let mut in_class = false;
-    // The repetition that stands right before the rest.
-    let mut before: Option<&str> = None;
-    let mut repeated = Repeated::default();
-    while let Some(ch) = rest.chars().next() {
-        let mut width = ch.len_utf8();
-        let operator = match ch {
-            '\\' if rest.starts_with("\\Q") => {
-                width = rest.find("\\E").map_or(rest.len(), |at| at + 2);
-                None
-            }
-            '\\' => {
-                width += rest.chars().nth(1).map_or(0, char::len_utf8);
-                None
-            }
-            '[' if !in_class => {
-                in_class = true;
-                // A bracket that closes at once is one of the class.
-                width += rest.get(1..).unwrap_or_default().starts_with(']') as usize;
-                width += 2 * (rest.starts_with("[^]") as usize);
-                None
-            }
-            ']' if in_class => {
-                in_class = false;
-                None
-            }
-            '(' | ')' if !in_class => {
-                repeated.group(ch == '(');
-                None
-            }
-            '*' | '+' | '?' if !in_class => Some(1),
-            '{' if !in_class => counted(rest)?.map(|(len, _)| len),
-            _ => None,
-        };
-        match (ch, operator) {
-            ('{', Some(_)) => {
-                let (len, times) = counted(rest)?.unwrap_or((1, 1));
-                if !repeated.times(times) {
-                    return Err(format!("invalid repeat count: `{}`", rest.get(..len).unwrap_or_default()));
-                }
-            }
-            ('(' | ')', _) | (_, Some(_)) => {}
-            _ => repeated.last = 1,
-        }
-        let Some(len) = operator else {
-            before = None;
-            rest = rest.get(width..).unwrap_or_default();
-            continue;
-        };
-        let lazy = rest.get(len..).unwrap_or_default().starts_with('?');
-        let end = len + usize::from(lazy);
-        if let Some(start) = before {
-            let shown = start.get(..start.len() - rest.len() + end.min(len)).unwrap_or_default();
-            return Err(format!("invalid nested repetition operator: `{shown}`"));
-        }
-        // Nothing to repeat at the start is reported by the compiler.
-        before = Some(rest);
-        rest = rest.get(end..).unwrap_or_default();
-    }
-    Ok(())
-}
-
-/// How often parts of a pattern are repeated, counts in counts multiplied: Go allows no more than for one count.
-#[derive(Default)]
-struct Repeated {
-    /// The most in the present group, and in those around it.
-    groups: Vec<u32>,
-    most: u32,
-    /// How often the part right before is repeated.
-    last: u32,
-}
-
-impl Repeated {
-    fn group(&mut self, opens: bool) {
-        if opens {
-            self.groups.push(std::mem::replace(&mut self.most, 1));
-        } else {
-            self.last = self.most;
-            self.most = self.most.max(self.groups.pop().unwrap_or(1));
-        }
-    }
-
-    /// The part right before is repeated so often; false if that is too often.
-    fn times(&mut self, times: u32) -> bool {
-        self.last = self.last.max(1).saturating_mul(times.max(1));
-        self.most = self.most.max(self.last);
-        self.last <= MAX_REPEAT
-    }
-}
-
-/// The length of `{n}`, `{n,}` or `{n,m}` at the start of a text, if it is one, and how often it repeats.
-fn counted(text: &str) -> Result<Option<(usize, u32)>, String> {
-    let Some(end) = text.find('}') else { return Ok(None) };
-    let body = text.get(1..end).unwrap_or_default();
-    let (least, most) = body.split_once(',').unwrap_or((body, ""));
-    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if !is_number(least) || !most.is_empty() && !is_number(most) {
-        return Ok(None);
-    }
-    let count = |part: &str| part.parse::<u32>().unwrap_or(u32::MAX);
-    if count(least) > MAX_REPEAT || !most.is_empty() && (count(most) > MAX_REPEAT || count(most) < count(least)) {
-        return Err(format!("invalid repeat count: `{}`", text.get(..=end).unwrap_or_default()));
-    }
-    let times = if most.is_empty() { count(least) } else { count(most) };
-    Ok(Some((end + 1, times)))
-}
-
 fn find(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let (re, _) = search(m, args)?;
-    Ok(Val::str(re.find(bytes(args, 1)).map_or(&b""[..], |found| found.as_bytes())))
+    let pattern = search(m, args)?;
+    Ok(Val::str(pattern.regex.find(bytes(args, 1)).map_or(&b""[..], |found| found.as_bytes())))
 }
 
 fn find_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let (re, work) = search(m, args)?;
+    let pattern = search(m, args)?;
     let limit = if int(args, 2) < 0 { usize::MAX } else { int(args, 2) as usize };
     let whole = bytes(args, 1);
     let mut found: Vec<Str> = Vec::new();
-    for one in matches(&re, whole).take(limit) {
+    for one in matches(&pattern.regex, whole).take(limit) {
         found.push(one.as_bytes().into());
         m.limited_items(found.len())?;
-        search_on(m, work, whole.len() - one.end())?;
+        search_on(m, &pattern, whole.len() - one.end())?;
     }
     if found.is_empty() {
         return Ok(m.heap.nil_list(ListType::Strings));
@@ -372,18 +166,18 @@ fn find_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 fn replace_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let (re, work) = search(m, args)?;
+    let pattern = search(m, args)?;
     let (whole, template) = (bytes(args, 1), bytes(args, 2));
     let mut out = Vec::new();
     let mut at = 0;
-    for captures in re.captures_iter(whole) {
+    for captures in pattern.regex.captures_iter(whole) {
         let Some(found) = captures.get(0) else { continue };
-        search_on(m, work, whole.len() - found.end())?;
+        search_on(m, &pattern, whole.len() - found.end())?;
         if inside_char(whole, &found) {
             continue;
         }
         out.extend_from_slice(whole.get(at..found.start()).unwrap_or_default());
-        expand(template, &captures, &mut out);
+        expand(template, &pattern.names, &captures, &mut out);
         at = found.end();
         if out.len() > m.limits.text {
             return Err(Fault::Limit(Limit::Text));
@@ -393,51 +187,62 @@ fn replace_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     m.limited(out)
 }
 
-/// Fills in `$1`, `${1}`, `$name`; a name is the longest run of letters, digits and underscores.
-fn expand(template: &[u8], captures: &regex::bytes::Captures<'_>, out: &mut Vec<u8>) {
+/// Fills in `$1`, `${1}`, `$name`; what is no name behind a `$` leaves it as it is.
+fn expand(template: &[u8], names: &[Option<String>], captures: &Captures<'_>, out: &mut Vec<u8>) {
     let mut rest = template;
     while let Some(at) = memchr::memchr(b'$', rest) {
         out.extend_from_slice(rest.get(..at).unwrap_or_default());
-        let after = rest.get(at + 1..).unwrap_or_default();
-        if after.first() == Some(&b'$') {
-            out.push(b'$');
-            rest = after.get(1..).unwrap_or_default();
-            continue;
-        }
-        let (name, used) = if after.first() == Some(&b'{') {
-            match memchr::memchr(b'}', after) {
-                Some(close) => (after.get(1..close).unwrap_or_default(), close + 1),
-                None => (&b""[..], 0),
-            }
-        } else {
-            let len = after.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-            (after.get(..len).unwrap_or_default(), len)
-        };
-        if name.is_empty() {
+        rest = rest.get(at + 1..).unwrap_or_default();
+        if let Some(after) = rest.strip_prefix(b"$") {
             out.push(b'$');
             rest = after;
             continue;
         }
-        let name = String::from_utf8_lossy(name);
-        let group = match name.parse::<usize>() {
-            Ok(number) => captures.get(number),
-            Err(_) => captures.name(&name),
+        let Some((name, after)) = group_name(rest) else {
+            out.push(b'$');
+            continue;
         };
-        if let Some(group) = group {
+        rest = after;
+        if let Some(group) = group(name, names, captures) {
             out.extend_from_slice(group.as_bytes());
         }
-        rest = after.get(used..).unwrap_or_default();
     }
     out.extend_from_slice(rest);
 }
 
+/// The name at the start of a text, in braces or the longest run of letters, digits and underscores, and what follows.
+fn group_name(text: &[u8]) -> Option<(&str, &[u8])> {
+    let inner = text.strip_prefix(b"{");
+    let start = inner.unwrap_or(text);
+    // What is no character is no letter either.
+    let readable = match std::str::from_utf8(start) {
+        Ok(readable) => readable,
+        Err(error) => std::str::from_utf8(start.get(..error.valid_up_to())?).ok()?,
+    };
+    let is_part = |ch: char| ch.is_alphabetic() || ch.is_numeric() || ch == '_';
+    let name = readable.get(..readable.find(|ch| !is_part(ch)).unwrap_or(readable.len()))?;
+    let after = start.get(name.len()..)?;
+    let after = if inner.is_some() { after.strip_prefix(b"}")? } else { after };
+    (!name.is_empty()).then_some((name, after))
+}
+
+/// A group by its number, or the first of a name that took part in the match.
+fn group<'t>(name: &str, names: &[Option<String>], captures: &Captures<'t>) -> Option<Match<'t>> {
+    let is_number = name.bytes().all(|byte| byte.is_ascii_digit()) && (name == "0" || !name.starts_with('0'));
+    if is_number {
+        return captures.get(name.parse().ok()?);
+    }
+    let has_name = |(_, known): &(usize, &Option<String>)| known.as_deref() == Some(name);
+    names.iter().enumerate().filter(has_name).find_map(|(index, _)| captures.get(index + 1))
+}
+
 fn replace_literal(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let (re, work) = search(m, args)?;
+    let pattern = search(m, args)?;
     let (whole, new) = (bytes(args, 1), bytes(args, 2));
     let mut out = Vec::new();
     let mut at = 0;
-    for found in matches(&re, whole) {
-        search_on(m, work, whole.len() - found.end())?;
+    for found in matches(&pattern.regex, whole) {
+        search_on(m, &pattern, whole.len() - found.end())?;
         out.extend_from_slice(whole.get(at..found.start()).unwrap_or_default());
         out.extend_from_slice(new);
         at = found.end();
@@ -450,16 +255,16 @@ fn replace_literal(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 /// The matches in a text, none of them between the bytes of one character.
-fn matches<'r, 't>(re: &'r Regex, whole: &'t [u8]) -> impl Iterator<Item = regex::bytes::Match<'t>> + use<'r, 't> {
+fn matches<'r, 't>(re: &'r Regex, whole: &'t [u8]) -> impl Iterator<Item = Match<'t>> + use<'r, 't> {
     re.find_iter(whole).filter(move |found| !inside_char(whole, found))
 }
 
-fn inside_char(whole: &[u8], found: &regex::bytes::Match<'_>) -> bool {
+fn inside_char(whole: &[u8], found: &Match<'_>) -> bool {
     found.is_empty() && whole.get(found.start()).is_some_and(|byte| byte & 0xc0 == 0x80)
 }
 
 fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let (re, work) = search(m, args)?;
+    let pattern = search(m, args)?;
     let (whole, limit) = (bytes(args, 1), int(args, 2));
     if limit == 0 {
         return Ok(m.heap.nil_list(ListType::Strings));
@@ -469,7 +274,7 @@ fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     }
     let mut parts: Vec<Str> = Vec::new();
     let (mut begin, mut end) = (0, 0);
-    for found in matches(&re, whole) {
+    for found in matches(&pattern.regex, whole) {
         if limit > 0 && parts.len() as i64 == limit - 1 {
             break;
         }
@@ -479,7 +284,7 @@ fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         }
         begin = found.end();
         m.limited_items(parts.len())?;
-        search_on(m, work, whole.len() - found.end())?;
+        search_on(m, &pattern, whole.len() - found.end())?;
     }
     if end != whole.len() {
         parts.push(whole.get(begin..).unwrap_or_default().into());
@@ -489,23 +294,74 @@ fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_repeats;
+    use super::{expand, translate};
+    use regex::bytes::Regex;
+
+    /// What Go 1.27 answers, each pattern with a text it matches as a whole.
+    #[test]
+    fn patterns_that_match() {
+        let table = [
+            (r"\p{L}+", "Größe"),
+            (r"\p{Lu}\pL*", "Éa"),
+            (r"\p{Greek}\p{greek}", "αΩ"),
+            (r"\p{^Greek}\P{Greek}\P{^Greek}", "abα"),
+            (r"\x{1F600}\x41\x{41}", "\u{1f600}AA"),
+            (r"\p{uppercase-letter}\p{Cased Letter}\p{LC}", "ÄbC"),
+            (r"[\p{L}\d_-]+", "é9_-"),
+            (r"[^\P{L}]", "é"),
+            (r"\012\0\141\1010", "\n\0aA0"),
+            (r"\a\f\t\n\r\v\_\-\/\#", "\x07\x0c\t\n\r\x0b_-/#"),
+            (r"[[:alpha:][:^digit:]]+", "ab-"),
+            (r"[]a]+[^]a]", "]ab"),
+            (r"[a\]b]+", "]b"),
+            (r"[&&~~||-]+", "&~|-"),
+            (r"[a-c-e]+", "b-e"),
+            (r"\Qa.b\E+", "a.bb"),
+            (r"a{,2}b{2", "a{,2}b{2"),
+            (r"a{02}", "a{02}"),
+            (r"a(?i)*b", "aaB"),
+            (r"(?i:ab)c", "ABc"),
+            (r"(?i-i)a(?s).(?U)b+", "a\nbb"),
+            (r"^*a$?\b+", "a"),
+            (r"(?P<n>a)|(?P<n>b)", "b"),
+            (r"(?<x>a)(?P<1>b)", "ab"),
+            (r"()|a", "a"),
+            (r"\p{ASCII}\p{Any}[[:word:]]", "aéb"),
+            (r"[\x{D800}-\x{E000}]", "\u{e000}"),
+            (r"[^\x{D800}]", "a"),
+        ];
+        for (pattern, text) in table {
+            let translated = translate(pattern.as_bytes()).unwrap_or_else(|why| panic!("{pattern}: {why}"));
+            let whole = format!("^(?:{})$", translated.pattern);
+            let regex = Regex::new(&whole).unwrap_or_else(|why| panic!("{pattern}: {why}"));
+            assert!(regex.is_match(text.as_bytes()), "{pattern} as {whole}");
+        }
+    }
 
     #[test]
-    fn repetitions_go_refuses() {
-        for (pattern, reason) in [
-            ("a**", "invalid nested repetition operator: `**`"),
-            ("a+?*", "invalid nested repetition operator: `+?*`"),
-            ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
-            ("a{1,1001}", "invalid repeat count: `{1,1001}`"),
-            ("((a{1,10})b{11}){1,91}", "invalid repeat count: `{1,91}`"),
-            ("((a{10}){10}){11,}", "invalid repeat count: `{11,}`"),
-            ("a{2,1}", "invalid repeat count: `{2,1}`"),
-        ] {
-            assert_eq!(check_repeats(pattern), Err(reason.to_owned()));
+    fn patterns_that_match_nothing() {
+        for pattern in [r"\x{DFFF}", r"[\x{D800}-\x{DFFF}]", r"\p{Cs}", r"[^\x00-\x{10FFFF}]", r"[\p{Cs}]"] {
+            let translated = translate(pattern.as_bytes()).unwrap_or_else(|why| panic!("{pattern}: {why}"));
+            let regex = Regex::new(&translated.pattern).unwrap_or_else(|why| panic!("{pattern}: {why}"));
+            assert!(!regex.is_match("aé\u{e000}\0".as_bytes()), "{pattern}");
         }
-        for pattern in ["(a*)*", "[a**]", r"a\**", "a{,5}", "a+?b*", r"\Q**\E", "[]*+]"] {
-            assert_eq!(check_repeats(pattern), Ok(()), "{pattern}");
+    }
+
+    #[test]
+    fn names_in_replacements() {
+        let translated = translate(b"(?P<n>a)|(?P<n>b)|(c)").unwrap_or_else(|why| panic!("{why}"));
+        let regex = Regex::new(&translated.pattern).unwrap_or_else(|why| panic!("{why}"));
+        let captures = regex.captures(b"b").unwrap_or_else(|| panic!("no match"));
+        let table = [
+            ("<${n}>", "<b>"),
+            ("$n-$2-$0", "b-b-b"),
+            ("$nx|$é|${n-m}|${}|${n|$", "||${n-m}|${}|${n|$"),
+            ("$01$$2", "$2"),
+        ];
+        for (template, expected) in table {
+            let mut out = Vec::new();
+            expand(template.as_bytes(), &translated.names, &captures, &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), expected, "{template}");
         }
     }
 }

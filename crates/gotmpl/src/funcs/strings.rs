@@ -47,9 +47,12 @@ pub(crate) static FUNCS: &[Func] = &[
         .costs(Cost::Slow),
     row("repeat", &[Ty::Int, Ty::Str], "`repeat N TEXT`: the text N times.", repeat),
     row("nospace", &[Ty::Str], "`nospace TEXT`: without any white space.", |_, args| {
-        // The original takes every byte for a character.
-        let kept: String = bytes(args, 0).iter().copied().map(char::from).filter(|ch| !ch.is_whitespace()).collect();
-        Ok(Val::str(kept))
+        // The original takes every byte for a character where it removes something.
+        let all = bytes(args, 0).iter().copied().map(char::from);
+        if !all.clone().any(char::is_whitespace) {
+            return Ok(Val::str(bytes(args, 0)));
+        }
+        Ok(Val::str(all.filter(|ch| !ch.is_whitespace()).collect::<String>()))
     }),
     row("contains", &[Ty::Str, Ty::Str], "`contains PART TEXT`: whether the text contains the part.", |_, args| {
         Ok(Val::bool(memchr::memmem::find(bytes(args, 1), bytes(args, 0)).is_some()))

@@ -118,11 +118,28 @@ fn title(whole: &str) -> String {
     let mut previous = ' ';
     let mut out = String::new();
     for ch in whole.chars() {
-        let inside = previous.is_alphanumeric() || previous == '_';
-        out.push(if inside { ch } else { to_upper(ch) });
+        out.push(if separates_words(previous) { to_title(ch) } else { ch });
         previous = ch;
     }
     out
+}
+
+/// Of ASCII all but letters, digits and the underscore; beyond that only white space.
+fn separates_words(ch: char) -> bool {
+    if ch.is_ascii() { !ch.is_ascii_alphanumeric() && ch != '_' } else { ch.is_whitespace() }
+}
+
+/// The capital at the start of a word, which differs from other capitals for a few letters.
+fn to_title(ch: char) -> char {
+    match ch {
+        '\u{1c4}'..='\u{1c6}' => '\u{1c5}',
+        '\u{1c7}'..='\u{1c9}' => '\u{1c8}',
+        '\u{1ca}'..='\u{1cc}' => '\u{1cb}',
+        '\u{1f1}'..='\u{1f3}' => '\u{1f2}',
+        // Georgian has capitals for whole words only.
+        '\u{10d0}'..='\u{10ff}' => ch,
+        _ => to_upper(ch),
+    }
 }
 
 fn swap_case(whole: &str) -> String {
@@ -137,9 +154,9 @@ enum Kind {
     Upper,
     /// A capital and small letters.
     Title,
-    /// Small letters.
+    /// Small letters, and letters without case.
     Lower,
-    /// Letters without case and symbols.
+    /// Chinese characters and symbols.
     Other,
     Number,
     Punctuation,
@@ -156,11 +173,17 @@ fn kind(ch: char) -> Kind {
         Kind::Number
     } else if is_punctuation(ch) {
         Kind::Punctuation
-    } else if ch.is_lowercase() {
+    } else if is_letter(ch) {
         Kind::Lower
     } else {
         Kind::Other
     }
+}
+
+/// Letters other than Chinese characters.
+fn is_letter(ch: char) -> bool {
+    let is_chinese = matches!(ch, '\u{3400}'..='\u{4d85}' | '\u{4e00}'..='\u{9fcc}' | '\u{20000}'..='\u{2b81d}');
+    ch.is_alphabetic() && !is_chinese
 }
 
 /// Punctuation as Unicode has it: of ASCII all but the symbols `$+<=>^|~` and the backquote.
@@ -228,23 +251,29 @@ fn delimited(whole: &str, connector: char) -> String {
     out
 }
 
-/// A name as words with capitals. Breaks at both ends stay; of a run between words the last one goes.
+/// A name as words with capitals. Breaks at both ends stay; of a run between words the last one goes. The capitals that
+/// a word starts with become one: `HTTP2Server` is `Http2Server`.
 fn camel(whole: &str) -> String {
     let mut out = String::new();
     let mut chars = whole.chars().peekable();
-    let (mut starts_word, mut leading) = (true, true);
+    let (mut starts_word, mut leading, mut in_capitals) = (true, true, false);
     while let Some(ch) = chars.next() {
-        if kind(ch) != Kind::Break {
-            leading = false;
-            out.push(if starts_word { to_upper(ch) } else { ch });
-            starts_word = false;
+        if kind(ch) == Kind::Break {
+            let before_word = chars.peek().is_some_and(|next| kind(*next) != Kind::Break);
+            if leading || !before_word {
+                out.push(ch);
+            }
+            starts_word = true;
             continue;
         }
-        let before_word = chars.peek().is_some_and(|next| kind(*next) != Kind::Break);
-        if leading || !before_word {
-            out.push(ch);
-        }
-        starts_word = true;
+        leading = false;
+        in_capitals = ch.is_uppercase() && (starts_word || in_capitals);
+        out.push(match (starts_word, in_capitals) {
+            (true, _) => to_upper(ch),
+            (false, true) => to_lower(ch),
+            (false, false) => ch,
+        });
+        starts_word = false;
     }
     out
 }
