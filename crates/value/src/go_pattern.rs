@@ -18,6 +18,9 @@ pub struct Translated {
 /// Most repetitions Go allows, counts in counts multiplied.
 const MAX_REPEAT: u32 = 1_000;
 
+/// Deepest nesting of groups, as in Go.
+const MAX_DEPTH: usize = 1_000;
+
 /// A class that contains nothing, for characters that no text has.
 const NOTHING: &str = r"[^\x00-\x{10FFFF}]";
 
@@ -137,6 +140,7 @@ impl<'s> Parser<'s> {
     /// Reads one part; whether that was a repetition. `repeated` is the text from the repetition right before it on.
     fn step(&mut self, ch: char, repeated: Option<&'s str>) -> Result<bool, String> {
         match ch {
+            '(' if self.groups.len() > MAX_DEPTH => return Err(refusal("expression nests too deeply", self.whole)),
             '(' if self.rest.starts_with("(?") => self.special_group()?,
             '(' => {
                 self.names.push(None);
@@ -148,8 +152,9 @@ impl<'s> Parser<'s> {
                 self.skip(1);
                 if let Some(group) = self.groups.last_mut() {
                     group.repeats = group.most_repeats();
-                    group.complete = format!("{}|", group.text());
-                    group.atoms.clear();
+                    let Group { complete, atoms, .. } = group;
+                    complete.extend(atoms.drain(..).map(|atom| atom.text));
+                    complete.push('|');
                 }
             }
             '^' | '$' | '.' => {
