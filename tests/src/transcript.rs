@@ -60,6 +60,9 @@ pub fn environment(lines: &str) -> BTreeMap<String, String> {
     if let Ok(path) = std::env::var("PATH") {
         env.insert("PATH".to_owned(), path);
     }
+    // Results of one command count for the next only if the key that seals them can be kept.
+    let state = std::env::temp_dir().join(format!("purlin-suite-{}", std::process::id()));
+    env.insert("XDG_STATE_HOME".to_owned(), state.to_string_lossy().into_owned());
     env.extend(lines.lines().filter_map(|line| line.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())));
     env
 }

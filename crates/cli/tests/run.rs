@@ -58,7 +58,14 @@ impl Project {
 
     /// Whether a process that keeps running is noted for an action.
     fn has_note(&self, id: &str) -> bool {
-        self.folder.join(".purlin/deploys").join(format!("{id}.json")).exists()
+        self.state_file("deploys", id).is_some()
+    }
+
+    /// The file of an action in a part of the folder of results.
+    fn state_file(&self, part: &str, id: &str) -> Option<PathBuf> {
+        let entries = std::fs::read_dir(self.folder.join(".purlin").join(part)).ok()?;
+        let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
+        entries.map(|entry| entry.unwrap().path()).find(|path| name(path).starts_with(&format!("{id}_default.local~")))
     }
 
     /// The actions that the journal has a result of.
@@ -67,7 +74,7 @@ impl Project {
         let records = journal.lines().filter_map(|line| line.split_once(' '));
         let records = records.filter_map(|(_, json)| serde_json::from_str::<serde_json::Value>(json).ok());
         let done = records.filter(|record| record["state"] == "done");
-        done.map(|record| record["id"].as_str().unwrap().to_owned()).collect()
+        done.map(|record| record["id"].as_str().unwrap().trim_end_matches("@default.local").to_owned()).collect()
     }
 }
 
@@ -358,7 +365,7 @@ fn a_flood_of_output_needs_little_memory() {
     let line = format!("ulimit -v 900000; exec {} run flood 2>/dev/null", env!("CARGO_BIN_EXE_purlin"));
     let run = Command::new("sh").args(["-c", &line]).current_dir(&project.folder).output().unwrap();
     assert!(run.status.success());
-    let log = std::fs::metadata(project.folder.join(".purlin/logs/run.flood.log")).unwrap().len();
+    let log = std::fs::metadata(project.state_file("logs", "run.flood").unwrap()).unwrap().len();
     assert!(log < 20 << 20, "the log is cut: {log}");
 }
 

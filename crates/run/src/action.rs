@@ -130,8 +130,12 @@ pub struct Action {
     pub id: String,
     /// What it does.
     pub kind: Kind,
-    /// A digest of everything that counts.
+    /// What results, logs and notes are kept under: the node's id, and the environment where one counts.
+    pub subject: String,
+    /// Its version, as its dialect counts.
     pub version: String,
+    /// What a result must have to stand for this run: the version, and whatever else decides what is done and where.
+    pub key: String,
     /// When an earlier result stands for it.
     pub reuse: Reuse,
     /// What is laid out before.
@@ -165,10 +169,13 @@ pub struct Action {
 impl Action {
     /// An action that does nothing, every run anew. Callers set what they need.
     pub fn new(id: impl Into<String>, kind: Kind, version: impl Into<String>, span: Option<Span>) -> Self {
+        let (id, version) = (id.into(), version.into());
         Action {
-            id: id.into(),
+            subject: id.clone(),
+            id,
             kind,
-            version: version.into(),
+            key: version.clone(),
+            version,
             reuse: Reuse::Never,
             stage: None,
             status: None,

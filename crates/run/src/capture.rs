@@ -3,11 +3,10 @@
 
 use crate::local::process::Stream;
 use crate::mask::{Mask, Masked};
+use crate::store::Log;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
 
 /// How much of each stream becomes an output.
 pub const LONGEST_OUTPUT: usize = 1 << 20;
@@ -56,7 +55,8 @@ impl<'m> Channel<'m> {
 pub struct Capture<'m> {
     out: Channel<'m>,
     err: Channel<'m>,
-    log: PathBuf,
+    /// Where it is kept, if it is.
+    log: Option<Log>,
     file: Option<File>,
     written: u64,
     log_error: Option<std::io::Error>,
@@ -80,15 +80,10 @@ pub struct Printed {
 }
 
 impl<'m> Capture<'m> {
-    /// Output that goes to a log file, which is made when the first byte comes.
-    pub fn new(mask: &'m Mask, log: PathBuf) -> Self {
+    /// Output that goes to a log, if there is one, which is made when the first byte comes.
+    pub fn new(mask: &'m Mask, log: Option<Log>) -> Self {
         let (out, err) = (Channel::new(mask), Channel::new(mask));
         Capture { out, err, log, file: None, written: 0, log_error: None, tail: VecDeque::new(), end: Vec::new() }
-    }
-
-    /// Writes no log: the output belongs to no action.
-    pub fn keep_no_log(&mut self) {
-        self.log_error = Some(std::io::ErrorKind::Unsupported.into());
     }
 
     /// Takes a piece; every whole line goes to `show`.
@@ -147,12 +142,9 @@ impl<'m> Capture<'m> {
             return;
         }
         self.written += clean.len() as u64;
-        if self.log_error.is_some() {
-            return;
-        }
+        let Some(log) = self.log.as_ref().filter(|_| self.log_error.is_none()) else { return };
         if self.file.is_none() {
-            let opened = File::options().create(true).write(true).truncate(true).mode(0o600).open(&self.log);
-            match opened {
+            match log.create() {
                 Ok(file) => self.file = Some(file),
                 Err(error) => {
                     self.log_error = Some(error);
@@ -197,9 +189,9 @@ impl<'m> Capture<'m> {
         if !self.end.is_empty() {
             self.finish_flood(show);
         }
-        if self.file.is_none() && self.log_error.is_none() {
+        if let Some(log) = self.log.as_ref().filter(|_| self.file.is_none() && self.log_error.is_none()) {
             // The log of an earlier run is not that of this one.
-            let _ = std::fs::remove_file(&self.log);
+            log.remove();
         }
         Printed {
             out: output_text(self.out.text),
@@ -265,13 +257,25 @@ fn skip_escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::store::{Key, Store};
+
+    /// A log that cannot be written: its folder is none.
+    fn nowhere() -> Option<Log> {
+        let store = Store::open(&std::env::temp_dir(), &Key::of_user(&Default::default())).unwrap();
+        Some(store.log("../nowhere"))
+    }
 
     #[test]
     fn lines_are_whole_clean_and_few() {
         let mask = Mask::new(["hunter2"]);
-        let log = std::env::temp_dir().join(format!("purlin-capture-{}.log", std::process::id()));
-        let mut capture = Capture::new(&mask, log.clone());
+        let project = std::env::temp_dir().join(format!("purlin-capture-{}", std::process::id()));
+        std::fs::create_dir_all(&project).unwrap();
+        let store = Store::open(&project, &Key::of_user(&Default::default())).unwrap();
+        store.prepare().unwrap();
+        let log = store.log("run.a");
+        let mut capture = Capture::new(&mask, Some(log.clone()));
         let mut shown = Vec::new();
         let mut show = |line: &str| shown.push(line.to_owned());
         capture.push(Stream::Out, b"one\ntw", &mut show);
@@ -282,13 +286,15 @@ mod tests {
         assert_eq!(shown, ["one", "red", "two (secret)", "last"]);
         assert_eq!(printed.out, "one\ntwo hunter2\nlast");
         assert_eq!(printed.tail.len(), 4);
-        assert!(std::fs::read_to_string(log).is_ok_and(|text| !text.contains("hunter2")));
+        let logged = String::from_utf8(log.read().unwrap()).unwrap();
+        assert!(logged.contains("two (secret)") && !logged.contains("hunter2"), "{logged}");
+        let _ = std::fs::remove_dir_all(&project);
     }
 
     #[test]
     fn colours_inside_of_a_secret_do_not_show_it() {
         let mask = Mask::new(["hunter2"]);
-        let mut capture = Capture::new(&mask, PathBuf::from("/dev/null/log"));
+        let mut capture = Capture::new(&mask, None);
         let mut shown = Vec::new();
         let mut show = |line: &str| shown.push(line.to_owned());
         capture.push(Stream::Out, b"a hun\x1b[31mter\x1b[0m2 b\nhunt\x07er2", &mut show);
@@ -300,7 +306,7 @@ mod tests {
     #[test]
     fn a_flood_is_cut() {
         let mask = Mask::default();
-        let mut capture = Capture::new(&mask, PathBuf::from("/dev/null/log"));
+        let mut capture = Capture::new(&mask, nowhere());
         let piece = vec![b'x'; 64 << 10];
         let mut shown = 0;
         for _ in 0..1000 {

@@ -35,6 +35,8 @@ pub struct Clusters {
     pub force_conflicts: bool,
     /// What was opened so far.
     pub opened: Opened,
+    /// Addresses that were looked up so far.
+    pub addresses: Mutex<BTreeMap<Place, String>>,
 }
 
 /// Clients by kubeconfig and context: deploys to one cluster share connections.
@@ -57,21 +59,45 @@ pub struct Place {
 }
 
 impl Clusters {
-    /// A client for a cluster; what the user says overrides the configuration.
-    pub fn client(&self, place: &Place) -> Result<Arc<Client>, ApiError> {
-        let place = Place {
+    /// What the user says overrides the configuration.
+    fn meant(&self, place: &Place) -> Place {
+        Place {
             kubeconfig: self.kubeconfig.clone().or_else(|| place.kubeconfig.clone()),
             context: self.context.clone().or_else(|| place.context.clone()),
+        }
+    }
+
+    fn access(&self, place: &Place) -> Result<Access, String> {
+        Access::find(&Wanted {
+            env: self.env.clone(),
+            kubeconfig: place.kubeconfig.clone(),
+            context: place.context.clone(),
+            allow_exec: self.allow_exec,
+        })
+    }
+
+    /// Which cluster is meant, as whom, without asking it; empty if none is configured. Contexts can be pointed at another
+    /// server, so their names alone do not tell.
+    pub fn address(&self, place: &Place) -> String {
+        let place = self.meant(place);
+        let mut known = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        let find = || {
+            let found = self.access(&place).ok();
+            let parts = |access: Access| {
+                let Access { context, server, user, namespace, impersonate, .. } = access;
+                format!("{context} {server} {user} {namespace:?} {impersonate:?}")
+            };
+            found.map(parts).unwrap_or_default()
         };
+        known.entry(place.clone()).or_insert_with(find).clone()
+    }
+
+    /// A client for a cluster; what the user says overrides the configuration.
+    pub fn client(&self, place: &Place) -> Result<Arc<Client>, ApiError> {
+        let place = self.meant(place);
         let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || {
-            let wanted = Wanted {
-                env: self.env.clone(),
-                kubeconfig: place.kubeconfig.clone(),
-                context: place.context.clone(),
-                allow_exec: self.allow_exec,
-            };
-            let access = Access::find(&wanted)?;
+            let access = self.access(&place)?;
             Client::new(&access).map(Arc::new).map_err(|error| error.to_string())
         };
         let found = opened.entry(place.clone()).or_insert_with(open).clone();

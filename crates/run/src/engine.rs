@@ -57,6 +57,10 @@ pub trait Project {
     fn remains(&self, _node: usize) -> Option<Action> {
         None
     }
+    /// What results, logs and notes of an action are kept under; known without resolving it.
+    fn subject(&self, node: usize) -> String {
+        self.nodes().get(node).map(|node| node.id.clone()).unwrap_or_default()
+    }
     /// Whether an action stays when everything is taken down.
     fn is_kept(&self, _node: usize) -> bool {
         false

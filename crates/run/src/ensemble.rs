@@ -115,7 +115,7 @@ impl Runner<'_> {
         let command = self.command(shell);
         let own = shell.timeout.map(Duration::from_secs);
         let timeout = self.doing.patience(own);
-        let mut capture = Capture::new(&mask, self.store.log(id));
+        let mut capture = Capture::new(&mask, Some(self.store.log(id)));
         let (mut out, mut err): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
         let process = Process { command: &command, timeout, stop: self.doing.stop };
         let ended = self.executor.execute(&process, &mut |stream, bytes| {

@@ -74,6 +74,8 @@ pub struct Status {
     pub state: StateOf,
     /// Its version now.
     pub version: Option<String>,
+    /// What a result must have to stand for it now.
+    key: Option<String>,
 }
 
 /// Which results stand for what an action would leave now.
@@ -104,8 +106,8 @@ fn look(project: &dyn Project, store: &Store, stop: &Stop, trust: Trust) -> Vec<
                 matches!(state, Some(StateOf::Waits | StateOf::Unknown(_)))
             });
         let status = match (node.disabled, waits) {
-            (true, _) => Status { id: node.id.clone(), state: StateOf::Disabled, version: None },
-            (false, true) => Status { id: node.id.clone(), state: StateOf::Waits, version: None },
+            (true, _) => Status { id: node.id.clone(), state: StateOf::Disabled, version: None, key: None },
+            (false, true) => Status { id: node.id.clone(), state: StateOf::Waits, version: None, key: None },
             (false, false) => status(project, store, stop, index, node),
         };
         if let Some(slot) = known.get_mut(index) {
@@ -123,11 +125,11 @@ fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node:
     let action = match project.prepare(index) {
         Ok(action) => action,
         Err(failure) => {
-            return Status { id, state: StateOf::Unknown(failure.cause.to_string()), version: None };
+            return Status { id, state: StateOf::Unknown(failure.cause.to_string()), version: None, key: None };
         }
     };
     let state = state_of(store, &action, stop).masked(&Mask::new(action.secrets.iter().map(String::as_str)));
-    Status { id, state, version: Some(action.version) }
+    Status { id, state, version: Some(action.version), key: Some(action.key) }
 }
 
 /// Hands the outputs of an action to those that refer to it. Says whether they are known.
@@ -136,8 +138,9 @@ fn learn(project: &dyn Project, store: &Store, index: usize, status: &Status, tr
     if !is_done && trust == Trust::SameVersion {
         return false;
     }
-    let of_version = status.version.as_ref().and_then(|version| store.find(&status.id, version));
-    let record = of_version.or_else(|| store.last(&status.id));
+    let subject = project.subject(index);
+    let of_version = status.key.as_ref().and_then(|key| store.find(&subject, key));
+    let record = of_version.or_else(|| store.last(&subject));
     let outputs = record.and_then(|record| store.outputs(&record));
     let is_known = is_done || outputs.is_some();
     if is_known {
@@ -152,19 +155,19 @@ fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
         return work.state(Doing::looking(stop));
     }
     if action.persistent.is_some()
-        && let Some(started) = Started::read(&store.deploy_note(&action.id))
+        && let Some(started) = Started::read(&store.deploy_note(&action.subject))
         && started.is_alive()
     {
-        return if started.version == action.version { StateOf::Running } else { StateOf::Outdated };
+        return if started.version == action.key { StateOf::Running } else { StateOf::Outdated };
     }
-    if action.reuse == Reuse::Version && store.find(&action.id, &action.version).is_some() {
+    if action.reuse == Reuse::Version && store.find(&action.subject, &action.key).is_some() {
         return StateOf::Done;
     }
-    match store.last(&action.id) {
+    match store.last(&action.subject) {
         None => StateOf::NeverRun,
         Some(last) => match &last.ending {
             Ending::Failed(why) => StateOf::Failed(why.clone()),
-            _ if last.version != action.version || action.persistent.is_some() => StateOf::Outdated,
+            _ if last.version != action.key || action.persistent.is_some() => StateOf::Outdated,
             _ => StateOf::Done,
         },
     }
@@ -297,10 +300,12 @@ fn undo_unresolved(
     node: &Node,
     report: Report<'_>,
 ) -> Result<(), Failure> {
-    let has_run = performer.store.last(&node.id).is_some();
+    let subject = project.subject(index);
+    let has_run = performer.store.last(&subject).is_some();
     let remains = project.remains(index);
     let is_known = remains.is_some();
-    let action = remains.unwrap_or_else(|| Action::new(node.id.as_str(), node.kind, "", node.span));
+    let blank = || Action { subject, ..Action::new(node.id.as_str(), node.kind, "", node.span) };
+    let action = remains.unwrap_or_else(blank);
     let undone = performer.undo(&action, report)?;
     if has_run && !is_known && !undone {
         let text = "it refers to outputs of actions that never ran, so its `cleanupCommand` was not run";

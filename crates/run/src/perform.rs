@@ -9,7 +9,7 @@ use crate::local::process::{Ended, NoStart, Stream};
 use crate::mask::Mask;
 use crate::outputs::{self, Outputs};
 use crate::stop::{Level, Stop};
-use crate::store::{Ending, Lock, Record, Store};
+use crate::store::{Ending, Lock, Log, Record, Store};
 use crate::work::{Deadline, Doing, Trouble};
 use serde_json::Value as Json;
 use std::io;
@@ -83,17 +83,17 @@ impl<'r> Performer<'r> {
 
     /// Whether the process of an action runs, at this version.
     fn is_running(&self, action: &Action) -> bool {
-        let started = Started::read(&self.store.deploy_note(&action.id));
-        started.is_some_and(|started| started.version == action.version && started.is_alive())
+        let started = Started::read(&self.store.deploy_note(&action.subject));
+        started.is_some_and(|started| started.version == action.key && started.is_alive())
     }
 
     pub(crate) fn earlier(&self, action: &Action) -> Option<Performed> {
         let record = match &action.reuse {
             Reuse::Never => return None,
-            Reuse::Version => self.store.find(&action.id, &action.version)?,
+            Reuse::Version => self.store.find(&action.subject, &action.key)?,
             Reuse::Last(folder) => {
-                let last = self.store.last(&action.id)?;
-                (last.version == action.version && last.is_reusable() && folder.is_dir()).then_some(last)?
+                let last = self.store.last(&action.subject)?;
+                (last.version == action.key && last.is_reusable() && folder.is_dir()).then_some(last)?
             }
         };
         Some((End::Cached, self.store.outputs(&record)?, Vec::new()))
@@ -158,7 +158,7 @@ impl<'r> Performer<'r> {
     fn lock(&self, action: &Action, report: Report<'_>) -> Result<Lock, Failure> {
         let mut told = false;
         loop {
-            match self.store.try_lock(&action.id) {
+            match self.store.try_lock(&action.subject) {
                 Ok(Some(lock)) => return Ok(lock),
                 Ok(None) if self.stop.level() != Level::Going => return Err(self.failure(action, Cause::Stopped)),
                 Ok(None) => {
@@ -223,7 +223,7 @@ impl<'r> Performer<'r> {
     ) -> Result<T, Failure> {
         let mask = mask_of(action);
         let shown = |text: &str| report(&Event::Line { id: &action.id, stream: Stream::Out, text });
-        let capture = Mutex::new(Capture::new(&mask, self.store.log(&action.id)));
+        let capture = Mutex::new(Capture::new(&mask, Some(self.store.log(&action.subject))));
         let say = |line: &str| {
             let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
             capture.push(Stream::Out, format!("{line}\n").as_bytes(), &mut |text| shown(text));
@@ -264,7 +264,7 @@ impl<'r> Performer<'r> {
         let file = scratch.path().join(outputs::JSON_FILE).to_string_lossy().into_owned();
         command.env.extend(action.output_folder.iter().map(|name| ((*name).to_owned(), folder.clone())));
         command.env.extend(action.output_file.iter().map(|name| ((*name).to_owned(), file.clone())));
-        let log = if logged.is_some() { self.store.log(&action.id) } else { scratch.path().join(".log") };
+        let log = logged.map(|_| self.store.log(&action.subject));
         let mut capture = Capture::new(mask, log);
         let shown = |stream: Stream| {
             move |text: &str| {
@@ -303,7 +303,9 @@ impl<'r> Performer<'r> {
     pub(crate) fn not_started(&self, action: &Action, command: &Command, mask: &Mask, why: NoStart) -> Failure {
         let cause = match why {
             NoStart::Missing(name) => Cause::NoProgram(mask.text(&name)),
-            NoStart::NoFolder(folder) => Cause::Other(format!("the folder `{}` does not exist", folder.display())),
+            NoStart::NoFolder(folder) => {
+                Cause::Other(mask.text(&format!("the folder `{}` does not exist", folder.display())))
+            }
             NoStart::Empty => Cause::Other("its command is empty".to_owned()),
             NoStart::Io(error) => Cause::Other(format!("could not start its command: {error}")),
         };
@@ -319,12 +321,12 @@ impl<'r> Performer<'r> {
         mask: &Mask,
         report: Report<'_>,
     ) -> Result<Outcome, Failure> {
-        let note = self.store.deploy_note(&action.id);
+        let note = self.store.deploy_note(&action.subject);
         if let Some(earlier) = Started::read(&note) {
             earlier.end();
         }
-        let log = self.store.log(&action.id);
-        let place = persistent::Place { log: &log, note: &note, version: &action.version };
+        let log = self.store.log(&action.subject);
+        let place = persistent::Place { log: &log, note: &note, version: &action.key };
         let started = self.executor.start(command, place);
         let (started, mut child) = started.map_err(|why| self.not_started(action, command, mask, why))?;
         let deadline = Instant::now() + patience;
@@ -334,7 +336,7 @@ impl<'r> Performer<'r> {
         };
         loop {
             if let Ok(Some(status)) = child.try_wait() {
-                let _ = std::fs::remove_file(&note);
+                note.remove();
                 return Err(failed(Cause::Other(format!("it ended instead of running on ({status})"))));
             }
             let Some(status) = &action.status else {
@@ -352,7 +354,7 @@ impl<'r> Performer<'r> {
                 let cause = if left.is_zero() { Cause::NotReady(patience) } else { Cause::Stopped };
                 started.end();
                 let _ = child.wait();
-                let _ = std::fs::remove_file(&note);
+                note.remove();
                 return Err(failed(cause));
             }
             let outcome = self.command(action, status, Some(left), mask, None, report)?;
@@ -377,11 +379,12 @@ impl<'r> Performer<'r> {
         };
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let record = Record {
-            id: action.id.clone(),
-            version: action.version.clone(),
+            id: action.subject.clone(),
+            version: action.key.clone(),
             ending,
             outputs,
             object: None,
+            made: None,
             started: millis(began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
             took: millis(took),
         };
@@ -401,7 +404,7 @@ impl<'r> Performer<'r> {
         self.prepare(action)?;
         let _lock = self.lock(action, report)?;
         let mut undone = false;
-        if let Some(started) = Started::read(&self.store.deploy_note(&action.id)) {
+        if let Some(started) = Started::read(&self.store.deploy_note(&action.subject)) {
             undone = started.is_alive();
             started.end();
         }
@@ -417,7 +420,7 @@ impl<'r> Performer<'r> {
             }
             undone = true;
         }
-        self.store.forget(&action.id).map_err(|error| self.io(action, "write its result", &error))?;
+        self.store.forget(&action.subject).map_err(|error| self.io(action, "write its result", &error))?;
         Ok(undone)
     }
 }
@@ -444,8 +447,8 @@ pub(crate) fn secret_names(outputs: &Outputs, mask: &Mask) -> Vec<String> {
 }
 
 /// The last lines of a log that a process writes itself.
-fn tail_of(log: &std::path::Path, mask: &Mask) -> Vec<String> {
-    let text = std::fs::read(log).unwrap_or_default();
+fn tail_of(log: &Log, mask: &Mask) -> Vec<String> {
+    let text = log.read().unwrap_or_default();
     let text =
         String::from_utf8_lossy(text.get(text.len().saturating_sub(16 << 10)..).unwrap_or_default()).into_owned();
     let text = mask.text(&text);

@@ -4,13 +4,13 @@ use crate::cluster::{Clusters, Place};
 use crate::event::Cause;
 use crate::outputs::Outputs;
 use crate::past::StateOf;
+use crate::store::Note;
 use crate::work::{Doing, Trouble, Work};
 use purlin_cluster::ApiError;
 use purlin_cluster::deploy::Observer;
 use purlin_cluster::pod::{self, Once};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,7 +27,7 @@ pub struct PodRun {
     /// The pod; its name gets an end of its own for every run.
     pub once: Once,
     /// Where the pod that runs is noted, so that one that a killed run left behind is found.
-    pub note: PathBuf,
+    pub note: Note,
     /// What cannot be done, told when it begins.
     pub warnings: Vec<String>,
 }
@@ -44,11 +44,11 @@ impl PodRun {
 
     /// Removes the pod of an earlier run that was killed.
     fn remove_earlier(&self, client: &purlin_cluster::Client, doing: Doing<'_>) {
-        let Ok(text) = std::fs::read_to_string(&self.note) else { return };
+        let Some(text) = self.note.read() else { return };
         if let Some((namespace, name)) = text.trim().split_once('/') {
             // A pod that cannot be removed ends by itself, at its deadline.
             if pod::remove(client, namespace, name, &|| doing.goes_on()).is_ok() {
-                let _ = std::fs::remove_file(&self.note);
+                self.note.remove();
             }
         }
     }
@@ -72,10 +72,10 @@ impl Work for PodRun {
         let once = self.fresh();
         let namespace = if once.namespace.is_empty() { client.namespace() } else { &once.namespace };
         // A note that cannot be written costs nothing but this: a killed run leaves its pod until its deadline.
-        let _ = std::fs::write(&self.note, format!("{namespace}/{}\n", once.name()));
+        let _ = self.note.write(&format!("{namespace}/{}", once.name()));
         let observer = Observer { go_on: &|| doing.goes_on(), say: doing.say };
         let ended = pod::run(&client, &once, observer);
-        let _ = std::fs::remove_file(&self.note);
+        self.note.remove();
         let ended = ended.map_err(|error| trouble(&error))?;
         if ended.is_cut {
             (doing.say)("warning: its output is longer than 1 MiB; `outputs.log` has only the beginning");

@@ -17,7 +17,7 @@ use purlin_run::garden::GardenProject;
 use purlin_run::local::persistent::Started;
 use purlin_run::select::{Wanted, select_ids};
 use purlin_run::stop::Level;
-use purlin_run::store::Store;
+use purlin_run::store::{Key, Store};
 use purlin_value::{Session, path};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ impl Dev {
         let session = resolution.ground.session;
         let style = cx.style;
         let clusters = clusters(cx, &flags.target, &flags.cluster, false);
-        let project = GardenProject::new(resolution).on(clusters.clone());
+        let project = GardenProject::new(resolution, Key::of_user(&cx.invocation.env)).on(clusters.clone());
         cx.invocation.veil.hide(project.secrets());
         if session.sink.has_errors() {
             watch.add(session);
@@ -180,8 +180,9 @@ impl Dev {
             let note = place.store.deploy_note(id);
             if let Some(started) = Started::read(&note).filter(Started::is_alive) {
                 started.end();
-                let _ = std::fs::remove_file(note);
-                let _ = writeln!(invocation.stderr, "{id}: ended");
+                note.remove();
+                let name = id.split('@').next().unwrap_or(id);
+                let _ = writeln!(invocation.stderr, "{name}: ended");
             }
         }
     }
@@ -211,6 +212,6 @@ fn announce(invocation: &mut Invocation<'_>, project: &GardenProject<'_>, due: &
 
 /// The Deploys whose processes run.
 fn running(project: &GardenProject<'_>, store: &Store) -> BTreeSet<String> {
-    let ids = project.nodes().iter().map(|node| node.id.clone());
+    let ids = (0..project.nodes().len()).map(|node| Project::subject(project, node));
     ids.filter(|id| Started::read(&store.deploy_note(id)).is_some_and(|started| started.is_alive())).collect()
 }

@@ -7,7 +7,7 @@ use crate::run_args::LogsFlags;
 use purlin_run::engine::Project;
 use purlin_run::select::no_action;
 use purlin_run::stop::Stop;
-use purlin_run::store::Store;
+use purlin_run::store::{Key, Store};
 use purlin_run::work::{Doing, Work};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
             last_output(cx, project, project.root(), flags)
         });
     }
-    if let Some((project, root)) = super::service::project(&session, &request, dialect) {
+    if let Some((project, root)) = super::service::project(cx, &session, &request, dialect) {
         return last_output(cx, &project, &root, flags);
     }
     only_garden(cx, "logs", dialect)?;
@@ -45,11 +45,12 @@ fn last_output(cx: &mut Context<'_, '_>, project: &dyn Project, root: &Path, fla
     if let Some(work) = work.filter(|work| work.has_own_logs()) {
         return of_cluster(cx, work.as_ref(), id, flags.tail.unwrap_or(USUAL_LINES));
     }
-    let store = Store::open(root);
+    let store = Store::open(root, &Key::of_user(&cx.invocation.env));
+    let subject = project.subject(at);
     let store = store.map_err(|error| cx.io(&format!("could not read the results of earlier runs: {error}")))?;
-    let text = match std::fs::read(store.log(id)) {
+    let text = match store.log(&subject).read() {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(_) if store.last(id).is_some() => String::new(),
+        Err(_) if store.last(&subject).is_some() => String::new(),
         Err(_) => {
             let _ = writeln!(cx.invocation.stderr, "error: `{id}` has not run yet");
             return Err(Exit::Failed);

@@ -20,7 +20,7 @@ use purlin_run::past::Removal;
 use purlin_run::report::{JsonLines, Live, Look, Plain, Several, Trace};
 use purlin_run::select::{Wanted, select};
 use purlin_run::stop::{Signals, Stop};
-use purlin_run::store::{FOLDER, Store};
+use purlin_run::store::{FOLDER, Key, Store};
 use purlin_syntax::Diagnostic;
 use purlin_value::Session;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
     if dialect == "skaffold" {
         return super::skaffold::run(cx, &session, &request, &order);
     }
-    if let Some(found) = super::service::project(&session, &request, dialect) {
+    if let Some(found) = super::service::project(cx, &session, &request, dialect) {
         return super::service::deploy(cx, &session, found, &order);
     }
     if let Some(found) = super::objects::project(cx, &session, &request, dialect, order.clusters.clone()) {
@@ -162,7 +162,7 @@ pub(crate) fn garden_project<'s>(
     session: &'s Session,
     request: &'s Request,
 ) -> Option<GardenProject<'s>> {
-    let project = GardenProject::new(resolve(session, request, &[])?);
+    let project = GardenProject::new(resolve(session, request, &[])?, Key::of_user(&invocation.env));
     invocation.veil.hide(project.secrets());
     Some(project)
 }
@@ -233,11 +233,12 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(invocation: &mut Invocation<'_>, root: &Path) -> Result<Self, Exit> {
-        let (state, is_own) = (root.join(FOLDER), invocation.last);
+        let (state, is_own, env) = (root.join(FOLDER), invocation.last, invocation.env.clone());
         let mut failed =
             |what: &str, error: std::io::Error| invocation.refuse(&format!("could not {what}: {error}"), Exit::Io);
         let read = format!("read the results of earlier runs in `{}`", state.display());
-        let store = Store::open(root).map_err(|error| failed(&read, error))?;
+        let store = Store::open(root, &Key::of_user(&env)).map_err(|error| failed(&read, error))?;
+        let warning = store.warning();
         let stop = Arc::new(Stop::new().map_err(|error| failed("make a pipe", error))?);
         // Signals and a guard are for a process of our own; inside of another one they are not ours to take.
         let signals = match is_own {
@@ -245,7 +246,10 @@ impl Place {
             false => None,
         };
         let program = if is_own { std::env::current_exe().ok() } else { None };
-        let executor = Local::new(Surroundings { env: invocation.env.clone() }, program);
+        let executor = Local::new(Surroundings { env }, program);
+        if let Some(warning) = warning {
+            let _ = writeln!(invocation.stderr, "warning: {warning}");
+        }
         Ok(Place { store, executor, stop, _signals: signals })
     }
 }
@@ -331,7 +335,7 @@ pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<
     let style = cx.style;
     let clusters = clusters(cx, &flags.target, &flags.cluster, false);
     let wanted = Removal { names: flags.nodes.clone(), force: flags.force, ..Removal::default() };
-    if let Some(found) = super::service::project(&session, &request, dialect) {
+    if let Some(found) = super::service::project(cx, &session, &request, dialect) {
         let (project, root) = found;
         return super::status::take_down(cx.invocation, &session, &project, &root, &wanted, style);
     }

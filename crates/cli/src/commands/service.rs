@@ -9,11 +9,17 @@ use purlin_run::engine::Project;
 use purlin_run::past::{Status, statuses};
 use purlin_run::select::select;
 use purlin_run::service::{self, ServiceProject};
+use purlin_run::store::Key;
 use purlin_value::{Session, path};
 use std::path::PathBuf;
 
 /// The project of a service or an ensemble, and the folder that its results are kept in; none for other dialects.
-pub(super) fn project(session: &Session, request: &Request, dialect: &str) -> Option<(ServiceProject, PathBuf)> {
+pub(super) fn project(
+    cx: &Context<'_, '_>,
+    session: &Session,
+    request: &Request,
+    dialect: &str,
+) -> Option<(ServiceProject, PathBuf)> {
     let (id, is_ensemble) = match dialect {
         "tosca" => ("deploy.service", false),
         "unfurl" => ("deploy.ensemble", true),
@@ -30,6 +36,7 @@ pub(super) fn project(session: &Session, request: &Request, dialect: &str) -> Op
         inputs: purlin_value::Value::null(),
         environment: String::new(),
         state: root.clone(),
+        key: Key::of_user(&cx.invocation.env),
         secrets: Vec::new(),
     };
     Some((ServiceProject::new(place, is_ensemble), root))

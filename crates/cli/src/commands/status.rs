@@ -22,7 +22,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit,
         let found = meant(found, &names).map_err(|message| cx.usage(&message))?;
         Ok(show(cx, &found, flags.output))
     };
-    if let Some(found) = super::service::project(&session, &request, dialect) {
+    if let Some(found) = super::service::project(cx, &session, &request, dialect) {
         let found = super::service::status(cx, found)?;
         return show(cx, found);
     }

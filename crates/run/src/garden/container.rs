@@ -2,7 +2,7 @@
 
 use super::exec::stage;
 use super::{GardenProject, text, timeout};
-use crate::action::{Action, Kind, Reuse};
+use crate::action::{Action, Reuse};
 use crate::event::Cause;
 use crate::image::{Image, Secret, SecretValue};
 use crate::outputs::Outputs;
@@ -21,6 +21,7 @@ pub fn build(
     let folder = project.full(&project.resolution.live.build_folder(action));
     let mut secrets = project.secrets_with(spec);
     let image = image(project, action, spec, version)?;
+    let parts = [image.tags.join(" "), image.push.join(" "), image.insecure.join(" ")];
     secrets.extend(image.secrets.iter().filter_map(|secret| match &secret.value {
         SecretValue::Text(text) => Some(text.clone()),
         _ => None,
@@ -35,7 +36,7 @@ pub fn build(
         })),
         timeout: timeout(action),
         secrets,
-        ..Action::new(action.key.as_str(), Kind::Build, version.full.as_str(), action.span())
+        ..project.blank(action, version, &parts)
     })
 }
 

@@ -46,7 +46,7 @@ pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, 
         output_file: OUTPUT_FILE,
         timeout: timeout(action),
         secrets,
-        ..Action::new(action.key.as_str(), kind, version.full.as_str(), action.span())
+        ..project.blank(action, version, &[])
     }
 }
 

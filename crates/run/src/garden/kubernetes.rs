@@ -58,11 +58,7 @@ pub(super) fn action(
         ..Deployment::default()
     };
     let work = Arc::new(ClusterDeploy::new(project.clusters.clone(), target.place, deployment));
-    let action = Action {
-        work: Some(work.clone()),
-        secrets,
-        ..Action::new(action.key.as_str(), kind_of(action.kind), version.full.as_str(), action.span())
-    };
+    let action = Action { work: Some(work.clone()), secrets, ..project.blank(action, version, &[]) };
     Ok((action, work))
 }
 
@@ -91,8 +87,8 @@ fn inventory_of(resolution: &Resolution<'_>, clusters: &Arc<Clusters>, action: &
 /// run.
 pub(super) fn remains(project: &GardenProject<'_>, action: &GardenAction) -> Option<Action> {
     let work = inventory_of(&project.resolution, &project.clusters, action)?;
-    let action = Action::new(action.key.as_str(), kind_of(action.kind), "", action.span());
-    Some(Action { work: Some(Arc::new(work)), ..action })
+    let blank = Action::new(action.key.as_str(), kind_of(action.kind), "", action.span());
+    Some(Action { subject: project.subject(action), work: Some(Arc::new(work)), ..blank })
 }
 
 /// What a cluster says of an action; none if the action does not go to one.

@@ -2,11 +2,13 @@
 
 mod container;
 mod exec;
+mod key;
 mod kubernetes;
 mod pod;
 pub(crate) mod service;
 mod skaffold;
 
+pub use key::{Keys, subject};
 pub use kubernetes::cluster_state;
 
 use crate::action::{Action, Kind};
@@ -14,9 +16,11 @@ use crate::cluster::{ClusterDeploy, Clusters, point_at};
 use crate::engine::{Need, Node, Project};
 use crate::event::{Cause, Failure, Summary};
 use crate::outputs::Outputs;
+use crate::store::Key;
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
+use purlin_garden::versions::Version;
 use purlin_value::{Map, Session, Value};
 use serde_json::Value as Json;
 use std::cell::RefCell;
@@ -34,6 +38,9 @@ pub struct GardenProject<'s> {
     /// Whether built images are pushed under the names they are published with.
     push: bool,
     clusters: Arc<Clusters>,
+    /// What makes results the user's own.
+    key: Key,
+    keys: Keys,
     /// Artifacts of Builds, whose nodes follow those of the actions.
     parts: Vec<skaffold::Part>,
     /// What is known of them, by the number of the Build.
@@ -64,7 +71,7 @@ fn kind_of(kind: ActionKind) -> Kind {
 
 impl<'s> GardenProject<'s> {
     /// A project of which nothing was asked yet.
-    pub fn new(resolution: Resolution<'s>) -> Self {
+    pub fn new(resolution: Resolution<'s>, key: Key) -> Self {
         let graph = resolution.graph();
         let numbers: HashMap<&str, usize> =
             graph.actions.keys().enumerate().map(|(number, key)| (key.as_str(), number)).collect();
@@ -95,6 +102,8 @@ impl<'s> GardenProject<'s> {
             secrets,
             push: false,
             clusters: Arc::default(),
+            key,
+            keys: Keys::default(),
             parts,
             known: RefCell::default(),
             deploys: RefCell::default(),
@@ -161,6 +170,18 @@ impl<'s> GardenProject<'s> {
         PathBuf::from(self.resolution.ground.full_path(path).as_str())
     }
 
+    /// What results of an action are kept under.
+    fn subject(&self, action: &GardenAction) -> String {
+        subject(&self.resolution, action)
+    }
+
+    /// An action that does nothing yet; `parts` are what decides what it does beside its version.
+    fn blank(&self, action: &GardenAction, version: &Version, parts: &[String]) -> Action {
+        let key = self.keys.key(&self.resolution, action, version, parts);
+        let blank = Action::new(action.key.as_str(), kind_of(action.kind), version.full.as_str(), action.span());
+        Action { subject: self.subject(action), key, ..blank }
+    }
+
     fn session(&self) -> &'s Session {
         self.resolution.ground.session
     }
@@ -202,6 +223,12 @@ impl Project for GardenProject<'_> {
         let action = self.resolution.graph().actions.get(id);
         let said = action.and_then(|action| action.fields.get("removeOnCleanup")?.as_bool());
         said == Some(false)
+    }
+
+    fn subject(&self, node: usize) -> String {
+        let id = self.nodes.get(node).map(|node| node.id.as_str()).unwrap_or_default();
+        let action = self.resolution.graph().actions.get(id);
+        action.map_or_else(|| id.to_owned(), |action| GardenProject::subject(self, action))
     }
 
     fn remains(&self, node: usize) -> Option<Action> {

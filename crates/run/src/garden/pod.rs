@@ -1,11 +1,12 @@
 //! Runs and Tests of type `container`, `kubernetes-pod` and `helm-pod`: a pod of their own.
 
-use super::{GardenProject, collect_secrets, kind_of, kubernetes, timeout};
+use super::key::in_cluster;
+use super::{GardenProject, collect_secrets, kubernetes, timeout};
 use crate::action::{Action, Reuse};
 use crate::cluster::objects;
 use crate::event::Cause;
 use crate::pod::PodRun;
-use crate::store::{FOLDER, pod_note};
+use crate::store::pod_note;
 use purlin_cluster::pod::Once;
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::Version;
@@ -28,6 +29,7 @@ pub(super) fn action(
         collect_secrets(&manifest.value, &mut secrets);
     }
     let target = kubernetes::target(&project.resolution, action, spec)?;
+    let parts = in_cluster(&project.clusters, &target, &manifests);
     let (_, made) = objects(&manifests)?;
     let pod = made.into_iter().next().ok_or(Cause::Unresolved)?;
     let timeout = timeout(action);
@@ -44,7 +46,7 @@ pub(super) fn action(
             container: "main".to_owned(),
             timeout,
         },
-        note: pod_note(&project.root().join(FOLDER), &action.key),
+        note: pod_note(&project.root(), &project.key, &project.subject(action)),
         warnings: warnings.into_iter().collect(),
     };
     let is_cached = spec.get("cacheResult").and_then(Value::as_bool).unwrap_or(true);
@@ -53,6 +55,6 @@ pub(super) fn action(
         work: Some(Arc::new(work)),
         timeout,
         secrets,
-        ..Action::new(action.key.as_str(), kind_of(action.kind), version.full.as_str(), action.span())
+        ..project.blank(action, version, &parts)
     })
 }

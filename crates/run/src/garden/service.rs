@@ -1,7 +1,7 @@
 //! Actions of type `tosca` and `ensemble`: their operations run as work of the action.
 
 use super::{GardenProject, timeout};
-use crate::action::{Action, Kind};
+use crate::action::Action;
 use crate::event::Cause;
 use crate::service::{EnsembleDeploy, Place, ServiceDeploy};
 use crate::work::Work;
@@ -35,12 +35,12 @@ pub fn action(
         },
         inputs: spec.get("inputs").cloned().unwrap_or_else(Value::null),
         state: project.root(),
+        key: project.key.clone(),
         secrets: secrets.clone(),
     };
     let work: Arc<dyn Work> = match is_ensemble {
         true => Arc::new(EnsembleDeploy(place)),
         false => Arc::new(ServiceDeploy(place)),
     };
-    let deploy = Action::new(action.key.as_str(), Kind::Deploy, version.full.as_str(), action.span());
-    Ok(Action { work: Some(work), secrets, timeout: timeout(action), ..deploy })
+    Ok(Action { work: Some(work), secrets, timeout: timeout(action), ..project.blank(action, version, &[]) })
 }

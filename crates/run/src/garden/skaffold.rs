@@ -2,7 +2,7 @@
 //! at a time where they require each other; the Build itself gathers them. A Deploy uses the images of the Builds it
 //! depends on.
 
-use super::{GardenProject, kind_of, kubernetes};
+use super::{GardenProject, kubernetes};
 use crate::action::{Action, Kind};
 use crate::engine::{Need, Node};
 use crate::event::Cause;
@@ -105,7 +105,7 @@ impl GardenProject<'_> {
             let settings = project.settings(action, &version, built);
             let inner = SkaffoldProject::keyed(project.session(), configs, settings, keys);
             project.known.borrow_mut().entry(part.owner).or_default().keys = Some(inner.keys().clone());
-            inner.build_action(part.at).map(|action| Action { id, ..action })
+            inner.build_action(part.at).map(|action| Action { subject: id.clone(), id, ..action })
         })
     }
 
@@ -184,10 +184,7 @@ fn gather(project: &GardenProject<'_>, action: &GardenAction, version: &Version)
     }
     let built = project.known.borrow().get(&node).map(|known| known.built.clone()).unwrap_or_default();
     let outputs = built.into_iter().map(|(image, tag)| (image, Json::from(tag))).collect();
-    Ok(Action {
-        work: Some(Arc::new(Gathered(outputs))),
-        ..Action::new(action.key.as_str(), kind_of(action.kind), version.full.as_str(), action.span())
-    })
+    Ok(Action { work: Some(Arc::new(Gathered(outputs))), ..project.blank(action, version, &[]) })
 }
 
 fn deploy(
@@ -216,7 +213,8 @@ fn deploy(
         };
         let inner = SkaffoldProject::keyed(project.session(), configs, settings, Some(HashMap::new()));
         let done = inner.deploying(deploying, false).deploy_alone()?;
-        Ok(Action { id: action.key.to_string(), version: version.full.to_string(), span: action.span(), ..done })
+        let Action { id, subject, key, version, span, .. } = project.blank(action, version, &[]);
+        Ok(Action { id, subject, key, version, span, ..done })
     })
 }
 

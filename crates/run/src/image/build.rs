@@ -252,7 +252,8 @@ impl<'s, 'm> Session<'s, 'm> {
     fn run(&mut self, command: Command) -> Result<String, Failure> {
         let (action, performer, mask, report) = (self.action, self.performer, self.mask, self.report);
         let left = self.left();
-        let capture = self.capture.get_or_insert_with(|| Capture::new(mask, performer.store.log(&action.id)));
+        let capture =
+            self.capture.get_or_insert_with(|| Capture::new(mask, Some(performer.store.log(&action.subject))));
         let mut printed = Vec::new();
         let job = Job { command: &command, timeout: left, stop: performer.stop };
         let ended = performer.executor.execute(&job, &mut |stream, bytes| {

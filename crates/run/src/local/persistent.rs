@@ -1,15 +1,16 @@
 //! Processes that outlive the run that started them: found again by number and start time, ended with all they started.
+//!
+//! A process is ended only if a note with our seal names it, and it is still the one that was noted: a number is used
+//! again, and a repository can bring any note.
 
 use super::process::{NoStart, Surroundings, find_program, native};
 use super::tree::{self, pid_of};
 use crate::action::Command;
+use crate::store::{Log, Note};
 use rustix::process::{Signal, kill_process_group, test_kill_process};
 use serde_json::json;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ pub struct Started {
     pub pid: u32,
     /// When it started, as the system counts; numbers are used again.
     pub since: Option<u64>,
+    /// Since when the system runs, as it names that time; start times count from there.
+    pub boot: Option<String>,
     /// The version it was started for.
     pub version: String,
     /// What marks everything it has started; notes of earlier versions have none.
@@ -31,24 +34,30 @@ pub struct Started {
 
 impl Started {
     /// What a file says, if it says anything.
-    pub fn read(file: &Path) -> Option<Started> {
-        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    pub fn read(note: &Note) -> Option<Started> {
+        let json: serde_json::Value = serde_json::from_str(&note.read()?).ok()?;
+        let text = |key: &str| json.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
         Some(Started {
-            pid: u32::try_from(json.get("pid")?.as_u64()?).ok()?,
+            // One is the system's own first process, and stands for every process where a group is meant.
+            pid: u32::try_from(json.get("pid")?.as_u64()?).ok().filter(|pid| *pid > 1)?,
             since: json.get("since").and_then(serde_json::Value::as_u64),
-            version: json.get("version")?.as_str()?.to_owned(),
-            mark: json.get("mark").and_then(serde_json::Value::as_str).map(str::to_owned),
+            boot: text("boot"),
+            version: text("version")?,
+            mark: text("mark"),
         })
     }
 
-    fn write(&self, file: &Path) -> io::Result<()> {
-        let json = json!({ "pid": self.pid, "since": self.since, "version": self.version, "mark": self.mark });
-        crate::store::write_whole(file, json.to_string().as_bytes())
+    fn write(&self, note: &Note) -> io::Result<()> {
+        let Started { pid, since, boot, version, mark } = self;
+        note.write(&json!({ "pid": pid, "since": since, "boot": boot, "version": version, "mark": mark }).to_string())
     }
 
     /// Whether it still runs.
     pub fn is_alive(&self) -> bool {
         let Some(pid) = pid_of(self.pid) else { return false };
+        if self.boot != boot() {
+            return false;
+        }
         match (self.since, start_time(self.pid)) {
             (Some(then), Some(now)) => then == now,
             // It was seen, so the system tells start times; now there is none.
@@ -68,10 +77,15 @@ impl Started {
             }
             let _ = kill_process_group(pid, Signal::KILL);
         }
-        if let Some(mark) = &self.mark {
+        if let Some(mark) = self.mark.as_ref().filter(|_| self.boot == boot()) {
             tree::end_marked(mark);
         }
     }
+}
+
+/// What the system calls the time since it was started; nothing where it has no name for it.
+fn boot() -> Option<String> {
+    Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
 }
 
 /// When a process started; a process that has ended and is not yet forgotten counts as gone.
@@ -89,9 +103,9 @@ fn start_time(pid: u32) -> Option<u64> {
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'p> {
     /// Takes its output; only the user may read it.
-    pub log: &'p Path,
+    pub log: &'p Log,
     /// Tells later runs which process it is.
-    pub note: &'p Path,
+    pub note: &'p Note,
     /// The version it is started for.
     pub version: &'p str,
 }
@@ -104,7 +118,7 @@ pub fn start(
     place: Place<'_>,
 ) -> Result<(Started, std::process::Child), NoStart> {
     let Place { log, note, version } = place;
-    let out = open_log(log).map_err(NoStart::Io)?;
+    let out = log.create().map_err(NoStart::Io)?;
     let err = out.try_clone().map_err(NoStart::Io)?;
     let mut plain = native(command, around)?;
     plain.env(tree::MARK, mark);
@@ -125,15 +139,11 @@ pub fn start(
     };
     let child = detached.stdin(Stdio::null()).stdout(out).stderr(err).spawn().map_err(NoStart::Io)?;
     let (since, mark) = (start_time(child.id()), Some(mark.to_owned()));
-    let started = Started { pid: child.id(), since, version: version.to_owned(), mark };
+    let started = Started { pid: child.id(), since, boot: boot(), version: version.to_owned(), mark };
     if let Err(error) = started.write(note) {
         // Nobody would find it again.
         started.end();
         return Err(NoStart::Io(error));
     }
     Ok((started, child))
-}
-
-fn open_log(log: &Path) -> io::Result<File> {
-    File::options().create(true).write(true).truncate(true).mode(0o600).open(log)
 }

@@ -14,7 +14,7 @@ use crate::event::Cause;
 use crate::executor::Local;
 use crate::local::process::Surroundings;
 use crate::outputs::Outputs;
-use crate::store::Store;
+use crate::store::{Key, Store};
 use crate::work::Trouble;
 use purlin_model::{Node, Request, Resolved};
 use purlin_syntax::Limits;
@@ -47,6 +47,8 @@ pub struct Place {
     pub inputs: Value,
     /// The folder that results are kept below.
     pub state: PathBuf,
+    /// What makes them the user's own.
+    pub key: Key,
     /// What is secret around it.
     pub secrets: Vec<String>,
 }
@@ -81,8 +83,8 @@ impl Place {
     }
 
     fn store(&self) -> Result<Store, Trouble> {
-        let store =
-            Store::open(&self.state).map_err(|error| other(&format!("could not read earlier results: {error}")))?;
+        let store = Store::open(&self.state, &self.key)
+            .map_err(|error| other(&format!("could not read earlier results: {error}")))?;
         let root = store.root().display().to_string();
         store.prepare().map_err(|error| other(&format!("could not write to `{root}`: {error}")))?;
         Ok(store)

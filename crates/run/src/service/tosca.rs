@@ -112,7 +112,7 @@ impl ServiceDeploy {
         env.push((OUTPUT_FOLDER.to_owned(), scratch.path().to_string_lossy().into_owned()));
         let command = Command { words, shell: false, folder, env };
         let mask = Mask::new(given.secrets.iter().map(String::as_str));
-        let mut capture = Capture::new(&mask, store.log(&self.record_id(step)));
+        let mut capture = Capture::new(&mask, Some(store.log(&self.record_id(step))));
         let own = step.timeout.map(Duration::from_secs);
         let process = Process { command: &command, timeout: doing.patience(own), stop: doing.stop };
         let say = |text: &str| (doing.say)(&format!("{} | {text}", step.id));
@@ -148,7 +148,7 @@ impl ServiceDeploy {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let (ending, outputs) = match &done {
             Ok(outputs) => (Ending::Done, (!is_secret(outputs)).then(|| outputs.clone())),
-            Err(trouble) => (Ending::Failed(trouble.cause.to_string()), None),
+            Err(trouble) => (Ending::Failed(mask.text(&trouble.cause.to_string())), None),
         };
         let record = Record {
             id: self.record_id(step),
@@ -156,6 +156,7 @@ impl ServiceDeploy {
             ending,
             outputs,
             object: None,
+            made: None,
             started: millis(began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
             took: millis(began.elapsed().unwrap_or_default()),
         };

@@ -1,18 +1,24 @@
-//! The journal: one line per result, each with a checksum, appended and never changed.
+//! The journal: one line per result, each sealed, appended and never changed.
 //!
-//! A line that is broken, because the disk was full or the machine lost power, is skipped; every append begins with a
-//! line end, so that what follows a broken line is whole. Every writer holds a shared lock on the file; whoever gets it
-//! alone may write a shorter journal in its place.
+//! A line that is broken, because the disk was full or the machine lost power, is skipped, and so is one whose seal is
+//! not ours; every append begins with a line end, so that what follows a broken line is whole. Every writer holds a
+//! shared lock on the file; whoever gets it alone may write a shorter journal in its place.
 
+use super::folder::Folder;
+use super::seal::Seal;
 use crate::outputs::Outputs;
 use serde_json::{Value as Json, json};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
+
+/// The name of the file.
+const NAME: &str = "journal";
+
+/// What lines are sealed as.
+const USE: &str = "journal";
 
 /// A journal shorter than this is never rewritten.
 const WORTH_REWRITING: u64 = 4 << 20;
@@ -41,6 +47,8 @@ pub struct Record {
     pub outputs: Option<Outputs>,
     /// The digest of its outputs, if they are long.
     pub object: Option<String>,
+    /// The digest of the list of files that it made, if it made any that others use.
+    pub made: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub started: u64,
     /// How long it took, in milliseconds.
@@ -51,7 +59,7 @@ impl Record {
     /// Nothing before this counts.
     pub fn forgotten(id: &str) -> Self {
         let (id, version, ending) = (id.to_owned(), String::new(), Ending::Forgotten);
-        Record { id, version, ending, outputs: None, object: None, started: 0, took: 0 }
+        Record { id, version, ending, outputs: None, object: None, made: None, started: 0, took: 0 }
     }
 
     /// Whether it can stand for another run: it ended well and its outputs are known.
@@ -71,6 +79,7 @@ impl Record {
         map.extend(why.map(|why| ("why".to_owned(), Json::from(why.as_str()))));
         map.extend(self.outputs.as_ref().map(|outputs| ("outputs".to_owned(), Json::Object(outputs.clone()))));
         map.extend(self.object.as_ref().map(|digest| ("object".to_owned(), Json::from(digest.as_str()))));
+        map.extend(self.made.as_ref().map(|digest| ("made".to_owned(), Json::from(digest.as_str()))));
         json
     }
 
@@ -90,27 +99,27 @@ impl Record {
             _ => return None,
         };
         let (id, version, object) = (text("id")?, text("version")?, text("object"));
+        let made = text("made");
         let outputs = match map.remove("outputs") {
             Some(Json::Object(outputs)) => Some(outputs),
             _ => None,
         };
-        Some(Record { id, version, ending, outputs, object, started, took })
+        Some(Record { id, version, ending, outputs, object, made, started, took })
     }
 }
 
-fn checksum(text: &str) -> String {
-    let digest = super::hex(&Sha256::digest(text.as_bytes()));
-    digest.get(..16).unwrap_or_default().to_owned()
+fn line_of(seal: &Seal, record: &Record) -> String {
+    format!("\n{}\n", seal.sealed(USE, &record.to_json().to_string()))
 }
 
-fn line_of(record: &Record) -> String {
-    let text = record.to_json().to_string();
-    format!("\n{} {text}\n", checksum(&text))
+fn parse_line(seal: &Seal, line: &str) -> Option<Record> {
+    serde_json::from_str(seal.open(USE, line)?).ok().and_then(Record::from_json)
 }
 
-fn parse_line(line: &str) -> Option<Record> {
-    let (sum, text) = line.split_once(' ')?;
-    (checksum(text) == sum).then(|| serde_json::from_str(text).ok()).flatten().and_then(Record::from_json)
+/// Whether a line is a whole record, whoever sealed it.
+fn is_record(line: &str) -> bool {
+    let Some((tag, text)) = line.split_once(' ') else { return false };
+    tag.bytes().all(|byte| byte.is_ascii_hexdigit()) && serde_json::from_str::<Json>(text).is_ok()
 }
 
 /// The results of one action.
@@ -121,47 +130,54 @@ struct History {
 }
 
 /// The journal, read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
+    seal: Seal,
     file: Option<File>,
     /// How far it was read.
     read_to: u64,
     lines: usize,
+    /// How many records are not ours.
+    foreign: usize,
     histories: BTreeMap<String, History>,
 }
 
 impl Journal {
-    /// Reads a journal; one that is not there is empty.
-    pub fn read(path: &Path) -> io::Result<Self> {
-        let mut journal = Journal { path: path.to_owned(), ..Journal::default() };
-        match File::open(path) {
-            Ok(file) => journal.take_in(&file)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+    /// Reads the journal of a folder; one that is not there is empty.
+    pub fn read(folder: Option<&Folder>, seal: Seal) -> io::Result<Self> {
+        let mut journal =
+            Journal { seal, file: None, read_to: 0, lines: 0, foreign: 0, histories: BTreeMap::default() };
+        match folder.map(|folder| folder.open_file(NAME)) {
+            Some(Ok(file)) => journal.take_in(&file)?,
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
         Ok(journal)
     }
 
-    /// Opens it for appending, and rewrites it if most of it no longer counts and nobody else has it open.
-    pub fn open_for_writing(&mut self, path: &Path) -> io::Result<()> {
-        path.clone_into(&mut self.path);
+    /// How many records were left out, because another user or another checkout has made them.
+    pub fn foreign(&self) -> usize {
+        self.foreign
+    }
+
+    /// Opens it for appending. It is rewritten if most of it no longer counts, or some of it is not ours, and nobody else
+    /// has it open.
+    pub fn open_for_writing(&mut self, folder: &Folder) -> io::Result<()> {
         loop {
-            let file =
-                File::options().create(true).truncate(false).read(true).append(true).mode(0o600).open(&self.path)?;
+            let file = folder.open_own(NAME)?;
             let is_long = file.metadata()?.len() > WORTH_REWRITING;
-            if is_long && file.try_lock().is_ok() {
-                if self.is_current(&file)? {
+            if (is_long || self.foreign > 0) && file.try_lock().is_ok() {
+                if is_current(folder, &file)? {
                     self.take_in(&file)?;
-                    if self.lines > 2 * self.live_lines() {
-                        self.rewrite()?;
+                    if self.foreign > 0 || self.lines > 2 * self.live_lines() {
+                        self.rewrite(folder)?;
                         continue;
                     }
                 }
                 file.unlock()?;
             }
             file.lock_shared()?;
-            if self.is_current(&file)? {
+            if is_current(folder, &file)? {
                 self.take_in(&file)?;
                 self.file = Some(file);
                 return Ok(());
@@ -169,29 +185,23 @@ impl Journal {
         }
     }
 
-    /// Whether a file is the one that has the journal's name.
-    fn is_current(&self, file: &File) -> io::Result<bool> {
-        let (opened, named) = (file.metadata()?, std::fs::metadata(&self.path)?);
-        Ok(opened.ino() == named.ino() && opened.dev() == named.dev())
-    }
-
     fn live_lines(&self) -> usize {
         self.histories.values().map(|history| history.done.len() + 1).sum()
     }
 
     /// Writes what counts in the place of the journal.
-    fn rewrite(&mut self) -> io::Result<()> {
+    fn rewrite(&mut self, folder: &Folder) -> io::Result<()> {
         let mut text = String::new();
         for history in self.histories.values() {
             let last = history.last.as_ref();
             let is_older = |record: &&Arc<Record>| last.is_none_or(|last| !Arc::ptr_eq(last, record));
             for record in history.done.values().filter(is_older).chain(last) {
-                text.push_str(&line_of(record));
+                text.push_str(&line_of(&self.seal, record));
             }
         }
-        super::write_whole(&self.path, text.as_bytes())?;
-        self.read_to = 0;
-        self.lines = 0;
+        folder.replace(NAME, text.as_bytes(), 0o600)?;
+        (self.read_to, self.lines, self.foreign) = (0, 0, 0);
+        self.histories.clear();
         Ok(())
     }
 
@@ -214,8 +224,10 @@ impl Journal {
         let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
         self.read_to += end as u64 + 1;
         for line in bytes.get(..end).unwrap_or_default().split(|byte| *byte == b'\n') {
-            if let Some(record) = std::str::from_utf8(line).ok().and_then(parse_line) {
-                self.index(Arc::new(record));
+            let Ok(line) = std::str::from_utf8(line) else { continue };
+            match parse_line(&self.seal, line) {
+                Some(record) => self.index(Arc::new(record)),
+                None => self.foreign += usize::from(is_record(line)),
             }
         }
         Ok(())
@@ -229,7 +241,10 @@ impl Journal {
             Ending::Done if record.is_reusable() => {
                 history.done.insert(record.version.clone(), record.clone());
             }
-            Ending::Done | Ending::Failed(_) => {}
+            // What failed since, at the same version, does not count as done.
+            Ending::Done | Ending::Failed(_) => {
+                history.done.remove(&record.version);
+            }
         }
         history.last = Some(record);
     }
@@ -237,7 +252,7 @@ impl Journal {
     /// Appends a record in one call, so that no other writer's line can be inside of it.
     pub fn append(&mut self, record: Arc<Record>) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotConnected.into()) };
-        let line = line_of(&record);
+        let line = line_of(&self.seal, &record);
         file.write_all(line.as_bytes())?;
         // An append leaves the position behind what it wrote. Where nobody else has written, that need not be read again.
         if file.stream_position()? == self.read_to + line.len() as u64 {
@@ -257,6 +272,11 @@ impl Journal {
         self.histories.get(id)?.done.get(version).cloned()
     }
 
+    /// Whether an action has a result at a version that is asked for.
+    pub fn has_done(&self, id: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.histories.get(id).is_some_and(|history| history.done.keys().any(|version| is_meant(version)))
+    }
+
     /// The last result of an action.
     pub fn last(&self, id: &str) -> Option<Arc<Record>> {
         let last = self.histories.get(id)?.last.clone()?;
@@ -269,34 +289,57 @@ impl Journal {
     }
 }
 
+/// Whether a file is the one that has the journal's name.
+fn is_current(folder: &Folder, file: &File) -> io::Result<bool> {
+    let (opened, named) = (file.metadata()?, folder.stat(NAME)?);
+    Ok(opened.ino() == named.st_ino && opened.dev() == named.st_dev)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn folder(name: &str) -> PathBuf {
+    fn folder(name: &str) -> Folder {
         let folder = std::env::temp_dir().join(format!("purlin-journal-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
-        folder
+        Folder::open(&folder).unwrap()
+    }
+
+    fn seal(user: &str) -> Seal {
+        static KEYS: std::sync::Mutex<BTreeMap<String, super::super::Key>> = std::sync::Mutex::new(BTreeMap::new());
+        let mut keys = KEYS.lock().unwrap();
+        let key = keys.entry(user.to_owned()).or_insert_with(|| super::super::Key::of_user(&BTreeMap::new()));
+        key.seal(std::path::Path::new("/project"))
+    }
+
+    fn read(folder: &Folder) -> Journal {
+        Journal::read(Some(folder), seal("me")).unwrap()
     }
 
     fn done(id: &str, version: &str) -> Arc<Record> {
         let outputs = Some(Outputs::from_iter([("log".to_owned(), Json::from("a\nb"))]));
         let (id, version, ending) = (id.to_owned(), version.to_owned(), Ending::Done);
-        Arc::new(Record { id, version, ending, outputs, object: None, started: 1, took: 2 })
+        Arc::new(Record { id, version, ending, outputs, object: None, made: None, started: 1, took: 2 })
     }
 
-    fn open(path: &Path) -> Journal {
-        let mut journal = Journal::read(path).unwrap();
-        journal.open_for_writing(path).unwrap();
+    fn failed(id: &str, version: &str) -> Arc<Record> {
+        let ending = Ending::Failed("no".to_owned());
+        Arc::new(Record { ending, outputs: None, ..(*done(id, version)).clone() })
+    }
+
+    fn open(folder: &Folder) -> Journal {
+        let mut journal = read(folder);
+        journal.open_for_writing(folder).unwrap();
         journal
     }
 
     #[test]
     fn a_cut_at_any_byte_loses_only_the_line_it_is_in() {
-        let path = folder("cut").join("journal");
-        let mut journal = open(&path);
+        let folder = folder("cut");
+        let path = folder.path().join("journal");
+        let mut journal = open(&folder);
         for version in ["1", "2", "3"] {
             journal.append(done("run.a", version)).unwrap();
         }
@@ -304,9 +347,9 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
-            let mut journal = open(&path);
+            let mut journal = open(&folder);
             journal.append(done("run.b", "x")).unwrap();
-            let again = Journal::read(&path).unwrap();
+            let again = read(&folder);
             assert!(again.find("run.b", "x").is_some(), "cut at {cut}");
             let kept = ["1", "2", "3"].iter().filter(|version| again.find("run.a", version).is_some()).count();
             let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
@@ -317,8 +360,9 @@ mod tests {
 
     #[test]
     fn a_changed_byte_loses_only_its_line() {
-        let path = folder("flip").join("journal");
-        let mut journal = open(&path);
+        let folder = folder("flip");
+        let path = folder.path().join("journal");
+        let mut journal = open(&folder);
         journal.append(done("run.a", "1")).unwrap();
         journal.append(done("run.a", "2")).unwrap();
         drop(journal);
@@ -327,15 +371,16 @@ mod tests {
             let mut changed = whole.clone();
             changed[at] ^= 1;
             std::fs::write(&path, &changed).unwrap();
-            let again = Journal::read(&path).unwrap();
+            let again = read(&folder);
             assert!(again.find("run.a", "1").is_none() && again.find("run.a", "2").is_some(), "byte {at}");
         }
     }
 
     #[test]
     fn two_writers_see_each_other() {
-        let path = folder("two").join("journal");
-        let (mut one, mut two) = (open(&path), open(&path));
+        let folder = folder("two");
+        let path = folder.path().join("journal");
+        let (mut one, mut two) = (open(&folder), open(&folder));
         one.append(done("run.a", "1")).unwrap();
         two.append(done("run.b", "1")).unwrap();
         assert!(two.find("run.a", "1").is_none());
@@ -346,26 +391,70 @@ mod tests {
 
     #[test]
     fn a_forgotten_action_has_no_result() {
-        let path = folder("forgotten").join("journal");
-        let mut journal = open(&path);
+        let folder = folder("forgotten");
+        let path = folder.path().join("journal");
+        let mut journal = open(&folder);
         journal.append(done("run.a", "1")).unwrap();
         journal.append(Arc::new(Record::forgotten("run.a"))).unwrap();
-        let again = Journal::read(&path).unwrap();
+        let again = read(&folder);
         assert!(again.find("run.a", "1").is_none() && again.last("run.a").is_none());
     }
 
     #[test]
     fn a_long_journal_of_repeated_results_is_rewritten() {
-        let path = folder("rewrite").join("journal");
-        let mut journal = open(&path);
-        let count = WORTH_REWRITING as usize / line_of(&done("run.a", "1")).len() + 10;
+        let folder = folder("rewrite");
+        let path = folder.path().join("journal");
+        let mut journal = open(&folder);
+        let count = WORTH_REWRITING as usize / line_of(&seal("me"), &done("run.a", "1")).len() + 10;
         for _ in 0..count {
             journal.append(done("run.a", "1")).unwrap();
         }
         journal.append(done("run.b", "1")).unwrap();
         drop(journal);
-        let journal = open(&path);
+        let journal = open(&folder);
         assert!(journal.find("run.a", "1").is_some() && journal.find("run.b", "1").is_some());
         assert!(std::fs::metadata(&path).unwrap().len() < 1000);
+    }
+
+    #[test]
+    fn what_failed_since_is_not_done() {
+        let folder = folder("failed");
+        let mut journal = open(&folder);
+        for record in [done("run.a", "1"), done("run.a", "2"), failed("run.a", "1")] {
+            journal.append(record).unwrap();
+        }
+        let again = read(&folder);
+        assert!(again.find("run.a", "1").is_none() && again.find("run.a", "2").is_some());
+        journal.append(done("run.a", "1")).unwrap();
+        assert!(read(&folder).find("run.a", "1").is_some());
+    }
+
+    #[test]
+    fn records_of_others_do_not_count_and_are_dropped() {
+        let folder = folder("foreign");
+        let mut other = Journal::read(Some(&folder), seal("somebody else")).unwrap();
+        other.open_for_writing(&folder).unwrap();
+        other.append(done("run.a", "1")).unwrap();
+        drop(other);
+        let mine = read(&folder);
+        assert!(mine.find("run.a", "1").is_none() && mine.last("run.a").is_none());
+        assert_eq!(mine.foreign(), 1);
+        let mut mine = open(&folder);
+        mine.append(done("run.b", "1")).unwrap();
+        let again = read(&folder);
+        assert!(again.find("run.b", "1").is_some() && again.foreign() == 0);
+    }
+
+    #[test]
+    fn a_line_of_one_record_is_not_sealed_as_another() {
+        let folder = folder("swapped");
+        let mut journal = open(&folder);
+        journal.append(done("test.a", "1")).unwrap();
+        drop(journal);
+        let path = folder.path().join("journal");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("test.a", "test.b")).unwrap();
+        let again = read(&folder);
+        assert!(again.find("test.b", "1").is_none() && again.find("test.a", "1").is_none());
     }
 }

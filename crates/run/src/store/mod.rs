@@ -5,25 +5,39 @@
 //! | | |
 //! |---|---|
 //! | `journal` | one line per result, only ever appended to |
-//! | `objects/` | outputs too large for a line, named by their SHA-256 |
+//! | `objects/` | outputs too large for a line, lists of files that were made; named by their SHA-256 |
 //! | `logs/` | the last output of each action |
 //! | `locks/` | files that are locked while an action runs; what they hold does not matter |
 //! | `deploys/` | processes that keep running |
 //! | `tmp/` | what running actions write |
+//!
+//! A repository can bring this folder with anything in it. So nothing is reached through a link ([`folder`]), records and
+//! notes count only with a seal that this user has made for this checkout ([`seal`]), and names of files have a part that
+//! nobody else can guess.
 
+pub mod folder;
 mod journal;
+pub mod made;
+mod note;
+mod seal;
+mod tracked;
 
 pub use journal::{Ending, Record};
+pub use note::{Log, Note};
+pub use seal::Key;
 
 use crate::outputs::Outputs;
+use folder::{Access, Folder};
 use journal::Journal;
+use made::Made;
+use seal::Seal;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The name of the folder in a project.
 pub const FOLDER: &str = ".purlin";
@@ -31,10 +45,18 @@ pub const FOLDER: &str = ".purlin";
 /// Outputs longer than this are kept apart from the journal, which every run reads.
 const INLINE: usize = 4 << 10;
 
+/// Outputs and lists that are larger than this are not ours.
+const LONGEST_OBJECT: u64 = 1 << 30;
+
 /// The results of a project.
 #[derive(Debug)]
 pub struct Store {
+    project: PathBuf,
     root: PathBuf,
+    seal: Seal,
+    is_kept: bool,
+    /// The folder of results, once something is to be kept.
+    opened: OnceLock<Folder>,
     journal: Mutex<Journal>,
     dirty: AtomicBool,
     syncing: Arc<Syncing>,
@@ -52,18 +74,23 @@ struct Syncing {
 /// Folders of actions that left nothing in them, to be used again under another name: on a disk that costs less than half
 /// of making and removing one. They go with the last of those who may use them.
 #[derive(Debug, Default)]
-struct Spare(Mutex<Vec<PathBuf>>);
+struct Spare {
+    /// Where they are.
+    tmp: OnceLock<Folder>,
+    names: Mutex<Vec<String>>,
+}
 
 impl Spare {
-    fn list(&self) -> MutexGuard<'_, Vec<PathBuf>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn list(&self) -> MutexGuard<'_, Vec<String>> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Spare {
     fn drop(&mut self) {
-        for folder in self.list().drain(..) {
-            let _ = std::fs::remove_dir(folder);
+        let Some(tmp) = self.tmp.get() else { return };
+        for name in self.names.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = tmp.remove_empty(name);
         }
     }
 }
@@ -73,40 +100,84 @@ impl Drop for Spare {
 pub struct Lock(#[allow(dead_code)] File);
 
 impl Store {
-    /// Opens the results of a project, which are empty if there is no folder yet. Creates nothing.
-    pub fn open(project: &Path) -> io::Result<Self> {
-        let root = project.join(FOLDER);
-        let journal = Journal::read(&root.join("journal"))?;
-        let (journal, dirty) = (Mutex::new(journal), AtomicBool::new(false));
-        Ok(Store { root, journal, dirty, syncing: Arc::default(), spare: Arc::default() })
+    /// Opens the results of a project, which are empty if there is no folder yet. Creates nothing. Files of the
+    /// repository in the place of results are refused.
+    pub fn open(project: &Path, key: &Key) -> io::Result<Self> {
+        let project = std::fs::canonicalize(project)?;
+        if let Some(file) = tracked::tracked(&project) {
+            let folder = if file.starts_with(FOLDER) { FOLDER } else { ".garden" };
+            let why = format!(
+                "`{file}` is part of the repository, but only Purlin may write there; run `git rm -r --cached {folder}`, \
+                 delete the folder and add it to `.gitignore`"
+            );
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        let seal = key.seal(&project);
+        let folder = match Folder::open(&project)?.child(FOLDER) {
+            Ok(folder) => Some(folder),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let journal = Mutex::new(Journal::read(folder.as_ref(), seal.clone())?);
+        Ok(Store {
+            root: project.join(FOLDER),
+            project,
+            seal,
+            is_kept: key.is_kept(),
+            opened: OnceLock::new(),
+            journal,
+            dirty: AtomicBool::new(false),
+            syncing: Arc::default(),
+            spare: Arc::default(),
+        })
+    }
+
+    /// What the user should know of these results, if anything: why some do not count, or will not.
+    pub fn warning(&self) -> Option<String> {
+        let root = self.root.display();
+        if !self.is_kept {
+            let hint = "set `HOME` or `XDG_STATE_HOME` to a folder of yours";
+            return Some(format!("results are not kept for later runs, because there is no place for a key; {hint}"));
+        }
+        match self.journal().foreign() {
+            0 => None,
+            count => Some(format!("{count} results in `{root}` are of another user or folder and are ignored")),
+        }
     }
 
     /// Makes the folders, so that something can be kept. What it holds is private and no part of the repository.
     pub fn prepare(&self) -> io::Result<()> {
-        use std::os::unix::fs::DirBuilderExt;
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700);
-        for part in ["objects", "logs", "locks", "deploys", "tmp"] {
-            builder.create(self.root.join(part))?;
+        let root = Folder::open(&self.project)?.make_child(FOLDER, Access::Private)?;
+        for part in ["objects", "logs", "locks", "deploys"] {
+            root.make_child(part, Access::Private)?;
         }
-        let ignore = self.root.join(".gitignore");
-        if !ignore.exists() {
-            write_whole(&ignore, b"*\n")?;
+        let tmp = root.make_child("tmp", Access::Private)?;
+        if root.stat(".gitignore").is_err() {
+            root.replace(".gitignore", b"*\n", 0o600)?;
         }
-        self.journal().open_for_writing(&self.root.join("journal"))?;
+        self.journal().open_for_writing(&root)?;
+        let _ = self.spare.tmp.set(tmp);
+        let _ = self.opened.set(root);
         self.sweep();
         Ok(())
     }
 
+    /// A part of the folder of results.
+    fn part(&self, name: &str) -> io::Result<Folder> {
+        match self.opened.get() {
+            Some(root) => root.child(name),
+            None => Folder::open(&self.project)?.child(FOLDER)?.child(name),
+        }
+    }
+
     /// Removes what runs that were killed left behind.
     pub(crate) fn sweep(&self) {
-        let Ok(entries) = std::fs::read_dir(self.root.join("tmp")) else { return };
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let owner = name.split('-').next().and_then(|pid| pid.parse::<u32>().ok());
+        let Ok(tmp) = self.part("tmp") else { return };
+        for name in tmp.names().unwrap_or_default() {
+            let owner = name.to_str().and_then(|name| name.split('-').next()?.parse::<u32>().ok());
             let owner = owner.and_then(crate::local::tree::pid_of);
             if owner.is_none_or(|pid| rustix::process::test_kill_process(pid).is_err()) {
-                let _ = std::fs::remove_dir_all(entry.path());
+                let _ = tmp.remove(name);
             }
         }
     }
@@ -123,6 +194,11 @@ impl Store {
     /// The result of an action at a version.
     pub fn find(&self, id: &str, version: &str) -> Option<Arc<Record>> {
         self.journal().find(id, version)
+    }
+
+    /// Whether an action has a result that can be used, at a version that is asked for.
+    pub fn has_done(&self, id: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.journal().has_done(id, is_meant)
     }
 
     /// The last result of an action, whatever its version.
@@ -144,17 +220,36 @@ impl Store {
     pub fn outputs(&self, record: &Record) -> Option<Outputs> {
         match (&record.outputs, &record.object) {
             (Some(outputs), _) => Some(outputs.clone()),
-            (None, Some(digest)) => {
-                let bytes = std::fs::read(self.object(digest)).ok()?;
-                // A file that is not what its name says is as good as none.
-                (hex(&Sha256::digest(&bytes)) == *digest).then(|| serde_json::from_slice(&bytes).ok()).flatten()
-            }
+            (None, Some(digest)) => serde_json::from_slice(&self.object(digest)?).ok(),
             (None, None) => None,
         }
     }
 
-    fn object(&self, digest: &str) -> PathBuf {
-        self.root.join("objects").join(digest)
+    /// What is kept under a digest. A file that is not what its name says is as good as none.
+    fn object(&self, digest: &str) -> Option<Vec<u8>> {
+        let bytes = self.part("objects").ok()?.read(digest, LONGEST_OBJECT).ok()?;
+        (hex(&Sha256::digest(&bytes)) == *digest).then_some(bytes)
+    }
+
+    /// Keeps something under its digest.
+    fn keep_object(&self, bytes: &[u8]) -> io::Result<String> {
+        let digest = hex(&Sha256::digest(bytes));
+        let objects = self.part("objects")?;
+        if self.object(&digest).is_none() {
+            objects.replace(&digest, bytes, 0o600)?;
+        }
+        Ok(digest)
+    }
+
+    /// Keeps the list of files that an action made.
+    pub fn keep_made(&self, made: &Made) -> io::Result<Option<String>> {
+        (!made.is_empty()).then(|| self.keep_object(&made.to_bytes())).transpose()
+    }
+
+    /// Whether the files that an action made are as it left them.
+    pub fn is_intact(&self, record: &Record) -> bool {
+        let Some(digest) = &record.made else { return true };
+        self.object(digest).is_some_and(|list| Made::is_as_listed(&list))
     }
 
     /// Keeps a result. When this returns, it outlives this process; [`Store::sync`] makes it outlive the machine.
@@ -162,12 +257,7 @@ impl Store {
         if let Some(outputs) = &record.outputs {
             let text = serde_json::to_vec(outputs).map_err(io::Error::other)?;
             if text.len() > INLINE {
-                let digest = hex(&Sha256::digest(&text));
-                let file = self.object(&digest);
-                if !file.exists() {
-                    write_whole(&file, &text)?;
-                }
-                record.object = Some(digest);
+                record.object = Some(self.keep_object(&text)?);
                 record.outputs = None;
             }
         }
@@ -220,12 +310,7 @@ impl Store {
 
     /// Keeps other processes from running an action; nothing if one of them runs it.
     pub fn try_lock(&self, id: &str) -> io::Result<Option<Lock>> {
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(self.root.join("locks").join(file_name(id)))?;
+        let file = self.part("locks")?.open_own(self.file_name(id))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Lock(file))),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
@@ -233,41 +318,56 @@ impl Store {
         }
     }
 
-    /// Where the last output of an action is.
-    pub fn log(&self, id: &str) -> PathBuf {
-        self.root.join("logs").join(format!("{}.log", file_name(id)))
+    /// The last output of an action.
+    pub fn log(&self, id: &str) -> Log {
+        Log::new(&self.project, format!("{}.log", self.file_name(id)))
     }
 
-    /// Where a process that keeps running is noted.
-    pub fn deploy_note(&self, id: &str) -> PathBuf {
-        self.root.join("deploys").join(format!("{}.json", file_name(id)))
+    /// The note of a process that keeps running.
+    pub fn deploy_note(&self, id: &str) -> Note {
+        Note::new(&self.project, self.seal.clone(), &format!("process of {id}"), format!("{}.json", self.file_name(id)))
     }
 
     /// A fresh folder for one action, removed when dropped.
     pub fn scratch(&self) -> io::Result<Scratch> {
-        let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
-        let folder = self.root.join("tmp").join(format!("{}-{number}", std::process::id()));
-        let spare = self.spare.list().pop();
-        // Under a new name: what an earlier action has left running does not know it.
-        if spare.is_none_or(|spare| std::fs::rename(spare, &folder).is_err()) {
-            std::fs::create_dir(&folder)?;
+        let tmp = self.spare.tmp.get().ok_or(io::ErrorKind::NotConnected)?;
+        loop {
+            let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{}-{number}", std::process::id());
+            let folder = tmp.path().join(&name);
+            let spare = self.spare.list().pop();
+            // Under a new name: what an earlier action has left running does not know it.
+            if spare.is_some_and(|spare| tmp.rename(spare, &name).is_ok()) {
+                return Ok(Scratch { name, folder, spare: self.spare.clone() });
+            }
+            match tmp.make_new(&name) {
+                Ok(()) => return Ok(Scratch { name, folder, spare: self.spare.clone() }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
         }
-        Ok(Scratch { folder, spare: self.spare.clone() })
     }
 
     /// Forgets an action: its results and its output.
     pub fn forget(&self, id: &str) -> io::Result<()> {
         self.journal().append(Arc::new(Record::forgotten(id)))?;
         self.dirty.store(true, Ordering::Release);
-        let _ = std::fs::remove_file(self.log(id));
-        let _ = std::fs::remove_file(self.deploy_note(id));
+        self.log(id).remove();
+        self.deploy_note(id).remove();
         Ok(())
+    }
+
+    fn file_name(&self, id: &str) -> String {
+        file_name(&self.seal, id)
     }
 }
 
-/// Where the pod is noted that an action runs in, below the folder of results.
-pub(crate) fn pod_note(root: &Path, id: &str) -> PathBuf {
-    root.join("deploys").join(format!("{}.pod", file_name(id)))
+/// The note of the pod that an action runs in.
+pub(crate) fn pod_note(project: &Path, key: &Key, id: &str) -> Note {
+    let project = std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
+    let seal = key.seal(&project);
+    let name = format!("{}.pod", file_name(&seal, id));
+    Note::new(&project, seal, &format!("pod of {id}"), name)
 }
 
 /// Numbers of fresh folders: a process may have opened the same results several times.
@@ -276,6 +376,7 @@ static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 /// A folder that is removed with its content.
 #[derive(Debug)]
 pub struct Scratch {
+    name: String,
     folder: PathBuf,
     spare: Arc<Spare>,
 }
@@ -289,34 +390,31 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        match is_untouched(&self.folder) {
-            true => self.spare.list().push(std::mem::take(&mut self.folder)),
+        let Some(tmp) = self.spare.tmp.get() else { return };
+        match is_untouched(tmp, &self.name) {
+            true => self.spare.list().push(std::mem::take(&mut self.name)),
             false => {
-                let _ = std::fs::remove_dir_all(&self.folder);
+                let _ = tmp.remove(&self.name);
             }
         }
     }
 }
 
 /// Whether a folder is as it was made: a folder, ours to write to, and empty.
-fn is_untouched(folder: &Path) -> bool {
-    let is_ours = |found: &std::fs::Metadata| found.is_dir() && found.permissions().mode() & 0o700 == 0o700;
-    let is_empty = || std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-    std::fs::symlink_metadata(folder).is_ok_and(|found| is_ours(&found)) && is_empty()
+fn is_untouched(tmp: &Folder, name: &str) -> bool {
+    let is_ours = tmp.stat(name).is_ok_and(|found| found.st_mode & 0o777 == 0o700);
+    is_ours && tmp.child(name).and_then(|folder| folder.names()).is_ok_and(|names| names.is_empty())
 }
 
-/// A file name for an id: readable, and different for different ids.
-fn file_name(id: &str) -> String {
-    let is_plain = id.len() <= 100 && id.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
-    if is_plain && !id.starts_with('.') {
-        return id.to_owned();
-    }
-    let readable: String = id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
-    let digest = hex(&Sha256::digest(id.as_bytes()));
-    format!("{readable}~{}", digest.get(..16).unwrap_or_default())
+/// A file name for an id: readable, different for different ids, and not to be guessed by anybody who brings files.
+fn file_name(seal: &Seal, id: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let readable: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).take(100).collect();
+    let tag = seal.tag("name", id.as_bytes());
+    format!("{}~{}", readable.trim_start_matches('.'), tag.get(..16).unwrap_or_default())
 }
 
-/// Writes a file as a whole: it has its old content, or the new one.
+/// Writes a file that the user named as a whole: it has its old content, or the new one.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);

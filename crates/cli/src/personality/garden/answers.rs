@@ -13,7 +13,7 @@ use purlin_run::cluster::Clusters;
 use purlin_run::garden::cluster_state;
 use purlin_run::local::persistent::Started;
 use purlin_run::past::StateOf;
-use purlin_run::store::{Ending, Store};
+use purlin_run::store::{Ending, Key, Store};
 use purlin_value::{EcoString, Map, Session, Value, path};
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flag
 /// States by earlier results, and by what a cluster says of what was deployed there; nothing is run.
 pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Flags, clusters: &Arc<Clusters>) -> Value {
     let root = resolution.ground.full_path(&resolution.ground.root);
-    let store = Store::open(std::path::Path::new(root.as_str())).ok();
+    let store = Store::open(std::path::Path::new(root.as_str()), &Key::of_user(&clusters.env)).ok();
     let of = |kind: ActionKind| {
         let shown = kind == ActionKind::Deploy || !flags.only_deploys;
         let all = resolution.graph().actions.values().map(|action| &**action);
@@ -161,13 +161,15 @@ pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Fla
 
 /// What the results of earlier runs say of an action; nothing is run to find out.
 fn state_of(session: &Session, resolution: &Resolution<'_>, store: Option<&Store>, action: &Action) -> &'static str {
-    let Some((store, last)) = store.and_then(|store| Some((store, store.last(&action.key)?))) else { return "unknown" };
+    let subject = purlin_run::garden::subject(resolution, action);
+    let Some((store, last)) = store.and_then(|store| Some((store, store.last(&subject)?))) else { return "unknown" };
     let Some(version) = resolution.live.resolved_version(session, &action.key) else { return "unknown" };
-    let started = Started::read(&store.deploy_note(&action.key));
-    let is_running =
-        started.as_ref().is_none_or(|started| started.is_alive() && started.version == version.full.as_str());
-    match store.find(&action.key, &version.full) {
-        Some(_) if is_running => "ready",
+    let started = Started::read(&store.deploy_note(&subject));
+    // A key begins with the version it is of.
+    let is_current = |key: &str| key.split('+').next() == Some(version.full.as_str());
+    let is_running = started.as_ref().is_none_or(|started| started.is_alive() && is_current(&started.version));
+    match store.has_done(&subject, is_current) {
+        true if is_running => "ready",
         _ if matches!(last.ending, Ending::Failed(_)) => "failed",
         _ => "not-ready",
     }

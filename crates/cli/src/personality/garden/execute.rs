@@ -13,7 +13,7 @@ use purlin_run::garden::plain_value;
 use purlin_run::past::Removal;
 use purlin_run::select::Wanted;
 use purlin_run::stop::Stop;
-use purlin_run::store::Store;
+use purlin_run::store::{Key, Store};
 use purlin_run::work::{Doing, Work};
 use purlin_value::{Map, Value};
 use std::sync::Arc;
@@ -164,7 +164,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
     let wanted = Wanted { names: split_names(names), ..Wanted::default() };
     let chosen = purlin_run::select::select(project.nodes(), Kind::Deploy, &wanted);
     let chosen = chosen.map_err(|message| super::usage(invocation, &message))?;
-    let store = Store::open(&project.root()).map_err(|error| {
+    let store = Store::open(&project.root(), &Key::of_user(&invocation.env)).map_err(|error| {
         invocation.refuse(&format!("could not read the results of earlier runs: {error}"), Exit::Io)
     })?;
     let prefix = |name: &str| if flags.hide_name { String::new() } else { format!("{name} → ") };
@@ -184,7 +184,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             }
             continue;
         }
-        let log = std::fs::read(store.log(&node.id)).unwrap_or_default();
+        let log = store.log(&Project::subject(&project, index)).read().unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();
         let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));

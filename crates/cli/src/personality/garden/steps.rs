@@ -12,6 +12,7 @@ use purlin_run::garden::{GardenProject, collect_secrets, plain_value};
 use purlin_run::local::process::{Ended, NoStart, Stream};
 use purlin_run::mask::Mask;
 use purlin_run::stop::Level;
+use purlin_run::store::folder::{Access, Folder};
 use purlin_syntax::suggest;
 use purlin_value::{Map, Session, Value};
 use std::path::PathBuf;
@@ -140,8 +141,7 @@ impl<'s> Stage<'s> {
     fn execute(&self, words: Vec<String>, env: Vec<(String, String)>, show: &mut dyn FnMut(Stream, &str)) -> Given {
         let env = self.env.iter().cloned().chain(env).collect();
         let command = Command { words, shell: false, folder: self.root.clone(), env };
-        let mut capture = Capture::new(&self.mask, std::env::temp_dir().join("purlin-no-log"));
-        capture.keep_no_log();
+        let mut capture = Capture::new(&self.mask, None);
         let job = Job { command: &command, timeout: None, stop: &self.place.stop };
         let ended = self.place.executor.execute(&job, &mut |stream, bytes| {
             capture.push(stream, bytes, &mut |line| show(stream, line));
@@ -229,12 +229,17 @@ fn write_files(stage: &Stage<'_>, project: &GardenProject<'_>, files: Option<&Va
             },
             (None, None) => continue,
         };
-        let full = stage.root.join(path);
-        let made = full.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let written = made.and_then(|()| purlin_run::store::write_whole(&full, data.as_bytes()));
+        let written = write_below(&stage.root, std::path::Path::new(path), data.as_bytes());
         written.map_err(|error| format!("could not write the file `{path}`: {error}"))?;
     }
     Ok(())
+}
+
+/// Writes a file below a folder, reached without following a link; only the user may read it.
+fn write_below(root: &std::path::Path, path: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
+    let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let parent = path.parent().unwrap_or(std::path::Path::new(""));
+    Folder::open(root)?.make_below(parent, Access::Usual)?.replace(name, bytes, 0o600)
 }
 
 /// Runs steps. Returns what each gave, and what went wrong.

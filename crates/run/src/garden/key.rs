@@ -1,0 +1,117 @@
+//! What a result must have to stand for a new run. A version is what Garden counts: configuration, file contents,
+//! dependencies. Where an action acts, and what of its files a version leaves out, is added here.
+
+use super::kind_of;
+use super::kubernetes::Target;
+use crate::action::Kind;
+use crate::cluster::{Clusters, digest};
+use purlin_garden::action::Action as GardenAction;
+use purlin_garden::resolve::Resolution;
+use purlin_garden::versions::Version;
+use purlin_model::Manifest;
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What results, logs and notes of an action are kept under. A Build makes the same files in every environment;
+/// everything else acts in one.
+pub fn subject(resolution: &Resolution<'_>, action: &GardenAction) -> String {
+    match kind_of(action.kind) {
+        Kind::Build => action.key.to_string(),
+        _ => format!("{}@{}.{}", action.key, resolution.project.namespace, resolution.project.environment),
+    }
+}
+
+/// Puts keys together, and remembers what it looked up on the disk.
+#[derive(Default)]
+pub struct Keys {
+    /// Of files: what a version does not count. Actions with the same source share it.
+    files: RefCell<HashMap<usize, (Arc<[String]>, [u8; 32])>>,
+    /// The same of an action with everything it depends on.
+    whole: RefCell<HashMap<String, [u8; 32]>>,
+}
+
+impl Keys {
+    /// The key of an action: its version, permissions and links of its files and of what it depends on, and further
+    /// parts that decide what is done.
+    pub fn key(
+        &self,
+        resolution: &Resolution<'_>,
+        action: &GardenAction,
+        version: &Version,
+        parts: &[String],
+    ) -> String {
+        let mut hash = Sha256::new();
+        hash.update(self.whole(resolution, &action.key));
+        for part in parts {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let digest = crate::store::hex(&hash.finalize());
+        format!("{}+{}", version.full, digest.get(..32).unwrap_or_default())
+    }
+
+    /// Dependencies first; the stack keeps long chains off the machine's own.
+    fn whole(&self, resolution: &Resolution<'_>, key: &str) -> [u8; 32] {
+        let session = resolution.ground.session;
+        let mut open = vec![key.to_owned()];
+        while let Some(next) = open.last().cloned() {
+            let version = resolution.live.resolved_version(session, &next);
+            let needs = version.as_ref().map_or(&[][..], |version| &version.dependencies);
+            let before = open.len();
+            let known = self.whole.borrow();
+            open.extend(
+                needs.iter().filter(|(key, _)| !known.contains_key(key.as_str())).map(|(key, _)| key.to_string()),
+            );
+            if open.len() > before {
+                continue;
+            }
+            open.pop();
+            let mut hash = Sha256::new();
+            if let Some(version) = &version {
+                hash.update(self.files(resolution, &version.files));
+            }
+            for (key, _) in needs {
+                hash.update(known.get(key.as_str()).copied().unwrap_or_default());
+            }
+            drop(known);
+            self.whole.borrow_mut().insert(next, hash.finalize().into());
+        }
+        self.whole.borrow().get(key).copied().unwrap_or_default()
+    }
+
+    fn files(&self, resolution: &Resolution<'_>, files: &Arc<[String]>) -> [u8; 32] {
+        // The list is kept, so its address stays its own.
+        let address = files.as_ptr().addr();
+        if let Some((_, known)) = self.files.borrow().get(&address) {
+            return *known;
+        }
+        let mut hash = Sha256::new();
+        for (number, file) in files.iter().enumerate() {
+            let full = PathBuf::from(resolution.ground.full_path(file).as_str());
+            let Ok(found) = full.symlink_metadata() else { continue };
+            if found.is_symlink() {
+                hash.update(format!("link {number} "));
+                hash.update(std::fs::read_link(&full).unwrap_or_default().as_os_str().as_bytes());
+                hash.update([0]);
+            } else if found.permissions().mode() & 0o111 != 0 {
+                hash.update(format!("program {number} "));
+            }
+        }
+        let digest = hash.finalize().into();
+        self.files.borrow_mut().insert(address, (files.clone(), digest));
+        digest
+    }
+}
+
+/// What decides where in a cluster something is done, and what is sent there.
+pub(super) fn in_cluster(clusters: &Clusters, target: &Target, manifests: &[Manifest]) -> Vec<String> {
+    let secrets = target.secrets.iter().map(|copy| format!("{} {}", copy.name, copy.from));
+    let own =
+        [clusters.address(&target.place), target.namespace.clone(), target.metadata.to_string(), digest(manifests)];
+    own.into_iter().chain(secrets).collect()
+}

@@ -1,0 +1,130 @@
+//! Files that an action made and that others use: whether they are still as it left them.
+//!
+//! A file counts by its size, its permissions and the two times that the system keeps of it. The time of its last change
+//! of any kind is set by the system alone, so a file that was put in its place, or whose time was set back, is noticed.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Folders of tools, which are not what an action makes.
+const OF_TOOLS: [&str; 3] = [".git", ".garden", super::FOLDER];
+
+/// Files and how they were.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made(BTreeMap<PathBuf, String>);
+
+impl Made {
+    /// Everything below a folder; links are not followed.
+    pub fn below(folder: &Path) -> io::Result<Made> {
+        let mut found = Made::default();
+        let mut open = vec![folder.to_owned()];
+        while let Some(next) = open.pop() {
+            for entry in std::fs::read_dir(&next)? {
+                let entry = entry?;
+                let is_tool = next == folder && OF_TOOLS.iter().any(|name| entry.file_name() == *name);
+                match entry.file_type()?.is_dir() {
+                    true if is_tool => {}
+                    true => open.push(entry.path()),
+                    false => found.add(entry.path()),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds a file, as it is now.
+    pub fn add(&mut self, file: PathBuf) {
+        if let Some(look) = look(&file) {
+            self.0.insert(file, look);
+        }
+    }
+
+    /// The files that are not the same in an earlier look.
+    pub fn since(mut self, before: &Made) -> Made {
+        self.0.retain(|file, look| before.0.get(file) != Some(look));
+        self
+    }
+
+    /// These and others.
+    pub fn and(mut self, others: Made) -> Made {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The list as bytes.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (file, look) in &self.0 {
+            bytes.extend_from_slice(look.as_bytes());
+            bytes.push(b' ');
+            bytes.extend_from_slice(file.as_os_str().as_bytes());
+            bytes.push(0);
+        }
+        bytes
+    }
+
+    /// Whether all files of a list are as they were.
+    pub(super) fn is_as_listed(bytes: &[u8]) -> bool {
+        bytes.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).all(|entry| {
+            let Some(end) = entry.iter().position(|byte| *byte == b' ') else { return false };
+            let (Some(then), Some(file)) = (entry.get(..end), entry.get(end + 1..)) else { return false };
+            look(Path::new(OsStr::from_bytes(file))).is_some_and(|now| now.as_bytes() == then)
+        })
+    }
+}
+
+fn look(file: &Path) -> Option<String> {
+    let found = file.symlink_metadata().ok()?;
+    let time = |seconds: i64, nanos: i64| format!("{seconds}.{nanos:09}");
+    let (modified, changed) = (time(found.mtime(), found.mtime_nsec()), time(found.ctime(), found.ctime_nsec()));
+    Some(format!("{:o}:{}:{modified}:{changed}", found.mode(), found.size()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn whatever_happens_to_a_file_is_noticed_and_new_files_are_not() {
+        let top = std::env::temp_dir().join(format!("purlin-made-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        std::fs::create_dir_all(top.join("a/.git")).unwrap();
+        let file = top.join("a/out");
+        let write = |text: &str| std::fs::write(&file, text).unwrap();
+        let list = || Made::below(&top).unwrap().to_bytes();
+        let pause = || std::thread::sleep(std::time::Duration::from_millis(20));
+        write("one");
+        let times = std::fs::metadata(&file).unwrap().modified().unwrap();
+        for change in [
+            &(|| std::fs::remove_file(&file).unwrap()) as &dyn Fn(),
+            &|| write("two"),
+            &|| {
+                write("two");
+                std::fs::File::options().append(true).open(&file).unwrap().set_modified(times).unwrap();
+            },
+            &|| std::fs::rename(&file, top.join("a/other")).unwrap(),
+            &|| std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap(),
+        ] {
+            write("one");
+            pause();
+            let listed = list();
+            assert!(Made::is_as_listed(&listed));
+            std::fs::write(top.join("new"), "x").unwrap();
+            assert!(Made::is_as_listed(&listed));
+            pause();
+            change();
+            assert!(!Made::is_as_listed(&listed));
+        }
+        let _ = std::fs::remove_dir_all(&top);
+    }
+}
