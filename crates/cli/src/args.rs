@@ -352,8 +352,8 @@ pub enum Command {
         /// same.
         #[arg(long, conflicts_with = "all_envs")]
         list_inputs: bool,
-        /// With `--file`: over all environments, profiles or values files.
-        #[arg(long, conflicts_with = "env", requires = "file")]
+        /// With `--file`: over all environments, profiles or values files. A value is always shown in all of them.
+        #[arg(long, conflicts_with = "env")]
         all_envs: bool,
         /// Format.
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]

@@ -3,6 +3,7 @@
 
 use crate::affects::Affected;
 use crate::diff::Difference;
+use crate::made::Made;
 use crate::shown::Shown;
 use crate::why::{Because, Cause, Place, Why};
 use purlin_model::{Dependency, Node, Resolved};
@@ -153,7 +154,7 @@ fn cause_value(cause: &Cause) -> Value {
 }
 
 /// `why -o json`.
-pub fn why_value(node: &str, field: &str, why: &Why) -> Value {
+pub fn why_value(node: &str, field: &str, why: &Why, made: &Made, elsewhere: &[(String, Option<Value>)]) -> Value {
     let pieces = why.pieces.iter().map(|piece| {
         let step = |step: &crate::why::Step| {
             let mut entries = vec![("step", Value::str(step.text.as_str()))];
@@ -179,7 +180,29 @@ pub fn why_value(node: &str, field: &str, why: &Why) -> Value {
         ("sensitive", Value::from(why.value.is_tainted_deep())),
         ("pieces", Value::list(pieces)),
         ("because", Value::list(why.because.iter().map(because_value).collect())),
+        ("made", made_value(made)),
+        ("elsewhere", Value::list(elsewhere.iter().map(elsewhere_value).collect())),
     ])
+}
+
+/// A step in the making of a value, with those below it.
+fn made_value(made: &Made) -> Value {
+    let text = |key: &'static str, text: &Option<String>| text.as_ref().map(|text| (key, Value::str(text.as_str())));
+    let mut entries = Vec::new();
+    entries.extend(text("value", &made.value));
+    entries.extend(text("expression", &made.expression));
+    entries.push(("origin", cause_value(&made.cause)));
+    entries.extend(text("line", &made.line));
+    entries.push(("inputs", Value::list(made.inputs.iter().map(made_value).collect())));
+    entries.push(("overrode", Value::list(made.overrode.iter().map(made_value).collect())));
+    map(entries)
+}
+
+/// The value in another environment, profile or values file; no value where it has none.
+fn elsewhere_value((name, value): &(String, Option<Value>)) -> Value {
+    let mut entries = vec![("environment", Value::str(name.as_str()))];
+    entries.extend(value.clone().map(|value| ("value", value)));
+    map(entries)
 }
 
 fn because_value(because: &Because) -> Value {

@@ -95,7 +95,7 @@ pub struct Why {
 }
 
 /// A guard against absurd tables; real chains are short.
-const STEPS: usize = 200;
+pub(crate) const STEPS: usize = 200;
 const PIECES: usize = 1_000;
 
 /// Where a value comes from.
@@ -156,17 +156,17 @@ struct Walk<'a> {
 
 /// Which part of the text an origin stands for.
 #[derive(Clone, Copy)]
-struct Range {
-    start: u32,
-    end: u32,
+pub(crate) struct Range {
+    pub start: u32,
+    pub end: u32,
     /// Whether it went through a function that does not say where its parts are: those of what went in are not those
     /// of what came out.
-    is_opaque: bool,
+    pub is_opaque: bool,
 }
 
 impl Range {
     /// The parts of this one that several pieces stand for.
-    fn parts(self, pieces: Vec<Piece>) -> Vec<(Origin, Range)> {
+    pub fn parts(self, pieces: Vec<Piece>) -> Vec<(Origin, Range)> {
         let last = pieces.iter().map(|piece| piece.end).max().unwrap_or(0);
         // Where the lengths agree, what went in came through as it was.
         let fits = !self.is_opaque || last == self.end - self.start;
@@ -246,7 +246,7 @@ pub(crate) fn deciding(session: &Session, origin: Origin) -> Vec<Origin> {
 }
 
 /// A condition and those around it.
-fn conditions(session: &Session, condition: Origin) -> Vec<Origin> {
+pub(crate) fn conditions(session: &Session, condition: Origin) -> Vec<Origin> {
     let mut found = Vec::new();
     let mut condition = condition;
     for _ in 0..STEPS {
@@ -265,7 +265,7 @@ fn conditions(session: &Session, condition: Origin) -> Vec<Origin> {
 /// The longest condition that is quoted.
 const QUOTED: usize = 60;
 
-fn because(session: &Session, condition: Origin) -> Because {
+pub(crate) fn because(session: &Session, condition: Origin) -> Because {
     let (step, span) = match session.origins.get(condition, &session.sources) {
         OriginKind::Derived { step, span, .. } => (step.to_string(), span),
         _ => ("was decided".to_owned(), None),

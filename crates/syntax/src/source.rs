@@ -34,6 +34,11 @@ impl Span {
         Span { start, end, ..self }
     }
 
+    /// Whether another span of the same file is inside this one.
+    pub fn contains(self, other: Span) -> bool {
+        other.file == self.file && self.start <= other.start && other.end <= self.end
+    }
+
     /// The smallest span that covers both; the other file's span is ignored.
     pub fn to(self, other: Span) -> Self {
         if other.file != self.file {

@@ -1,21 +1,21 @@
 //! `purlin why`: where a value comes from; and, with `--file FILE:LINE`, what a line has a part in.
 
+mod chain;
+
 use super::Context;
-use super::resolve::{MOST_CANDIDATES, compile_all, compile_with_inside, unknown_node};
+use super::resolve::{MOST_CANDIDATES, Side, compile_all, compile_with_inside, resolve_all, unknown_node};
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
 use crate::project::named;
+use chain::{Answered, shown};
 use purlin_compiler::{
-    Affected, Because, Cause, Why, WhyPiece, affects, affects_value, inputs_at, inputs_value, origin_text, wholes, why,
-    why_at, why_value,
+    Affected, Cause, affects, affects_value, inputs_at, inputs_value, made, origin_text, wholes, why, why_at, why_value,
 };
-use purlin_model::Resolved;
-use purlin_syntax::write::JsonLayout;
+use purlin_model::{Node, Resolved};
 use purlin_syntax::{Diagnostic, Source, suggest};
-use purlin_value::emit::to_json;
 use purlin_value::value::below;
-use purlin_value::{Secrets, Session, Value};
+use purlin_value::{Session, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,9 +57,28 @@ fn whole<'r>(resolved: &'r Resolved, name: &str) -> Option<(&'r str, Value)> {
     node.or_else(|| wholes(resolved).find(|(known, _)| *known == name))
 }
 
+/// The nodes whose ids end in a name: `Deployment/web`, `web`.
+fn ending_in<'r>(resolved: &'r Resolved, name: &str) -> Vec<&'r Node> {
+    let ends = |node: &&Node| node.id.strip_suffix(name).is_some_and(|above| above.ends_with(['.', '/']));
+    resolved.nodes.iter().filter(ends).collect()
+}
+
+/// The one node that the end of an id means: of several the one that has the field.
+fn meant<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<&'r Node> {
+    let ending = ending_in(resolved, name);
+    let has_field = |node: &&&Node| field.is_some_and(|field| node.whole().at(field).is_some());
+    let with_field: Vec<&&Node> = ending.iter().filter(has_field).collect();
+    match (ending.as_slice(), with_field.as_slice()) {
+        ([one], _) => Some(one),
+        (_, [one]) => Some(one),
+        _ => None,
+    }
+}
+
 /// What was asked for, and the field of it. A node and its field may also be written as one word.
 fn whole_and_field<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<(&'r str, Value, String)> {
-    if let Some((name, value)) = whole(resolved, name) {
+    let by_end = || meant(resolved, name, field).map(|node| (node.id.as_str(), node.whole()));
+    if let Some((name, value)) = whole(resolved, name).or_else(by_end) {
         return Some((name, value, field.unwrap_or_default().to_owned()));
     }
     if field.is_some() {
@@ -105,11 +124,55 @@ pub(super) fn run(
         return Ok(cx.print_answer(&text, None));
     }
     let text = match output {
-        AnswerFormat::Json => cx.json(&why_value(name, &field, &found))?,
         AnswerFormat::Text if found.value.is_collection() => leaves(&session, &root, &field, &found.value),
-        AnswerFormat::Text => told(format!("{name} {field}").trim_end(), &found),
+        _ => {
+            let environment = compiled.resolved.environment.as_str();
+            let elsewhere = elsewhere(cx, path, target, &Asking { name, field: &field, environment })?;
+            let made = made(&session, &found.value);
+            match output {
+                AnswerFormat::Json => cx.json(&why_value(name, &field, &found, &made, &elsewhere))?,
+                AnswerFormat::Text => chain::text(&Answered {
+                    name,
+                    field: &field,
+                    environment,
+                    found: &found,
+                    made: &made,
+                    elsewhere: &elsewhere,
+                }),
+            }
+        }
     };
     Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
+}
+
+/// The value that is asked for.
+struct Asking<'a> {
+    name: &'a str,
+    field: &'a str,
+    /// The environment it is asked in; empty if there is none.
+    environment: &'a str,
+}
+
+/// The value in the other environments, profiles and values files of the project. Those with errors have no value, and
+/// are left to `check`.
+fn elsewhere(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    target: &Target,
+    asking: &Asking<'_>,
+) -> Result<Vec<(String, Option<Value>)>, Exit> {
+    let here = match asking.environment {
+        "" => target.profile.join(","),
+        environment => environment.rsplit('.').next().unwrap_or_default().to_owned(),
+    };
+    let anywhere = Target { env: None, profile: Vec::new(), ..target.clone() };
+    let (_, tried) = resolve_all(cx, path, &anywhere)?;
+    if tried.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let others = tried.into_iter().filter(|(name, _)| *name != here);
+    let value = |side: Side| whole(&side.resolved, asking.name).and_then(|(_, root)| root.at(asking.field));
+    Ok(others.map(|(name, side)| (name, side.and_then(value))).collect())
 }
 
 /// What a value depends on, by kind: files with their lines, then flags, variables of the environment and defaults.
@@ -140,6 +203,9 @@ fn listed_inputs(inputs: &[Cause]) -> String {
 
 /// Reports an unknown node. If nodes have a field of that name, offers them.
 fn unknown(resolved: &Resolved, name: &str, field: Option<&str>) -> Diagnostic {
+    if let Some(several) = field.and_then(|field| ambiguous(resolved, name, field)) {
+        return several;
+    }
     let at = |value: &Value| value.at(name).map(|_| name.to_owned()).or_else(|| further_in(value, name));
     let all = wholes(resolved).filter(|_| field.is_none());
     let with: Vec<(&str, String)> = all.filter_map(|(id, value)| Some((id, at(&value)?))).collect();
@@ -151,6 +217,20 @@ fn unknown(resolved: &Resolved, name: &str, field: Option<&str>) -> Diagnostic {
     let message = format!("`{name}` is a field; name its node too");
     let hint = format!("it is in {}{more}", shown.join(", "));
     Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).hint(hint)
+}
+
+/// Several nodes whose ids end in a name have the field: only these are offered.
+fn ambiguous(resolved: &Resolved, name: &str, field: &str) -> Option<Diagnostic> {
+    let has_field = |node: &&Node| node.whole().at(field).is_some();
+    let with: Vec<&Node> = ending_in(resolved, name).into_iter().filter(has_field).collect();
+    if with.len() < 2 {
+        return None;
+    }
+    let shown: Vec<String> = with.iter().take(MOST_CANDIDATES).map(|node| format!("`{}`", node.id)).collect();
+    let more = if with.len() > MOST_CANDIDATES { ", …" } else { "" };
+    let message = format!("`{name}` is ambiguous: {} nodes of that name have a field `{field}`", with.len());
+    let hint = format!("name one of {}{more}", shown.join(", "));
+    Some(Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).hint(hint))
 }
 
 fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
@@ -207,52 +287,6 @@ fn leaves(session: &Session, root: &Value, field: &str, value: &Value) -> String
         let _ = writeln!(out, "{path} = {}  ← {from}", shown(value));
     }
     out
-}
-
-fn shown(value: &Value) -> String {
-    let text = to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
-    if text.chars().count() > 80 { text.chars().take(77).chain("…".chars()).collect() } else { text }
-}
-
-fn told(what: &str, why: &Why) -> String {
-    let mut out = format!("{what} = {}\n", shown(&why.value));
-    for piece in &why.pieces {
-        tell_piece(&mut out, piece, why.pieces.len() > 1);
-    }
-    tell_because(&mut out, &why.because, "  ");
-    out
-}
-
-/// The conditions that decided, each with what it was computed from.
-fn tell_because(out: &mut String, all: &[Because], indent: &str) {
-    for because in all {
-        let place = because.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-        let inputs: Vec<String> = because.inputs.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
-        let inputs = if inputs.is_empty() { String::new() } else { format!(", from {}", inputs.join(", ")) };
-        let _ = writeln!(out, "{indent}because {}{place}{inputs}", because.text);
-    }
-}
-
-fn tell_piece(out: &mut String, piece: &WhyPiece, several: bool) {
-    let from = origin_text(&piece.cause);
-    let from = if from.is_empty() { "computed".to_owned() } else { from };
-    match &piece.text {
-        Some(text) if several => {
-            let text = to_json(&Value::from(text.as_str()), Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
-            let _ = writeln!(out, "  {text} from {from}");
-        }
-        _ => {
-            let _ = writeln!(out, "  from {from}");
-        }
-    }
-    for step in &piece.through {
-        let place = step.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
-        let _ = writeln!(out, "    through {}{place}", step.text);
-    }
-    tell_because(out, &piece.because, "    ");
-    for lost in &piece.overrode {
-        let _ = writeln!(out, "    overriding {}", origin_text(lost));
-    }
 }
 
 /// `FILE:LINE`

@@ -61,6 +61,15 @@ pub fn human<'d, F: Files + ?Sized>(
     out
 }
 
+/// The line in which a span begins, as it may be shown: secrets are stars, control characters are escaped.
+pub fn shown_line<F: Files + ?Sized>(span: Span, files: &F) -> Option<String> {
+    let source = files.source(span.file)?;
+    let number = source.position(span.start).line;
+    let (path, hidden) = (String::new(), files.hidden(span.file));
+    let excerpt = Excerpt { source, path, hidden, start: span.start, marks: BTreeMap::new() };
+    Some(super::escape(&excerpt.line(number)).into_owned())
+}
+
 /// The lines of one file that a diagnostic points at.
 struct Excerpt {
     source: Arc<Source>,

@@ -10,7 +10,7 @@ mod sarif;
 mod snippet;
 
 pub use github::github;
-pub use human::{Colors, human};
+pub use human::{Colors, human, shown_line};
 pub use json::json_lines;
 pub use sarif::{Tool, sarif};
 

@@ -1,0 +1,162 @@
+//! The answer of `why` on one screen: the value, how it was made with the text of each line, what it overrode, and what
+//! it is in other environments.
+
+use purlin_compiler::{Because, Made, Why, origin_text, place_text};
+use purlin_syntax::write::JsonLayout;
+use purlin_value::emit::to_json;
+use purlin_value::{Secrets, Value};
+use std::fmt::Write;
+
+/// What was found out about a value.
+pub(super) struct Answered<'a> {
+    pub name: &'a str,
+    pub field: &'a str,
+    pub environment: &'a str,
+    pub found: &'a Why,
+    pub made: &'a Made,
+    /// Its value in other environments; `None` where it has none.
+    pub elsewhere: &'a [(String, Option<Value>)],
+}
+
+/// A line of the answer: a step, where it is written, and what is written there.
+struct Row {
+    step: String,
+    place: String,
+    line: String,
+}
+
+/// The widest first and second column; longer texts push the rest of their own line aside.
+const STEP_WIDTH: usize = 48;
+const PLACE_WIDTH: usize = 44;
+/// Characters of a value and of an expression that are shown in a step.
+const VALUE_WIDTH: usize = 40;
+const EXPRESSION_WIDTH: usize = 32;
+/// Characters of a line that are shown.
+const LINE_WIDTH: usize = 72;
+
+pub(super) fn text(answered: &Answered<'_>) -> String {
+    let what = format!("{} {}", answered.name, answered.field);
+    let mut out = format!("{} = {}", what.trim_end(), shown(&answered.found.value));
+    if !answered.environment.is_empty() {
+        let _ = write!(out, "  ({})", answered.environment);
+    }
+    out.push('\n');
+    let mut rows = Vec::new();
+    add_step(&mut rows, answered.made, "  ", "  ");
+    add_conditions(&mut rows, &conditions_around(answered), "  ");
+    out.push_str(&aligned(&rows));
+    out.push_str(&other_values(answered.elsewhere));
+    out
+}
+
+/// The conditions that decided on what the value is a part of, without those that its own steps tell.
+fn conditions_around<'a>(answered: &'a Answered<'_>) -> Vec<&'a Because> {
+    let told = &answered.made.because;
+    answered.found.because.iter().filter(|because| !told.contains(because)).collect()
+}
+
+/// Adds the rows of a step: itself, what went into it, what it overrode, what decided on it.
+fn add_step(rows: &mut Vec<Row>, made: &Made, first: &str, rest: &str) {
+    rows.push(Row { step: format!("{first}{}", step_text(made)), place: written(made), line: line_text(made) });
+    let inputs = made.inputs.len();
+    for (at, input) in made.inputs.iter().enumerate() {
+        let is_last = at + 1 == inputs && made.more_inputs == 0;
+        let (branch, below) = if is_last { ("└ ", "  ") } else { ("├ ", "│ ") };
+        add_step(rows, input, &format!("{rest} {branch}"), &format!("{rest} {below}"));
+    }
+    if made.more_inputs > 0 {
+        rows.push(plain(format!("{rest} └ … and {} more", made.more_inputs)));
+    }
+    for lost in &made.overrode {
+        let step = match &lost.value {
+            Some(value) => format!("{rest}  overrides {}", cut(value, VALUE_WIDTH)),
+            None => format!("{rest}  overrides"),
+        };
+        rows.push(Row { step, place: written(lost), line: line_text(lost) });
+    }
+    add_conditions(rows, &made.because.iter().collect::<Vec<_>>(), &format!("{rest}  "));
+}
+
+fn add_conditions(rows: &mut Vec<Row>, all: &[&Because], indent: &str) {
+    for because in all {
+        let place = because.place.as_ref().map(place_text).unwrap_or_default();
+        let inputs: Vec<String> = because.inputs.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
+        let from = if inputs.is_empty() { String::new() } else { format!("from {}", inputs.join(", ")) };
+        rows.push(Row { step: format!("{indent}because {}", because.text), place, line: from });
+    }
+}
+
+fn plain(step: String) -> Row {
+    Row { step, place: String::new(), line: String::new() }
+}
+
+/// `12 = var.replicas * 2`, `6`. The line beside it has the whole expression, so that a long one is left out here.
+fn step_text(made: &Made) -> String {
+    let expression = made.expression.as_deref().filter(|expression| expression.chars().count() <= EXPRESSION_WIDTH);
+    match (made.value.as_deref(), expression) {
+        (Some(value), Some(expression)) if value != expression => format!("{} = {expression}", cut(value, VALUE_WIDTH)),
+        (Some(value), _) => cut(value, VALUE_WIDTH),
+        (None, Some(expression)) => format!("= {expression}"),
+        (None, None) if made.cause.kind == "computed" => "computed".to_owned(),
+        (None, None) => "from".to_owned(),
+    }
+}
+
+/// A text of at most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['…']).collect() }
+}
+
+/// Where a step is written; what it comes from if that is no file.
+fn written(made: &Made) -> String {
+    let place = made.cause.place.as_ref().map(place_text);
+    match (made.cause.kind, place) {
+        ("file" | "computed", Some(place)) => place,
+        (_, Some(place)) => format!("{place} ({})", made.cause.detail),
+        (_, None) => origin_text(&made.cause),
+    }
+}
+
+fn line_text(made: &Made) -> String {
+    cut(made.line.as_deref().unwrap_or_default(), LINE_WIDTH)
+}
+
+/// Rows in columns.
+fn aligned(rows: &[Row]) -> String {
+    let width = |text: &str| text.chars().count();
+    let widest =
+        |most: usize, of: &dyn Fn(&Row) -> usize| rows.iter().map(of).filter(|n| *n <= most).max().unwrap_or(0);
+    let step = widest(STEP_WIDTH, &|row| width(&row.step));
+    let place = widest(PLACE_WIDTH, &|row| width(&row.place));
+    let mut out = String::new();
+    for row in rows {
+        let line = format!("{:<step$}  {:<place$}  {}", row.step, row.place, row.line);
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// `elsewhere: local 2, staging 4`.
+fn other_values(elsewhere: &[(String, Option<Value>)]) -> String {
+    let mut values: Vec<(String, Vec<&str>)> = Vec::new();
+    for (name, value) in elsewhere {
+        let value = value.as_ref().map_or_else(|| "not set".to_owned(), shown);
+        let name = if name.is_empty() { "by itself" } else { name };
+        match values.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, names)) => names.push(name),
+            None => values.push((value, vec![name])),
+        }
+    }
+    if values.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> = values.iter().map(|(value, names)| format!("{} {value}", names.join(", "))).collect();
+    format!("  elsewhere: {}\n", shown.join("; "))
+}
+
+/// A value in JSON, cut where it is long.
+pub(super) fn shown(value: &Value) -> String {
+    let text = to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
+    if text.chars().count() > 80 { text.chars().take(77).chain(['…']).collect() } else { text }
+}
