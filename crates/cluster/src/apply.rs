@@ -3,7 +3,9 @@
 use crate::client::{APPLY, Client, GoOn, JSON, METADATA};
 use crate::discovery::{Discovery, Resource};
 use crate::error::ApiError;
+use crate::foreign::Secrets;
 use crate::object::{Id, Object};
+use crate::path::DRY_RUN;
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
 use std::sync::Mutex;
@@ -91,12 +93,14 @@ pub(crate) fn apply_one(
     let mut path = resource.path(&object.id.namespace, Some(&object.id.name));
     path.push_str(&format!("?fieldManager={MANAGER}&force={}&fieldValidation=Strict", how.force));
     if how.dry {
-        path.push_str("&dryRun=All");
+        path.push_str(&format!("&{DRY_RUN}"));
     }
     let body = serde_json::to_vec(&object.body).unwrap_or_default();
     let accept = if how.dry { JSON } else { METADATA };
     let ask = Ask { method: Method::Patch, path: &path, accept, body: Some((APPLY, &body)) };
-    client.json(&ask, &object.id.to_string(), go_on)
+    let name = object.id.to_string();
+    let answer = if how.dry { client.try_out(&ask, &name, go_on) } else { client.json(&ask, &name, go_on) };
+    answer.map_err(|error| error.without(&Secrets::of(object)))
 }
 
 /// Applies objects in the order of their kinds; the marks come back in the order of the objects.

@@ -1,7 +1,9 @@
 //! Speaks to one cluster: asks again where that helps, and turns answers into values or errors.
 
 use crate::error::ApiError;
+use crate::foreign;
 use crate::kubeconfig::Access;
+use crate::path::{is_dry, unsafe_part};
 use crate::wire::{Answer, Ask, Broken, Method, Wire, open};
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -44,9 +46,9 @@ impl Client {
     pub fn over(wire: Box<dyn Wire>, access: &Access) -> Self {
         Client {
             wire,
-            server: access.server.clone(),
-            user: access.user.clone(),
-            context: access.context.clone(),
+            server: foreign::address(&access.server),
+            user: foreign::line(&access.user),
+            context: foreign::line(&access.context),
             namespace: access.namespace.clone().unwrap_or_else(|| "default".to_owned()),
         }
     }
@@ -73,12 +75,27 @@ impl Client {
     /// Makes a request and reads its answer as JSON.
     pub fn json(&self, ask: &Ask<'_>, object: &str, go_on: GoOn<'_>) -> Result<Json, ApiError> {
         let answer = self.ask(ask, object, go_on)?;
-        serde_json::from_slice(&answer.body)
-            .map_err(|_| ApiError::Malformed(format!("the answer to {} {} is not JSON", ask.method.name(), ask.path)))
+        let malformed =
+            |why: &str| ApiError::Malformed(format!("the answer to {} {} {why}", ask.method.name(), bare(ask.path)));
+        if has_too_many_values(&answer.body) {
+            return Err(malformed(&format!("has more than {MOST_VALUES} values")));
+        }
+        serde_json::from_slice(&answer.body).map_err(|_| malformed("is not JSON"))
+    }
+
+    /// Makes a change only to see what would come of it. What would not ask for that is never sent.
+    pub(crate) fn try_out(&self, ask: &Ask<'_>, object: &str, go_on: GoOn<'_>) -> Result<Json, ApiError> {
+        match is_dry(ask.path) {
+            true => self.json(ask, object, go_on),
+            false => Err(ApiError::Other(format!("{object}: a request that only tries a change would have made it"))),
+        }
     }
 
     /// Makes a request, again where that may help. Everything that is asked here may be asked twice.
     pub fn ask(&self, ask: &Ask<'_>, object: &str, go_on: GoOn<'_>) -> Result<Answer, ApiError> {
+        if let Some(why) = unsafe_part(ask.path) {
+            return Err(ApiError::Other(format!("{}: it cannot be asked for: {why}", foreign::line(object))));
+        }
         let mut pause = Duration::from_millis(200);
         let mut tries = 0;
         loop {
@@ -104,9 +121,35 @@ impl Client {
         let server = self.server.clone();
         match broken {
             Broken::Connect(why) | Broken::Lost(why) | Broken::Unusable(why) => ApiError::Unreachable { server, why },
+            Broken::TooLarge => {
+                let most = crate::wire::LARGEST >> 20;
+                ApiError::Malformed(format!(
+                    "the answer to {} {} is larger than {most} MiB",
+                    ask.method.name(),
+                    bare(ask.path)
+                ))
+            }
             Broken::Time => ApiError::TimedOut { server, what: format!("{} {}", ask.method.name(), bare(ask.path)) },
         }
     }
+}
+
+/// The most values of an answer: each takes much more memory than its text.
+const MOST_VALUES: usize = 1_000_000;
+
+/// Whether an answer would have more values than are kept, by the signs between them.
+fn has_too_many_values(body: &[u8]) -> bool {
+    let (mut is_text, mut is_escaped, mut count) = (false, false, 0usize);
+    for byte in body {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count > MOST_VALUES
 }
 
 /// Whether the server is only busy or starting.
@@ -136,11 +179,4 @@ pub fn wait(time: Duration, go_on: GoOn<'_>) -> Result<(), ApiError> {
         std::thread::sleep(left.min(step));
         left = left.saturating_sub(step);
     }
-}
-
-/// A value of a query, with what may not stand there escaped.
-pub fn escape(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(one).collect()
 }

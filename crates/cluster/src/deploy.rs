@@ -8,6 +8,7 @@ use crate::error::ApiError;
 use crate::hooks::{self, Moment, moments};
 use crate::inventory::{Inventory, Item};
 use crate::object::{Object, duplicate, named};
+use crate::path::below;
 use crate::ready::Rules;
 use crate::secrets::{Copy, copy_all};
 use crate::wait::{Patience, wait_for};
@@ -209,7 +210,7 @@ pub(crate) fn make_namespace(
     observer: Observer<'_>,
 ) -> Result<(), Failed> {
     let Some(metadata) = metadata else { return Ok(()) };
-    let path = format!("/api/v1/namespaces/{name}");
+    let path = below(name, &[]);
     match client.find(&path, METADATA, &format!("Namespace/{name}"), observer.go_on) {
         // Whoever may not look at namespaces has been given one.
         Ok(Some(_)) | Err(ApiError::Forbidden(_)) => return Ok(()),

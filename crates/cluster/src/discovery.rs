@@ -5,6 +5,7 @@
 use crate::apply::Failed;
 use crate::client::{Client, GoOn, JSON, wait};
 use crate::error::ApiError;
+use crate::path::escape;
 use crate::wait::Patience;
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
@@ -35,15 +36,12 @@ impl Resource {
     /// The path of all objects, or of one.
     pub fn path(&self, namespace: &str, name: Option<&str>) -> String {
         let root = if self.api_version.contains('/') { "/apis" } else { "/api" };
-        let mut path = format!("{root}/{}", self.api_version);
-        if self.namespaced {
-            path.push_str(&format!("/namespaces/{namespace}"));
-        }
-        path.push('/');
-        path.push_str(&self.plural);
-        if let Some(name) = name {
+        let mut path = root.to_owned();
+        let scope = self.namespaced.then_some(["namespaces", namespace]);
+        let segments = self.api_version.split('/').chain(scope.into_iter().flatten());
+        for segment in segments.chain([self.plural.as_str()]).chain(name) {
             path.push('/');
-            path.push_str(&crate::client::escape(name));
+            path.push_str(&escape(segment));
         }
         path
     }
@@ -89,7 +87,8 @@ impl Discovery {
                 continue;
             }
             let root = if version.contains('/') { "/apis" } else { "/api" };
-            let list = client.find(&format!("{root}/{version}"), JSON, version, go_on)?;
+            let segments: String = version.split('/').map(|part| format!("/{}", escape(part))).collect();
+            let list = client.find(&format!("{root}{segments}"), JSON, version, go_on)?;
             let resources = list.as_ref().and_then(|list| list.get("resources")).and_then(Json::as_array);
             for resource in resources.into_iter().flatten() {
                 let (plural, kind) = (text(resource, "name"), text(resource, "kind"));

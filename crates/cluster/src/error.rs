@@ -1,5 +1,6 @@
 //! What goes wrong between here and a cluster, in words that say what to do.
 
+use crate::foreign::{Secrets, line};
 use serde_json::Value as Json;
 
 /// Why a request, or a whole deploy, did not succeed.
@@ -105,9 +106,9 @@ impl ApiError {
     pub(crate) fn of(code: u16, body: &[u8], object: &str, who: (&str, &str)) -> ApiError {
         let status: Json = serde_json::from_slice(body).unwrap_or(Json::Null);
         let said = status.get("message").and_then(Json::as_str).map(str::to_owned);
-        let message = said.unwrap_or_else(|| excerpt(body));
+        let message = line(&said.unwrap_or_else(|| excerpt(body)));
         let causes = || status.pointer("/details/causes").and_then(Json::as_array).into_iter().flatten();
-        let field = |cause: &Json, key: &str| cause.get(key).and_then(Json::as_str).unwrap_or("").to_owned();
+        let field = |cause: &Json, key: &str| line(cause.get(key).and_then(Json::as_str).unwrap_or(""));
         match code {
             401 => ApiError::Unauthorized { user: who.0.to_owned(), context: who.1.to_owned() },
             403 => ApiError::Forbidden(message),
@@ -135,6 +136,23 @@ impl ApiError {
                 ApiError::Invalid { object: object.to_owned(), message, fields }
             }
             _ => ApiError::Refused { code, message },
+        }
+    }
+
+    /// The same without texts that are secret: servers repeat what they do not accept.
+    pub(crate) fn without(self, secrets: &Secrets) -> ApiError {
+        let hidden = |fields: Vec<(String, String)>| {
+            fields.into_iter().map(|(field, why)| (field, secrets.hide(&why))).collect::<Vec<_>>()
+        };
+        match self {
+            ApiError::Forbidden(message) => ApiError::Forbidden(secrets.hide(&message)),
+            ApiError::NotFound(message) => ApiError::NotFound(secrets.hide(&message)),
+            ApiError::Conflict { object, fields } => ApiError::Conflict { object, fields: hidden(fields) },
+            ApiError::Invalid { object, message, fields } => {
+                ApiError::Invalid { object, message: secrets.hide(&message), fields: hidden(fields) }
+            }
+            ApiError::Refused { code, message } => ApiError::Refused { code, message: secrets.hide(&message) },
+            other => other,
         }
     }
 

@@ -2,9 +2,10 @@
 //!
 //! Nothing here may fail: what cannot be read is left out, since the reason is already being told.
 
-use crate::client::{Client, GoOn, JSON, escape};
+use crate::client::{Client, GoOn, JSON};
 use crate::discovery::Discovery;
 use crate::object::Object;
+use crate::path::{below, escape};
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
 
@@ -59,7 +60,7 @@ fn conditions(object: &Json) -> Vec<String> {
 fn events(client: &Client, namespace: &str, kind: &str, name: &str, go_on: GoOn<'_>) -> Vec<String> {
     let namespace = if namespace.is_empty() { "default" } else { namespace };
     let selector = escape(&format!("involvedObject.kind={kind},involvedObject.name={name}"));
-    let path = format!("/api/v1/namespaces/{namespace}/events?fieldSelector={selector}");
+    let path = format!("{}?fieldSelector={selector}", below(namespace, &["events"]));
     let Ok(found) = client.get(&path, "", go_on) else { return Vec::new() };
     let mut all: Vec<&Json> = list(&found, "/items").filter(|event| text(event, "/type") != "Normal").collect();
     all.sort_by_key(|event| text(event, "/lastTimestamp"));
@@ -78,7 +79,7 @@ pub fn pods(client: &Client, object: &Json, go_on: GoOn<'_>) -> Vec<Json> {
     }
     let Some(selector) = selector(object) else { return Vec::new() };
     let namespace = text(object, "/metadata/namespace");
-    let path = format!("/api/v1/namespaces/{namespace}/pods?labelSelector={}", escape(&selector));
+    let path = format!("{}?labelSelector={}", below(namespace, &["pods"]), escape(&selector));
     let found = client.get(&path, "", go_on).unwrap_or(Json::Null);
     list(&found, "/items").cloned().collect()
 }
@@ -152,7 +153,8 @@ pub(crate) fn tail(
 ) -> Option<String> {
     let read = |previous: bool| {
         let path = format!(
-            "/api/v1/namespaces/{namespace}/pods/{pod}/log?container={}&tailLines={lines}&previous={previous}",
+            "{}?container={}&tailLines={lines}&previous={previous}",
+            below(namespace, &["pods", pod, "log"]),
             escape(container)
         );
         let ask = Ask { method: Method::Get, path: &path, accept: "*/*", body: None };

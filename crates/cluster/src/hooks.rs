@@ -1,12 +1,13 @@
 //! Hooks of charts: objects that are made at one moment of a deploy, by weight, and waited for.
 
 use crate::apply::{Failed, How, apply_one, unknown};
-use crate::client::{Client, JSON, escape};
+use crate::client::{Client, JSON};
 use crate::delete::remove_and_wait;
 use crate::discovery::Discovery;
 use crate::error::ApiError;
 use crate::logs::output;
 use crate::object::Object;
+use crate::path::{below, escape};
 use crate::ready::Rules;
 use crate::wait::{Patience, wait_for};
 use crate::wire::{Ask, Method};
@@ -133,8 +134,8 @@ fn show_output(client: &Client, hook: &Object, is_done: bool, patience: Patience
     };
     let namespace = &hook.id.namespace;
     let found = match label.is_empty() {
-        true => client.get(&format!("/api/v1/namespaces/{namespace}/pods/{}", hook.id.name), "", patience.go_on),
-        false => client.get(&format!("/api/v1/namespaces/{namespace}/pods?labelSelector={label}"), "", patience.go_on),
+        true => client.get(&below(namespace, &["pods", &hook.id.name]), "", patience.go_on),
+        false => client.get(&format!("{}?labelSelector={label}", below(namespace, &["pods"])), "", patience.go_on),
     };
     // A hook that succeeded does not fail because its log cannot be read.
     let Ok(found) = found else { return };

@@ -8,6 +8,7 @@ use crate::client::{APPLY, Client, GoOn, JSON};
 use crate::discovery::group_of;
 use crate::error::ApiError;
 use crate::object::{Id, Object, named};
+use crate::path::below;
 use crate::wire::{Ask, Method};
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
@@ -71,7 +72,7 @@ pub fn config_map(deploy: &str) -> String {
 }
 
 fn path(namespace: &str, deploy: &str) -> String {
-    format!("/api/v1/namespaces/{namespace}/configmaps/{}", config_map(deploy))
+    below(namespace, &["configmaps", &config_map(deploy)])
 }
 
 impl Inventory {

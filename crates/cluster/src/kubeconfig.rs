@@ -2,6 +2,7 @@
 //! account of a pod.
 
 use crate::exec;
+use crate::foreign;
 use crate::hidden::Hidden;
 use purlin_syntax::write::JsonLayout;
 use purlin_syntax::{FileId, Flavor, Limits, MergeKeys, Source, suggest};
@@ -28,6 +29,22 @@ pub struct Wanted {
     pub context: Option<String>,
     /// Whether credential plugins may be run.
     pub allow_exec: bool,
+    /// Whether a file of a project chose the kubeconfig, not the user.
+    pub by_project: bool,
+    /// Whether the user trusts that project.
+    pub trust: bool,
+}
+
+impl Wanted {
+    /// Whether a kubeconfig is one of the user's own: listed in `KUBECONFIG`, or below `~/.kube`.
+    fn is_users_own(&self, file: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let file = real(file);
+        let listed = self.env.get("KUBECONFIG").into_iter().flat_map(std::env::split_paths);
+        let own = home(&self.env).map(|home| real(&home.join(".kube")));
+        listed.filter(|path| !path.as_os_str().is_empty()).any(|path| real(&path) == file)
+            || own.is_some_and(|folder| file.starts_with(folder))
+    }
 }
 
 /// How the user proves who they are, besides a certificate.
@@ -74,6 +91,24 @@ pub struct Access {
 struct Entry {
     body: Json,
     folder: PathBuf,
+    /// Whether it comes from a project: then it uses nothing that is not below its folder, and no plain connection.
+    is_confined: bool,
+}
+
+impl Entry {
+    /// The content of a file that it names.
+    fn read(&self, file: &str) -> std::io::Result<Vec<u8>> {
+        let full = self.folder.join(file);
+        if !self.is_confined {
+            return std::fs::read(full);
+        }
+        let (real, folder) = (full.canonicalize()?, self.folder.canonicalize()?);
+        if !real.starts_with(folder) || !real.is_file() {
+            let why = "a kubeconfig of a project can only name files below its own folder";
+            return Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, why));
+        }
+        std::fs::read(real)
+    }
 }
 
 /// All files, merged: of several entries with one name the first counts.
@@ -84,6 +119,8 @@ struct Merged {
     clusters: BTreeMap<String, Entry>,
     users: BTreeMap<String, Entry>,
     files: Vec<PathBuf>,
+    /// Whether the file that is read comes from a project.
+    is_confined: bool,
 }
 
 impl Access {
@@ -110,7 +147,16 @@ impl Merged {
             (None, Some(list)) => (std::env::split_paths(list).collect(), false),
             (None, None) => (home(&wanted.env).map(|home| home.join(".kube/config")).into_iter().collect(), false),
         };
+        let is_foreign = |file: &Path| wanted.by_project && wanted.kubeconfig.is_some() && !wanted.is_users_own(file);
         for file in files.into_iter().filter(|file| !file.as_os_str().is_empty()) {
+            merged.is_confined = is_foreign(&file);
+            if merged.is_confined && !wanted.trust {
+                let shown = foreign::line(&file.display().to_string());
+                return Err(format!(
+                    "the project chooses the kubeconfig `{shown}`, which is not one of yours; add `--trust` if you trust this \
+                     project, or choose it with `--kubeconfig`"
+                ));
+            }
             if merged.files.contains(&file) {
                 continue;
             }
@@ -127,6 +173,7 @@ impl Merged {
     fn add(&mut self, file: &Path, bytes: &[u8]) -> Result<(), String> {
         let config = read_yaml(file, bytes)?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        let is_confined = self.is_confined;
         let current = text(&config, "current-context");
         self.current = self.current.take().or(current);
         for (list, key, into) in [
@@ -137,7 +184,7 @@ impl Merged {
             for entry in config.get(list).and_then(Json::as_array).into_iter().flatten() {
                 let Some(name) = text(entry, "name") else { continue };
                 let body = entry.get(key).cloned().unwrap_or(Json::Null);
-                into.entry(name).or_insert(Entry { body, folder: folder.clone() });
+                into.entry(name).or_insert(Entry { body, folder: folder.clone(), is_confined });
             }
         }
         Ok(())
@@ -180,7 +227,15 @@ impl Merged {
         };
         if let Some(proxy) = text(&cluster.body, "proxy-url") {
             return Err(format!(
-                "cluster `{cluster_name}` is behind a proxy (`proxy-url: {proxy}`), which is not supported"
+                "cluster `{cluster_name}` is behind a proxy (`proxy-url: {}`), which is not supported",
+                foreign::address(&proxy)
+            ));
+        }
+        if cluster.is_confined && !access.server.to_ascii_lowercase().starts_with("https://") {
+            return Err(format!(
+                "cluster `{cluster_name}` of the project's kubeconfig is at {}, which is not encrypted; choose the file with \
+                 `--kubeconfig` to connect",
+                foreign::address(&access.server)
             ));
         }
         if access.insecure && access.authority.is_some() {
@@ -210,8 +265,17 @@ fn fill_user(access: &mut Access, user: &Entry, name: &str, cluster: &Entry, wan
         (Some(_), None) => return Err(format!("user `{name}` has a client certificate, but no key")),
         (None, Some(_)) => return Err(format!("user `{name}` has a client key, but no certificate")),
     };
-    let file = text(body, "tokenFile").and_then(|file| std::fs::read_to_string(user.folder.join(file)).ok());
-    let token = file.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
+    let named = text(body, "tokenFile");
+    let file = named.as_ref().map(|file| {
+        let why = |error| format!("could not read the token of user `{name}` in `{}`: {error}", foreign::line(file));
+        user.read(file).map_err(why)
+    });
+    // A token beside the file counts where the file cannot be read, as for kubectl.
+    let file = match file {
+        Some(Err(_)) if text(body, "token").is_some() => None,
+        other => other.transpose()?,
+    };
+    let token = file.map(|token| String::from_utf8_lossy(&token).trim().to_owned()).filter(|token| !token.is_empty());
     access.proof = match (token.or_else(|| text(body, "token")), text(body, "username")) {
         (Some(token), _) => Proof::Token(Hidden::new(token)),
         (None, Some(username)) => Proof::Basic(username, Hidden::new(text(body, "password").unwrap_or_default())),
@@ -223,6 +287,12 @@ fn fill_user(access: &mut Access, user: &Entry, name: &str, cluster: &Entry, wan
     access.impersonate = impersonation(body);
     let plugin = body.get("exec").filter(|plugin| !plugin.is_null());
     if let Some(plugin) = plugin.filter(|_| access.proof == Proof::None && access.identity.is_none()) {
+        if user.is_confined {
+            return Err(format!(
+                "user `{name}` of the project's kubeconfig gets credentials from a command, which only a kubeconfig of yours \
+                 can; choose the file with `--kubeconfig` to run it"
+            ));
+        }
         let given = exec::credentials(plugin, name, &user.folder, cluster_info(access, cluster), wanted)?;
         access.proof = given.token.map_or(Proof::None, Proof::Token);
         access.identity = given.identity;
@@ -279,9 +349,8 @@ fn data_or_file(entry: &Entry, key: &str) -> Result<Option<Vec<u8>>, String> {
         return Ok(Some(bytes));
     }
     let Some(file) = text(&entry.body, key) else { return Ok(None) };
-    let file = entry.folder.join(file);
-    let bytes = std::fs::read(&file).map_err(|error| format!("could not read `{}` (`{key}`): {error}", file.display()));
-    bytes.map(Some)
+    let shown = foreign::line(&entry.folder.join(&file).display().to_string());
+    entry.read(&file).map(Some).map_err(|error| format!("could not read `{shown}` (`{key}`): {error}"))
 }
 
 /// The service account of the pod that this runs in, if it runs in one.

@@ -15,6 +15,7 @@ mod discovery;
 mod error;
 mod exec;
 mod explain;
+pub mod foreign;
 mod hidden;
 mod hooks;
 mod inventory;
@@ -23,6 +24,7 @@ pub mod logs;
 #[cfg(feature = "net")]
 mod net;
 mod object;
+mod path;
 pub mod pod;
 pub mod ready;
 pub mod secrets;

@@ -3,6 +3,7 @@
 //! One agent keeps connections open for all threads. Its resolver looks the server up once, and leads there whatever
 //! name the certificate is checked against.
 
+use crate::foreign;
 use crate::kubeconfig::{Access, Proof};
 use crate::wire::{Answer, Ask, Broken, CONNECT, LARGEST, REQUEST, Wire};
 use purlin_value::encoding::base64;
@@ -32,11 +33,27 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(access: &Access) -> Result<Self, String> {
-        let uri: Uri = access.server.parse().map_err(|_| format!("`{}` is not an address", access.server))?;
-        let (Some(host), Some(scheme)) = (uri.host(), uri.scheme_str()) else {
-            return Err(format!("`{}` is not an address", access.server));
+        let no_address = || format!("`{}` is not an address of a server", foreign::address(&access.server));
+        let uri: Uri = access.server.parse().map_err(|_| no_address())?;
+        let (Some(host), Some(scheme)) =
+            (uri.host(), uri.scheme_str().filter(|name| matches!(*name, "http" | "https")))
+        else {
+            return Err(no_address());
         };
-        let port = uri.port_u16().unwrap_or(if scheme == "http" { 80 } else { 443 });
+        let written =
+            uri.authority().and_then(|all| all.as_str().rsplit(']').next()?.rsplit('@').next()?.split_once(':'));
+        let port = match written.map(|(_, port)| port).filter(|port| !port.is_empty()) {
+            None => {
+                if scheme == "http" {
+                    80
+                } else {
+                    443
+                }
+            }
+            Some(port) => port.parse::<u16>().ok().filter(|port| *port > 0).ok_or_else(|| {
+                format!("the server `{}` has the port `{port}`, expected 1 to 65535", foreign::address(&access.server))
+            })?,
+        };
         let authority = format!("{host}:{port}");
         let name = access.server_name.as_deref().unwrap_or(host);
         let config = ureq::Agent::config_builder()
@@ -135,11 +152,14 @@ impl Wire for Connection {
         let retry_after = header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
         let status = response.status().as_u16();
         let mut body = Vec::new();
-        let read = response.body_mut().as_reader().take(LARGEST).read_to_end(&mut body);
+        let read = response.body_mut().as_reader().take(LARGEST + 1).read_to_end(&mut body);
         read.map_err(|error| match error.kind() {
             std::io::ErrorKind::TimedOut => Broken::Time,
             _ => Broken::Lost(error.to_string()),
         })?;
+        if body.len() as u64 > LARGEST {
+            return Err(Broken::TooLarge);
+        }
         Ok(Answer { status, retry_after, body })
     }
 }

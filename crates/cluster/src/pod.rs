@@ -1,11 +1,12 @@
 //! A pod that runs once: made, followed until its container ends, and removed.
 
-use crate::client::{Client, GoOn, JSON, escape, wait};
+use crate::client::{Client, GoOn, JSON, wait};
 use crate::deploy::{Observer, make_namespace};
 use crate::discovery::Discovery;
 use crate::error::ApiError;
 use crate::explain::explain;
 use crate::object::{Id, Object};
+use crate::path::{below, escape};
 use crate::secrets::{Copy, copy_all};
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
@@ -95,14 +96,14 @@ fn make(client: &Client, once: &Once, namespace: &str, go_on: GoOn<'_>) -> Resul
         body["spec"]["activeDeadlineSeconds"] = timeout.as_secs().saturating_add(AFTERLIFE).into();
     }
     let bytes = serde_json::to_vec(&body).unwrap_or_default();
-    let path = format!("/api/v1/namespaces/{namespace}/pods?fieldManager={}", crate::apply::MANAGER);
+    let path = format!("{}?fieldManager={}", below(namespace, &["pods"]), crate::apply::MANAGER);
     let ask = Ask { method: Method::Post, path: &path, accept: JSON, body: Some((JSON, &bytes)) };
     client.ask(&ask, &format!("Pod/{}", once.name()), go_on).map(|_| ())
 }
 
 /// Removes a pod at once; one that is gone is no error.
 pub fn remove(client: &Client, namespace: &str, name: &str, go_on: GoOn<'_>) -> Result<(), ApiError> {
-    let path = format!("/api/v1/namespaces/{namespace}/pods/{name}?gracePeriodSeconds=0");
+    let path = format!("{}?gracePeriodSeconds=0", below(namespace, &["pods", name]));
     let ask = Ask { method: Method::Delete, path: &path, accept: JSON, body: None };
     match client.ask(&ask, &format!("Pod/{name}"), go_on) {
         Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
@@ -112,7 +113,7 @@ pub fn remove(client: &Client, namespace: &str, name: &str, go_on: GoOn<'_>) -> 
 
 fn follow(client: &Client, once: &Once, namespace: &str, observer: Observer<'_>) -> Result<Ended, ApiError> {
     let begun = Instant::now();
-    let path = format!("/api/v1/namespaces/{namespace}/pods/{}", once.name());
+    let path = below(namespace, &["pods", once.name()]);
     let mut log = Log::default();
     let mut pause = FIRST_PAUSE;
     loop {
@@ -208,8 +209,8 @@ impl Log {
             Some(second) => format!("&sinceTime={}", escape(&format!("{}Z", second.trim_end_matches('Z')))),
         };
         let path = format!(
-            "/api/v1/namespaces/{namespace}/pods/{}/log?container={}&timestamps=true{since}",
-            once.name(),
+            "{}?container={}&timestamps=true{since}",
+            below(namespace, &["pods", once.name(), "log"]),
             escape(&once.container)
         );
         let ask = Ask { method: Method::Get, path: &path, accept: "*/*", body: None };

@@ -4,6 +4,7 @@ use crate::apply::MANAGER;
 use crate::client::{APPLY, Client, GoOn, JSON};
 use crate::error::ApiError;
 use crate::object::named;
+use crate::path::below;
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
 
@@ -20,7 +21,7 @@ pub struct Copy {
 pub(crate) fn copy_all(client: &Client, copies: &[Copy], namespace: &str, go_on: GoOn<'_>) -> Result<(), ApiError> {
     for copy in copies {
         let object = format!("Secret/{}", copy.name);
-        let path = format!("/api/v1/namespaces/{}/secrets/{}", copy.from, copy.name);
+        let path = below(&copy.from, &["secrets", &copy.name]);
         let Some(found) = client.find(&path, JSON, &object, go_on)? else {
             let Copy { name, from } = copy;
             return Err(ApiError::Other(format!("the Secret `{name}` to copy does not exist in namespace `{from}`")));
@@ -45,7 +46,7 @@ pub(crate) fn copy_all(client: &Client, copies: &[Copy], namespace: &str, go_on:
 }
 
 fn write(client: &Client, body: &Json, namespace: &str, name: &str, go_on: GoOn<'_>) -> Result<(), ApiError> {
-    let path = format!("/api/v1/namespaces/{namespace}/secrets/{name}?fieldManager={MANAGER}&force=true");
+    let path = format!("{}?fieldManager={MANAGER}&force=true", below(namespace, &["secrets", name]));
     let bytes = serde_json::to_vec(body).unwrap_or_default();
     let ask = Ask { method: Method::Patch, path: &path, accept: JSON, body: Some((APPLY, &bytes)) };
     client.ask(&ask, &format!("Secret/{name}"), go_on).map(|_| ())

@@ -9,8 +9,9 @@ pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 /// How long a request may take.
 pub(crate) const REQUEST: Duration = Duration::from_secs(30);
 
-/// The most that an answer may have; the largest lists of large clusters are smaller.
-pub(crate) const LARGEST: u64 = 256 << 20;
+/// The most that an answer may have. Nothing is listed that comes near: kinds of a cluster, one deploy's objects, pods
+/// and logs of one workload.
+pub(crate) const LARGEST: u64 = 32 << 20;
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,8 @@ pub enum Broken {
     Connect(String),
     /// It took too long.
     Time,
+    /// The answer is longer than one may be.
+    TooLarge,
     /// The connection broke.
     Lost(String),
     /// The credentials or addresses cannot be used; asking again does not help.

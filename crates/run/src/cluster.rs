@@ -31,6 +31,8 @@ pub struct Clusters {
     pub context: Option<String>,
     /// `--allow-exec`
     pub allow_exec: bool,
+    /// Whether a kubeconfig that the project brings is used.
+    pub trust: bool,
     /// `--force-conflicts`
     pub force_conflicts: bool,
     /// What was opened so far.
@@ -73,6 +75,8 @@ impl Clusters {
             kubeconfig: place.kubeconfig.clone(),
             context: place.context.clone(),
             allow_exec: self.allow_exec,
+            by_project: self.kubeconfig.is_none() && place.kubeconfig.is_some(),
+            trust: self.trust,
         })
     }
 

@@ -117,7 +117,7 @@ impl Place {
 }
 
 /// Makes text from input harmless on a terminal, line breaks included.
-fn escape(text: &str) -> Cow<'_, str> {
+pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
