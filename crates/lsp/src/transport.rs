@@ -6,6 +6,7 @@
 use crossbeam_channel::bounded;
 use lsp_server::{Connection, Message};
 use std::io::{self, BufRead, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// The largest message: the largest file, with every character escaped.
@@ -31,15 +32,27 @@ impl Threads {
 }
 
 /// A connection over two streams.
-pub fn connect(
-    mut input: impl BufRead + Send + 'static,
-    mut output: impl Write + Send + 'static,
-) -> (Connection, Threads) {
+pub fn connect(mut input: impl BufRead + Send + 'static, output: impl Write + Send + 'static) -> (Connection, Threads) {
+    let output = Arc::new(Mutex::new(output));
+    let complaints = output.clone();
     let (to_writer, answers) = bounded::<Message>(0);
     let (to_server, receiver) = bounded::<Message>(0);
-    let writer = std::thread::spawn(move || answers.into_iter().try_for_each(|message| message.write(&mut output)));
+    let writer = std::thread::spawn(move || {
+        answers
+            .into_iter()
+            .try_for_each(|message| message.write(&mut *output.lock().unwrap_or_else(PoisonError::into_inner)))
+    });
     let reader = std::thread::spawn(move || {
         while let Some(message) = read(&mut input)? {
+            let message = match message {
+                Ok(message) => message,
+                // Which request it was cannot be known; the next one may be well formed.
+                Err(garbled) => {
+                    let mut output = complaints.lock().unwrap_or_else(PoisonError::into_inner);
+                    garbled.answer(&mut *output).map_err(|error| format!("cannot answer: {error}"))?;
+                    continue;
+                }
+            };
             let is_last = matches!(&message, Message::Notification(note) if note.method == "exit");
             if to_server.send(message).is_err() || is_last {
                 break;
@@ -50,8 +63,28 @@ pub fn connect(
     (Connection { sender: to_writer, receiver }, Threads { reader, writer })
 }
 
-/// The next message; nothing if the stream has ended.
-fn read(input: &mut impl BufRead) -> Result<Option<Message>, String> {
+/// A message of the announced length that is not one of the protocol.
+#[derive(Debug, PartialEq, Eq)]
+enum Garbled {
+    NotJson,
+    NotAMessage,
+}
+
+impl Garbled {
+    /// Tells the client, with the codes of JSON-RPC.
+    fn answer(&self, output: &mut impl Write) -> io::Result<()> {
+        let (code, why) = match self {
+            Garbled::NotJson => (-32700, "the message is not JSON"),
+            Garbled::NotAMessage => (-32600, "the message is neither a request nor a notification nor a response"),
+        };
+        let text = format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":{code},"message":"{why}"}}}}"#);
+        write!(output, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+        output.flush()
+    }
+}
+
+/// The next message; nothing if the stream has ended. Where it is not known where the next one begins, that is an error.
+fn read(input: &mut impl BufRead) -> Result<Option<Result<Message, Garbled>>, String> {
     let mut length = None;
     for count in 0.. {
         let mut line = Vec::new();
@@ -81,14 +114,18 @@ fn read(input: &mut impl BufRead) -> Result<Option<Message>, String> {
     if (text.len() as u64) < length {
         return Err("the client's message ends too early".to_owned());
     }
-    serde_json::from_slice(&text).map(Some).map_err(|error| format!("the client's message cannot be read: {error}"))
+    let message = serde_json::from_slice(&text).map_err(|_| match serde_json::from_slice::<serde_json::Value>(&text) {
+        Ok(_) => Garbled::NotAMessage,
+        Err(_) => Garbled::NotJson,
+    });
+    Ok(Some(message))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(text: &[u8]) -> Result<Option<Message>, String> {
+    fn said(text: &[u8]) -> Result<Option<Result<Message, Garbled>>, String> {
         read(&mut io::Cursor::new(text.to_vec()))
     }
 
@@ -96,18 +133,59 @@ mod tests {
     fn messages_are_read_and_nothing_else_is() {
         assert!(matches!(said(b""), Ok(None)));
         let note = said(b"content-length: 33\r\nContent-Type: x\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}");
-        assert!(matches!(note, Ok(Some(Message::Notification(_)))), "{note:?}");
+        assert!(matches!(note, Ok(Some(Ok(Message::Notification(_))))), "{note:?}");
         for (text, why) in [
             ("Content-Length: 4000000000\r\n\r\n{}", "more than"),
             ("Content-Length: -1\r\n\r\n{}", "without its length"),
             ("\r\n{}", "without its length"),
             ("Content-Length: 9\r\n\r\n{}", "too early"),
-            ("Content-Length: 2\r\n\r\n{}", "cannot be read"),
             (&"A".repeat(5_000), "too long"),
             (&"A: B\r\n".repeat(100), "too long"),
-            (&format!("Content-Length: 3000\r\n\r\n{}", "[".repeat(3_000)), "cannot be read"),
         ] {
             assert!(said(text.as_bytes()).is_err_and(|error| error.contains(why)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_from_what_cannot_be_framed() {
+        let deep = format!("Content-Length: 3000\r\n\r\n{}", "[".repeat(3_000));
+        for (text, garbled) in [
+            ("Content-Length: 2\r\n\r\n{}", Garbled::NotAMessage),
+            ("Content-Length: 2\r\n\r\n[]", Garbled::NotAMessage),
+            ("Content-Length: 5\r\n\r\n{{{{{", Garbled::NotJson),
+            ("Content-Length: 0\r\n\r\n", Garbled::NotJson),
+            (&deep, Garbled::NotJson),
+        ] {
+            assert!(matches!(said(text.as_bytes()), Ok(Some(Err(found))) if found == garbled), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_garbled_message_does_not_end_the_connection() {
+        let input = io::Cursor::new(
+            b"Content-Length: 5\r\n\r\n{{{{{Content-Length: 33\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}"
+                .to_vec(),
+        );
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let (connection, threads) = connect(input, Shared(told.clone()));
+        let next = connection.receiver.recv();
+        assert!(matches!(&next, Ok(Message::Notification(note)) if note.method == "exit"), "{next:?}");
+        drop(connection);
+        assert_eq!(threads.join(), Ok(()));
+        let told = String::from_utf8_lossy(&told.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
+        assert!(told.contains("\"id\":null") && told.contains("-32700"), "{told}");
+    }
+
+    /// Output that a test reads afterwards.
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
         }
     }
 }
