@@ -30,6 +30,8 @@ pub struct File {
 #[derive(Clone, Debug, Default)]
 pub struct FileTree {
     files: Vec<File>,
+    /// What files are called that say what is ignored, beside git's.
+    ignore_file: String,
 }
 
 impl FileTree {
@@ -63,7 +65,12 @@ impl FileTree {
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        FileTree { files }
+        FileTree { files, ignore_file: ignore_file.to_owned() }
+    }
+
+    /// What files are called that say what is ignored, beside git's.
+    pub fn ignore_file(&self) -> &str {
+        &self.ignore_file
     }
 
     /// All files.

@@ -19,8 +19,8 @@ use crate::scan::texts;
 use crate::vars::VarScope;
 use crate::varying::Varying;
 use crate::versions::{
-    Exclusions, SourceKey, SourceScope, SourceVersion, Sources, Version, combine, config_version, counted_dependencies,
-    listed_dependencies, source_version,
+    Exclusions, Hashed, SourceKey, SourceScope, SourceVersion, Sources, Version, combine, config_version,
+    counted_dependencies, listed_dependencies, source_version,
 };
 use ecow::EcoString;
 use purlin_model::schema::Kind;
@@ -312,6 +312,25 @@ impl LiveSet {
     /// The folder an action works in.
     pub fn build_folder(&self, action: &Action) -> String {
         self.base.build_folder(action)
+    }
+
+    /// The source of an action as it was hashed for its version; none if it has no files.
+    pub fn hashed(&self, session: &Session, action: &Action) -> Option<Hashed> {
+        let (include, exclude) = chosen_files(action);
+        if include.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        let found = self.base.source(session, action);
+        Some(Hashed {
+            folder: action.source_folder.to_string(),
+            files: found.files.clone(),
+            blobs: found.blobs.clone(),
+            root: self.base.root.clone(),
+            ignore_file: self.base.files.ignore_file().to_owned(),
+            config_file: action.config.file.to_string(),
+            include,
+            exclude: exclude.unwrap_or_default(),
+        })
     }
 }
 
@@ -851,8 +870,13 @@ impl Base {
         let spec = self.counted_spec(eval, action, spec);
         let found = self.source(eval.session, action);
         let config = config_version(eval.session, action, &spec, &self.exclusions);
-        let mut version =
-            combine(config, found.hash.clone(), found.files.clone(), versions, &listed_dependencies(action));
+        let mut version = combine(
+            config,
+            found.hash.clone(),
+            (found.files.clone(), found.blobs.clone()),
+            versions,
+            &listed_dependencies(action),
+        );
         // What others see of a Build made from a module is the module's version.
         if let Some(module) = module {
             version.string = module.version.clone();
@@ -872,8 +896,13 @@ impl Base {
         }
         let found = self.source(session, action);
         let config = config_version(session, action, &action.spec().written(), &self.exclusions);
-        let mut version =
-            combine(config, found.hash.clone(), found.files.clone(), dependencies, &listed_dependencies(action));
+        let mut version = combine(
+            config,
+            found.hash.clone(),
+            (found.files.clone(), found.blobs.clone()),
+            dependencies,
+            &listed_dependencies(action),
+        );
         // What others see of a Build made from a module is the module's version.
         if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {
             version.string = module.version.clone();

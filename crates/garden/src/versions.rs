@@ -44,7 +44,12 @@ pub struct Version {
     pub dependencies: Vec<(EcoString, EcoString)>,
     /// The files, from the project's folder; actions with the same source share them.
     pub files: Arc<[String]>,
+    /// What each of them held.
+    pub blobs: Arc<[Blob]>,
 }
+
+/// Git's digest of a file's content, or of where a link leads.
+pub type Blob = [u8; 20];
 
 /// SHA-256 of texts joined by dots, in hexadecimal digits.
 pub fn hash(texts: &[&str]) -> String {
@@ -63,22 +68,25 @@ pub fn short(texts: &[&str]) -> EcoString {
     hash(texts).get(..10).unwrap_or("").into()
 }
 
-/// Git's name for a file with this content.
-pub(crate) fn blob_hash(content: &[u8]) -> String {
-    let mut hasher = Sha1::new();
-    hasher.update(format!("blob {}\0", content.len()).as_bytes());
+/// Git's digest of a file with this content.
+fn blob(content: &[u8]) -> Blob {
+    let mut hasher = begin_blob(content.len() as u64);
     hasher.update(content);
-    hex(&hasher.finalize())
+    hasher.finalize().into()
 }
 
-/// Git's name for a file of any size.
-fn file_hash(session: &Session, path: &str) -> Result<String, WorldError> {
+/// Begins the digest of a file of a size, to be fed with its content.
+pub fn begin_blob(size: u64) -> Sha1 {
+    Sha1::new_with_prefix(format!("blob {size}\0").as_bytes())
+}
+
+/// Git's digest of a file of any size.
+fn file_hash(session: &Session, path: &str) -> Result<Blob, WorldError> {
     let mut hasher: Option<Sha1> = None;
     session.world.read_in_pieces(path, &mut |size, piece| {
-        let begin = || Sha1::new_with_prefix(format!("blob {size}\0").as_bytes());
-        hasher.get_or_insert_with(begin).update(piece);
+        hasher.get_or_insert_with(|| begin_blob(size)).update(piece);
     })?;
-    Ok(hasher.map_or_else(|| blob_hash(b""), |hasher| hex(&hasher.finalize())))
+    Ok(hasher.map_or_else(|| blob(b""), |hasher| hasher.finalize().into()))
 }
 
 /// The files of something, with the hash over all of them.
@@ -87,6 +95,8 @@ pub struct SourceVersion {
     pub hash: EcoString,
     /// The files, from the world's root.
     pub files: Arc<[String]>,
+    /// What each of them held.
+    pub blobs: Arc<[Blob]>,
     /// Whether all of them could be read.
     pub is_sound: bool,
 }
@@ -134,15 +144,16 @@ pub struct SourceScope<'a> {
 /// Hashes the files of something.
 pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_>) -> SourceVersion {
     if scope.include.is_some_and(<[String]>::is_empty) {
-        return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), is_sound: true };
+        return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), blobs: Arc::default(), is_sound: true };
     }
     let patterns = 1 + scope.include.map_or(0, <[String]>::len) + scope.exclude.len();
     if !pays(session, (tree.under(scope.folder).count() as u64).saturating_mul(patterns as u64)) {
-        return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), is_sound: false };
+        return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), blobs: Arc::default(), is_sound: false };
     }
     let selection = Selection::new(scope.include, scope.exclude);
     let uncounted = Selection::new(Some(scope.uncounted), &[]);
     let mut files = Vec::new();
+    let mut blobs = Vec::new();
     let mut parts = Vec::new();
     let mut is_sound = true;
     for file in tree.under(scope.folder) {
@@ -164,25 +175,66 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
                 continue;
             }
         };
-        let bytes = (size_of::<String>() + file.path.len()) as u64;
+        let bytes = (size_of::<String>() + size_of::<Blob>() + file.path.len()) as u64;
         if let Err(exceeded) = session.meter.charge(0, bytes) {
             session.report_exceeded(exceeded, None);
             is_sound = false;
             break;
         }
         files.push(file.path.clone());
+        blobs.push(hash);
         if !uncounted.takes(within) {
-            parts.push(format!("{}-{hash}", path::relative(scope.base, &file.path)));
+            parts.push(format!("{}-{}", path::relative(scope.base, &file.path), hex(&hash)));
         }
     }
     let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    SourceVersion { hash: short(&texts), files: files.into(), is_sound }
+    SourceVersion { hash: short(&texts), files: files.into(), blobs: blobs.into(), is_sound }
 }
 
 /// A link counts by where it leads; one that leads to a fixed place on this machine does not count at all.
-fn link_hash(session: &Session, path: &str) -> Result<Option<String>, WorldError> {
+fn link_hash(session: &Session, path: &str) -> Result<Option<Blob>, WorldError> {
     let target = session.world.read_link(path)?;
-    Ok((!purlin_value::path::is_absolute(&target)).then(|| blob_hash(target.as_bytes())))
+    Ok((!purlin_value::path::is_absolute(&target)).then(|| blob(target.as_bytes())))
+}
+
+/// The source of an action as it was hashed, to be looked at again later.
+#[derive(Clone, Debug)]
+pub struct Hashed {
+    /// The folder of the files.
+    pub folder: String,
+    /// The files, from the world's root.
+    pub files: Arc<[String]>,
+    pub(crate) blobs: Arc<[Blob]>,
+    pub(crate) root: String,
+    pub(crate) ignore_file: String,
+    pub(crate) config_file: String,
+    pub(crate) include: Option<Vec<String>>,
+    pub(crate) exclude: Vec<String>,
+}
+
+impl Hashed {
+    /// Whether a file still holds what it held.
+    pub fn is_same(&self, session: &Session, at: usize) -> bool {
+        let (Some(file), Some(then)) = (self.files.get(at), self.blobs.get(at)) else { return false };
+        let now = match session.world.read_link(file) {
+            Ok(target) => Ok(blob(target.as_bytes())),
+            Err(_) => file_hash(session, file),
+        };
+        now.is_ok_and(|now| now == *then)
+    }
+
+    /// A file that counts now and did not then.
+    pub fn new_file(&self, session: &Session) -> Option<String> {
+        let selection = Selection::new(self.include.as_deref(), &self.exclude);
+        let tree = FileTree::walk(session, &self.root, &self.ignore_file);
+        let is_new = |file: &str| {
+            file != self.config_file
+                && selection.takes(path::within(&self.folder, file))
+                && self.files.binary_search_by(|known| known.as_str().cmp(file)).is_err()
+                && !matches!(session.world.read_link(file), Ok(target) if path::is_absolute(&target))
+        };
+        tree.under(&self.folder).map(|file| &file.path).find(|file| is_new(file)).cloned()
+    }
 }
 
 /// Patterns of texts that do not count in versions, the first that matches a text being the one that applies.
@@ -326,7 +378,7 @@ impl Replaced<'_> {
 pub fn combine(
     config: EcoString,
     source: EcoString,
-    files: Arc<[String]>,
+    (files, blobs): (Arc<[String]>, Arc<[Blob]>),
     dependencies: Vec<(EcoString, EcoString)>,
     listed: &[EcoString],
 ) -> Version {
@@ -345,7 +397,7 @@ pub fn combine(
     }
     let hash = hash(&parts);
     let string = ecow::eco_format!("v-{}", hash.get(..10).unwrap_or(""));
-    Version { string, full: ecow::eco_format!("v-{hash}"), config, source, dependencies, files }
+    Version { string, full: ecow::eco_format!("v-{hash}"), config, source, dependencies, files, blobs }
 }
 
 /// The keys of the dependencies that an action lists, as often as it does.

@@ -75,10 +75,12 @@ impl Command {
 /// Files that are laid out before a command runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
+    /// The project's folder; what lies in it is reached without following links.
+    pub root: PathBuf,
     /// The folder that files come from; nothing is laid out if there is none.
     pub source: PathBuf,
-    /// Files, relative to it.
-    pub files: Vec<PathBuf>,
+    /// Files, relative to it, each with git's digest of what it must hold.
+    pub files: Vec<(PathBuf, Option<[u8; 20]>)>,
     /// The folder that holds these files and nothing else afterwards.
     pub target: PathBuf,
     /// What other Builds made, copied on top.
@@ -101,8 +103,16 @@ pub struct Copy {
 pub struct Artifact {
     /// A pattern, relative to the command's folder.
     pub source: String,
-    /// The folder they are put in.
+    /// The project's folder.
+    pub root: PathBuf,
+    /// The folder they are put in, from there.
     pub target: PathBuf,
+}
+
+/// The files that an action was given, to be looked at again: a result belongs to what was read.
+pub trait Sources: Send + Sync + std::fmt::Debug {
+    /// A file that is no longer what its version was made of.
+    fn changed(&self) -> Option<String>;
 }
 
 /// When the result of an earlier run stands for a new one.
@@ -138,6 +148,8 @@ pub struct Action {
     pub key: String,
     /// When an earlier result stands for it.
     pub reuse: Reuse,
+    /// What it reads where it lies; what is laid out for it is checked then.
+    pub sources: Option<Arc<dyn Sources>>,
     /// What is laid out before.
     pub stage: Option<Stage>,
     /// The command that says whether there is nothing to do.
@@ -177,6 +189,7 @@ impl Action {
             key: version.clone(),
             version,
             reuse: Reuse::Never,
+            sources: None,
             stage: None,
             status: None,
             command: None,

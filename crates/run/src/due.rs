@@ -43,10 +43,14 @@ impl Due {
     /// Looks at chosen actions and what they need. Runs nothing; outputs of what is done are known afterwards.
     pub fn find(project: &dyn Project, store: &Store, stop: &Stop, chosen: &[usize], memory: &Memory) -> Due {
         let nodes = project.nodes();
-        let known: HashMap<String, (StateOf, Option<String>)> = statuses(project, store, stop)
-            .into_iter()
-            .map(|status| (status.id, (status.state, status.version)))
+        let found = statuses(project, store, stop);
+        let lost: BTreeSet<String> = found
+            .iter()
+            .filter(|status| status.state == StateOf::Done && !status.has_outputs)
+            .map(|status| status.id.clone())
             .collect();
+        let known: HashMap<String, (StateOf, Option<String>)> =
+            found.into_iter().map(|status| (status.id, (status.state, status.version))).collect();
         let reached = reachable(nodes, chosen);
         let mut due = Due::default();
         let mut is_due = vec![false; nodes.len()];
@@ -77,6 +81,15 @@ impl Due {
             let state = nodes.get(index).and_then(|node| known.get(&node.id)).map(|(state, _)| state);
             matches!(state, Some(StateOf::Waits))
         };
+        // Outputs that were not kept are known only after another run.
+        for &index in reached.iter().filter(|index| waits(**index)) {
+            for need in nodes.get(index).map_or(&[][..], |node| &node.needs).iter().filter(|need| need.is_runtime) {
+                let is_lost = nodes.get(need.node).is_some_and(|node| lost.contains(&node.id));
+                if let Some(slot) = is_due.get_mut(need.node).filter(|_| is_lost) {
+                    *slot = true;
+                }
+            }
+        }
         let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
         for &index in &reached {
             for need in nodes.get(index).map_or(&[][..], |node| &node.needs) {

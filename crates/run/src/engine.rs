@@ -7,7 +7,7 @@ use crate::action::{Action, Kind};
 use crate::event::{Cause, End, Event, Failure, Reporter, ResultOf, Summary};
 use crate::executor::Executor;
 use crate::outputs::Outputs;
-use crate::perform::Performer;
+use crate::perform::{How, Performed, Performer};
 use crate::select::dependants;
 use crate::stop::{Level, Stop};
 use crate::store::Store;
@@ -93,6 +93,8 @@ pub struct Finished {
     pub outputs: Arc<Outputs>,
     /// The names of outputs that must not be shown.
     pub secret: Vec<String>,
+    /// Whether it was done with files that are not those of its version.
+    pub is_unsure: bool,
 }
 
 /// What is solved: that an action can be resolved, or that it is done.
@@ -176,7 +178,7 @@ impl Run<'_> {
             }
             if let State::Done(finished) = state {
                 let version = shared.version(node);
-                let Finished { outputs, secret } = &**finished;
+                let Finished { outputs, secret, .. } = &**finished;
                 let result = ResultOf { version, outputs: outputs.clone(), secret: secret.clone() };
                 results.insert(shared.id(node).to_owned(), result);
             }
@@ -284,7 +286,7 @@ impl Shared<'_> {
         let task = |key: &Key, deps: &Deps<Key, Finished>| match *key {
             Key::Resolve(node) => match deps.missing(self.before_resolving(node)) {
                 Some(missing) => Step::Needs(missing),
-                None => Step::Done(Finished { outputs: Arc::default(), secret: Vec::new() }),
+                None => Step::Done(Finished { outputs: Arc::default(), secret: Vec::new(), is_unsure: false }),
             },
             Key::Execute(node) => self.execute(node, deps, &asks),
         };
@@ -325,7 +327,7 @@ impl Shared<'_> {
 
     fn execute(&self, node: usize, deps: &Deps<Key, Finished>, asks: &Mutex<Sender<Message>>) -> Answer {
         if self.options.settled.contains(&node) {
-            return Step::Done(Finished { outputs: Arc::default(), secret: Vec::new() });
+            return Step::Done(Finished { outputs: Arc::default(), secret: Vec::new(), is_unsure: false });
         }
         if let Some(other) = self.disabled_need(node) {
             let cause = Cause::Other(format!("it uses outputs of `{other}`, which is disabled"));
@@ -346,7 +348,7 @@ impl Shared<'_> {
             if !self.is_forced(node) {
                 match self.performer.is_done(&action, &|event| self.report(event)) {
                     Ok(Some((end, outputs, secret))) => {
-                        return self.finish(node, &action, end, outputs, secret, began, asks);
+                        return self.finish(node, &action, (end, outputs, secret), false, began, asks);
                     }
                     Ok(None) => {}
                     Err(failure) => return self.fail(node, failure, began),
@@ -361,8 +363,11 @@ impl Shared<'_> {
             return self.fail(node, self.performer.failure(&action, Cause::Stopped), began);
         }
         let began = Instant::now();
-        match self.performer.perform(&action, self.is_forced(node), &|event| self.report(event)) {
-            Ok((end, outputs, secret)) => self.finish(node, &action, end, outputs, secret, began, asks),
+        let needs = self.nodes.get(node).map_or(&[][..], |node| &node.needs);
+        let is_unsure = |need: &Need| deps.get(&Key::Execute(need.node)).is_some_and(|done| done.is_unsure);
+        let how = How { force: self.is_forced(node), is_unsure: needs.iter().any(is_unsure) };
+        match self.performer.perform(&action, how, &|event| self.report(event)) {
+            Ok((performed, is_unsure)) => self.finish(node, &action, performed, is_unsure, began, asks),
             Err(failure) => self.fail(node, failure, began),
         }
     }
@@ -393,14 +398,12 @@ impl Shared<'_> {
         self.nodes.get(node).map_or("", |node| node.id.as_str())
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn finish(
         &self,
         node: usize,
         action: &Action,
-        end: End,
-        outputs: Outputs,
-        secret: Vec<String>,
+        (end, outputs, secret): Performed,
+        is_unsure: bool,
         began: Instant,
         asks: &Mutex<Sender<Message>>,
     ) -> Answer {
@@ -412,7 +415,7 @@ impl Shared<'_> {
             secret.clone(),
         ));
         self.end(node, &action.version, end, began);
-        Step::Done(Finished { outputs, secret })
+        Step::Done(Finished { outputs, secret, is_unsure })
     }
 
     fn fail(&self, node: usize, failure: Failure, began: Instant) -> Answer {

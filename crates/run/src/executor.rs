@@ -5,7 +5,7 @@ use crate::image::builder::Builder;
 use crate::local::guard::Guard;
 use crate::local::persistent::{self, Started};
 use crate::local::process::{self, Ended, NoStart, Stream, Surroundings, Watch};
-use crate::local::stage;
+use crate::local::stage::{self, Fetched, Staged};
 use crate::stop::Stop;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -28,8 +28,8 @@ pub struct Job<'j> {
 
 /// Runs commands.
 pub trait Executor: Sync {
-    /// Lays out files; says what was not found.
-    fn stage(&self, stage: &Stage) -> Result<Vec<String>, String>;
+    /// Lays out files; says what was not found, and what is not what it should be.
+    fn stage(&self, stage: &Stage) -> Result<Staged, String>;
     /// Runs a command to its end, which comes early if it is cancelled.
     fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart>;
     /// Starts a command that outlives the run.
@@ -39,7 +39,7 @@ pub trait Executor: Sync {
     /// What every command gets.
     fn surroundings(&self) -> &Surroundings;
     /// Brings back what a command left; says what was not found.
-    fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Vec<String>, String>;
+    fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Fetched, String>;
 }
 
 /// This machine.
@@ -93,13 +93,18 @@ impl Local {
 }
 
 impl Executor for Local {
-    fn stage(&self, wanted: &Stage) -> Result<Vec<String>, String> {
+    fn stage(&self, wanted: &Stage) -> Result<Staged, String> {
         stage::stage(wanted).map_err(|error| error.to_string())
     }
 
     fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart> {
         self.guarded(|mark| {
-            let watch = Watch { timeout: job.timeout, stop: job.stop, mark };
+            let announce = |pid: u32| {
+                if let Some(guard) = self.guard() {
+                    guard.name(mark, pid);
+                }
+            };
+            let watch = Watch { timeout: job.timeout, stop: job.stop, mark, announce: &announce };
             process::execute(job.command, &self.around, &watch, output)
         })
     }
@@ -117,7 +122,7 @@ impl Executor for Local {
         &self.around
     }
 
-    fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Vec<String>, String> {
+    fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Fetched, String> {
         stage::keep_artifacts(artifacts, folder).map_err(|error| error.to_string())
     }
 }

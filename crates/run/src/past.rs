@@ -76,6 +76,8 @@ pub struct Status {
     pub version: Option<String>,
     /// What a result must have to stand for it now.
     key: Option<String>,
+    /// Whether its outputs are known: those that held a secret were not kept.
+    pub has_outputs: bool,
 }
 
 /// Which results stand for what an action would leave now.
@@ -105,13 +107,18 @@ fn look(project: &dyn Project, store: &Store, stop: &Stop, trust: Trust) -> Vec<
                 let state = found.get(need.node).and_then(Option::as_ref).map(|status| &status.state);
                 matches!(state, Some(StateOf::Waits | StateOf::Unknown(_)))
             });
-        let status = match (node.disabled, waits) {
-            (true, _) => Status { id: node.id.clone(), state: StateOf::Disabled, version: None, key: None },
-            (false, true) => Status { id: node.id.clone(), state: StateOf::Waits, version: None, key: None },
+        let mut status = match (node.disabled, waits) {
+            (true, _) => {
+                Status { id: node.id.clone(), state: StateOf::Disabled, version: None, key: None, has_outputs: false }
+            }
+            (false, true) => {
+                Status { id: node.id.clone(), state: StateOf::Waits, version: None, key: None, has_outputs: false }
+            }
             (false, false) => status(project, store, stop, index, node),
         };
         if let Some(slot) = known.get_mut(index) {
             *slot = learn(project, store, index, &status, trust);
+            status.has_outputs = *slot;
         }
         if let Some(slot) = found.get_mut(index) {
             *slot = Some(status);
@@ -125,11 +132,17 @@ fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node:
     let action = match project.prepare(index) {
         Ok(action) => action,
         Err(failure) => {
-            return Status { id, state: StateOf::Unknown(failure.cause.to_string()), version: None, key: None };
+            return Status {
+                id,
+                state: StateOf::Unknown(failure.cause.to_string()),
+                version: None,
+                key: None,
+                has_outputs: false,
+            };
         }
     };
     let state = state_of(store, &action, stop).masked(&Mask::new(action.secrets.iter().map(String::as_str)));
-    Status { id, state, version: Some(action.version), key: Some(action.key) }
+    Status { id, state, version: Some(action.version), key: Some(action.key), has_outputs: false }
 }
 
 /// Hands the outputs of an action to those that refer to it. Says whether they are known.
@@ -141,8 +154,10 @@ fn learn(project: &dyn Project, store: &Store, index: usize, status: &Status, tr
     let subject = project.subject(index);
     let of_version = status.key.as_ref().and_then(|key| store.find(&subject, key));
     let record = of_version.or_else(|| store.last(&subject));
-    let outputs = record.and_then(|record| store.outputs(&record));
-    let is_known = is_done || outputs.is_some();
+    let outputs = record.as_ref().and_then(|record| store.outputs(record));
+    // Outputs that held a secret were used, and not kept.
+    let is_lost = outputs.is_none() && record.is_some_and(|record| record.ending == Ending::Done);
+    let is_known = !is_lost && (is_done || outputs.is_some());
     if is_known {
         project.learn(index, &outputs.unwrap_or_default(), &[]);
     }
@@ -291,7 +306,7 @@ fn undo(performer: &Performer<'_>, action: &Action, report: Report<'_>) -> Resul
     Ok(())
 }
 
-/// Takes down what is left of an action that refers to outputs of others which never ran: what it has started itself, or
+/// Takes down what is left of an action that refers to outputs that nobody kept: what it has started itself, or
 /// what a cluster has of it. Of one that never ran there is nothing.
 fn undo_unresolved(
     project: &dyn Project,
@@ -308,7 +323,7 @@ fn undo_unresolved(
     let action = remains.unwrap_or_else(blank);
     let undone = performer.undo(&action, report)?;
     if has_run && !is_known && !undone {
-        let text = "it refers to outputs of actions that never ran, so its `cleanupCommand` was not run";
+        let text = "it refers to outputs that are not known, so its `cleanupCommand` was not run";
         report(&Event::Warning { id: &node.id, text });
     }
     Ok(())

@@ -6,9 +6,11 @@ use crate::event::{Cause, End, Event, Failure};
 use crate::executor::{Executor, Job};
 use crate::local::persistent::{self, Started};
 use crate::local::process::{Ended, NoStart, Stream};
+use crate::local::stage::Fetched;
 use crate::mask::Mask;
 use crate::outputs::{self, Outputs};
 use crate::stop::{Level, Stop};
+use crate::store::made::Made;
 use crate::store::{Ending, Lock, Log, Record, Store};
 use crate::work::{Deadline, Doing, Trouble};
 use serde_json::Value as Json;
@@ -38,6 +40,24 @@ pub struct Performer<'r> {
     pub(crate) stop: &'r Stop,
     prepared: OnceLock<Result<(), String>>,
     synced: Mutex<Instant>,
+}
+
+/// How an action is performed.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Even if it is done.
+    pub force: bool,
+    /// After something that was done with other files than those of its version.
+    pub is_unsure: bool,
+}
+
+/// What the work of an action came to.
+struct Worked {
+    performed: Performed,
+    /// Files that others use.
+    made: Made,
+    /// Whether files were not those of its version.
+    is_unsure: bool,
 }
 
 /// What a command came to.
@@ -90,10 +110,14 @@ impl<'r> Performer<'r> {
     pub(crate) fn earlier(&self, action: &Action) -> Option<Performed> {
         let record = match &action.reuse {
             Reuse::Never => return None,
-            Reuse::Version => self.store.find(&action.subject, &action.key)?,
+            Reuse::Version => {
+                let found = self.store.find(&action.subject, &action.key)?;
+                self.store.is_intact(&found).then_some(found)?
+            }
             Reuse::Last(folder) => {
                 let last = self.store.last(&action.subject)?;
-                (last.version == action.key && last.is_reusable() && folder.is_dir()).then_some(last)?
+                (last.version == action.key && last.is_reusable() && folder.is_dir() && self.store.is_intact(&last))
+                    .then_some(last)?
             }
         };
         Some((End::Cached, self.store.outputs(&record)?, Vec::new()))
@@ -126,29 +150,44 @@ impl<'r> Performer<'r> {
     }
 
     /// Runs an action.
-    pub fn perform(&self, action: &Action, force: bool, report: Report<'_>) -> Result<Performed, Failure> {
+    pub fn perform(&self, action: &Action, how: How, report: Report<'_>) -> Result<(Performed, bool), Failure> {
         self.prepare(action)?;
         let _lock = self.lock(action, report)?;
         // Another process may have done it while we waited.
         self.store.refresh().map_err(|error| self.io(action, "read the journal", &error))?;
-        if !force
+        if !how.force
             && action.status.is_none()
             && let Some(earlier) = self.earlier(action)
         {
             match &action.image {
-                None => return Ok(earlier),
+                None => return Ok((earlier, false)),
                 Some(image) => {
                     if let Some(there) = self.image_is_there(action, image, &mask_of(action), report)? {
-                        return Ok(there);
+                        return Ok((there, false));
                     }
                 }
             }
         }
         let began = SystemTime::now();
-        let performed = self.work(action, report);
+        let worked = self.work(action, report);
         let took = began.elapsed().unwrap_or_default();
-        self.keep(action, &performed, began, took)?;
-        performed
+        let is_unsure = how.is_unsure || worked.as_ref().is_ok_and(|worked| worked.is_unsure);
+        self.keep(action, &worked, is_unsure, began, took)?;
+        worked.map(|worked| (worked.performed, is_unsure))
+    }
+
+    /// Looks whether files are still those that the version was made of, and says so if not.
+    fn is_changed(&self, action: &Action, report: Report<'_>) -> bool {
+        let changed = action.sources.as_ref().and_then(|sources| sources.changed());
+        if let Some(file) = &changed {
+            self.warn_of_change(action, file, report);
+        }
+        changed.is_some()
+    }
+
+    fn warn_of_change(&self, action: &Action, file: &str, report: Report<'_>) {
+        let text = format!("`{file}` changed during the run, so this result is not kept");
+        report(&Event::Warning { id: &action.id, text: &mask_of(action).text(&text) });
     }
 
     pub(crate) fn io(&self, action: &Action, what: &str, error: &io::Error) -> Failure {
@@ -172,7 +211,7 @@ impl<'r> Performer<'r> {
         }
     }
 
-    fn work(&self, action: &Action, report: Report<'_>) -> Result<Performed, Failure> {
+    fn work(&self, action: &Action, report: Report<'_>) -> Result<Worked, Failure> {
         let (id, kind, version) = (action.id.as_str(), action.kind, action.version.as_str());
         report(&Event::Started { id, kind, version });
         let warn = |texts: Vec<String>| {
@@ -180,20 +219,31 @@ impl<'r> Performer<'r> {
                 report(&Event::Warning { id, text });
             }
         };
+        let mut is_unsure = action.reuse != Reuse::Never && self.is_changed(action, report);
         if let Some(stage) = &action.stage {
             let staged = self.executor.stage(stage);
-            warn(staged.map_err(|why| self.failure(action, Cause::Other(why)))?);
+            let staged = staged.map_err(|why| self.failure(action, Cause::Other(mask_of(action).text(&why))))?;
+            warn(staged.missing);
+            if let Some(file) = &staged.changed {
+                self.warn_of_change(action, file, report);
+                is_unsure = true;
+            }
         }
+        let sure = |performed: Performed| Worked { performed, made: Made::default(), is_unsure };
         if let Some(work) = &action.work {
             let outputs = self.work_here(action, report, |doing| work.perform(doing))?;
             let secret = secret_names(&outputs, &mask_of(action));
-            return Ok((End::Done, outputs, secret));
+            return Ok(sure((End::Done, outputs, secret)));
         }
         let mask = mask_of(action);
         if let Some(image) = &action.image {
-            return self.build_image(action, image, &mask, report);
+            return self.build_image(action, image, &mask, report).map(sure);
         }
-        let Some(command) = &action.command else { return Ok((End::Done, Outputs::new(), Vec::new())) };
+        let before = self.before(action);
+        let Some(command) = &action.command else {
+            let made = self.made(action, &before);
+            return Ok(Worked { made, ..sure((End::Done, Outputs::new(), Vec::new())) });
+        };
         let outcome = match &action.persistent {
             Some(persistent) => self.start(action, command, persistent.patience, &mask, report)?,
             None => self.command(action, command, action.timeout, &mask, Some(command), report)?,
@@ -201,7 +251,7 @@ impl<'r> Performer<'r> {
         let cause = cause_of(outcome.ended, action.timeout);
         // What a failed test leaves is what its user wants to see.
         let fetched = match action.artifacts.is_empty() {
-            true => Ok(Vec::new()),
+            true => Ok(Fetched::default()),
             false => self.executor.fetch(&action.artifacts, &command.folder),
         };
         if let Some(cause) = cause {
@@ -209,9 +259,29 @@ impl<'r> Performer<'r> {
             let command = Some(mask.text(&command.line()));
             return Err(Failure { command, tail, ..self.failure(action, cause) });
         }
-        warn(fetched.map_err(|why| self.failure(action, Cause::Other(why)))?);
+        let fetched = fetched.map_err(|why| self.failure(action, Cause::Other(mask.text(&why))))?;
+        warn(fetched.missing);
+        is_unsure |= !is_unsure && action.reuse != Reuse::Never && self.is_changed(action, report);
         let secret = secret_names(&outcome.outputs, &mask);
-        Ok((End::Done, outcome.outputs, secret))
+        let mut made = self.made(action, &before);
+        fetched.files.into_iter().for_each(|file| made.add(file));
+        Ok(Worked { performed: (End::Done, outcome.outputs, secret), made, is_unsure })
+    }
+
+    /// The files of a Build that works where its sources are, before it runs.
+    fn before(&self, action: &Action) -> Made {
+        match (&action.reuse, &action.sources) {
+            (Reuse::Last(folder), Some(_)) => Made::below(folder).unwrap_or_default(),
+            _ => Made::default(),
+        }
+    }
+
+    /// The files that a Build has made: all in its own folder, or those that are new.
+    fn made(&self, action: &Action, before: &Made) -> Made {
+        match &action.reuse {
+            Reuse::Last(folder) => Made::below(folder).unwrap_or_default().since(before),
+            _ => Made::default(),
+        }
     }
 
     /// Does work of an action here; what it says is masked, shown and logged like the output of a command.
@@ -369,14 +439,20 @@ impl<'r> Performer<'r> {
     fn keep(
         &self,
         action: &Action,
-        performed: &Result<Performed, Failure>,
+        worked: &Result<Worked, Failure>,
+        is_unsure: bool,
         began: SystemTime,
         took: Duration,
     ) -> Result<(), Failure> {
-        let (ending, outputs) = match performed {
-            Ok((_, outputs, secret)) => (Ending::Done, secret.is_empty().then(|| outputs.clone())),
-            Err(failure) => (Ending::Failed(failure.cause.to_string()), None),
+        let (ending, outputs, made) = match worked {
+            Ok(Worked { performed: (_, outputs, secret), made, .. }) => {
+                let is_kept = secret.is_empty() && !is_unsure;
+                (Ending::Done, is_kept.then(|| outputs.clone()), is_kept.then_some(made))
+            }
+            Err(failure) => (Ending::Failed(mask_of(action).text(&failure.cause.to_string())), None, None),
         };
+        let made = made.map(|made| self.store.keep_made(made)).transpose();
+        let made = made.map_err(|error| self.io(action, "write its result", &error))?.flatten();
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let record = Record {
             id: action.subject.clone(),
@@ -384,7 +460,7 @@ impl<'r> Performer<'r> {
             ending,
             outputs,
             object: None,
-            made: None,
+            made,
             started: millis(began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
             took: millis(took),
         };

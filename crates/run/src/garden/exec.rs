@@ -2,8 +2,10 @@
 
 use super::{GardenProject, kind_of, seconds, text, timeout};
 use crate::action::{Action, Artifact, Command, Copy, Kind, Persistent, Reuse, Stage};
+use crate::event::Cause;
+use crate::local::stage::stays_inside;
 use purlin_garden::action::Action as GardenAction;
-use purlin_garden::versions::Version;
+use purlin_garden::versions::{Blob, Version};
 use purlin_value::{Value, path};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,7 +20,12 @@ const OUTPUT_FOLDER: &[&str] = &["GARDEN_ACTION_OUTPUTS_PATH"];
 const OUTPUT_FILE: &[&str] = &["GARDEN_ACTION_JSON_OUTPUTS_PATH", "GARDEN_ACTION_OUTPUTS_JSON_PATH"];
 
 /// What an action of this type comes to.
-pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, version: &Version) -> Action {
+pub fn action(
+    project: &GardenProject<'_>,
+    action: &GardenAction,
+    spec: &Value,
+    version: &Version,
+) -> Result<Action, Cause> {
     let kind = kind_of(action.kind);
     let folder = project.full(&project.resolution.live.build_folder(action));
     let env = environment(spec, version);
@@ -30,24 +37,26 @@ pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, 
     let is_persistent = spec.get("persistent").and_then(Value::as_bool).unwrap_or(false);
     let patience = seconds(spec.get("statusTimeout")).unwrap_or(Duration::from_secs(10));
     let secrets = project.secrets_with(spec);
-    Action {
+    let artifacts = artifacts(project, spec)?;
+    Ok(Action {
         reuse: match kind {
             Kind::Build => Reuse::Last(folder.clone()),
             Kind::Run | Kind::Test => Reuse::Version,
             Kind::Deploy => Reuse::Never,
         },
+        sources: project.sources(action, kind),
         stage: (kind == Kind::Build).then(|| stage(project, action, version, &folder)),
         status: command("statusCommand"),
         command: command(if kind == Kind::Deploy { "deployCommand" } else { "command" }),
         cleanup: command("cleanupCommand"),
         persistent: is_persistent.then_some(Persistent { patience }),
-        artifacts: artifacts(project, spec),
+        artifacts,
         output_folder: OUTPUT_FOLDER,
         output_file: OUTPUT_FILE,
         timeout: timeout(action),
         secrets,
         ..project.blank(action, version, &[])
-    }
+    })
 }
 
 fn environment(spec: &Value, version: &Version) -> Vec<(String, String)> {
@@ -66,9 +75,10 @@ pub(super) fn stage(
 ) -> Stage {
     let source = project.full(&action.source_folder);
     let at_source = action.fields.get("buildAtSource").and_then(Value::as_bool).unwrap_or(false);
+    let file = |(file, blob): (&String, &Blob)| (PathBuf::from(path::within(&action.source_folder, file)), Some(*blob));
     let files = match at_source {
         true => Vec::new(),
-        false => version.files.iter().map(|file| PathBuf::from(path::within(&action.source_folder, file))).collect(),
+        false => version.files.iter().zip(version.blobs.iter()).map(file).collect(),
     };
     let copies = action.fields.get("copyFrom").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|copy| {
         let build = copy.get("build")?.as_str()?;
@@ -79,15 +89,19 @@ pub(super) fn stage(
         Some(Copy { from: project.full(&project.resolution.live.build_folder(other)), source, target })
     });
     let source = if at_source { folder.to_owned() } else { source };
-    Stage { source, files, target: folder.to_owned(), copies: copies.collect() }
+    Stage { root: project.root(), source, files, target: folder.to_owned(), copies: copies.collect() }
 }
 
-fn artifacts(project: &GardenProject<'_>, spec: &Value) -> Vec<Artifact> {
-    let top = project.root().join(ARTIFACTS);
+fn artifacts(project: &GardenProject<'_>, spec: &Value) -> Result<Vec<Artifact>, Cause> {
     let list = spec.get("artifacts").and_then(Value::as_list).unwrap_or(&[]);
     let artifact = |item: &Value| {
+        let source = item.get("source")?.as_str()?.to_owned();
         let target = item.get("target").and_then(Value::as_str).unwrap_or(".");
-        Some(Artifact { source: item.get("source")?.as_str()?.to_owned(), target: top.join(target) })
+        if !stays_inside(target) {
+            return Some(Err(Cause::Other(format!("the artifact target `{target}` is outside of `{ARTIFACTS}`"))));
+        }
+        let target = PathBuf::from(path::join(ARTIFACTS, target));
+        Some(Ok(Artifact { source, root: project.root(), target }))
     };
     list.iter().filter_map(artifact).collect()
 }

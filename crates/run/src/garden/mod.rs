@@ -7,9 +7,11 @@ mod kubernetes;
 mod pod;
 pub(crate) mod service;
 mod skaffold;
+mod sources;
 
 pub use key::{Keys, subject};
 pub use kubernetes::cluster_state;
+pub use sources::begin;
 
 use crate::action::{Action, Kind};
 use crate::cluster::{ClusterDeploy, Clusters, point_at};
@@ -198,7 +200,7 @@ impl<'s> GardenProject<'s> {
         }
         let version = self.resolution.live.resolved_version(self.session(), key).ok_or(Cause::Unresolved)?;
         match action.type_name.as_str() {
-            "exec" => Ok(exec::action(self, action, &spec, &version)),
+            "exec" => exec::action(self, action, &spec, &version),
             "container" if action.kind == ActionKind::Build => container::build(self, action, &spec, &version),
             name if kubernetes::TYPES.contains(&name) && action.kind == ActionKind::Deploy => {
                 let (prepared, work) = kubernetes::action(self, action, &spec, &version)?;

@@ -1,12 +1,13 @@
 //! A small process beside a run that ends what is left of it should the run be killed.
 //!
-//! It reads the marks of actions that begin (`+MARK`) and end (`-MARK`) from a pipe that only the run holds. A run that
-//! ends well says so; when the pipe closes without a word, whatever still has a mark of an open action is ended. A mark
-//! is written before its process starts, so there is no moment at which one could be missed.
+//! It reads the marks of actions that begin (`+MARK`) and end (`-MARK`), and the processes that were started for them
+//! (`=MARK PID`), from a pipe that only the run holds. A run that ends well says so; when the pipe closes without a word,
+//! whatever still has a mark of an open action is ended, and so are its process, the group of that, and everything that
+//! descends from it. A mark is written before its process starts, so there is no moment at which one could be missed.
 
-use super::tree;
+use super::tree::{self, Known};
 use rustix::process::Signal;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
@@ -51,6 +52,11 @@ impl Guard {
         self.say(&format!("+{mark}\n"));
     }
 
+    /// The process of an action has started.
+    pub fn name(&self, mark: &str, pid: u32) {
+        self.say(&format!("={mark} {pid}\n"));
+    }
+
     /// An action has ended.
     pub fn close(&self, mark: &str) {
         self.say(&format!("-{mark}\n"));
@@ -66,12 +72,19 @@ impl Drop for Guard {
 
 /// What the guard does.
 pub fn watch(input: impl std::io::Read) {
-    let mut open = BTreeSet::new();
+    let mut open: BTreeMap<String, Option<Known>> = BTreeMap::new();
     for line in std::io::BufReader::new(input).lines() {
         let Ok(line) = line else { break };
         match (line.get(..1), line.get(1..)) {
             (Some("+"), Some(mark)) => {
-                open.insert(mark.to_owned());
+                open.insert(mark.to_owned(), None);
+            }
+            (Some("="), Some(named)) => {
+                if let Some((mark, pid)) = named.split_once(' ')
+                    && let Some(process) = open.get_mut(mark)
+                {
+                    *process = pid.parse().ok().and_then(Known::now);
+                }
             }
             (Some("-"), Some(mark)) => {
                 open.remove(mark);
@@ -80,7 +93,11 @@ pub fn watch(input: impl std::io::Read) {
             _ => {}
         }
     }
-    let marks: Vec<String> = open.into_iter().collect();
+    let roots: BTreeSet<Known> = open.values().flatten().copied().collect();
+    let family = tree::with_descendants(&roots);
+    roots.iter().for_each(|root| root.signal_group(Signal::KILL));
+    tree::end_all(&family);
+    let marks: Vec<String> = open.into_keys().collect();
     // A process between its start and its program still has our environment: look again.
     for pause in [0, 20, 100, 300, 600] {
         std::thread::sleep(Duration::from_millis(pause));

@@ -4,7 +4,7 @@
 //! again, and a repository can bring any note.
 
 use super::process::{NoStart, Surroundings, find_program, native};
-use super::tree::{self, pid_of};
+use super::tree::{self, pid_of, start_time};
 use crate::action::Command;
 use crate::store::{Log, Note};
 use rustix::process::{Signal, kill_process_group, test_kill_process};
@@ -70,12 +70,17 @@ impl Started {
     /// ended itself before.
     pub fn end(&self) {
         if let Some(pid) = pid_of(self.pid).filter(|_| self.is_alive()) {
+            // What has left its group is known by descent, as long as it runs.
+            let family = tree::Known::now(self.pid).map(|known| tree::with_descendants(&[known].into()));
             let _ = kill_process_group(pid, Signal::TERM);
             let deadline = Instant::now() + GRACE;
             while self.is_alive() && Instant::now() < deadline {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            let _ = kill_process_group(pid, Signal::KILL);
+            if self.is_alive() {
+                let _ = kill_process_group(pid, Signal::KILL);
+            }
+            tree::end_all(&family.unwrap_or_default());
         }
         if let Some(mark) = self.mark.as_ref().filter(|_| self.boot == boot()) {
             tree::end_marked(mark);
@@ -86,17 +91,6 @@ impl Started {
 /// What the system calls the time since it was started; nothing where it has no name for it.
 fn boot() -> Option<String> {
     Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
-}
-
-/// When a process started; a process that has ended and is not yet forgotten counts as gone.
-fn start_time(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name is in parentheses and may hold anything.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    if fields.next()? == "Z" {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
 }
 
 /// Where a process that outlives us writes, and where it is noted.

@@ -6,7 +6,7 @@ use crate::stop::{Level, Stop};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::Signal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -115,6 +115,8 @@ pub struct Watch<'a> {
     pub stop: &'a Stop,
     /// What marks everything it starts, if that is ended with it.
     pub mark: &'a str,
+    /// Is told which process it is.
+    pub announce: &'a dyn Fn(u32),
 }
 
 /// Runs a command to its end and hands out what it prints.
@@ -132,6 +134,7 @@ pub fn execute(
         io::ErrorKind::NotFound => NoStart::Missing(command.words.first().cloned().unwrap_or_default()),
         _ => NoStart::Io(error),
     })?;
+    (watch.announce)(child.id());
     let pipes = [
         child.stdout.take().map(|pipe| (Stream::Out, File::from(OwnedFd::from(pipe)))),
         child.stderr.take().map(|pipe| (Stream::Err, File::from(OwnedFd::from(pipe)))),
@@ -142,6 +145,7 @@ pub fn execute(
         buffer: vec![0; 64 << 10],
         started: Instant::now(),
         ending: None,
+        family: BTreeSet::new(),
         exit: None,
         child,
     };
@@ -165,6 +169,8 @@ struct Running {
     buffer: Vec<u8>,
     started: Instant,
     ending: Option<Ending>,
+    /// Everything that descends from it, when it was asked to end: once it has ended, nothing tells any more.
+    family: BTreeSet<tree::Known>,
     exit: Option<(std::process::ExitStatus, Instant)>,
 }
 
@@ -246,6 +252,9 @@ impl Running {
                 (false, Level::Going) => return,
                 (false, _) => (Ended::Stopped, GRACE),
             };
+            if let Some(known) = tree::Known::now(self.child.id()) {
+                self.family = tree::with_descendants(&[known].into());
+            }
             tree::signal_group(&self.child, Signal::TERM);
             self.ending = Some(Ending { why, hard_at: now + grace, is_hard: false });
         }
@@ -254,6 +263,7 @@ impl Running {
             && (now >= ending.hard_at || level == Level::Now)
         {
             ending.is_hard = true;
+            tree::end_all(&self.family);
             tree::signal_group(&self.child, Signal::KILL);
             tree::end_marked(watch.mark);
         }
@@ -272,6 +282,7 @@ impl Running {
     fn verdict(&self, status: std::process::ExitStatus, watch: &Watch<'_>) -> Ended {
         if let Some(ending) = self.ending {
             // The process has ended; what it started may have ignored the signal.
+            tree::end_all(&self.family);
             tree::signal_group(&self.child, Signal::KILL);
             tree::end_marked(watch.mark);
             return ending.why;

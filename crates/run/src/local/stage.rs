@@ -1,10 +1,23 @@
 //! Lays out the files of a Build: a copy of its sources, nothing more and nothing less, with what others made on top.
+//!
+//! Whatever is written or removed is reached below opened folders, never through a link. A copy is compared by content: times
+//! and sizes of files say nothing about what is in them.
 
 use crate::action::{Artifact, Copy, Stage};
+use crate::store::folder::{Access, Folder, kind};
 use purlin_value::glob::Glob;
+use rustix::fs::{FileType, OFlags};
+use sha1::{Digest, Sha1};
 use std::collections::BTreeSet;
-use std::io;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
+
+/// Files are read and compared in pieces of this size.
+const PIECE: usize = 64 << 10;
 
 /// Something that went wrong with a file.
 #[derive(Debug)]
@@ -21,51 +34,102 @@ impl std::fmt::Display for StageError {
     }
 }
 
-type Staged<T> = Result<T, StageError>;
+type Tried<T> = Result<T, StageError>;
 
-fn failed<'p>(what: &str, path: &'p Path) -> impl FnOnce(io::Error) -> StageError + 'p {
+fn failed<'p>(what: &str, path: &'p Path) -> impl FnOnce(io::Error) -> StageError + use<'p> {
     let what = format!("could not {what} `{}`", path.display());
     move |error| StageError { what, error }
 }
 
-/// Lays out files. Says what was asked for and not found.
-pub fn stage(stage: &Stage) -> Staged<Vec<String>> {
-    std::fs::create_dir_all(&stage.target).map_err(failed("create", &stage.target))?;
-    if stage.source != stage.target {
-        let wanted: BTreeSet<&Path> = stage.files.iter().map(PathBuf::as_path).collect();
-        remove_others(&stage.target, &wanted)?;
-        for file in &stage.files {
-            copy_file(&stage.source.join(file), &stage.target.join(file))?;
+/// What came of laying out files.
+#[derive(Clone, Debug, Default)]
+pub struct Staged {
+    /// What was asked for and not found.
+    pub missing: Vec<String>,
+    /// A file that does not hold what it should.
+    pub changed: Option<String>,
+}
+
+/// What came of bringing files back.
+#[derive(Clone, Debug, Default)]
+pub struct Fetched {
+    /// Patterns that matched nothing.
+    pub missing: Vec<String>,
+    /// The files that were written.
+    pub files: Vec<PathBuf>,
+}
+
+/// Opens a folder; what of its path lies in the project is made and reached without following links.
+fn open_below(root: &Path, folder: &Path) -> Tried<Folder> {
+    let opened = match folder.strip_prefix(root) {
+        Ok(inside) => Folder::open(root).and_then(|root| root.make_below(inside, Access::Usual)),
+        Err(_) => std::fs::create_dir_all(folder).and_then(|()| Folder::open(folder)),
+    };
+    opened.map_err(failed("create", folder))
+}
+
+/// Lays out files.
+pub fn stage(stage: &Stage) -> Tried<Staged> {
+    let mut staged = Staged::default();
+    let is_apart = stage.source != stage.target;
+    if !is_apart && stage.copies.is_empty() {
+        return Ok(staged);
+    }
+    let target = open_below(&stage.root, &stage.target)?;
+    if is_apart {
+        let wanted: BTreeSet<&Path> = stage.files.iter().map(|(file, _)| file.as_path()).collect();
+        remove_others(&target, &wanted)?;
+        for (file, blob) in &stage.files {
+            let found = copy_file(&stage.source.join(file), &target, file)?;
+            if blob.is_some_and(|blob| blob != found) && staged.changed.is_none() {
+                staged.changed = Some(file.to_string_lossy().into_owned());
+            }
         }
     }
-    let mut missing = Vec::new();
     for copy in &stage.copies {
-        copy_from(copy, &stage.target, &mut missing)?;
+        // A folder that is a link was not made by the other Build.
+        if let Ok(inside) = copy.from.strip_prefix(&stage.root) {
+            let opened = Folder::open(&stage.root).and_then(|root| root.below(inside));
+            match opened {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed("read", &copy.from)(error)),
+                _ => {}
+            }
+        }
+        copy_from(copy, &target, &mut staged.missing)?;
     }
-    Ok(missing)
+    Ok(staged)
 }
 
 /// Removes every file below a folder that is not wanted, and folders that are empty then.
-fn remove_others(target: &Path, wanted: &BTreeSet<&Path>) -> Staged<()> {
+fn remove_others(target: &Folder, wanted: &BTreeSet<&Path>) -> Tried<()> {
+    let mut open = vec![PathBuf::new()];
     let mut folders = Vec::new();
-    for path in below(target)? {
-        let within = path.strip_prefix(target).unwrap_or(&path);
-        let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-        if is_folder {
-            folders.push(path);
-        } else if !wanted.contains(within) {
-            std::fs::remove_file(&path).map_err(failed("remove", &path))?;
+    while let Some(inside) = open.pop() {
+        let folder = target.below(&inside).map_err(failed("read", &inside))?;
+        for name in folder.names().map_err(failed("read", &inside))? {
+            let path = inside.join(&name);
+            let is_folder = folder.stat(&name).is_ok_and(|found| kind(&found) == FileType::Directory);
+            match is_folder {
+                true if wanted.contains(path.as_path()) => folder.remove(&name).map_err(failed("remove", &path))?,
+                true => open.push(path),
+                false if wanted.contains(path.as_path()) => {}
+                false => folder.remove(&name).map_err(failed("remove", &path))?,
+            }
         }
+        folders.push(inside);
     }
     // Deepest first; those that hold something stay.
-    for folder in folders.into_iter().rev() {
-        let _ = std::fs::remove_dir(folder);
+    for inside in folders.into_iter().rev() {
+        let (Some(parent), Some(name)) = (inside.parent(), inside.file_name()) else { continue };
+        if let Ok(parent) = target.below(parent) {
+            let _ = parent.remove_empty(name);
+        }
     }
     Ok(())
 }
 
 /// All files and folders below a folder, folders before what is in them. Links are not followed.
-fn below(folder: &Path) -> Staged<Vec<PathBuf>> {
+fn below(folder: &Path) -> Tried<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(next) = open.pop() {
@@ -84,64 +148,135 @@ fn below(folder: &Path) -> Staged<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Copies a file or a link, unless the copy is already the same by size and time.
-fn copy_file(from: &Path, to: &Path) -> Staged<()> {
+/// Copies a file or a link to a path below a folder, unless the copy is already the same. Returns git's digest of it.
+fn copy_file(from: &Path, target: &Folder, to: &Path) -> Tried<[u8; 20]> {
     let found = from.symlink_metadata().map_err(failed("read", from))?;
-    if let Some(folder) = to.parent() {
-        make_folder(folder)?;
-    }
-    let there = to.symlink_metadata().ok();
+    let folder = make_folder(target, to.parent().unwrap_or(Path::new("")))?;
+    let name = to.file_name().unwrap_or_default();
     if found.is_symlink() {
-        let target = std::fs::read_link(from).map_err(failed("read", from))?;
-        if there.is_some() {
-            remove(to)?;
-        }
-        return std::os::unix::fs::symlink(&target, to).map_err(failed("create", to));
+        let leads = std::fs::read_link(from).map_err(failed("read", from))?;
+        copy_link(leads.as_os_str(), &folder, name).map_err(failed("create", to))?;
+        return Ok(begin_blob(leads.as_os_str().len() as u64)
+            .chain_update(leads.as_os_str().as_bytes())
+            .finalize()
+            .into());
     }
-    let modified = found.modified().ok();
-    let is_same = there.as_ref().is_some_and(|there| {
-        there.is_file()
-            && there.len() == found.len()
-            && there.modified().ok() == modified
-            && there.permissions() == found.permissions()
-    });
-    if is_same {
+    copy_content(from, &folder, name).map_err(failed("copy", from))
+}
+
+fn begin_blob(size: u64) -> Sha1 {
+    Sha1::new_with_prefix(format!("blob {size}\0").as_bytes())
+}
+
+fn copy_link(leads: &OsStr, folder: &Folder, name: &OsStr) -> io::Result<()> {
+    if folder.read_link(name).is_ok_and(|there| there == leads) {
         return Ok(());
     }
-    if there.is_some_and(|there| !there.is_file()) {
-        remove(to)?;
+    if folder.stat(name).is_ok() {
+        folder.remove(name)?;
     }
-    // Written beside and renamed: a program that runs from there keeps what it has, and nothing is ever half there.
-    let name = to.file_name().unwrap_or_default().to_string_lossy();
-    let beside = to.with_file_name(format!(".{name}.purlin-{}", std::process::id()));
-    let copied = std::fs::copy(from, &beside).and_then(|_| {
-        if let Some(modified) = modified {
-            std::fs::File::options().append(true).open(&beside)?.set_modified(modified)?;
+    folder.link(leads, name)
+}
+
+/// Copies a regular file. A copy that holds the same is left as it is, for tools that go by times.
+fn copy_content(from: &Path, folder: &Folder, name: &OsStr) -> io::Result<[u8; 20]> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    let mut source = File::options().read(true).custom_flags(flags).open(from)?;
+    let found = source.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is neither a file nor a link"));
+    }
+    let (mode, modified) = (found.permissions().mode() & 0o777, found.modified()?);
+    let there = folder.open_file(name).ok();
+    let there_modified = there.as_ref().and_then(|there| there.metadata().ok()?.modified().ok());
+    let (digest, is_same) = compare(&mut source, found.len(), there)?;
+    if is_same {
+        let copy = folder.open_file(name)?;
+        let now = copy.metadata()?;
+        if now.permissions().mode() & 0o777 != mode {
+            copy.set_permissions(std::fs::Permissions::from_mode(mode))?;
         }
-        std::fs::rename(&beside, to)
+        if now.modified()? < modified {
+            copy.set_modified(modified)?;
+        }
+        return Ok(digest);
+    }
+    if folder.stat(name).is_ok_and(|there| kind(&there) != FileType::RegularFile) {
+        folder.remove(name)?;
+    }
+    source.seek(SeekFrom::Start(0))?;
+    // Written beside and renamed: a program that runs from there keeps what it has, and nothing is ever half there.
+    let mut beside = OsStr::new(".purlin-").to_owned();
+    beside.push(std::process::id().to_string());
+    let written = folder.create(&beside).and_then(|mut copy| {
+        let mut copied = Copying { digest: begin_blob(found.len()), copy: &mut copy };
+        io::copy(&mut source, &mut copied)?;
+        let digest = copied.digest.finalize().into();
+        copy.set_permissions(std::fs::Permissions::from_mode(mode))?;
+        // Where the content changed and the time did not, tools that go by times must see a change.
+        if there_modified.is_none_or(|there| there < modified) {
+            copy.set_modified(modified)?;
+        }
+        folder.rename(&beside, name)?;
+        Ok(digest)
     });
-    copied.map_err(|error| {
-        let _ = std::fs::remove_file(&beside);
-        failed("copy", from)(error)
+    written.inspect_err(|_| {
+        let _ = folder.remove(&beside);
     })
 }
 
-/// Makes a folder; a file in its place gives way, as it comes from an earlier layout.
-fn make_folder(folder: &Path) -> Staged<()> {
-    match std::fs::create_dir_all(folder) {
-        Ok(()) => Ok(()),
-        Err(_) if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) => {
-            remove(folder)?;
-            std::fs::create_dir_all(folder).map_err(failed("create", folder))
-        }
-        Err(error) => Err(failed("create", folder)(error)),
+/// Writes a copy and computes the digest of what is written.
+struct Copying<'c> {
+    digest: Sha1,
+    copy: &'c mut File,
+}
+
+impl Write for Copying<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.copy.write(bytes)?;
+        self.digest.update(bytes.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.copy.flush()
     }
 }
 
-fn remove(path: &Path) -> Staged<()> {
-    let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let removed = if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-    removed.map_err(failed("remove", path))
+/// The digest of a file, and whether another one holds the same.
+fn compare(source: &mut File, size: u64, there: Option<File>) -> io::Result<([u8; 20], bool)> {
+    let mut there = there.filter(|there| there.metadata().is_ok_and(|found| found.len() == size));
+    let mut digest = begin_blob(size);
+    let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+    loop {
+        let count = source.read(&mut ours)?;
+        let piece = ours.get(..count).unwrap_or_default();
+        digest.update(piece);
+        if let Some(other) = &mut there {
+            let same = other.read_exact(theirs.get_mut(..count).unwrap_or_default()).is_ok()
+                && theirs.get(..count) == Some(piece);
+            if !same {
+                there = None;
+            }
+        }
+        if count == 0 {
+            return Ok((digest.finalize().into(), there.is_some()));
+        }
+    }
+}
+
+/// Makes a folder; a file or a link in its place gives way, as it comes from an earlier layout.
+fn make_folder(target: &Folder, inside: &Path) -> Tried<Folder> {
+    let mut at = target.below(Path::new("")).map_err(failed("read", inside))?;
+    for part in inside.components() {
+        let Component::Normal(name) = part else { continue };
+        let is_other = at.stat(name).is_ok_and(|found| kind(&found) != FileType::Directory);
+        if is_other {
+            at.remove(name).map_err(failed("remove", inside))?;
+        }
+        at = at.make_child(name, Access::Usual).map_err(failed("create", inside))?;
+    }
+    Ok(at)
 }
 
 /// Whether a path stays inside the folder it is joined to.
@@ -163,14 +298,13 @@ pub fn stays_inside(path: &str) -> bool {
 
 /// The rules are those of rsync, as Garden applies them: a folder is copied *to* the target, a file *into* a target
 /// that is a folder or ends in a slash, and the target `.` keeps the name.
-fn copy_from(copy: &Copy, root: &Path, missing: &mut Vec<String>) -> Staged<()> {
+fn copy_from(copy: &Copy, root: &Folder, missing: &mut Vec<String>) -> Tried<()> {
     if !stays_inside(&copy.source) || !stays_inside(&copy.target) {
         missing.push(format!("`copyFrom` leaves its folder: `{}` to `{}`", copy.source, copy.target));
         return Ok(());
     }
     if is_pattern(&copy.source) {
-        let target = if copy.target == "." { root.to_owned() } else { root.join(&copy.target) };
-        return copy_matches(copy, &target, missing);
+        return copy_matches(copy, root, &inside(&copy.target), missing);
     }
     let source = copy.from.join(copy.source.trim_end_matches('/'));
     let Ok(found) = std::fs::metadata(&source) else {
@@ -179,24 +313,40 @@ fn copy_from(copy: &Copy, root: &Path, missing: &mut Vec<String>) -> Staged<()> 
     };
     let name = source.file_name().unwrap_or_default().to_owned();
     let target = match copy.target.as_str() {
-        "." if copy.source == "." || copy.source.is_empty() => root.to_owned(),
-        "." => root.join(&name),
-        other => root.join(other),
+        "." if copy.source == "." || copy.source.is_empty() => PathBuf::new(),
+        "." => PathBuf::from(&name),
+        other => inside(other),
     };
     if found.is_dir() {
-        make_folder(&target)?;
+        make_folder(root, &target)?;
         for path in below(&source)? {
             let within = path.strip_prefix(&source).unwrap_or(&path);
             if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-                make_folder(&target.join(within))?;
+                make_folder(root, &target.join(within))?;
             } else {
-                copy_file(&path, &target.join(within))?;
+                copy_file(&path, root, &target.join(within))?;
             }
         }
         return Ok(());
     }
-    let into = copy.target.ends_with('/') || target.is_dir();
-    copy_file(&source, &if into { target.join(name) } else { target })
+    let into = copy.target.ends_with('/') || root.below(&target).is_ok();
+    copy_file(&source, root, &if into { target.join(name) } else { target })?;
+    Ok(())
+}
+
+/// A path without steps up or in place; it stays inside, as was checked.
+fn inside(path: &str) -> PathBuf {
+    let mut parts = PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::Normal(name) => parts.push(name),
+            Component::ParentDir => {
+                parts.pop();
+            }
+            _ => {}
+        }
+    }
+    parts
 }
 
 fn is_pattern(text: &str) -> bool {
@@ -204,7 +354,7 @@ fn is_pattern(text: &str) -> bool {
 }
 
 /// Copies what a pattern matches: a file under its own name, a folder with everything in it.
-fn copy_matches(copy: &Copy, target: &Path, missing: &mut Vec<String>) -> Staged<()> {
+fn copy_matches(copy: &Copy, root: &Folder, target: &Path, missing: &mut Vec<String>) -> Tried<()> {
     let glob = Glob::new(copy.source.trim_start_matches("./").trim_end_matches('/'));
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut found = false;
@@ -220,11 +370,11 @@ fn copy_matches(copy: &Copy, target: &Path, missing: &mut Vec<String>) -> Staged
         }
         for folder in folders.iter().filter(|folder| within.starts_with(folder)) {
             let kept = within.strip_prefix(folder.parent().unwrap_or(Path::new(""))).unwrap_or(&within);
-            copy_file(&path, &target.join(kept))?;
+            copy_file(&path, root, &target.join(kept))?;
             found = true;
         }
         if is_matched {
-            copy_file(&path, &target.join(within.file_name().unwrap_or_default()))?;
+            copy_file(&path, root, &target.join(within.file_name().unwrap_or_default()))?;
             found = true;
         }
     }
@@ -235,7 +385,7 @@ fn copy_matches(copy: &Copy, target: &Path, missing: &mut Vec<String>) -> Staged
 }
 
 /// The files below a folder that a pattern matches.
-fn matches(folder: &Path, pattern: &str) -> Staged<Vec<PathBuf>> {
+fn matches(folder: &Path, pattern: &str) -> Tried<Vec<PathBuf>> {
     let glob = Glob::new(pattern.trim_start_matches("./"));
     let files = below(folder)?.into_iter().filter(|path| !path.is_dir());
     let matched = files.filter(|path| {
@@ -246,8 +396,8 @@ fn matches(folder: &Path, pattern: &str) -> Staged<Vec<PathBuf>> {
 }
 
 /// Copies what an action leaves for people. Says which patterns matched nothing.
-pub fn keep_artifacts(artifacts: &[Artifact], folder: &Path) -> Staged<Vec<String>> {
-    let mut missing = Vec::new();
+pub fn keep_artifacts(artifacts: &[Artifact], folder: &Path) -> Tried<Fetched> {
+    let mut fetched = Fetched::default();
     for artifact in artifacts {
         let source = artifact.source.trim_start_matches("./").trim_end_matches('/');
         // The part without a pattern is not repeated in the target, as `cp` does.
@@ -260,13 +410,17 @@ pub fn keep_artifacts(artifacts: &[Artifact], folder: &Path) -> Staged<Vec<Strin
         };
         let found = matches(folder, source)?;
         if found.is_empty() {
-            missing.push(format!("no file matches the artifact `{}`", artifact.source));
+            fetched.missing.push(format!("no file matches the artifact `{}`", artifact.source));
+            continue;
         }
+        let target = open_below(&artifact.root, &artifact.root.join(&artifact.target))?;
         for path in found {
-            copy_file(&path, &artifact.target.join(path.strip_prefix(&base).unwrap_or(&path)))?;
+            let within = path.strip_prefix(&base).unwrap_or(&path);
+            copy_file(&path, &target, within)?;
+            fetched.files.push(target.path().join(within));
         }
     }
-    Ok(missing)
+    Ok(fetched)
 }
 
 #[cfg(test)]
@@ -293,8 +447,9 @@ mod tests {
         write(&top.join("src/c.txt"), "c");
         write(&top.join("out/old/stale.txt"), "x");
         write(&top.join("out/a"), "a file where a folder goes");
-        let files = vec![PathBuf::from("a/b.txt"), PathBuf::from("c.txt")];
-        let plan = Stage { source: top.join("src"), files, target: top.join("out"), copies: Vec::new() };
+        let files = vec![(PathBuf::from("a/b.txt"), None), (PathBuf::from("c.txt"), None)];
+        let (root, source, target) = (top.clone(), top.join("src"), top.join("out"));
+        let plan = Stage { root, source, files, target, copies: Vec::new() };
         stage(&plan).unwrap();
         stage(&plan).unwrap();
         let found: Vec<_> = below(&top.join("out")).unwrap();
@@ -324,11 +479,57 @@ mod tests {
             copy("../outside", "x"),
         ];
         let target = top.join("out");
-        let plan = Stage { source: target.clone(), files: Vec::new(), target: target.clone(), copies };
-        let missing = stage(&plan).unwrap();
+        let plan =
+            Stage { root: top.clone(), source: target.clone(), files: Vec::new(), target: target.clone(), copies };
+        let missing = stage(&plan).unwrap().missing;
         assert_eq!(missing.len(), 2, "{missing:?}");
         for file in ["dist/x.js", "dist/sub/y.js", "into/file", "renamed", "flat/x.js", "all/dist/sub/y.js"] {
             assert!(target.join(file).is_file(), "{file}");
+        }
+    }
+
+    #[test]
+    fn content_decides_and_not_size_or_time() {
+        let top = folder("content");
+        let (source, out) = (top.join("src/a"), top.join("out/a"));
+        write(&source, "one");
+        let then = std::fs::metadata(&source).unwrap().modified().unwrap();
+        let set_back = || File::options().append(true).open(&source).unwrap().set_modified(then).unwrap();
+        let blob = |text: &str| Some(begin_blob(text.len() as u64).chain_update(text.as_bytes()).finalize().into());
+        let plan = |text: &str| {
+            let files = vec![(PathBuf::from("a"), blob(text))];
+            let (root, source, target) = (top.clone(), top.join("src"), top.join("out"));
+            stage(&Stage { root, source, files, target, copies: Vec::new() }).unwrap()
+        };
+        assert_eq!(plan("one").changed, None);
+        let kept = std::fs::metadata(&out).unwrap().modified().unwrap();
+        assert_eq!(plan("one").changed, None);
+        assert_eq!(std::fs::metadata(&out).unwrap().modified().unwrap(), kept, "what is the same stays as it is");
+        write(&source, "two");
+        set_back();
+        assert_eq!(plan("two").changed, None);
+        assert_eq!(std::fs::read_to_string(&out).unwrap(), "two");
+        assert!(std::fs::metadata(&out).unwrap().modified().unwrap() > kept, "tools that go by times see the change");
+        assert_eq!(plan("three").changed.as_deref(), Some("a"), "what is used is not what was hashed");
+    }
+
+    #[test]
+    fn nothing_is_written_or_removed_through_a_link() {
+        use std::os::unix::fs::symlink;
+        for link in ["out", "out/b", "out/a", "out/b/c"] {
+            let top = folder("links");
+            write(&top.join("victim/precious"), "precious");
+            write(&top.join("project/src/a"), "a");
+            write(&top.join("project/src/b/c"), "c");
+            let at = top.join("project").join(link);
+            std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+            symlink(top.join("victim"), &at).unwrap();
+            let files = vec![(PathBuf::from("a"), None), (PathBuf::from("b/c"), None)];
+            let root = top.join("project");
+            let (source, target) = (root.join("src"), root.join("out"));
+            let staged = stage(&Stage { root, source, files, target, copies: Vec::new() });
+            assert_eq!(staged.is_err(), link == "out", "{link}");
+            assert_eq!(below(&top.join("victim")).unwrap(), [top.join("victim/precious")], "{link}");
         }
     }
 }

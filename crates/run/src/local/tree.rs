@@ -1,7 +1,9 @@
-//! Ends whole trees of processes: by group, and by a mark in their environment that no `setsid` takes off.
+//! Ends whole trees of processes: by group, by a mark in their environment that no `setsid` takes off, and by descent, which
+//! no cleared environment hides.
 
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, Signal};
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Child;
 
 /// The environment variable that marks everything an action starts.
@@ -46,15 +48,96 @@ pub fn end_marked(mark: &str) {
     }
 }
 
+/// A process and when it started: its number alone may be used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Known {
+    pid: u32,
+    since: u64,
+}
+
+impl Known {
+    /// A process as it is now.
+    pub fn now(pid: u32) -> Option<Known> {
+        look(pid).map(|(_, since)| Known { pid, since })
+    }
+
+    /// Sends it a signal, if it is still the same.
+    fn signal(self, signal: Signal) {
+        if let Some(pid) = pid_of(self.pid).filter(|_| Known::now(self.pid) == Some(self)) {
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+}
+
+impl Known {
+    /// Sends a signal to the group that it leads, if it is still the same.
+    pub fn signal_group(self, signal: Signal) {
+        if let Some(pid) = pid_of(self.pid).filter(|_| Known::now(self.pid) == Some(self)) {
+            let _ = rustix::process::kill_process_group(pid, signal);
+        }
+    }
+}
+
+/// The parent of a process, and when it started; nothing of one that has ended.
+fn look(pid: u32) -> Option<(u32, u64)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in parentheses and may hold anything.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    if *fields.first()? == "Z" {
+        return None;
+    }
+    Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
+}
+
+/// When a process started; one that has ended and is not yet forgotten counts as gone.
+pub fn start_time(pid: u32) -> Option<u64> {
+    look(pid).map(|(_, since)| since)
+}
+
+/// All processes that some have started, and these themselves, as far as they run.
+pub fn with_descendants(roots: &BTreeSet<Known>) -> BTreeSet<Known> {
+    let mut children: BTreeMap<u32, Vec<Known>> = BTreeMap::new();
+    for pid in numbers() {
+        if let Some((parent, since)) = look(pid) {
+            children.entry(parent).or_default().push(Known { pid, since });
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut open: Vec<Known> = roots.iter().copied().filter(|known| Known::now(known.pid) == Some(*known)).collect();
+    while let Some(next) = open.pop() {
+        if found.insert(next) {
+            open.extend(children.get(&next.pid).into_iter().flatten().filter(|child| child.since >= next.since));
+        }
+    }
+    found
+}
+
+/// Ends processes and all they have started. They are stopped first, so that none starts another one while they are ended.
+pub fn end_all(roots: &BTreeSet<Known>) {
+    let mut found = with_descendants(roots);
+    for _ in 0..5 {
+        found.iter().for_each(|known| known.signal(Signal::STOP));
+        let more = with_descendants(&found);
+        if more.is_subset(&found) {
+            break;
+        }
+        found.extend(more);
+    }
+    found.iter().for_each(|known| known.signal(Signal::KILL));
+}
+
+fn numbers() -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
 /// The processes whose environment has one of some marks.
 pub fn marked(marks: &[String]) -> Vec<Pid> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let needles: Vec<Vec<u8>> = marks.iter().map(|mark| format!("{MARK}={mark}").into_bytes()).collect();
     let own = std::process::id();
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let is_marked = |number: &u32| {
         let Ok(environ) = std::fs::read(format!("/proc/{number}/environ")) else { return false };
         environ.split(|byte| *byte == 0).any(|entry| needles.iter().any(|needle| entry == needle.as_slice()))
     };
-    numbers.filter(|number| *number != own).filter(is_marked).filter_map(pid_of).collect()
+    numbers().into_iter().filter(|number| *number != own).filter(is_marked).filter_map(pid_of).collect()
 }
