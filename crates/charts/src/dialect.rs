@@ -525,11 +525,9 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
     match found {
         Ok((value, is_secret)) => Some(Answer { value: value.tainted_if(is_secret), trace: Vec::new() }),
         Err(error) => {
-            let before = session.sink.take();
             let is_own = error.file() == Some(EXPRESSION);
-            report(session, folder, Some(&prepared.chart), &error.into());
-            let own = session.sink.take();
-            session.sink.extend(before);
+            let said = || report(session, folder, Some(&prepared.chart), &error.into());
+            let ((), own) = session.sink.apart(said);
             let source = session.sources.insert("expression", question.expression.as_str());
             session.sink.extend(own.into_iter().map(|mut problem| {
                 if is_own || problem.span.is_none() {

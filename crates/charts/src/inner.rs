@@ -7,9 +7,9 @@ use purlin_value::{Session, Value};
 
 /// A chart with the values another dialect has for it.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
-    let before = session.sink.len();
-    let mut resolved = resolve_chart(session, ask.path, &asked(session, ask))?;
-    if resolved.manifests.is_empty() && session.sink.len() > before && session.sink.has_errors() {
+    let (resolved, is_sound) = session.sink.succeeds(|| resolve_chart(session, ask.path, &asked(session, ask)));
+    let mut resolved = resolved?;
+    if resolved.manifests.is_empty() && !is_sound {
         return None;
     }
     if ask.request.chart.skip_tests {

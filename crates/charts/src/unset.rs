@@ -341,14 +341,13 @@ fn is_set(names: &[&str], values: &Value) -> bool {
 
 /// Where something was reported: a value that is not set may also make a template fail, which says all there is to say.
 fn places(session: &Session) -> HashMap<String, Vec<(u32, u32)>> {
-    let known = session.sink.take();
+    let known = session.sink.since(0);
     let mut places: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
     for span in known.iter().filter_map(|diagnostic| diagnostic.span) {
         if let Some(source) = session.sources.get(span.file) {
             places.entry(source.path().to_owned()).or_default().push((span.start, span.end));
         }
     }
-    session.sink.extend(known);
     places
 }
 

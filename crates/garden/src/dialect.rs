@@ -214,16 +214,16 @@ fn show_disabled(resolution: &Resolution<'_>, project: &mut Resolved, disabled: 
         return;
     }
     let sink = &resolution.ground.session.sink;
-    let reported = sink.take();
-    for place in disabled {
-        let Some(place) = project.nodes.get_mut(*place) else { continue };
-        if let Some(action) = resolution.graph().actions.get(&place.id) {
-            *place = node(resolution, action);
+    let ((), findings) = sink.apart(|| {
+        for place in disabled {
+            let Some(place) = project.nodes.get_mut(*place) else { continue };
+            if let Some(action) = resolution.graph().actions.get(&place.id) {
+                *place = node(resolution, action);
+            }
         }
-    }
+    });
     // A limit that was reached holds for the whole run.
-    let limits = sink.take().into_iter().filter(|found| found.rule.class == RuleClass::Limit);
-    sink.extend(reported.into_iter().chain(limits));
+    sink.extend(findings.into_iter().filter(|found| found.rule.class == RuleClass::Limit));
 }
 
 fn node(resolution: &Resolution<'_>, action: &Action) -> Node {

@@ -53,10 +53,7 @@ impl Engine {
 }
 
 fn apart<T>(session: &Session, ask: &Ask<'_>, who: &str, work: impl FnOnce() -> T) -> T {
-    let before = session.sink.take();
-    let done = work();
-    let own = session.sink.take();
-    session.sink.extend(before);
+    let (done, own) = session.sink.apart(work);
     session.sink.extend(own.into_iter().map(|mut problem| {
         problem.span = problem.span.or(ask.span);
         match ask.span.filter(|span| problem.span != Some(*span)) {

@@ -338,6 +338,11 @@ impl Shared<'_> {
         if let Some(missing) = deps.missing(self.before_resolving(node)) {
             return Step::Needs(missing);
         }
+        if self.is_behind_broken(node, asks)
+            && let Some(missing) = deps.missing(self.before_running(node))
+        {
+            return Step::Needs(missing);
+        }
         let Some(slot) = self.slots.get(node) else { return Step::Fail(Cause::Other("no such action".into())) };
         let began = Instant::now();
         let action = match slot.action.get_or_init(|| self.ask(node, asks)) {
@@ -370,6 +375,19 @@ impl Shared<'_> {
             Ok((performed, is_unsure)) => self.finish(node, &action, performed, is_unsure, began, asks),
             Err(failure) => self.fail(node, failure, began),
         }
+    }
+
+    /// Whether something that must run first cannot be resolved. An action behind it is aborted because of it, and is not
+    /// resolved itself: values are evaluated once, and their errors belong to the action that they are in.
+    fn is_behind_broken(&self, node: usize, asks: &Mutex<Sender<Message>>) -> bool {
+        let is_broken = |key: &Key| match *key {
+            Key::Execute(need) if !self.options.settled.contains(&need) => {
+                let slot = self.slots.get(need);
+                slot.is_some_and(|slot| slot.action.get_or_init(|| self.ask(need, asks)).is_err())
+            }
+            _ => false,
+        };
+        self.is_late.get(node).copied().unwrap_or(false) && self.before_running(node).iter().any(is_broken)
     }
 
     fn is_forced(&self, node: usize) -> bool {

@@ -267,6 +267,46 @@ impl Diagnostic {
     }
 }
 
+/// What one piece of work has found: see [`Sink::apart`].
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[must_use = "findings that are not handed on are lost"]
+pub struct Findings(Vec<Diagnostic>);
+
+impl Findings {
+    /// Whether there is an error among them.
+    pub fn has_errors(&self) -> bool {
+        self.0.iter().any(Diagnostic::is_error)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them, in the order they were found.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+}
+
+impl IntoIterator for Findings {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'f> IntoIterator for &'f Findings {
+    type Item = &'f Diagnostic;
+    type IntoIter = std::slice::Iter<'f, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "(secret)";
 
@@ -470,6 +510,30 @@ impl Sink {
         }
     }
 
+    /// Does a piece of work whose findings are its own: they are returned instead of kept, and the work does not see what
+    /// was found before it. The caller decides what becomes of them; usually they are handed on with [`Sink::extend`].
+    pub fn apart<T>(&self, work: impl FnOnce() -> T) -> (T, Findings) {
+        let before = {
+            let mut found = self.lock();
+            (std::mem::take(&mut found.kept), std::mem::take(&mut found.seen), self.pushed())
+        };
+        let done = work();
+        let mut found = self.lock();
+        let own = std::mem::replace(&mut found.kept, before.0);
+        found.seen = before.1;
+        self.pushed.store(before.2, Ordering::Relaxed);
+        let own = found.shown(own);
+        (done, Findings(own))
+    }
+
+    /// Does a piece of work, keeps what it finds, and tells whether there is an error among that.
+    pub fn succeeds<T>(&self, work: impl FnOnce() -> T) -> (T, bool) {
+        let (done, findings) = self.apart(work);
+        let is_sound = !findings.has_errors();
+        self.extend(findings);
+        (done, is_sound)
+    }
+
     /// Whether there is an error among them.
     pub fn has_errors(&self) -> bool {
         self.lock().kept.iter().any(Diagnostic::is_error)
@@ -561,6 +625,26 @@ mod tests {
         sink.hide(&"hunter2-hunter3".repeat(3));
         let shown = sink.take().remove(0).message;
         assert!(shown.len() <= LONGEST + REDACTED.len() && !shown.contains("hunter"), "{shown}");
+    }
+
+    #[test]
+    fn work_apart_returns_its_findings_and_leaves_others_alone() {
+        let sink = Sink::new();
+        let said = |text: &str| Diagnostic::nowhere(&MISTAKE, text);
+        sink.push(said("earlier"));
+        let (sees_errors, findings) = sink.apart(|| {
+            let before = sink.has_errors();
+            // The same mistake may be found by several: whoever is handed both keeps one.
+            sink.push(said("earlier"));
+            sink.push(said("own"));
+            before
+        });
+        assert!(!sees_errors && findings.has_errors());
+        assert_eq!((sink.len(), sink.pushed()), (1, 1));
+        sink.extend(findings);
+        assert_eq!(sink.since(0), [said("earlier"), said("own")]);
+        let ((), is_sound) = sink.succeeds(|| sink.push(said("a warning").warning()));
+        assert!(is_sound && sink.len() == 3);
     }
 
     #[test]

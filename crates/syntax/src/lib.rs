@@ -26,7 +26,7 @@ pub mod write;
 pub mod yaml;
 
 pub use build::Properties;
-pub use diagnostic::{About, Diagnostic, IGNORE_MARK, Label, Loses, Rule, RuleClass, Severity, Sink};
+pub use diagnostic::{About, Diagnostic, Findings, IGNORE_MARK, Label, Loses, Rule, RuleClass, Severity, Sink};
 pub use head::{DocumentHead, Head};
 pub use limits::{Limit, Limits};
 pub use merge::{MergeKeys, Merged};

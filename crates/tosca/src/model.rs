@@ -20,7 +20,7 @@ use crate::special::units::{self, Family};
 use crate::val::{Data, Text};
 use ecow::EcoString;
 use purlin_model::Kind;
-use purlin_syntax::{Diagnostic, FileId, Source, Span};
+use purlin_syntax::{FileId, Findings, Source, Span};
 use purlin_value::Session;
 use std::sync::{Arc, OnceLock};
 
@@ -131,11 +131,9 @@ pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Pr
         return building(problems);
     }
     let built = session.in_common(&options.identity(path), || {
-        let before = session.sink.take();
         let mut problems = Problems::new();
-        let model = Model { frame: Some(Arc::default()), ..building(&mut problems) };
-        let said = session.sink.take();
-        session.sink.extend(before);
+        let building = || Model { frame: Some(Arc::default()), ..building(&mut problems) };
+        let (model, said) = session.sink.apart(building);
         Built { model, problems, said }
     });
     session.sink.extend(built.said.iter().cloned());
@@ -148,7 +146,7 @@ struct Built {
     model: Model,
     problems: Problems,
     /// What was said of files that are not text.
-    said: Vec<Diagnostic>,
+    said: Findings,
 }
 
 /// Phases 1 to 4 for several libraries of one edition, which may import each other: each file is looked at once.

@@ -26,7 +26,7 @@ use purlin_garden::versions::Version;
 use purlin_value::{Map, Session, Value};
 use serde_json::Value as Json;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +49,8 @@ pub struct GardenProject<'s> {
     known: RefCell<HashMap<usize, skaffold::Known>>,
     /// Deploys to clusters that were prepared, by id.
     deploys: RefCell<HashMap<String, Arc<ClusterDeploy>>>,
+    /// Nodes with errors that were found when they were prepared.
+    broken: RefCell<HashSet<usize>>,
 }
 
 /// How long an action may take.
@@ -109,6 +111,7 @@ impl<'s> GardenProject<'s> {
             parts,
             known: RefCell::default(),
             deploys: RefCell::default(),
+            broken: RefCell::default(),
         }
     }
 
@@ -188,11 +191,25 @@ impl<'s> GardenProject<'s> {
         self.resolution.ground.session
     }
 
+    /// Prepares a node by itself: errors that are found on the way are reported, and are its own. Another node may have
+    /// found errors before, or this one when it was prepared for another purpose; values are evaluated once, so the
+    /// second of these is remembered here.
+    fn on_its_own(&self, node: usize, work: impl FnOnce() -> Result<Action, Cause>) -> Result<Action, Cause> {
+        let (action, is_sound) = self.session().sink.succeeds(work);
+        if !is_sound {
+            self.broken.borrow_mut().insert(node);
+        }
+        match self.broken.borrow().contains(&node) {
+            true => Err(Cause::Unresolved),
+            false => action,
+        }
+    }
+
     fn action(&self, key: &str) -> Result<Action, Cause> {
         let graph = self.resolution.graph();
         let action = graph.actions.get(key).ok_or(Cause::Unresolved)?;
         let spec = self.resolution.spec(key).ok_or(Cause::Unresolved)?;
-        if spec.any(Value::is_poison) || self.session().sink.has_errors() {
+        if spec.any(Value::is_poison) {
             return Err(Cause::Unresolved);
         }
         if let Some((path, _)) = spec.leaves().find(|(_, value)| value.is_pending()) {
@@ -240,11 +257,11 @@ impl Project for GardenProject<'_> {
 
     fn prepare(&self, node: usize) -> Result<Action, Failure> {
         let id = self.nodes.get(node).map(|node| node.id.clone()).unwrap_or_default();
-        let action = match self.part(node) {
+        let prepare = || match self.part(node) {
             Some(part) => self.part_action(node, part),
             None => self.action(&id),
         };
-        action.map_err(|cause| {
+        self.on_its_own(node, prepare).map_err(|cause| {
             let span = self.nodes.get(node).and_then(|node| node.span);
             Failure { id: id.clone(), cause, command: None, tail: Vec::new(), span }
         })

@@ -41,9 +41,11 @@ impl EnsembleDeploy {
     ) -> Result<T, Trouble> {
         self.0.with(|session| {
             let options = Options { workflow, ..Options::default() };
-            let job = Job::open_given(session, &self.0.request(), &self.0.inputs, options);
+            let request = self.0.request();
+            let (job, is_sound) = session.sink.succeeds(|| Job::open_given(session, &request, &self.0.inputs, options));
             let Some(mut job) = job else { return Err(problems(session, "there is no ensemble")) };
-            if !job.plan() || session.sink.has_errors() {
+            let (is_planned, is_possible) = session.sink.succeeds(|| job.plan());
+            if !(is_sound && is_planned && is_possible) {
                 return Err(problems(session, "its operations cannot be run"));
             }
             let count = job.sift();

@@ -53,11 +53,9 @@ impl ServiceDeploy {
 
     /// What brings the service up; an operation that cannot be run stops it before anything runs.
     fn steps(session: &Session, service: &Service) -> Result<Vec<Step>, Trouble> {
-        let before = session.sink.has_errors();
-        let steps = service.up(session);
-        match !before && session.sink.has_errors() {
-            true => Err(problems(session, "its operations cannot be run")),
-            false => Ok(steps),
+        match session.sink.succeeds(|| service.up(session)) {
+            (steps, true) => Ok(steps),
+            (_, false) => Err(problems(session, "its operations cannot be run")),
         }
     }
 

@@ -103,8 +103,9 @@ impl SkaffoldProject<'_, '_> {
             release_namespace: self.deploying.namespace.clone(),
             places_releases: true,
         };
-        let manifests = render::render(self.session, self.configs, &settings, self.deploying.engines);
-        if self.session.sink.has_errors() {
+        let render = || render::render(self.session, self.configs, &settings, self.deploying.engines);
+        let (manifests, is_sound) = self.session.sink.succeeds(render);
+        if !is_sound {
             return Err(Cause::Unresolved);
         }
         let version = digest(&manifests);

@@ -257,14 +257,14 @@ fn run_steps(invocation: &mut Invocation<'_>, stage: &Stage<'_>, script: &Script
         if !takes_place(index, &whens, &failed_at) {
             continue;
         }
-        let step = script.step(index, &results);
+        let (step, is_sound) = stage.session.sink.succeeds(|| script.step(index, &results));
         // What a step computes from secrets may be quoted by whatever it runs.
         let mut secrets = Vec::new();
         collect_secrets(&step, &mut secrets);
         secrets.extend(stage.session.sink.secrets());
         invocation.veil.hide(&secrets);
         let is_true = |key: &str| step.get(key).and_then(Value::as_bool).unwrap_or(false);
-        let given = if stage.session.sink.has_errors() || step.any(Value::is_poison) {
+        let given = if !is_sound || step.any(Value::is_poison) {
             problems.push(format!("step `{name}` could not be resolved"));
             break;
         } else if let Some((path, _)) = step.leaves().find(|(_, value)| value.is_pending()) {
