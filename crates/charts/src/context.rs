@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use purlin_gotmpl::hole::Hole;
 use purlin_gotmpl::object::{Object, Struct};
 pub use purlin_gotmpl::rope::{origin_number, origin_of};
 use purlin_gotmpl::{Data, Heap, ListType, MapType, Str, Val};
@@ -41,24 +42,13 @@ impl Default for Release {
     }
 }
 
-/// The placeholder in a template for an invalid value that was already reported.
-const BROKEN: &str = "a value that is broken";
-
-/// What a hole is outside of templates again.
-pub fn filled(pending: Pending) -> purlin_value::Data {
-    if pending.what.starts_with(BROKEN) {
-        return purlin_value::Data::Poison;
-    }
-    purlin_value::Data::Pending(Arc::new(pending))
-}
-
 /// Copies a value into the heap.
 pub fn import(heap: &mut Heap, value: &Value) -> Val {
     use purlin_value::Data as D;
     let made = match &value.data {
         D::Null => Val::NIL,
         // What is broken was reported; as something unknown it causes no second message.
-        D::Poison => heap.pending(&Pending { tasks: Vec::new(), what: BROKEN.into() }),
+        D::Poison => heap.hole(&Hole::Broken),
         D::Lazy(lazy) => match lazy.known() {
             Some(known) => import(heap, known),
             None => heap.pending(&Pending { tasks: Vec::new(), what: "a value that nobody asked for".into() }),

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_gotmpl::ExecError;
+use purlin_gotmpl::hole::Hole;
 use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual, Variant, Variants,
 };
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree};
-use purlin_value::{Data, EcoString, Map, Origin, Origins, Pending, Session, Value, path, value_of};
+use purlin_value::{Data, EcoString, Map, Origin, Origins, Session, Value, path, value_of};
 
 use crate::chart::Chart;
 use crate::checks;
 use crate::ci;
-use crate::context::{filled, origin_of};
+use crate::context::origin_of;
 use crate::dependencies::decided_on;
 use crate::engine::{self, RenderError, Rendered};
 use crate::json;
@@ -129,7 +130,7 @@ struct Piece {
     text: Arc<Woven>,
     offset: usize,
     /// What decides whether something it may see was changed, where that is not known yet.
-    unsure: Option<Pending>,
+    unsure: Option<Hole>,
 }
 
 /// The chart with its own values, and with each values file beside them and in `ci/`.
@@ -461,14 +462,14 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     let origin = session.origins.selected(value.origin, "the dependency is enabled", None, decided);
     let value = value.with_origin(origin);
     node.resolved = match open {
-        Some(pending) => value.with(filled(pending)),
+        Some(pending) => value.with(pending.data()),
         None => value,
     };
     (Some(node), manifest)
 }
 
 /// What a document as a whole waits for: what decides on its contents or on its keys, or on what was rendered before.
-fn still_open(tracer: &Tracer<'_>, root: Option<purlin_syntax::Node<'_>>, piece: &Piece) -> Option<Pending> {
+fn still_open(tracer: &Tracer<'_>, root: Option<purlin_syntax::Node<'_>>, piece: &Piece) -> Option<Hole> {
     let holes = &tracer.holes;
     if holes.is_empty() {
         return None;

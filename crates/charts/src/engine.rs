@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use purlin_gotmpl::hole::Holes;
+use purlin_gotmpl::hole::{Hole, Holes};
 use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::value::{MapType, Str};
 use purlin_gotmpl::{ExecError, Limits, Machine, Namespace, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
 use purlin_value::stack::with_stack;
-use purlin_value::{Pending, Piece, Session, Value};
+use purlin_value::{Piece, Session, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
@@ -96,7 +96,7 @@ pub struct Rendered {
     /// Texts that stand for values not known yet.
     pub holes: Holes,
     /// Files rendered after a collection may have been changed, with what decides on that and is not known yet.
-    pub unsure: BTreeMap<String, Pending>,
+    pub unsure: BTreeMap<String, Hole>,
     /// Files that could not be rendered, if the rest was asked for.
     pub failed: Vec<ExecError>,
 }

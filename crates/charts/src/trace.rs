@@ -11,7 +11,7 @@ use purlin_value::read::scalar_data;
 use purlin_value::{EcoString, Map, Origin, OriginKind, Piece, Session, Taint, Value};
 
 use crate::chart::Chart;
-use crate::context::{filled, origin_of};
+use crate::context::origin_of;
 
 /// Longest chain of calls told.
 const MAX_CALLS: usize = 50;
@@ -335,7 +335,7 @@ impl<'s> Tracer<'s> {
                     self.range_origin(woven, from, to, None)
                 };
                 let data = match pending {
-                    Some(pending) => filled(pending),
+                    Some(hole) => hole.data(),
                     None => scalar_data(target),
                 };
                 Value::new(data).with_origin(origin).tainted_if(tainted)

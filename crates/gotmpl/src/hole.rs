@@ -24,10 +24,59 @@ const DECIDES: &[u8] = b" decides what is here";
 /// Longest text of what a hole waits for.
 const MAX_WHAT: usize = 200;
 
+/// What stands for the name of a value that is broken: no name of a pending value has this character.
+const BROKEN: &str = "~";
+
+/// What a hole stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hole {
+    /// A value that is not known yet.
+    Pending(Pending),
+    /// A value that is wrong, which was reported. What is made with it is wrong too, whatever else it waits for.
+    Broken,
+}
+
+impl Hole {
+    /// The value outside of templates.
+    pub fn data(self) -> purlin_value::Data {
+        match self {
+            Hole::Pending(pending) => purlin_value::Data::Pending(Arc::new(pending)),
+            Hole::Broken => purlin_value::Data::Poison,
+        }
+    }
+
+    /// What is between the parentheses.
+    fn name(&self) -> String {
+        match self {
+            Hole::Pending(pending) => name(&pending.what),
+            Hole::Broken => BROKEN.to_owned(),
+        }
+    }
+
+    /// Whether two holes are of one name.
+    fn is_like(&self, other: &Hole) -> bool {
+        match (self, other) {
+            (Hole::Pending(one), Hole::Pending(other)) => one.what == other.what,
+            (one, other) => one == other,
+        }
+    }
+
+    /// What a field of it is.
+    fn field(&self, name: &str) -> Hole {
+        match self {
+            Hole::Pending(known) => {
+                let what = format!("{}.{name}", known.what).into();
+                Hole::Pending(Pending { tasks: known.tasks.clone(), what })
+            }
+            Hole::Broken => Hole::Broken,
+        }
+    }
+}
+
 /// The holes of a render.
 #[derive(Clone, Debug, Default)]
 pub struct Holes {
-    known: Table<Str, Arc<Pending>>,
+    known: Table<Str, Arc<Hole>>,
 }
 
 impl Holes {
@@ -36,17 +85,17 @@ impl Holes {
         self.known.is_empty()
     }
 
-    /// The text that stands for a pending value. Values of one name with different tasks share a text and wait for the
+    /// The text that stands for a hole. Values of one name with different tasks share a text and wait for the
     /// tasks of all.
-    pub fn add(&mut self, pending: &Pending) -> Str {
-        let name = name(&pending.what);
+    pub fn add(&mut self, hole: &Hole) -> Str {
+        let name = hole.name();
         let mut text = Str::from(format!("(pending:{name})"));
         let mut number = 1;
-        while self.known.get(text.bytes()).is_some_and(|known| known.what != pending.what) {
+        while self.known.get(text.bytes()).is_some_and(|known| !known.is_like(hole)) {
             number += 1;
             text = Str::from(format!("(pending:{name}-{number})"));
         }
-        self.know(text.clone(), pending);
+        self.know(text.clone(), hole);
         text
     }
 
@@ -56,48 +105,48 @@ impl Holes {
             self.known = other.known;
             return;
         }
-        for (text, pending) in other.known {
-            self.know(text, &pending);
+        for (text, hole) in other.known {
+            self.know(text, &hole);
         }
     }
 
-    fn know(&mut self, text: Str, pending: &Pending) {
-        let add_to = |known: &mut Arc<Pending>| {
-            if known.as_ref() != pending {
-                merge(Arc::make_mut(known), pending);
+    fn know(&mut self, text: Str, hole: &Hole) {
+        let add_to = |known: &mut Arc<Hole>| {
+            if known.as_ref() != hole {
+                merge(Arc::make_mut(known), hole);
             }
         };
-        self.known.entry(text).and_modify(add_to).or_insert_with(|| Arc::new(pending.clone()));
+        self.known.entry(text).and_modify(add_to).or_insert_with(|| Arc::new(hole.clone()));
     }
 
     /// The value a text stands for, if it is a hole and nothing else.
-    pub fn exact(&self, text: &[u8]) -> Option<&Arc<Pending>> {
+    pub fn exact(&self, text: &[u8]) -> Option<&Arc<Hole>> {
         if self.is_empty() { None } else { self.known.get(text.trim_ascii()) }
     }
 
     /// What the holes in a text wait for, all together; `None` if there are none.
-    pub fn within(&self, text: &[u8]) -> Option<Pending> {
+    pub fn within(&self, text: &[u8]) -> Option<Hole> {
         let mut all = None;
         self.collect(text, &mut all);
         all
     }
 
-    fn collect(&self, text: &[u8], all: &mut Option<Pending>) {
-        self.each(text, |pending, _| join(all, pending));
+    fn collect(&self, text: &[u8], all: &mut Option<Hole>) {
+        self.each(text, |hole, _| join(all, hole));
     }
 
     /// What decides on the contents of a text, where something pending does.
-    pub fn deciding(&self, text: &[u8]) -> Option<Pending> {
+    pub fn deciding(&self, text: &[u8]) -> Option<Hole> {
         let mut all = None;
-        self.each(text, |pending, behind| {
+        self.each(text, |hole, behind| {
             if behind.starts_with(DECIDES) {
-                join(&mut all, pending);
+                join(&mut all, hole);
             }
         });
         all
     }
 
-    fn each(&self, text: &[u8], mut found: impl FnMut(&Pending, &[u8])) {
+    fn each(&self, text: &[u8], mut found: impl FnMut(&Hole, &[u8])) {
         if self.is_empty() {
             return;
         }
@@ -107,8 +156,8 @@ impl Holes {
             // No hole has a parenthesis inside. The search ends at the next start, so that no text is searched twice.
             let Some(len) = memchr::memchr2(b'(', b')', inside) else { return };
             let (hole, behind) = rest.split_at_checked(START.len() + len + 1).unwrap_or((rest, b""));
-            if let Some(pending) = self.known.get(hole) {
-                found(pending, behind);
+            if let Some(hole) = self.known.get(hole) {
+                found(hole, behind);
             }
         }
     }
@@ -127,14 +176,21 @@ fn digest(text: &[u8]) -> u32 {
 }
 
 /// Adds what one value waits for to what others do.
-fn join(all: &mut Option<Pending>, more: &Pending) {
+fn join(all: &mut Option<Hole>, more: &Hole) {
     match all {
         Some(known) => merge(known, more),
         None => *all = Some(more.clone()),
     }
 }
 
-fn merge(known: &mut Pending, more: &Pending) {
+fn merge(known: &mut Hole, more: &Hole) {
+    match (&mut *known, more) {
+        (Hole::Pending(known), Hole::Pending(more)) => wait_for_both(known, more),
+        _ => *known = Hole::Broken,
+    }
+}
+
+fn wait_for_both(known: &mut Pending, more: &Pending) {
     let is_new = |task: &&EcoString| !known.tasks.contains(task);
     let tasks: Vec<EcoString> = more.tasks.iter().filter(is_new).cloned().collect();
     known.tasks.extend(tasks);
@@ -146,7 +202,12 @@ fn merge(known: &mut Pending, more: &Pending) {
 impl Heap {
     /// The value that stands for a pending one.
     pub fn pending(&mut self, pending: &Pending) -> Val {
-        Val::new(Data::Str(self.holes.add(pending)))
+        self.hole(&Hole::Pending(pending.clone()))
+    }
+
+    /// The value that stands for one that is pending or broken.
+    pub fn hole(&mut self, hole: &Hole) -> Val {
+        Val::new(Data::Str(self.holes.add(hole)))
     }
 
     /// Whether the truth of a value is not known yet.
@@ -157,8 +218,8 @@ impl Heap {
     /// A field of a value that is not known yet.
     pub(crate) fn pending_field(&mut self, value: &Val, name: &str) -> Option<Val> {
         let known = self.holes.exact(value.as_str()?.bytes())?;
-        let field = Pending { tasks: known.tasks.clone(), what: format!("{}.{name}", known.what).into() };
-        Some(self.pending(&field).at(value.origin).taint(value.is_tainted()))
+        let field = known.field(name);
+        Some(self.hole(&field).at(value.origin).taint(value.is_tainted()))
     }
 
     /// The result of a function that cannot be run yet; `None` if it can.
@@ -181,7 +242,7 @@ impl Heap {
                 all = walk.all;
             }
         }
-        Some(self.pending(&all?))
+        Some(self.hole(&all?))
     }
 }
 
@@ -190,7 +251,7 @@ struct Walk<'h> {
     heap: &'h Heap,
     lists: HashSet<u32>,
     maps: HashSet<u32>,
-    all: Option<Pending>,
+    all: Option<Hole>,
 }
 
 impl Walk<'_> {
@@ -281,8 +342,32 @@ impl Effects {
 mod tests {
     use super::*;
 
-    fn pending(what: &str) -> Pending {
-        Pending { tasks: vec![format!("deploy.{what}").into()], what: what.into() }
+    fn pending(what: &str) -> Hole {
+        Hole::Pending(Pending { tasks: vec![format!("deploy.{what}").into()], what: what.into() })
+    }
+
+    /// What a hole waits for, and how many tasks.
+    fn waits(hole: &Hole) -> Option<(usize, EcoString)> {
+        match hole {
+            Hole::Pending(pending) => Some((pending.tasks.len(), pending.what.clone())),
+            Hole::Broken => None,
+        }
+    }
+
+    #[test]
+    fn what_is_broken_stays_so_and_no_name_can_be_taken_for_it() {
+        let mut holes = Holes::default();
+        let texts: Vec<Str> =
+            ["~", "", "a value that is broken"].iter().map(|what| holes.add(&pending(what))).collect();
+        let broken = holes.add(&Hole::Broken);
+        assert!(texts.iter().all(|text| text.bytes() != broken.bytes()));
+        assert!(texts.iter().all(|text| holes.exact(text.bytes()).is_some_and(|hole| waits(hole).is_some())));
+        let both = [texts[0].bytes(), broken.bytes()].concat();
+        assert_eq!(holes.within(&both), Some(Hole::Broken));
+        let mut heap = Heap::default();
+        let value = heap.hole(&Hole::Broken);
+        let field = heap.pending_field(&value, "x").unwrap();
+        assert_eq!(field.as_str().map(Str::bytes), Some(broken.bytes()));
     }
 
     #[test]
@@ -293,10 +378,10 @@ mod tests {
         assert!(holes.exact(a.bytes()).is_some() && holes.exact(b"(pending:x)").is_none());
         let text = format!("http://{}:{}/ (pending:x) {}", a.text(), b.text(), a.text());
         let all = holes.within(text.as_bytes());
-        assert_eq!(all.map(|all| (all.tasks.len(), all.what)), Some((2, "a, b[\"c d\"]".into())));
+        assert_eq!(all.as_ref().and_then(waits), Some((2, "a, b[\"c d\"]".into())));
         assert_eq!(holes.within(b"(pending:"), None);
         assert_eq!(holes.deciding(text.as_bytes()), None);
-        assert_eq!(holes.deciding(&mark(&a)).map(|all| all.what), Some("a".into()));
+        assert_eq!(holes.deciding(&mark(&a)).as_ref().and_then(waits), Some((1, "a".into())));
     }
 
     #[test]
@@ -307,8 +392,8 @@ mod tests {
         let texts: Vec<Str> = whats.iter().map(|what| holes.add(&pending(what))).collect();
         for (what, text) in whats.iter().zip(&texts) {
             assert!(!text.text().contains([',', '[', ']', '{', '}', '#', ' ']), "{}", text.text());
-            let known = holes.exact(text.bytes()).map(|known| (known.what.as_str(), known.tasks.len()));
-            assert_eq!(known, Some((*what, 1)));
+            let known = holes.exact(text.bytes()).and_then(|known| waits(known));
+            assert_eq!(known, Some((1, (*what).into())));
         }
         // Another part of the render, which met them the other way round, has the same texts.
         let mut other = Holes::default();
@@ -316,7 +401,10 @@ mod tests {
         assert!(again.iter().rev().zip(&texts).all(|(again, text)| again.bytes() == text.bytes()));
         other.extend(holes);
         for (what, text) in whats.iter().zip(&texts).take(7) {
-            assert_eq!(other.exact(text.bytes()).map(|known| known.what.as_str()), Some(*what));
+            assert_eq!(
+                other.exact(text.bytes()).and_then(|known| waits(known)).map(|(_, what)| what),
+                Some((*what).into())
+            );
         }
     }
 
@@ -326,20 +414,21 @@ mod tests {
         let hole = holes.add(&pending("a"));
         // Looking for the end of each in all the text behind it would take minutes.
         let text = [START.repeat(500_000).as_slice(), hole.bytes()].concat();
-        assert_eq!(holes.within(&text).map(|all| all.what), Some("a".into()));
+        assert_eq!(holes.within(&text).as_ref().and_then(waits), Some((1, "a".into())));
         assert_eq!(holes.within(&START.repeat(500_000)), None);
     }
 
     #[test]
     fn no_task_is_lost() {
-        let of = |task: &str| Pending { tasks: vec![task.into()], what: "a, b".into() };
+        let of = |task: &str| Hole::Pending(Pending { tasks: vec![task.into()], what: "a, b".into() });
         let mut holes = Holes::default();
         let text = holes.add(&of("one"));
         assert_eq!(holes.add(&of("two")).bytes(), text.bytes());
         let mut other = Holes::default();
         other.add(&of("three"));
         holes.extend(other);
-        let all = Pending { tasks: vec!["one".into(), "two".into(), "three".into()], what: "a, b".into() };
+        let tasks = vec!["one".into(), "two".into(), "three".into()];
+        let all = Hole::Pending(Pending { tasks, what: "a, b".into() });
         assert_eq!(holes.exact(text.bytes()).map(AsRef::as_ref), Some(&all));
     }
 }

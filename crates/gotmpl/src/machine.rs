@@ -6,10 +6,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::hole::Hole;
 use purlin_syntax::Sources;
 use purlin_value::meter::{BYTES_PER_STEP, SLOW_BYTES, SLOW_STEPS};
 use purlin_value::pattern::Refused;
-use purlin_value::{Cost, Exceeded, Meter, Origins, Pending, Seed};
+use purlin_value::{Cost, Exceeded, Meter, Origins, Seed};
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
@@ -205,7 +206,7 @@ pub struct Machine<'r> {
     /// What each file is executed with when it is rendered for itself.
     pub contexts: Table<Str, MapRef>,
     /// What decides whether a collection was changed, where nothing was run since it is not known yet.
-    pub unsure: Option<Pending>,
+    pub unsure: Option<Hole>,
     next_base: u32,
     call: u32,
     out: Rope,

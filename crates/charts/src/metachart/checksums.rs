@@ -65,8 +65,8 @@ impl Workshop {
             return Err(self.stop(name.origin, message + &hint.unwrap_or_default()));
         }
         let built = self.build(m, kind, &wanted, name.origin)?;
-        if let Some(pending) = m.heap.holes.within(built.bytes()) {
-            return Ok(Val::str(text(&m.heap.pending(&pending))));
+        if let Some(hole) = m.heap.holes.within(built.bytes()) {
+            return Ok(Val::str(text(&m.heap.hole(&hole))));
         }
         let digest = hex(&Sha256::digest([b"\n", built.bytes()].concat()));
         Ok(Val::str(digest).at(self.origin_of(name)).taint(is_secret(&built)))
@@ -81,8 +81,8 @@ impl Workshop {
         let (mut hash, mut secret) = (Sha256::new(), false);
         for name in names {
             let built = self.build(m, kind, &name, 0)?;
-            if let Some(pending) = m.heap.holes.within(built.bytes()) {
-                return Ok(Val::str(text(&m.heap.pending(&pending))));
+            if let Some(hole) = m.heap.holes.within(built.bytes()) {
+                return Ok(Val::str(text(&m.heap.hole(&hole))));
             }
             secret |= is_secret(&built);
             hash.update(b"---\n");

@@ -9,11 +9,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use purlin_gotmpl::ast::File;
-use purlin_gotmpl::hole::Holes;
+use purlin_gotmpl::hole::{Hole, Holes};
 use purlin_gotmpl::machine::{Call, SourceFile, Under};
 use purlin_gotmpl::rope::Piece;
 use purlin_gotmpl::{ExecError, Fault, Limit};
-use purlin_value::{Pending, Value};
+use purlin_value::Value;
 
 use super::build::{Kind, Note, Workshop};
 use super::checksums::{Computed, stopped};
@@ -48,7 +48,7 @@ pub struct Output {
     /// Texts that stand for values not known yet.
     pub holes: Holes,
     /// What decides whether a collection was changed, where that is not known yet.
-    pub unsure: Option<Pending>,
+    pub unsure: Option<Hole>,
     /// The number of the resource whose build made that unsure.
     unsure_at: usize,
     /// The steps each resource took, by kind and name.
