@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use purlin_model::Node;
 use purlin_model::kubernetes;
 use purlin_model::validate::{Problem, Validator};
-use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_value::{Origin, OriginKind, Session, Value};
 
 use crate::rules;
@@ -84,9 +84,9 @@ fn report_headless(session: &Session, manifest: &Value, what: &str, lacking: &st
         Some((key, value)) => {
             let span = at(session, value.origin);
             diagnostic.span = span.and_then(|span| session.sources.key_before(key, span)).or(span).or(diagnostic.span);
-            format!("did you mean `{lacking}`?")
+            Hint::meant(key.as_str(), lacking)
         }
-        None => "every manifest names its `apiVersion` and `kind`".to_owned(),
+        None => "every manifest names its `apiVersion` and `kind`".into(),
     };
     session.sink.push(diagnostic.hint(hint));
 }

@@ -114,7 +114,7 @@ fn check(node: Node<'_>, kind: Kind, what: &str, found: &mut Vec<Diagnostic>) {
                 fields().map(|field| field.key).partition(|key| node.get(key).is_some());
             let twin = || set.into_iter().find(|key| suggest::is_typo(entry.name(), key));
             let hint = suggest::did_you_mean(entry.name(), unset)
-                .or_else(|| twin().map(|key| format!("remove it; `{key}` is set")));
+                .or_else(|| twin().map(|key| format!("remove it; `{key}` is set").into()));
             // Other keys are notes of people and tools.
             if let Some(hint) = hint {
                 let message = format!("unknown key `{}` in {what}, which Helm ignores", entry.name());

@@ -2,7 +2,7 @@
 //!
 //! Checking a chart without its library says little. The chart beside it is taken instead, and the missing copy reported.
 
-use purlin_syntax::{Diagnostic, suggest};
+use purlin_syntax::{Diagnostic, Hint, suggest};
 use purlin_value::{Session, path};
 
 use crate::chart::Chart;
@@ -32,7 +32,7 @@ pub fn fill(session: &Session, chart: &mut Chart) -> Vec<(String, String)> {
 pub fn check_declared(session: &Session, folder: &str, chart: &Chart) {
     for dependency in &chart.metadata.dependencies {
         let place = ChartYaml { session, folder };
-        let said = |key: &str, message: String, hint: String| {
+        let said = |key: &str, message: String, hint: Hint| {
             let mut found = Diagnostic::nowhere(&rules::DEPENDENCY, message).warning().hint(hint);
             found.span = place.dependency_key(dependency, key);
             session.sink.push(found);
@@ -46,7 +46,7 @@ pub fn check_declared(session: &Session, folder: &str, chart: &Chart) {
                 false => format!("no chart `{}` in `charts/` has a version in the range `{range}`", dependency.name),
             };
             let hint = format!("the chart in `charts/` has version `{version}`");
-            said(if range.is_empty() { "name" } else { "version" }, message, hint);
+            said(if range.is_empty() { "name" } else { "version" }, message, hint.into());
             continue;
         }
         let Some(written) = dependency.repository.strip_prefix(FILE).filter(|place| !path::is_absolute(place)) else {
@@ -61,7 +61,7 @@ pub fn check_declared(session: &Session, folder: &str, chart: &Chart) {
         if let Some(near) = suggest::nearest(name, beside.names()) {
             let meant = written.trim_end_matches('/').strip_suffix(name).unwrap_or_default();
             let message = format!("no chart is found at `{written}`");
-            said("repository", message, format!("did you mean `{FILE}{meant}{near}`?"));
+            said("repository", message, Hint::meant(&dependency.repository, format!("{FILE}{meant}{near}")));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Limit};
 use purlin_model::validate::{Fault, Problem, is_address};
-use purlin_syntax::{Diagnostic, Flavor, Node, Rule, RuleClass, Source, Span, suggest};
+use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Rule, RuleClass, Source, Span, suggest};
 use purlin_value::{EcoString, Origin, Session, Value, path};
 
 use crate::chart::{Chart, Dependency};
@@ -235,7 +235,7 @@ pub fn report_values(
                 let span = value.and_then(|value| session.origins.span(value.origin, &session.sources));
                 diagnostic.span = span.map(|span| key_span(session, key, span).unwrap_or(span));
                 let near = purlin_syntax::suggest::did_you_mean(key, known.iter().map(|name| name.as_str()));
-                let hint = near.unwrap_or_else(|| "remove it; the schema does not allow further keys".to_owned());
+                let hint = near.unwrap_or_else(|| "remove it; the schema does not allow further keys".into());
                 session.sink.push(diagnostic.hint(hint));
             }
             continue;
@@ -420,7 +420,7 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             };
             if let Some((name, span)) = place.with_root(misspelt).flatten().filter(|_| message.contains("has no")) {
                 let message = format!("unknown key `{name}` in `Chart.yaml`");
-                return Diagnostic::at(&rules::METADATA, span, message).hint(format!("did you mean `{key}`?"));
+                return Diagnostic::at(&rules::METADATA, span, message).hint(Hint::meant(name, *key));
             }
             let diagnostic = Diagnostic::nowhere(&rules::METADATA, message.clone()).maybe_hint(hint);
             place.locate(diagnostic, &[key])
@@ -564,7 +564,7 @@ impl Levels<'_> {
 /// A value that a template reads and nobody set.
 struct Unset {
     message: String,
-    hint: String,
+    hint: Hint,
     /// The name that is not set, as bytes of the expression.
     name: std::ops::Range<usize>,
 }
@@ -580,7 +580,7 @@ fn unset_value(session: &Session, last: &ExecError, chart: &Chart, values: Optio
     let message = format!("`{missing}` is not set, so `{node}` cannot be read");
     let file = session.sources.shown(&purlin_value::path::normalize(&format!("{}/values.yaml", chart.folder)));
     let Some((_, keys)) = missing.split_once("Values.") else {
-        let hint = words::built_in(&missing)?;
+        let hint = words::built_in(&missing)?.into();
         let name = missing.rsplit('.').next().unwrap_or_default();
         let name = missing.len() - name.len()..missing.len();
         return Some(Unset { message: format!("`{missing}` does not exist, so `{node}` cannot be read"), hint, name });
@@ -589,7 +589,8 @@ fn unset_value(session: &Session, last: &ExecError, chart: &Chart, values: Optio
     let around = values.and_then(|values| if outer.is_empty() { Some(values) } else { lookup(values, outer) });
     let known = around.and_then(Value::as_map).map(|map| map.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>());
     let near = known.and_then(|known| purlin_syntax::suggest::did_you_mean(name, known));
-    let hint = near.unwrap_or_else(|| format!("set `{keys}` in `{file}`, or test for it with `if` or `default`"));
+    let hint =
+        near.unwrap_or_else(|| format!("set `{keys}` in `{file}`, or test for it with `if` or `default`").into());
     Some(Unset { message, hint, name: missing.len() - name.len()..missing.len() })
 }
 

@@ -1,6 +1,7 @@
 //! What does not fit a chart's JSON Schema, in Helm's words.
 
 use purlin_model::validate::{Fault, Problem, Validator, type_name};
+use purlin_syntax::Hint;
 use purlin_syntax::suggest::did_you_mean;
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, EcoString, Origin, Value};
@@ -104,18 +105,18 @@ fn bound(rule: &str, found: String, wanted: String) -> String {
 }
 
 /// What to do about it.
-pub fn hint(problem: &Problem) -> String {
+pub fn hint(problem: &Problem) -> Hint {
     match &problem.fault {
-        Fault::Missing(keys) => format!("add {} to the values", quoted(keys)),
+        Fault::Missing(keys) => format!("add {} to the values", quoted(keys)).into(),
         Fault::Additional { keys, known } => {
             let near = keys.iter().find_map(|key| did_you_mean(key, known.iter().map(|name| name.as_str())));
-            near.unwrap_or_else(|| "remove it; the schema does not allow further keys".to_owned())
+            near.unwrap_or_else(|| "remove it; the schema does not allow further keys".into())
         }
-        Fault::Type(wanted) if wanted.iter().any(|name| *name == "string") => "put it in quotes".to_owned(),
+        Fault::Type(wanted) if wanted.iter().any(|name| *name == "string") => "put it in quotes".into(),
         Fault::Type(wanted) => {
-            format!("write {}", wanted.iter().map(|name| noun(name)).collect::<Vec<_>>().join(" or "))
+            format!("write {}", wanted.iter().map(|name| noun(name)).collect::<Vec<_>>().join(" or ")).into()
         }
-        _ => "give a value that `values.schema.json` allows".to_owned(),
+        _ => "give a value that `values.schema.json` allows".into(),
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn check(session: &Session, folder: &str, chart: &Chart) -> bool {
     if found.is_empty() {
         found.extend(unknown(&tree).into_iter().map(|(name, span)| {
             let hint = suggest::did_you_mean(&name, TYPES.iter().copied());
-            let hint = hint.unwrap_or_else(|| format!("write one of {}", TYPES.join(", ")));
+            let hint = hint.unwrap_or_else(|| format!("write one of {}", TYPES.join(", ")).into());
             Diagnostic::at(&rules::SCHEMA, span, format!("unknown type `{name}` in the schema")).hint(hint)
         }));
     }

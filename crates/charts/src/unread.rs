@@ -4,8 +4,8 @@
 
 use std::cell::OnceCell;
 
-use purlin_syntax::Diagnostic;
 use purlin_syntax::suggest::{is_slip, may_be_meant, nearest};
+use purlin_syntax::{Diagnostic, Hint};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
@@ -114,7 +114,7 @@ impl Walk<'_> {
             let meant = self.chart.dependencies.iter().map(Chart::name).find(|inner| is_slip(name, inner));
             let Some(meant) = meant.filter(|_| !self.is_read(name)) else { continue };
             let message = format!("no template reads `{name}`, and no chart inside has this name");
-            let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(format!("did you mean `{meant}`?"));
+            let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(Hint::meant(name.as_str(), meant));
             let (origins, sources) = (&self.session.origins, &self.session.sources);
             found.span = origins.key_span(value.origin, name, sources).or(origins.span(value.origin, sources));
             self.session.sink.push(found);
@@ -139,7 +139,7 @@ impl Walk<'_> {
             return;
         }
         let message = format!("the chart `{}` declares no value `{name}`", self.chart.name());
-        let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(format!("did you mean `{near}`?"));
+        let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(Hint::meant(name, near));
         found.span = self.session.origins.span(value.origin, &self.session.sources);
         if found.span.is_none() {
             found.message = format!("the chart `{}` declares no value `{path}`", self.chart.name());

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_syntax::suggest::{is_slip, is_typo, may_be_meant, nearest};
-use purlin_syntax::{Diagnostic, Severity, Source};
+use purlin_syntax::{Diagnostic, Hint, Severity, Source};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
@@ -199,8 +199,11 @@ impl UnknownField<'_> {
         let same = self.known.iter().find(|known| known.eq_ignore_ascii_case(name)).copied();
         let near = same.or_else(|| nearest(name, self.known.iter().copied()));
         let hint = near.map_or_else(
-            || format!("it has {}", self.known.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean `{near}`?"),
+            || {
+                let known: Vec<String> = self.known.iter().map(|known| format!("`{known}`")).collect();
+                format!("it has {}", known.join(", ")).into()
+            },
+            |near| Hint::meant(name, near),
         );
         let message = format!("`{}` has no field `{name}`", object.trim_end_matches('.'));
         Diagnostic::at(&rules::UNKNOWN_FIELD, span, message).hint(hint)
@@ -301,7 +304,8 @@ pub fn check_strings(session: &Session, values: &Value) {
                     continue;
                 }
                 let message = format!("no values file sets `{path}`");
-                let mut found = Diagnostic::nowhere(&rules::UNSET, message).hint(format!("did you mean `{near}`?"));
+                let mut found = Diagnostic::nowhere(&rules::UNSET, message)
+                    .hint(Hint::meant(names.get(depth).copied().unwrap_or_default(), near));
                 found.span = session.origins.span(value.origin, &session.sources);
                 session.sink.push(found);
             }
@@ -324,7 +328,8 @@ pub fn check_conditions(session: &Session, folder: &str, chart: &Chart, values: 
                 continue;
             }
             let message = format!("no values file sets `{}`, so this condition has no effect", names.join("."));
-            let mut found = Diagnostic::nowhere(&rules::UNSET, message).hint(format!("did you mean `{near}`?"));
+            let mut found = Diagnostic::nowhere(&rules::UNSET, message)
+                .hint(Hint::meant(names.get(depth).copied().unwrap_or_default(), near));
             found.span = ChartYaml { session, folder }.dependency_key(dependency, "condition");
             session.sink.push(found);
         }
@@ -369,7 +374,8 @@ fn warning(source: &Source, read: &Read<'_>, depth: usize, path: &str, near: &st
     let unread = if is_read { String::new() } else { format!(", and no template reads `{near}`") };
     let message = format!("no values file sets `{path}`{unread}");
     let span = source.span(start, start + length);
-    Diagnostic::at(&rules::UNSET, span, message).hint(format!("did you mean `{near}`?"))
+    let name = read.names.get(depth).copied().unwrap_or_default();
+    Diagnostic::at(&rules::UNSET, span, message).hint(Hint::meant(name, near))
 }
 
 /// Whether templates have a name as a whole word in one place only.

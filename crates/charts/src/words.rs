@@ -3,7 +3,7 @@
 //! The texts stay as they are where a personality prints them; here they are read and said again.
 
 use purlin_gotmpl::funcs::LISTS;
-use purlin_syntax::suggest;
+use purlin_syntax::{Hint, suggest};
 
 /// What is wrong, in other words.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,12 +11,12 @@ pub struct Words {
     /// What is wrong.
     pub message: String,
     /// What to do.
-    pub hint: String,
+    pub hint: Hint,
     /// The part of the expression or line that is wrong, as it is written.
     pub part: Option<String>,
 }
 
-fn words(message: impl Into<String>, hint: impl Into<String>, part: Option<&str>) -> Option<Words> {
+fn words(message: impl Into<String>, hint: impl Into<Hint>, part: Option<&str>) -> Option<Words> {
     Some(Words { message: message.into(), hint: hint.into(), part: part.map(str::to_owned) })
 }
 
@@ -36,7 +36,7 @@ pub fn failed<'n>(
 ) -> Option<Words> {
     if let Some(name) = between(text, "no template \"", "\"") {
         let hint = suggest::did_you_mean(name, defined)
-            .unwrap_or_else(|| format!("define it with `{{{{ define \"{name}\" }}}}`, or correct the name"));
+            .unwrap_or_else(|| format!("define it with `{{{{ define \"{name}\" }}}}`, or correct the name").into());
         return words(format!("unknown named template `{name}`"), hint, Some(&format!("\"{name}\"")));
     }
     if let Some(rest) = text.strip_prefix("can't evaluate field ") {
@@ -123,7 +123,7 @@ const ROOTS: &[&str] = &["Values", "Chart", "Release", "Files", "Capabilities", 
 fn misspelt_root(node: &str) -> Option<Words> {
     let first = node.strip_prefix("$.").or_else(|| node.strip_prefix('.'))?.split('.').next()?;
     let near = suggest::nearest(first, ROOTS.iter().copied()).filter(|_| !ROOTS.contains(&first))?;
-    words(format!("`.{first}` is not defined"), format!("did you mean `.{near}`?"), Some(first))
+    words(format!("`.{first}` is not defined"), Hint::meant(format!(".{first}"), format!(".{near}")), Some(first))
 }
 
 /// What Helm logs about values that are not used.
@@ -150,7 +150,7 @@ pub fn warning(text: &str) -> Words {
         None
     })();
     let hint = "give the value the form that it has in the chart's `values.yaml`";
-    said.unwrap_or_else(|| Words { message: text.to_owned(), hint: hint.to_owned(), part: None })
+    said.unwrap_or_else(|| Words { message: text.to_owned(), hint: hint.into(), part: None })
 }
 
 /// What a template reads of an object that Helm hands in and that is not there; `None` for anything else.
@@ -347,7 +347,7 @@ pub fn unreadable(message: &str, line: &str, text: &str) -> Option<Words> {
     if let Some(name) = between(message, "function \"", "\" not defined") {
         let names = LISTS.iter().flat_map(|(_, list)| list.iter().map(|function| function.name));
         let hint = suggest::did_you_mean(name, names);
-        let hint = hint.unwrap_or_else(|| "docs/reference/template-functions.md lists all functions".to_owned());
+        let hint = hint.unwrap_or_else(|| "docs/reference/template-functions.md lists all functions".into());
         return words(format!("unknown function `{name}`"), hint, Some(name));
     }
     if let Some(name) = between(message, "undefined variable \"", "\"") {

@@ -36,7 +36,7 @@ pub(crate) fn undeclared(session: &Session, resolved: Option<&Resolved>, set: &[
             let unknown_part = parts(whole).skip(1).find(|part| !is_known(part));
             if let Some(part) = unknown_part {
                 let near = suggest::did_you_mean(part, sources.iter().flat_map(|source| keys(source.text())));
-                let hint = near.unwrap_or_else(|| "no file of the project declares or reads it".to_owned());
+                let hint = near.unwrap_or_else(|| "no file of the project declares or reads it".into());
                 unknown.parts.push(format!("`--var {whole}` adds the unknown key `{part}` to `{first}`; {hint}"));
             }
             continue;
@@ -45,7 +45,7 @@ pub(crate) fn undeclared(session: &Session, resolved: Option<&Resolved>, set: &[
         let declared = declared.into_iter().flat_map(|map| map.keys()).map(|key| key.as_str());
         let keys = sources.iter().filter(|_| resolved.is_none()).flat_map(|source| keys(source.text()));
         let near = suggest::did_you_mean(first, declared.chain(keys).filter(|key| *key != first));
-        let hint = near.unwrap_or_else(|| "no file of the project declares or reads it".to_owned());
+        let hint = near.unwrap_or_else(|| "no file of the project declares or reads it".into());
         unknown.variables.push(format!("unknown variable `{whole}`; {hint}"));
     }
     unknown
@@ -67,7 +67,7 @@ pub(crate) fn unreferenced(session: &Session, pending: &[String]) -> Vec<String>
         let is_known = |part: &&str| texts.iter().any(|text| mentions(text, part));
         let part = parts(path).find(|part| !ROOTS.contains(part) && !is_known(part))?;
         let near = suggest::did_you_mean(part, texts.iter().flat_map(|text| keys(text)));
-        let hint = near.unwrap_or_else(|| "no file of the project mentions it".to_owned());
+        let hint = near.unwrap_or_else(|| "no file of the project mentions it".into());
         Some(format!("`--pending {path}`: unknown `{part}`; {hint}"))
     };
     pending.iter().filter_map(message).collect()

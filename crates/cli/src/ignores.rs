@@ -133,11 +133,11 @@ fn unused(
             let (message, hint) = match wrong {
                 Some(name) => {
                     let near = suggest::did_you_mean(name, known.iter().map(|rule| rule.name));
-                    let hint = near.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
+                    let hint = near.unwrap_or_else(|| "`purlin explain` lists all rules".into());
                     (format!("unknown rule `{name}` in a comment"), hint)
                 }
                 None if !is_judged(*id, comment) => continue,
-                None => ("this `ignore` matches no problem".to_owned(), "remove it".to_owned()),
+                None => ("this `ignore` matches no problem".to_owned(), "remove it".into()),
             };
             out.push(Diagnostic::at(&rules::UNUSED_IGNORE, comment.span, message).hint(hint));
         }

@@ -122,7 +122,7 @@ impl Reader {
     fn unknown(&mut self, key: &Spanned<toml::de::DeString<'_>>, known: &[&str]) {
         let name = key.get_ref();
         let hint = suggest::did_you_mean(name, known.iter().copied());
-        let hint = hint.unwrap_or_else(|| format!("known keys: {}", known.join(", ")));
+        let hint = hint.unwrap_or_else(|| format!("known keys: {}", known.join(", ")).into());
         self.problem(key.span(), format!("unknown key `{name}`"), &hint);
     }
 
@@ -225,7 +225,7 @@ impl Reader {
             return true;
         }
         let hint = suggest::did_you_mean(name, known.iter().map(|rule| rule.name));
-        let hint = hint.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
+        let hint = hint.unwrap_or_else(|| "`purlin explain` lists all rules".into());
         self.problem(at, format!("unknown rule `{name}`"), &hint);
         false
     }
@@ -273,7 +273,7 @@ impl Reader {
         }
         let list = Limits::default();
         let names: Vec<&str> = list.list().iter().map(|limit| limit.name).collect();
-        let hint = suggest::did_you_mean(&name, names).unwrap_or_else(|| "`purlin limits` lists them".to_owned());
+        let hint = suggest::did_you_mean(&name, names).unwrap_or_else(|| "`purlin limits` lists them".into());
         self.problem(key.span(), format!("unknown limit `{name}`"), &hint);
     }
 }

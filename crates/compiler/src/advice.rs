@@ -111,7 +111,7 @@ pub fn advise(diagnostic: &mut Diagnostic) {
             true => after(message, "missing `").map(|name| format!("add `{name}`")).or_else(|| by_rule(rule, message)),
             false => by_words(message).or_else(|| by_rule(rule, message)),
         };
-        diagnostic.hints.extend(hint);
+        diagnostic.hints.extend(hint.map(Into::into));
     }
 }
 

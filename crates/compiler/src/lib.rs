@@ -37,7 +37,7 @@ pub use inner::ENGINES;
 pub use inputs::{inputs, inputs_at};
 pub use loose::{loose_objects, read_objects};
 pub use made::{Made, made, place_text};
-pub use once::{USED, once};
+pub use once::once;
 pub use output::{affects_value, differences_value, graph_value, inputs_value, resolved_value, why_value};
 pub use schemas::{SCHEMA_NAMES, SchemaOf, schema_by, schema_of};
 pub use shown::{Shown, View, show};

@@ -4,7 +4,7 @@
 //! A problem is never taken away for the sake of a milder one, so an error stays an error.
 
 use crate::entry::{Around, Entry, entry_at, is_inside};
-use purlin_syntax::{About, Diagnostic, Label, Loses, Node, Severity, Sources, Span, suggest};
+use purlin_syntax::{About, Diagnostic, Label, Loses, Node, Relation, Severity, Sources, Span, suggest};
 use purlin_value::{FastMap, FastSet};
 use std::collections::hash_map::Entry as Slot;
 
@@ -83,7 +83,7 @@ fn show_uses(problem: &mut Diagnostic, spans: &[Span]) {
             more if more > 0 && at + 1 == MOST_PLACES => format!("{USED} and in {more} more places"),
             _ => USED.to_owned(),
         };
-        problem.labels.push(Label { span: **span, message });
+        problem.labels.push(Label { span: **span, message, relation: Relation::Use });
     }
 }
 
@@ -92,7 +92,7 @@ fn key_of(span: &Span) -> (u32, u32, u32) {
 }
 
 /// What further places of an unknown name are labelled with.
-pub const USED: &str = "also used here";
+const USED: &str = "also used here";
 
 /// What a message about an unknown name is about: that name and its kind. Where the words around it tell of more than
 /// where it is used, all of them count.
@@ -412,7 +412,7 @@ fn keep_plausible(wide: &mut Vec<(usize, Wide)>, found: &[Diagnostic]) {
 
 /// The name that a hint proposes.
 pub(crate) fn suggestion(problem: &Diagnostic) -> Option<&str> {
-    problem.hints.iter().find_map(|hint| hint.strip_prefix("did you mean `")?.strip_suffix("`?"))
+    problem.hints.iter().find_map(|hint| Some(hint.name()?.right.as_str()))
 }
 
 /// Words before several names, before one that is written but not declared, and before one that nothing has.
@@ -501,8 +501,8 @@ mod tests {
         ];
         found.extend((20..40).map(|start| at(start, "`c` has no value")));
         found.push(Diagnostic { project: 1, ..at(50, "unknown node type `b`") });
-        found.push(at(60, "`m` declares no key `p`").hint("did you mean `q`?"));
-        found.push(at(61, "`n` declares no key `p`").hint("did you mean `q`?"));
+        found.push(at(60, "`m` declares no key `p`").hint(Hint::meant("p", "q")));
+        found.push(at(61, "`n` declares no key `p`").hint(Hint::meant("p", "q")));
         found.push(at(62, "`o` declares no key `p`"));
         gather(&mut found);
         let shown: Vec<(u32, usize)> =

@@ -56,7 +56,7 @@ impl SchemaOf {
             _ => {
                 let names = SCHEMA_NAMES.iter().map(|(name, _)| *name);
                 let hint = suggest::did_you_mean(name, names.clone());
-                let hint = hint.unwrap_or_else(|| format!("there are {}", names.collect::<Vec<_>>().join(", ")));
+                let hint = hint.unwrap_or_else(|| format!("there are {}", names.collect::<Vec<_>>().join(", ")).into());
                 Err(format!("unknown schema `{name}`; {hint}"))
             }
         }

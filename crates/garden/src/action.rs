@@ -15,7 +15,7 @@ use crate::scopes::{Cell, Late};
 use crate::shapes::check_fields;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, path};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -467,7 +467,7 @@ fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
             && ActionKind::named(text).is_none()
         {
             let hint = suggest::did_you_mean(text, ["Build", "Deploy", "Run", "Test"]);
-            let hint = hint.unwrap_or_else(|| "use `Build`, `Deploy`, `Run` or `Test`".to_owned());
+            let hint = hint.unwrap_or_else(|| "use `Build`, `Deploy`, `Run` or `Test`".into());
             let diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, format!("unknown kind of action `{text}`"));
             ground.push(diagnostic.hint(hint), ground.span_of(value));
             return None;
@@ -538,8 +538,8 @@ fn report_missing_source(ground: &Ground<'_>, relative: &Value, folder: &str) {
     let name = path::file_name(folder);
     let near = suggest::nearest(name, beside.names());
     let hint = match near.zip(text.trim_end_matches('/').strip_suffix(name)) {
-        Some((near, front)) => format!("did you mean `{front}{near}`?"),
-        None => "correct the path; it starts at the folder of this file".to_owned(),
+        Some((near, front)) => Hint::meant(text, format!("{front}{near}")),
+        None => "correct the path; it starts at the folder of this file".into(),
     };
     let diagnostic = Diagnostic::nowhere(&rules::INNER, format!("the folder `{text}` does not exist"));
     ground.push(diagnostic.warning().hint(hint), ground.span_of(relative));

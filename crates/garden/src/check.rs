@@ -10,7 +10,7 @@ use crate::rules;
 use purlin_model::check::{describe_shape, with_article};
 use purlin_model::rules as model_rules;
 use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
-use purlin_syntax::{Diagnostic, Node, Scalar, Sink, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Node, Scalar, Sink, Span, suggest};
 
 /// The row of a kind of configuration.
 pub fn row(kind: ConfigKind) -> Kind {
@@ -88,15 +88,16 @@ fn check_node(sink: &Sink, config: &NodeRef, node: Node<'_>, row: Kind, heading:
 
 /// A key that is missing because it is misspelt is one mistake: the misspelt key.
 fn one_message(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let name = |problem: &Diagnostic| problem.message.split('`').nth(1).map(|key| format!("did you mean `{key}`?"));
+    let name = |problem: &Diagnostic| problem.message.split('`').nth(1).map(str::to_owned);
     let missing: Vec<String> = found.iter().filter(|problem| says_missing(problem)).filter_map(name).collect();
-    let misspelt = |problem: &Diagnostic| {
+    let meant_by = |problem: &Diagnostic| {
         let is_unknown = problem.rule.name == purlin_model::rules::UNKNOWN_KEY.name;
-        problem.hints.iter().find(|hint| is_unknown && missing.contains(hint)).cloned()
+        let names = problem.hints.iter().filter_map(Hint::name).filter(|_| is_unknown);
+        names.map(|meant| meant.right.clone()).find(|right| missing.contains(right))
     };
-    let meant: Vec<String> = found.iter().filter_map(misspelt).collect();
+    let meant: Vec<String> = found.iter().filter_map(meant_by).collect();
     found.retain(|problem| !(says_missing(problem) && name(problem).is_some_and(|name| meant.contains(&name))));
-    for problem in found.iter_mut().filter(|problem| problem.hints.iter().any(|hint| meant.contains(hint))) {
+    for problem in found.iter_mut().filter(|problem| meant_by(problem).is_some()) {
         problem.severity = purlin_syntax::Severity::Error;
         problem.message = problem.message.replace(", which Garden ignores", "");
     }

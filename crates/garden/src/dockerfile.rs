@@ -28,7 +28,8 @@ pub(crate) fn check(ground: &Ground<'_>, action: &Action, spec: &Value) {
     let message = format!("no Dockerfile is found at `{}`", ground.session.sources.shown(&path::normalize(&place)));
     let beside = ground.session.listed(path::parent(&place));
     let hint = suggest::did_you_mean(path::file_name(&place), beside.names());
-    let hint = hint.unwrap_or_else(|| format!("correct `dockerfile`; it starts at `{}`", shown_folder(ground, action)));
+    let hint =
+        hint.unwrap_or_else(|| format!("correct `dockerfile`; it starts at `{}`", shown_folder(ground, action)).into());
     let span = ground.span_of(written).or_else(|| action.span());
     ground.push(Diagnostic::nowhere(&rules::FILE, message).hint(hint), span);
 }

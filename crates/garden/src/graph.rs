@@ -9,7 +9,7 @@ use crate::references::{Reference, Step, references};
 use crate::rules;
 use ecow::EcoString;
 use purlin_graph::Digraph;
-use purlin_syntax::{Diagnostic, Rule, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Rule, Span, suggest};
 use purlin_value::{FastIndex, Value};
 use std::sync::Arc;
 
@@ -239,13 +239,16 @@ fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message
     let same_kind = actions.values().filter(|action| action.kind == need.kind).map(|action| action.name.as_str());
     let other_kind = || {
         let other = actions.values().find(|action| action.name == need.name)?;
-        Some(format!("there is `{}`", other.key))
+        Some(format!("there is `{}`", other.key).into())
     };
     let near = suggest::nearest(&need.name, same_kind);
     let is_reference = message.starts_with("unknown ");
     let near = near.map(|name| match is_reference {
-        true => format!("did you mean `{name}`?"),
-        false => format!("did you mean `{}.{name}`?", need.kind.name().to_lowercase()),
+        true => Hint::meant(need.name.as_str(), name),
+        false => {
+            let kind = need.kind.name().to_lowercase();
+            Hint::meant(format!("{kind}.{}", need.name), format!("{kind}.{name}"))
+        }
     });
     let hint = near.or_else(other_kind);
     ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message.to_owned()).maybe_hint(hint), need.span);
@@ -257,7 +260,7 @@ fn warn_of_near_output(ground: &Ground<'_>, of: &Action, output: &str, listed: &
     let Some(near) = suggest::nearest(output, listed.iter().copied()) else { return };
     let message = format!("unknown output `{output}` of `{}`, which is of type `{}`", of.key, of.type_name);
     let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message).warning();
-    ground.push(diagnostic.hint(format!("did you mean `{near}`?")), span);
+    ground.push(diagnostic.hint(Hint::meant(output, near)), span);
 }
 
 /// Reports every cycle once, with the location of each step. Returns all actions that reach one.

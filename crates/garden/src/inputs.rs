@@ -8,7 +8,7 @@ use crate::project::{Project, force};
 use crate::rules;
 use ecow::EcoString;
 use purlin_model::validate::{Fault, Problem, Validator};
-use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_value::{Eval, Lazy, Map, MergeKeys, Thunk, Value, path, value_of};
 use std::sync::Arc;
 
@@ -164,7 +164,7 @@ enum At {
 }
 
 /// What does not fit, in the words of templates: messages with hints and places.
-fn worded(problem: &Problem) -> Vec<(String, Option<String>, At)> {
+fn worded(problem: &Problem) -> Vec<(String, Option<Hint>, At)> {
     let path = problem.path();
     let full = |key: &str| path.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
     let name = if path.is_empty() { "inputs".to_owned() } else { format!("input `{}`", path.join(".")) };

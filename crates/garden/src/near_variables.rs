@@ -7,7 +7,7 @@ use crate::place::NodeRef;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::suggest::is_typo;
-use purlin_syntax::{Diagnostic, Node};
+use purlin_syntax::{Diagnostic, Hint, Node};
 
 /// So many names of an environment are compared; nobody writes more of them by hand.
 const MOST_NAMES: usize = 200;
@@ -39,7 +39,7 @@ pub(crate) fn report(ground: &Ground<'_>, document: &Document, environments: &[(
             let message =
                 format!("only the environment `{environment}` has a variable `{name}`, and it has no `{near}`");
             let diagnostic = Diagnostic::at(&rules::NEAR_VARIABLE, key.span(), message);
-            ground.session.sink.push(diagnostic.hint(format!("did you mean `{near}`?")));
+            ground.session.sink.push(diagnostic.hint(Hint::meant(*name, near)));
         }
     }
 }

@@ -288,7 +288,10 @@ fn select_environment(
         return None;
     }
     let message = format!("this project has no environment `{name}`");
-    let all = || Some(format!("it has {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")));
+    let all = || {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        Some(format!("it has {}", names.join(", ")).into())
+    };
     let hint = suggest::did_you_mean(&name, names.iter().map(EcoString::as_str)).or_else(all);
     ground.push(Diagnostic::nowhere(&rules::ENVIRONMENT, message).maybe_hint(hint), place);
     None
@@ -306,7 +309,7 @@ pub(crate) fn report_unknown_names(ground: &Ground<'_>, project: &Project, list:
         let message = format!("this project has no environment `{name}`, so nothing is used there");
         let known = project.environments.iter().map(EcoString::as_str);
         let hint = suggest::did_you_mean(name, known.clone()).unwrap_or_else(|| {
-            format!("it has {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+            format!("it has {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")).into()
         });
         ground.session.sink.push(Diagnostic::at(&rules::ENVIRONMENT, item.span(), message).warning().hint(hint));
     }

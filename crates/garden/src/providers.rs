@@ -178,7 +178,7 @@ fn report_missing(
     providers: &IndexMap<EcoString, Provider>,
 ) {
     let hint = suggest::did_you_mean(need, providers.keys().map(EcoString::as_str));
-    let hint = hint.unwrap_or_else(|| format!("add `- name: {need}` under `providers`"));
+    let hint = hint.unwrap_or_else(|| format!("add `- name: {need}` under `providers`").into());
     let message = format!("provider `{name}` depends on `{need}`, which is not configured for this environment");
     ground.push(Diagnostic::nowhere(&rules::PROVIDER, message).hint(hint), span);
 }

@@ -7,7 +7,7 @@ use crate::ground::Ground;
 use crate::modules::Module;
 use crate::providers::Providers;
 use crate::rules;
-use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -42,13 +42,13 @@ fn report_unknown(ground: &Ground<'_>, action: &Action) {
     let other: Vec<&str> = SPEC_TYPES.iter().filter(|known| known.type_name == name).map(|k| k.kind.name()).collect();
     let here = SPEC_TYPES.iter().filter(|known| known.kind == action.kind && known.type_name != "test");
     let hint = match (REMOVED.contains(&name), other.is_empty()) {
-        (true, _) => Some("Garden 0.14 removed this type".to_owned()),
-        (_, false) => Some(format!("`{name}` exists for {}", other.join(", "))),
+        (true, _) => Some(Hint::from("Garden 0.14 removed this type")),
+        (_, false) => Some(format!("`{name}` exists for {}", other.join(", ")).into()),
         _ => suggest::did_you_mean(name, here.clone().map(|known| known.type_name)).or_else(|| {
             let mut names: Vec<String> = here.map(|known| format!("`{}`", known.type_name)).collect();
             names.sort_unstable();
             names.dedup();
-            Some(format!("known types: {}", names.join(", ")))
+            Some(format!("known types: {}", names.join(", ")).into())
         }),
     };
     let message = format!("unknown {kind} type `{name}`");
@@ -75,7 +75,7 @@ pub(crate) fn report_module_types(ground: &Ground<'_>, providers: &Providers, mo
             None => {
                 let names = MODULE_TYPES.iter().map(|(known, _, _)| *known).filter(|known| *known != "test");
                 let hint = match REMOVED.contains(&name) {
-                    true => Some("Garden 0.14 removed this type".to_owned()),
+                    true => Some("Garden 0.14 removed this type".into()),
                     false => suggest::did_you_mean(name, names),
                 };
                 let message = format!("unknown module type `{name}`");

@@ -7,7 +7,6 @@ use crate::outline::{Level, Spot, Step};
 use crate::place::Place;
 use crate::shapes::Shapes;
 use crate::workspace::Problem;
-use purlin_compiler::USED;
 use purlin_syntax::{FileId, Source};
 use purlin_value::{Value, path};
 
@@ -22,27 +21,25 @@ pub struct Fix {
     pub edits: Vec<Edit>,
 }
 
-const MEANT: &str = "did you mean `";
-
 impl Ide {
     /// Changes for the problems between two offsets of a file, and for keys that are missing there.
     pub fn fixes(&self, file: &str, start: usize, end: usize) -> Vec<Fix> {
         let file = path::normalize(file);
-        let Some(text) = self.text(&file) else { return Vec::new() };
-        let source = Source::new(FileId(0), file.as_str(), text.clone());
         let mut fixes = Vec::new();
-        let touches = |problem: &&Problem| {
-            let (from, to) = (problem.place.bytes.0 as usize, problem.place.bytes.1 as usize);
-            from <= end && start <= to
+        let touches = |place: &Place| {
+            let (from, to) = (place.bytes.0 as usize, place.bytes.1 as usize);
+            place.file == file && from <= end && start <= to
         };
-        let mut problems = self.problems(&file);
-        problems.extend(self.used_in(&file));
-        for problem in problems.iter().filter(touches) {
-            for fix in problem.hints.iter().filter_map(|hint| meant(&source, problem, hint)) {
-                let everywhere = self.everywhere(&fix, problem);
-                fixes.push(fix);
-                fixes.extend(everywhere);
+        let picture = self.picture();
+        for problem in picture.problems.values().flatten() {
+            let own = problem.edit.iter().filter(|_| touches(&problem.place));
+            let others = problem.uses.iter().filter(|edit| touches(&edit.place));
+            for edit in own.chain(others).filter(|edit| self.is_still_there(problem, edit)) {
+                fixes.push(fix(problem, edit));
+                fixes.extend(self.everywhere(problem));
             }
+        }
+        for problem in self.problems(&file).iter().filter(|problem| touches(&problem.place)) {
             if problem.rule.contains("missing-key") || problem.rule == "skaffold-required" {
                 let at = problem.place.bytes.0 as usize;
                 fixes.extend(self.missing(&file, at).map(|fix| Fix { problem: Some(problem.clone()), ..fix }));
@@ -54,41 +51,19 @@ impl Ide {
         fixes
     }
 
-    /// Problems that are reported elsewhere, as seen from their further uses in a file.
-    fn used_in(&self, file: &str) -> Vec<Problem> {
-        let picture = self.picture();
-        let mut found = Vec::new();
-        for problem in picture.problems.values().flatten() {
-            for (at, (place, message)) in problem.related.iter().enumerate() {
-                if place.file == file && message.starts_with(USED) {
-                    let mut seen = Problem { place: place.clone(), ..problem.clone() };
-                    if let Some(first) = seen.related.get_mut(at) {
-                        first.0 = problem.place.clone();
-                    }
-                    found.push(seen);
-                }
-            }
-        }
-        found
+    /// Whether the word that a change replaces is where it was when the problem was found.
+    fn is_still_there(&self, problem: &Problem, edit: &Edit) -> bool {
+        let text = self.text(&edit.place.file);
+        let range = edit.place.bytes.0 as usize..edit.place.bytes.1 as usize;
+        problem.word.is_some() && text.as_deref().and_then(|text| text.get(range)) == problem.word.as_deref()
     }
 
-    /// The same change in all places where a name is used, if there are several that are written alike.
-    fn everywhere(&self, fix: &Fix, problem: &Problem) -> Option<Fix> {
-        let edit = fix.edits.first()?;
-        let written = |place: &Place| {
-            let text = self.text(&place.file)?;
-            text.get(place.bytes.0 as usize..place.bytes.1 as usize).map(str::to_owned)
-        };
-        let wrong = written(&edit.place)?;
-        let uses = problem.related.iter().filter(|(_, message)| message.starts_with(USED)).map(|(place, _)| place);
-        let others = uses.filter(|place| written(place).as_deref() == Some(wrong.as_str()));
-        let others: Vec<Edit> = others.map(|place| Edit { place: place.clone(), ..edit.clone() }).collect();
-        if others.is_empty() {
-            return None;
-        }
-        let title = format!("{} in {} places", fix.title, others.len() + 1);
-        let edits = std::iter::once(edit.clone()).chain(others).collect();
-        Some(Fix { title, problem: None, edits })
+    /// The same change in all places where a word is wrong, if there are several.
+    fn everywhere(&self, problem: &Problem) -> Option<Fix> {
+        let edits = problem.edit.iter().chain(&problem.uses).filter(|edit| self.is_still_there(problem, edit));
+        let edits: Vec<Edit> = edits.cloned().collect();
+        let text = &edits.first().filter(|_| edits.len() > 1)?.text;
+        Some(Fix { title: format!("change to `{text}` in {} places", edits.len()), problem: None, edits })
     }
 
     /// The change that formats a file; nothing where it is formatted already. The message says why it stays as it is.
@@ -137,22 +112,7 @@ impl Ide {
     }
 }
 
-/// The change that a "did you mean" hint asks for.
-fn meant(source: &Source, problem: &Problem, hint: &str) -> Option<Fix> {
-    let rest = &hint[hint.find(MEANT)? + MEANT.len()..];
-    let new = &rest[..rest.find('`')?];
-    let (start, end) = (problem.place.bytes.0 as usize, problem.place.bytes.1 as usize);
-    let written = source.text().get(start..end)?;
-    // The message names what is wrong; it may be a part of what is underlined.
-    let wrong = problem.message.split('`').nth(1).filter(|word| !word.is_empty());
-    let range = match wrong.and_then(|word| Some((written.find(word)?, word.len()))) {
-        Some((at, length)) => start + at..start + at + length,
-        None if !written.contains(['\n', ' ', ':']) => start..end,
-        None => return None,
-    };
-    Some(Fix {
-        title: format!("change to `{new}`"),
-        problem: Some(problem.clone()),
-        edits: vec![Edit { place: Place::of(source, range), text: new.to_owned() }],
-    })
+/// A change that mends a problem.
+fn fix(problem: &Problem, edit: &Edit) -> Fix {
+    Fix { title: format!("change to `{}`", edit.text), problem: Some(problem.clone()), edits: vec![edit.clone()] }
 }

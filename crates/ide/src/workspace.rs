@@ -5,11 +5,12 @@
 
 use crate::buffers::{Buffers, Desk};
 use crate::house::{self, House, Keeper};
+use crate::names::Edit;
 use crate::place::Place;
 use purlin_compiler::{Claim, DIALECTS, Found, search};
 use purlin_model::detect::judge;
 use purlin_model::{Glance, Kept, Request, Resolved, Resumable, Role};
-use purlin_syntax::{Diagnostic, FileId, Limits, Severity, Sources};
+use purlin_syntax::{Diagnostic, FileId, Hint, Limits, Relation, Severity, Sources, Span};
 use purlin_value::{Read, Session, Shelf, World, path};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -27,8 +28,14 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub hints: Vec<String>,
+    /// The word that its hint is about.
+    pub word: Option<String>,
+    /// The change of that word that the hint asks for.
+    pub edit: Option<Edit>,
     /// Further places, each with what is to be said about it.
     pub related: Vec<(Place, String)>,
+    /// The same change where the same word is wrong.
+    pub uses: Vec<Edit>,
 }
 
 /// What became of one project.
@@ -460,12 +467,20 @@ fn problem(sources: &Sources, project: &str, diagnostic: &Diagnostic) -> Problem
     let place = diagnostic.span.and_then(|span| Place::of_span(sources, span));
     let label =
         |label: &purlin_syntax::diagnostic::Label| Some((Place::of_span(sources, label.span)?, label.message.clone()));
+    let edit = |span: Span| {
+        let edit = diagnostic.edit_in(span, &*sources.get(span.file)?)?;
+        Some(Edit { place: Place::of_span(sources, edit.span)?, text: edit.text })
+    };
+    let uses = diagnostic.labels.iter().filter(|label| label.relation == Relation::Use);
     Problem {
         place: place.unwrap_or_else(|| Place::top(project)),
         severity: diagnostic.severity,
         rule: diagnostic.rule.name,
         message: diagnostic.message.clone(),
-        hints: diagnostic.hints.clone(),
+        hints: diagnostic.hints.iter().map(ToString::to_string).collect(),
+        word: diagnostic.hints.iter().find_map(Hint::name).map(|meant| meant.wrong.clone()),
+        edit: diagnostic.span.and_then(edit),
+        uses: uses.filter_map(|label| edit(label.span)).collect(),
         related: diagnostic.labels.iter().chain(&diagnostic.trace).filter_map(label).collect(),
     }
 }

@@ -7,7 +7,7 @@ use crate::rules;
 use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape, Written};
 use crate::walk::{Instance, Place, Slot};
 use purlin_syntax::suggest::{did_you_mean, nearest};
-use purlin_syntax::{Diagnostic, Kind as NodeKind, Node, Scalar, Span};
+use purlin_syntax::{Diagnostic, Hint, Kind as NodeKind, Node, Scalar, Span};
 
 /// The word for a range without an upper bound.
 pub const UNBOUNDED: &str = "UNBOUNDED";
@@ -41,7 +41,7 @@ impl Place<'_> {
         let name = key.text();
         let message = format!("unknown key `{name}` in {}", self.subject());
         let hint = known_elsewhere(self.schema, self.entity, self.edition, name);
-        let hint = hint.or_else(|| self.available_keys());
+        let hint = hint.or_else(|| self.available_keys().map(Hint::from));
         self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, key.span(), message).maybe_hint(hint));
     }
 
@@ -106,7 +106,7 @@ impl Place<'_> {
         let word = node.text();
         let message = format!("`{key}` of {} cannot be `{word}`", self.subject());
         let all = format!("it can be {}", alternatives(choices.iter().copied()));
-        let hint = did_you_mean(word, choices.iter().copied()).unwrap_or(all);
+        let hint = did_you_mean(word, choices.iter().copied()).unwrap_or(all.into());
         self.sink.push(Diagnostic::at(&rules::UNKNOWN_CHOICE, node.span(), message).hint(hint));
     }
 
@@ -223,15 +223,15 @@ fn has_dash(node: Node<'_>) -> bool {
 
 /// What helps with a key that an entity has not in an edition: what it is called there, the next edition that has it,
 /// an earlier one that had it, or a key that is nearly the same.
-pub fn known_elsewhere(schema: &Schema, entity: &Entity, edition: Edition, key: &str) -> Option<String> {
+pub fn known_elsewhere(schema: &Schema, entity: &Entity, edition: Edition, key: &str) -> Option<Hint> {
     let later = schema.steps().filter(|other| *other > edition);
     let mut others = later.chain(schema.steps().rev());
     let Some((other, field)) = others.find_map(|other| Some((other, entity.field(key, other)?))) else {
         return did_you_mean(key, entity.fields(edition).map(|field| field.key));
     };
     Some(match entity.field_of(field.slot, edition) {
-        Some(here) => format!("in this edition it is called `{}`", here.key),
-        None => format!("{} has it", schema.full_name(other)),
+        Some(here) => format!("in this edition it is called `{}`", here.key).into(),
+        None => format!("{} has it", schema.full_name(other)).into(),
     })
 }
 

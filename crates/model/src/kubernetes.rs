@@ -6,7 +6,7 @@
 mod fields;
 
 use purlin_syntax::suggest::{is_slip, nearest};
-use purlin_syntax::{Diagnostic, Rule};
+use purlin_syntax::{Diagnostic, Hint, Rule};
 use purlin_value::{Session, Value};
 
 /// A step into an object.
@@ -28,7 +28,7 @@ pub struct Slip {
     /// What is wrong.
     pub message: String,
     /// What to do.
-    pub hint: String,
+    pub hint: Hint,
 }
 
 impl Slip {
@@ -123,7 +123,7 @@ fn key_of(object: &Value, parts: &[&str], others: &[&str], path: &[Step]) -> Opt
             path: path.to_vec(),
             key: Some(key.to_string()),
             message: format!("unknown key `{key}` in a Kubernetes object"),
-            hint: format!("did you mean `{meant}`?"),
+            hint: Hint::meant(key.as_str(), *meant),
         })
     })
 }
@@ -140,7 +140,7 @@ fn version_or_kind(version: &str, kind: &str) -> Option<Slip> {
             path: vec![Step::Key("kind")],
             key: None,
             message: format!("`{version}` has no kind `{kind}`"),
-            hint: format!("did you mean `{meant}`?"),
+            hint: Hint::meant(kind, meant),
         });
     }
     // Groups with a dot belong to whoever defines them, and old versions are gone from most clusters.
@@ -155,7 +155,7 @@ fn version_or_kind(version: &str, kind: &str) -> Option<Slip> {
         path: vec![Step::Key("apiVersion")],
         key: None,
         message: format!("`{version}` has no kind `{kind}`"),
-        hint: format!("write `apiVersion: {meant}`"),
+        hint: format!("write `apiVersion: {meant}`").into(),
     })
 }
 

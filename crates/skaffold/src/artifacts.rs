@@ -75,7 +75,7 @@ pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink
             let message =
                 format!("artifact `{}` requires `{}`, which no artifact builds", artifact.image, needed.image);
             let hint = did_you_mean(&needed.image, artifacts.iter().map(|artifact| artifact.image.as_str()))
-                .unwrap_or_else(|| "require or select the configuration that builds it".to_owned());
+                .unwrap_or_else(|| "require or select the configuration that builds it".into());
             let span = needed.span.unwrap_or(fallback);
             sink.push(Diagnostic::at(&rules::BUILD_DEPENDENCY, span, message).hint(hint));
             return false;

@@ -386,13 +386,13 @@ impl<'f> Loader<'f> {
         let span = written.map_or(root.span(), |node| node.span());
         let (message, hint) = if written.is_none() {
             let hint = format!("start with `apiVersion: {}`", editions::api_version(LATEST));
-            ("this document has no `apiVersion` (\"\")".to_owned(), hint)
+            ("this document has no `apiVersion` (\"\")".to_owned(), hint.into())
         } else {
             // Of equally near ones the newest.
             let mut versions: Vec<String> = editions::all().map(editions::api_version).collect();
             versions.reverse();
             let hint = did_you_mean(text, versions.iter().map(String::as_str))
-                .unwrap_or_else(|| format!("the newest one is `{}`", editions::api_version(LATEST)));
+                .unwrap_or_else(|| format!("the newest one is `{}`", editions::api_version(LATEST)).into());
             (format!("`{text}` is not a known `apiVersion` of Skaffold"), hint)
         };
         self.sink().push(Diagnostic::at(&rules::VERSION, span, message).hint(hint));

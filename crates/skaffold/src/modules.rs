@@ -42,7 +42,7 @@ pub fn push<'f>(mut document: Document<'f>, documents: &mut Vec<Document<'f>>, s
         let has_pipeline = pipeline().any(|row| module.get(row.key).is_some());
         if let Some(problem) = problem(&name, &place, has_pipeline) {
             let mut diagnostic = Diagnostic::at(&rules::MODULE, span.unwrap_or(document.span), problem);
-            diagnostic.hints.push("a module has a `path`, or a `name` and its own sections".to_owned());
+            diagnostic.hints.push("a module has a `path`, or a `name` and its own sections".into());
             sink.push(diagnostic);
             sound = false;
             continue;

@@ -3,7 +3,7 @@
 
 use crate::rules;
 use purlin_model::kubernetes::{self, Step};
-use purlin_syntax::{Diagnostic, Node, suggest};
+use purlin_syntax::{Diagnostic, Hint, Node, suggest};
 use purlin_value::Value;
 
 /// Keys at the root of objects. The first two must be there.
@@ -45,8 +45,8 @@ fn missing(node: Node<'_>, key: &str, known: &[&str], is_needed: bool) -> Option
     let misspelt = node.entries().map(|entry| entry.key).find(|written| is_it(written.text()));
     let place = misspelt.or_else(|| node.entries().next().map(|entry| entry.key).filter(|_| is_needed))?;
     let hint = match misspelt {
-        Some(_) => format!("did you mean `{key}`?"),
-        None => format!("add `{key}:`"),
+        Some(written) => Hint::meant(written.text(), key),
+        None => format!("add `{key}:`").into(),
     };
     Some(warning(place, format!("a Kubernetes object has no `{key}`")).hint(hint))
 }

@@ -3,6 +3,7 @@
 //! A diagnostic is plain data. How it looks is decided by the printers in [`crate::print`].
 
 use crate::credentials::without_credentials;
+use crate::hint::Hint;
 use crate::rules::LIMIT_PROBLEMS;
 use crate::source::{FileId, Span};
 use std::cmp::Reverse;
@@ -145,6 +146,17 @@ impl Rule {
     }
 }
 
+/// What a further place has to do with a problem.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Relation {
+    /// It explains the problem.
+    Note,
+    /// The same word is wrong there.
+    Use,
+    /// What is wrong was written there.
+    Origin,
+}
+
 /// A place with something to say about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
@@ -152,6 +164,15 @@ pub struct Label {
     pub span: Span,
     /// What about it.
     pub message: String,
+    /// What it has to do with the problem.
+    pub relation: Relation,
+}
+
+impl Label {
+    /// A place that explains a problem.
+    pub fn note(span: Span, message: impl Into<String>) -> Self {
+        Label { span, message: message.into(), relation: Relation::Note }
+    }
 }
 
 /// What comments start with that keep a problem of their line quiet.
@@ -171,7 +192,7 @@ pub struct Diagnostic {
     /// Further places that matter.
     pub labels: Vec<Label>,
     /// What to do about it.
-    pub hints: Vec<String>,
+    pub hints: Vec<Hint>,
     /// The chain of imports, templates and parents that led here, innermost first.
     pub trace: Vec<Label>,
     /// Which of the projects that are checked together it was found in, by a number; 0 where there is only one.
@@ -214,7 +235,7 @@ impl Diagnostic {
 
     /// Adds a further place.
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label { span, message: message.into() });
+        self.labels.push(Label::note(span, message));
         self
     }
 
@@ -232,20 +253,20 @@ impl Diagnostic {
     }
 
     /// Adds a hint.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
     /// Adds a hint if there is one.
-    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
-        self.hints.extend(hint);
+    pub fn maybe_hint(mut self, hint: Option<impl Into<Hint>>) -> Self {
+        self.hints.extend(hint.map(Into::into));
         self
     }
 
     /// Adds a step to the trace.
     pub fn through(mut self, span: Span, message: impl Into<String>) -> Self {
-        self.trace.push(Label { span, message: message.into() });
+        self.trace.push(Label::note(span, message));
         self
     }
 
@@ -263,7 +284,7 @@ impl Diagnostic {
     /// Everything it says.
     fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let labels = self.labels.iter_mut().chain(&mut self.trace).map(|label| &mut label.message);
-        std::iter::once(&mut self.message).chain(&mut self.hints).chain(labels)
+        std::iter::once(&mut self.message).chain(self.hints.iter_mut().map(Hint::text_mut)).chain(labels)
     }
 }
 
@@ -341,6 +362,7 @@ impl Found {
             _ => {}
         }
         diagnostic.texts_mut().for_each(shorten);
+        diagnostic.hints.iter_mut().for_each(Hint::settle);
         if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
             self.kept.push(diagnostic);
         }
@@ -354,6 +376,7 @@ impl Found {
             }
         }
         if self.hidden.is_empty() || diagnostics.is_empty() {
+            diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.hints).for_each(Hint::settle);
             return diagnostics;
         }
         let secrets = Secrets::of(&self.hidden);
@@ -365,6 +388,7 @@ impl Found {
                 secrets.hide_cut(text);
             }
         }
+        diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.hints).for_each(Hint::settle);
         diagnostics
     }
 }

@@ -8,6 +8,7 @@ mod credentials;
 pub mod diagnostic;
 pub mod format;
 pub mod head;
+mod hint;
 pub mod json;
 pub mod json_text;
 pub mod limits;
@@ -26,8 +27,11 @@ pub mod write;
 pub mod yaml;
 
 pub use build::Properties;
-pub use diagnostic::{About, Diagnostic, Findings, IGNORE_MARK, Label, Loses, Rule, RuleClass, Severity, Sink};
+pub use diagnostic::{
+    About, Diagnostic, Findings, IGNORE_MARK, Label, Loses, Relation, Rule, RuleClass, Severity, Sink,
+};
 pub use head::{DocumentHead, Head};
+pub use hint::{Edit, Hint, Meant};
 pub use limits::{Limit, Limits};
 pub use merge::{MergeKeys, Merged};
 pub use scalar::{Flavor, Scalar};

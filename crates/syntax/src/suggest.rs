@@ -2,6 +2,7 @@
 //!
 //! Used for the hint at the end of a message. Knows names only.
 
+use crate::hint::Hint;
 use std::cell::Cell;
 
 /// Longer names are not compared; nobody mistypes them, and the cost grows with the square of the length.
@@ -50,11 +51,11 @@ where
 }
 
 /// A hint that names the nearest candidate.
-pub fn did_you_mean<'c, I>(name: &str, candidates: I) -> Option<String>
+pub fn did_you_mean<'c, I>(name: &str, candidates: I) -> Option<Hint>
 where
     I: IntoIterator<Item = &'c str>,
 {
-    nearest(name, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
+    nearest(name, candidates).map(|candidate| Hint::meant(name, candidate))
 }
 
 /// Whether one name is most likely the other one mistyped: every word of it is the same, or nearly.

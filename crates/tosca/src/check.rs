@@ -22,8 +22,8 @@ use crate::validate;
 use crate::values::Checker;
 use ecow::eco_format;
 use purlin_model::schema::Merge;
-use purlin_syntax::Diagnostic;
 use purlin_syntax::suggest::is_slip;
+use purlin_syntax::{Diagnostic, Hint};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -372,7 +372,7 @@ impl Inspector<'_> {
                     && let Some(near) = nearly(name, edition)
                 {
                     let message = format!("unknown function `{name}`, so this is a mapping");
-                    let hint = format!("did you mean `{near}`?");
+                    let hint = Hint::meant(name, near);
                     self.problems.push(Diagnostic::at(&rules::FUNCTION, key.span, message).warning().hint(hint));
                     return;
                 }
@@ -397,8 +397,9 @@ impl Inspector<'_> {
         let Some(function) = functions::find(&call.name, edition) else {
             let known = functions::FUNCTIONS.iter().filter(|function| function.call.is_in(edition));
             let known = known.map(|function| function.name);
-            let near = suggest::nearest(&call.name, known).map(|near| format!("did you mean `${near}`?"));
-            let near = if call.name == "in_range" { Some(IN_RANGE.to_owned()) } else { near };
+            let near = suggest::nearest(&call.name, known)
+                .map(|near| Hint::meant(format!("${}", call.name), format!("${near}")));
+            let near = if call.name == "in_range" { Some(IN_RANGE.into()) } else { near };
             let message = format!("unknown function `${}`", call.name);
             self.problems.push(Diagnostic::at(&rules::FUNCTION, value.span, message).maybe_hint(near));
             return;

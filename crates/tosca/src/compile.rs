@@ -232,6 +232,6 @@ pub fn unknown_quirk(name: &str) -> Diagnostic {
         .iter()
         .map(|(name, _)| *name)
         .chain(crate::quirks::COMBINATIONS.iter().map(|(name, _)| *name));
-    let near = crate::suggest::nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+    let near = crate::suggest::did_you_mean(name, known);
     Diagnostic::nowhere(&rules::QUIRK, format!("unknown quirk `{name}`")).maybe_hint(near)
 }

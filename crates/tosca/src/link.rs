@@ -17,7 +17,7 @@ use crate::val::Text;
 use ecow::EcoString;
 use purlin_model::kinds::referred_kinds;
 use purlin_model::schema::{Entity as Row, Field, Kind};
-use purlin_syntax::{Diagnostic, FileId, Severity, Span};
+use purlin_syntax::{Diagnostic, FileId, Hint, Severity, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -203,7 +203,7 @@ impl Linker<'_> {
 
 impl Linker<'_> {
     /// Which name was probably meant.
-    fn suggestion(&self, kinds: &[Kind], text: &Text) -> Option<String> {
+    fn suggestion(&self, kinds: &[Kind], text: &Text) -> Option<Hint> {
         let known: Vec<EcoString> = kinds
             .iter()
             .flat_map(|kind| {
@@ -214,7 +214,7 @@ impl Linker<'_> {
             .collect();
         let known = || known.iter().map(|name| name.as_str());
         let prefixed = || known().find(|name| name.rsplit(':').next() == Some(text.text.as_str()));
-        suggest::nearest(&text.text, known()).or_else(prefixed).map(|near| format!("did you mean `{near}`?"))
+        suggest::nearest(&text.text, known()).or_else(prefixed).map(|near| Hint::meant(text.text.as_str(), near))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::functions::FUNCTIONS;
 use crate::rules;
-use purlin_syntax::{Diagnostic, Node, Rule, Sources};
+use purlin_syntax::{Diagnostic, Hint, Node, Rule, Sources};
 
 /// Each problem is looked for in its file. Nobody reads more of them than this, and their number must not decide how long
 /// it takes.
@@ -32,11 +32,10 @@ pub fn present(mut diagnostic: Diagnostic, sources: &Sources) -> Diagnostic {
     if diagnostic.rule.name == rules::WRONG_TYPE.name && diagnostic.message.contains("found a mapping") {
         take_for_call(&mut diagnostic, sources);
     }
-    if diagnostic.hints.is_empty() {
-        let hint = hint(&diagnostic);
-        diagnostic.hints.extend(hint);
+    match diagnostic.hints.is_empty().then(|| hint(&diagnostic)).flatten() {
+        Some(hint) => diagnostic.hint(hint),
+        None => diagnostic,
     }
-    diagnostic
 }
 
 /// A suggestion at the end of a message is a hint.
@@ -44,7 +43,7 @@ fn split_hint(diagnostic: &mut Diagnostic) {
     if let Some((message, near)) = diagnostic.message.rsplit_once("; did you mean `")
         && near.ends_with("`?")
     {
-        diagnostic.hints.push(format!("did you mean `{near}"));
+        diagnostic.hints.push(format!("did you mean `{near}").into());
         diagnostic.message = message.to_owned();
     }
     if let Some((name, reason)) = diagnostic.message.split_once(" cannot be evaluated: ")
@@ -63,7 +62,7 @@ fn take_for_call(diagnostic: &mut Diagnostic, sources: &Sources) {
         let key = entries.next().filter(|_| entries.next().is_none())?.key;
         let near = purlin_value::function::nearest(FUNCTIONS, key.text().trim_start_matches('$'))?;
         let mark = if key.text().starts_with('$') { "$" } else { "" };
-        Some((key.text().to_owned(), key.span(), format!("did you mean `{mark}{near}`?")))
+        Some((key.text().to_owned(), key.span(), Hint::meant(key.text(), format!("{mark}{near}"))))
     });
     if let Some((name, place, hint)) = found.flatten() {
         diagnostic.message = format!("unknown function `{name}`");

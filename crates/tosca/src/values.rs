@@ -18,7 +18,7 @@ use crate::special::{timestamp, units, version};
 use crate::suggest;
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Hint, Span};
 use purlin_value::Taint;
 use purlin_value::emit::REDACTED;
 use purlin_value::rules::LIMIT_LIST;
@@ -542,7 +542,7 @@ impl<'a> Checker<'a> {
         let near = near.filter(|_| !secret);
         let shown = if secret { REDACTED } else { shown.as_str() };
         let message = format!("unknown property `{shown}` in a value of type `{}`", self.model.name(id));
-        let hint = near.map(|near| format!("did you mean `{near}`?"));
+        let hint = near.map(|near| Hint::meant(shown, near));
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, key.span, message).maybe_hint(hint));
     }
 }

@@ -14,7 +14,7 @@ use crate::special::SPECIAL_KEYS;
 use crate::tree::{Attribute, Attributes, NodeId, NodeKind, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Rule, Span};
+use purlin_syntax::{Diagnostic, Hint, Rule, Span};
 use purlin_value::Session;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -104,9 +104,9 @@ impl<'c> Checker<'c> {
 }
 
 impl Checker<'_> {
-    fn say(&self, rule: &'static Rule, raw: &Val, at: Option<Range>, message: String, hint: Option<String>) {
+    fn say(&self, rule: &'static Rule, raw: &Val, at: Option<Range>, message: String, hint: Option<Hint>) {
         let kind = if rule == &rules::SYNTAX { Kind::Syntax } else { Kind::Value };
-        let hint = hint.or_else(|| report::hint_of(kind, &message));
+        let hint = hint.or_else(|| report::hint_of(kind, &message).map(Hint::from));
         let mut diagnostic = Diagnostic::nowhere(rule, report::in_words(&message)).maybe_hint(hint);
         let whole = span_of(self.session, raw.origin);
         let part = match (whole, at, raw.as_str()) {
@@ -191,7 +191,7 @@ impl Checker<'_> {
                     self.refused.set(true);
                     let message = format!("`{}` is not allowed in a decorator", function.name);
                     let hint = "decorators are evaluated before anything outside may be read; set it in the template";
-                    return self.say(&rules::VALUE, raw, None, message, Some(hint.to_owned()));
+                    return self.say(&rules::VALUE, raw, None, message, Some(hint.into()));
                 }
                 entries.values().for_each(|item| self.safe(item, depth + 1));
             }
@@ -223,7 +223,7 @@ impl Checker<'_> {
         let is = |name: &str| entries.contains_key(&MapKey::from(name));
         if entries.len() == 2 && is("concat") && is("sep") {
             let message = "`concat` with `sep` is not evaluated here, since it is not the only key".to_owned();
-            let hint = Some("write `eval: {concat: […], sep: …}`".to_owned());
+            let hint = Some("write `eval: {concat: […], sep: …}`".into());
             self.say(&rules::SUSPICIOUS, raw, None, message, hint);
         }
     }
@@ -301,7 +301,7 @@ impl Checker<'_> {
         let Some(name) = entries.keys().find_map(MapKey::as_str) else {
             return self.say(&rules::UNKNOWN, expr, None, "`eval` needs a function and has an empty map".into(), None);
         };
-        let hint = functions::nearest(name).map(|near| format!("did you mean `{near}`?"));
+        let hint = functions::nearest(name).map(|near| Hint::meant(name, near));
         self.say(&rules::UNKNOWN, expr, None, format!("unknown function `{name}`"), hint);
     }
 
@@ -372,7 +372,7 @@ impl Checker<'_> {
         if let Some(further) = arg.as_list().and_then(|items| items.get(2)) {
             self.refused.set(self.refused.get() || whole);
             let message = "`get_input` takes the name of an input and a default, nothing else".to_owned();
-            let hint = "read parts of an input with `eval: ::root::inputs::NAME::PART`".to_owned();
+            let hint = "read parts of an input with `eval: ::root::inputs::NAME::PART`".into();
             return self.say(&rules::TYPE, further, None, message, Some(hint));
         }
         let name = arg.as_list().map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
@@ -386,7 +386,7 @@ impl Checker<'_> {
         if let Some(unknown) = unknown {
             self.refused.set(self.refused.get() || whole);
             let known = self.inputs().keys().map(EcoString::as_str);
-            let hint = purlin_syntax::suggest::nearest(unknown, known).map(|near| format!("did you mean `{near}`?"));
+            let hint = purlin_syntax::suggest::did_you_mean(unknown, known);
             self.say(&rules::UNKNOWN, arg, None, format!("unknown input `{unknown}`"), hint);
         } else if whole && name.as_str().is_none() {
             self.refused.set(true);
@@ -406,7 +406,13 @@ impl Checker<'_> {
             if whole {
                 refuse(true);
                 let message = format!("`{function}` needs the name of an instance here, not an expression");
-                self.say(&rules::TYPE, entity, None, message, Some(format!("write `eval: {{{function}: […]}}`")));
+                self.say(
+                    &rules::TYPE,
+                    entity,
+                    None,
+                    message,
+                    Some(format!("write `eval: {{{function}: […]}}`").into()),
+                );
             }
             return;
         };
@@ -456,7 +462,8 @@ impl Checker<'_> {
             "`{name}` of `{}` is an expression that `get_property` evaluates on `{}`, where it is asked for",
             node.name, of.name
         );
-        let hint = Some(format!("to have it evaluated on `{}`, write `eval: ::{}::{name}`", node.name, node.name));
+        let hint =
+            Some(format!("to have it evaluated on `{}`, write `eval: ::{}::{name}`", node.name, node.name).into());
         self.say(&rules::SUSPICIOUS, arg, None, message, hint);
     }
 
@@ -468,7 +475,7 @@ impl Checker<'_> {
 
     fn no_instance(&self, raw: &Val, name: &str, at: Option<Range>) {
         let names = self.tree.named_in(self.here()).map(|(name, _)| name.as_str());
-        let hint = purlin_syntax::suggest::nearest(name, names).map(|near| format!("did you mean `{near}`?"));
+        let hint = purlin_syntax::suggest::did_you_mean(name, names);
         self.say(&rules::UNKNOWN, raw, at, format!("unknown instance `{name}`"), hint);
     }
 
@@ -486,7 +493,7 @@ impl Checker<'_> {
             if !known && self.node.is_some() {
                 let at = Range { start: 0, end: u32::try_from(name.len() + 1).unwrap_or(0) };
                 let hint = purlin_syntax::suggest::nearest(name, self.variables.iter().map(EcoString::as_str));
-                let hint = hint.map(|near| format!("did you mean `${near}`?"));
+                let hint = hint.map(|near| Hint::meant(format!("${name}"), format!("${near}")));
                 self.say(&rules::SUSPICIOUS, raw, Some(at), format!("`${name}` is not defined here"), hint);
             }
         }
@@ -510,7 +517,7 @@ impl Checker<'_> {
             && !self.tree.node(id).has_operations
         {
             let known = self.tree.node(id).attributes.keys().map(EcoString::as_str);
-            let hint = purlin_syntax::suggest::nearest(key, known).map(|near| format!("did you mean `{near}`?"));
+            let hint = purlin_syntax::suggest::did_you_mean(key, known);
             let message = format!("`{name}` has no attribute `{key}`, so this is null");
             self.say(&rules::SUSPICIOUS, raw, Some(*at), message, hint);
         }
@@ -520,7 +527,7 @@ impl Checker<'_> {
         for segment in segments {
             if let Key::Special(None, text) = &segment.key {
                 let near = purlin_syntax::suggest::nearest(text, SPECIAL_KEYS.iter().map(|row| row.text));
-                let hint = near.map(|near| format!("did you mean `{near}`?"));
+                let hint = near.map(|near| Hint::meant(text.as_str(), near));
                 self.say(&rules::UNKNOWN, raw, Some(segment.at), format!("unknown built-in key `{text}`"), hint);
             }
             for filter in &segment.filters {

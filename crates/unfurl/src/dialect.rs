@@ -20,7 +20,7 @@ use ecow::EcoString;
 use purlin_model::Glance;
 use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign, Usual, Variant, Variants};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
-use purlin_syntax::{Diagnostic, Flavor, Span};
+use purlin_syntax::{Diagnostic, Flavor, Hint, Span};
 use purlin_value::{Map, Origin, Session, Value, path};
 
 /// The dialect.
@@ -300,7 +300,7 @@ fn instance(engine: &Engine<'_>, on: Option<&str>) -> Result<NodeId> {
     let error = Error::new(crate::error::Kind::Missing, format!("unknown instance `{on}`"));
     let names = engine.tree.named().map(|(name, _)| name.as_str());
     Err(match purlin_syntax::suggest::nearest(on, names) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        Some(near) => error.hint(Hint::meant(on, near)),
         None => error,
     })
 }

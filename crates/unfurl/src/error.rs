@@ -2,7 +2,7 @@
 
 use crate::query::Range;
 use ecow::EcoString;
-use purlin_syntax::Rule;
+use purlin_syntax::{Hint, Rule};
 use purlin_value::{Origin, Pending};
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub struct Error {
     /// Where in the expression's or template's text.
     pub at: Option<Range>,
     /// What to try.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
     /// The expression the position refers to.
     pub text: Option<EcoString>,
     /// Where the expression is written.
@@ -120,7 +120,7 @@ impl Error {
     }
 
     /// Adds a hint.
-    pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
+    pub fn hint(mut self: Box<Self>, hint: impl Into<Hint>) -> Box<Self> {
         self.hint = Some(hint.into());
         self
     }

@@ -7,6 +7,7 @@ use crate::eval::status::target;
 use crate::tree::{Node, NodeId, NodeKind, Tree};
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
+use purlin_syntax::Hint;
 use std::collections::HashSet;
 
 /// When a function is looked at.
@@ -34,12 +35,12 @@ pub enum Found {
 pub struct Missing {
     pub argument: usize,
     pub message: String,
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
 }
 
 type Looked<T> = Result<T, Box<Missing>>;
 
-fn missing<T>(argument: usize, message: String, hint: Option<String>) -> Looked<T> {
+fn missing<T>(argument: usize, message: String, hint: Option<Hint>) -> Looked<T> {
     Err(Box::new(Missing { argument, message, hint }))
 }
 
@@ -81,7 +82,7 @@ impl<'a> Lookup<'a> {
                 return Ok(Found::Unset);
             }
             let is_attribute = declared.attributes.iter().any(|(known, _)| known == name);
-            let hint = is_attribute.then(|| "it is an attribute: write `get_attribute`".to_owned());
+            let hint = is_attribute.then(|| "it is an attribute: write `get_attribute`".into());
             let names = node.attributes.iter().filter(|(_, attribute)| attribute.property).map(|(name, _)| name);
             return missing(1, format!("`{}` has no property `{name}`", node.name), hint.or_else(|| near(name, names)));
         };
@@ -115,7 +116,7 @@ impl<'a> Lookup<'a> {
                 return Ok(());
             }
             let is_property = declared.properties.iter().any(|known| known == name);
-            let hint = is_property.then(|| "it is a property that is not set: assign it".to_owned());
+            let hint = is_property.then(|| "it is a property that is not set: assign it".into());
             let hint = hint.or_else(|| near(name, node.attributes.keys()));
             return missing(1, format!("`{}` has no attribute `{name}`", node.name), hint);
         };
@@ -134,7 +135,7 @@ impl<'a> Lookup<'a> {
             Some((_, kind)) => rest.get(1).map_or(Ok(()), |next| indexed(kind, part, next, 3)),
             None => {
                 let is_property = set_property(found, part).is_some();
-                let hint = is_property.then(|| "it is a property: write `get_property`".to_owned());
+                let hint = is_property.then(|| "it is a property: write `get_property`".into());
                 let hint = hint.or_else(|| near(part, attributes.iter().map(|(name, _)| name)));
                 missing(2, format!("the capability `{name}` of `{owner}` has no attribute `{part}`"), hint)
             }
@@ -243,7 +244,7 @@ impl<'a> Lookup<'a> {
             let part = self.arguments.get(2).and_then(Val::as_str).unwrap_or_default();
             let whose = if id == self.here { String::new() } else { format!("::{}::", node.name) };
             let hint = format!("to read the node itself, write `eval: {whose}.targets::{name}::{part}`");
-            return missing(1, message, Some(hint));
+            return missing(1, message, Some(hint.into()));
         }
         let requirements = node.requirements.iter().filter_map(|id| self.tree.node(*id).requirement.as_ref());
         if self.when == When::Read && requirements.into_iter().any(|requirement| requirement.name == name) {
@@ -339,7 +340,6 @@ fn int_of(value: &Val) -> Option<i64> {
     }
 }
 
-fn near<'n>(name: &str, known: impl Iterator<Item = &'n EcoString>) -> Option<String> {
-    let found = purlin_syntax::suggest::nearest(name, known.map(EcoString::as_str))?;
-    Some(format!("did you mean `{found}`?"))
+fn near<'n>(name: &str, known: impl Iterator<Item = &'n EcoString>) -> Option<Hint> {
+    purlin_syntax::suggest::did_you_mean(name, known.map(EcoString::as_str))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, Hint};
 use purlin_value::{Data, Origin, Session, Value};
 
 use super::kinds::Kinds;
@@ -181,14 +181,14 @@ impl Checker<'_> {
         self.unknown(kind, value, format!("unknown kind `{kind}` {place}"), hint);
     }
 
-    fn unknown(&mut self, key: &str, value: &Value, message: String, hint: Option<String>) {
+    fn unknown(&mut self, key: &str, value: &Value, message: String, hint: Option<Hint>) {
         let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
         let span = self.session.origins.span(value.origin, &self.session.sources);
         diagnostic.span = span.map(|span| key_span(self.session, key, span).unwrap_or(span));
         self.push(value, diagnostic.maybe_hint(hint));
     }
 
-    fn error(&mut self, value: &Value, message: String, hint: Option<String>) {
+    fn error(&mut self, value: &Value, message: String, hint: Option<Hint>) {
         let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message);
         diagnostic.span = self.session.origins.span(value.origin, &self.session.sources);
         self.push(value, diagnostic.maybe_hint(hint));

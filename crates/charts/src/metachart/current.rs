@@ -43,7 +43,7 @@ pub fn refresh(session: &Session, chart: &mut Chart, kinds: &Kinds) -> Option<Ve
         let made = schema.rules.iter().map(|rule| rule.target.as_str());
         let hint = purlin_syntax::suggest::did_you_mean(&missing.name, known.map(|name| name.as_str()).chain(made));
         let otherwise = "correct the name, or add a rule that has it as its `target`";
-        session.sink.push(diagnostic.hint(hint.unwrap_or_else(|| otherwise.to_owned())));
+        session.sink.push(diagnostic.hint(hint.unwrap_or_else(|| otherwise.into())));
     }
     // A rule without its source was reported above.
     let generated = generate(&inputs).ok()?;

@@ -3,7 +3,7 @@
 
 use purlin_model::check::describe_node;
 use purlin_model::rules::{MISSING_KEY, UNKNOWN_KEY, WRONG_SHAPE};
-use purlin_syntax::{Diagnostic, Flavor, Node, Tree, suggest};
+use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Tree, suggest};
 use purlin_value::{Session, path};
 
 use super::kinds::LIBRARY;
@@ -153,7 +153,7 @@ fn section<'t>(root: Node<'t>, name: &str, top: &[&str], found: &mut Vec<Diagnos
             root.entries().find(|entry| is_other(entry.name()) && suggest::nearest(entry.name(), [name]).is_some());
         found.extend(meant.map(|entry| {
             let message = format!("unknown key `{}`", entry.name());
-            Diagnostic::at(&UNKNOWN_KEY, entry.key.span(), message).hint(format!("did you mean `{name}`?"))
+            Diagnostic::at(&UNKNOWN_KEY, entry.key.span(), message).hint(Hint::meant(entry.name(), name))
         }));
     }
     value

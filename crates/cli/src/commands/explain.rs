@@ -18,6 +18,6 @@ pub(super) fn run(cx: &mut Context<'_, '_>, rule: Option<&str>) -> Exit {
         return cx.print(page, None);
     }
     let hint = suggest::did_you_mean(name, rules.iter().map(|rule| rule.name));
-    let hint = hint.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
+    let hint = hint.unwrap_or_else(|| "`purlin explain` lists all rules".into());
     cx.usage(&format!("unknown rule `{name}`; {hint}"))
 }

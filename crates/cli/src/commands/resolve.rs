@@ -7,7 +7,7 @@ use crate::invocation::Exit;
 use purlin_compiler::{Compiled, compile, detect, loose_objects, read_objects, resolved_value};
 use purlin_model::{Detection, Manifest, Node, Request, Resolved, Variant};
 use purlin_syntax::write::{JsonLayout, WriteError};
-use purlin_syntax::{Diagnostic, Severity, suggest};
+use purlin_syntax::{Diagnostic, Hint, Severity, suggest};
 use purlin_value::emit::{json_within, to_json, to_yaml, yaml_within};
 use purlin_value::{Secrets, Session, Value};
 use std::path::Path;
@@ -220,9 +220,9 @@ pub(super) fn unknown_node(resolved: &Resolved, name: &str) -> Diagnostic {
         false => format!("unknown node `{name}`"),
     };
     let hint = match partial.as_slice() {
-        [] => suggest::did_you_mean(name, ids()).or_else(|| listed(ids().collect())),
-        [one] => Some(format!("did you mean `{one}`?")),
-        _ => listed(partial),
+        [] => suggest::did_you_mean(name, ids()).or_else(|| listed(ids().collect()).map(Hint::from)),
+        [one] => Some(Hint::meant(name, *one)),
+        _ => listed(partial).map(Hint::from),
     };
     Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).maybe_hint(hint)
 }

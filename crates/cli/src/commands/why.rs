@@ -248,7 +248,8 @@ fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
         further_in(value, rest).map(|path| format!("did you mean `{path}`?"))
     };
     let inside = further_in(value, field).map(|path| format!("did you mean `{path}`?"));
-    let similar = inside.or_else(|| suggest::did_you_mean(rest, names.iter().copied())).or_else(elsewhere);
+    let near = || suggest::did_you_mean(rest, names.iter().copied()).map(String::from);
+    let similar = inside.or_else(near).or_else(elsewhere);
     let hint = similar.or_else(|| {
         let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
         (!shown.is_empty()).then(|| format!("there are {}", shown.join(", ")))

@@ -150,7 +150,7 @@ pub(crate) fn unknown(invocation: &mut Invocation<'_>, personality: &Personality
     }
     let names = personality.commands.iter().map(|(usage, _)| command_name(usage));
     let near = purlin_syntax::suggest::did_you_mean(command, names);
-    let hint = near.unwrap_or_else(|| format!("supported: {}", supported(personality)));
+    let hint = near.unwrap_or_else(|| format!("supported: {}", supported(personality)).into());
     refuse(invocation, &format!("unknown command `{command}` for `{}`", personality.name), &hint)
 }
 

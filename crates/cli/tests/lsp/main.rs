@@ -44,6 +44,33 @@ fn hover(client: &mut Client, file: &str, text: &str, into: usize) -> String {
     ask(client, "hover", file, text, into)["contents"]["value"].as_str().unwrap_or("").to_owned()
 }
 
+/// A text of ASCII with the edits that an action makes in a file.
+fn applied(client: &Client, action: &Value, file: &str, text: &str) -> String {
+    let offset = |point: &Value| {
+        let line = usize::try_from(point["line"].as_u64().unwrap()).unwrap();
+        let start: usize = text.split_inclusive('\n').take(line).map(str::len).sum();
+        start + usize::try_from(point["character"].as_u64().unwrap()).unwrap()
+    };
+    let edits = action["edit"]["changes"][client.uri(file)].as_array().unwrap_or_else(|| panic!("{action}"));
+    let mut edits: Vec<(usize, usize, &str)> = edits
+        .iter()
+        .map(|edit| {
+            let (start, end) = (offset(&edit["range"]["start"]), offset(&edit["range"]["end"]));
+            (start, end, edit["newText"].as_str().unwrap())
+        })
+        .collect();
+    edits.sort_unstable();
+    let mut text = text.to_owned();
+    edits.into_iter().rev().for_each(|(start, end, new)| text.replace_range(start..end, new));
+    text
+}
+
+/// The actions that are offered at a range.
+fn actions(client: &mut Client, file: &str, range: &Value) -> Value {
+    let params = json!({"textDocument": {"uri": client.uri(file)}, "range": range, "context": {"diagnostics": []}});
+    client.request("textDocument/codeAction", params)
+}
+
 fn opened(name: &str) -> Client {
     let root = folder(name);
     projects::write(&root, &SMALL);
@@ -66,26 +93,37 @@ fn garden() {
     let (file, project) = ("garden/part0/garden.yml", "garden/project.garden.yml");
     client.open(file);
     let text = std::fs::read_to_string(client.root.join(file)).unwrap();
-    client.change(file, &text.replacen("var.host", "var.hots", 1));
+    let wrong = text.replacen("var.host", "var.hots", 1);
+    client.change(file, &wrong);
     client.settle();
     let found = &client.diagnostics[file];
     assert!(found.iter().any(|one| one["code"] == "garden-unknown-key"), "{found:?}");
     // The whole text is wrong at one place, and the hint says what was meant.
     let range = found[0]["range"].clone();
-    let params = json!({"textDocument": {"uri": client.uri(file)}, "range": range, "context": {"diagnostics": []}});
-    let actions = client.request("textDocument/codeAction", params);
-    assert_eq!(actions[0]["title"], "change to `host`", "{actions}");
+    let offered = actions(&mut client, file, &range);
+    assert_eq!(offered[0]["title"], "change to `host`", "{offered}");
+    assert_eq!(applied(&client, &offered[0], file, &wrong), text);
+    // A text that was changed since is not changed by what was found before.
+    client.change(file, &format!("# a longer line\n{wrong}"));
+    let stale = actions(&mut client, file, &range);
+    assert!(stale.as_array().unwrap().iter().all(|one| one["title"] != "change to `host`"), "{stale}");
     // Several uses of one unknown name are one problem, and all of them can be changed at once.
-    client.change(file, &text.replacen("var.host", "var.hots", 3));
+    let wrong = text.replacen("var.host", "var.hots", 3);
+    client.change(file, &wrong);
     client.settle();
     let found = client.diagnostics[file].clone();
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0]["relatedInformation"].as_array().map(Vec::len), Some(2), "{found:?}");
     for range in [&found[0]["range"], &found[0]["relatedInformation"][1]["location"]["range"]] {
-        let params = json!({"textDocument": {"uri": client.uri(file)}, "range": range, "context": {"diagnostics": []}});
-        let actions = client.request("textDocument/codeAction", params);
-        assert_eq!(actions[0]["title"], "change to `host`", "{actions}");
-        assert_eq!(actions[1]["title"], "change to `host` in 3 places", "{actions}");
+        let offered = actions(&mut client, file, range);
+        assert_eq!(offered[0]["title"], "change to `host`", "{offered}");
+        assert_eq!(offered[1]["title"], "change to `host` in 3 places", "{offered}");
+        let one = applied(&client, &offered[0], file, &wrong);
+        assert_eq!(
+            (one.matches("var.hots").count(), one.matches("var.host}").count()),
+            (2, text.matches("var.host}").count() - 2)
+        );
+        assert_eq!(applied(&client, &offered[1], file, &wrong), text);
     }
     client.change(file, &text);
     client.settle();
@@ -181,6 +219,59 @@ fn skaffold_and_tosca() {
     let uri = client.uri("ensemble/ensemble.yaml");
     let symbols = client.request("textDocument/documentSymbol", json!({"textDocument": {"uri": uri}}));
     assert!(symbols.to_string().contains("\"web\""), "{symbols}");
+    assert!(client.stop());
+}
+
+/// What a correction does in each dialect: the text with a mistake, where the mistake is, and the text without it.
+#[test]
+fn corrections_change_the_word_that_is_wrong() {
+    let cases = [
+        // The name of the node is the beginning of the property's name.
+        (
+            "tosca/app.yaml",
+            "tosca_definitions_version: tosca_simple_yaml_1_3\nnode_types:\n  App:\n    derived_from: tosca.nodes.Root\n    properties:\n      app_port: { type: integer }\ntopology_template:\n  node_templates:\n    app:\n      type: App\n      properties:\n        app_WRONG: 1\n",
+            "prt",
+            "port",
+        ),
+        (
+            "skaffold/skaffold.yaml",
+            "apiVersion: skaffold/v4beta14\nkind: Config\nbuild:\n  artiWRONG:\n    - image: web\n",
+            "fcats",
+            "facts",
+        ),
+        ("chart/values.yaml", "replicaCount: 1\n", "", ""),
+        (
+            "chart/templates/a.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: a }\ndata: { count: \"{{ .Values.replicaWRONG }}\" }\n",
+            "Conut",
+            "Count",
+        ),
+    ];
+    let root = folder("lsp-corrections");
+    let write = |file: &str, text: &str| {
+        let path = root.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write(".git/HEAD", "ref: refs/heads/main\n");
+    write("chart/Chart.yaml", "apiVersion: v2\nname: chart\nversion: 1.0.0\n");
+    for (file, text, wrong, _) in &cases {
+        write(file, &text.replace("WRONG", wrong));
+    }
+    let mut client = Client::start(&root, json!({}));
+    client.settle();
+    for (file, text, wrong, right) in cases.iter().filter(|(_, _, wrong, _)| !wrong.is_empty()) {
+        client.open(file);
+        client.settle();
+        let found = client.diagnostics[*file].clone();
+        assert_eq!(found.len(), 1, "{file}: {found:?}");
+        let offered = actions(&mut client, file, &found[0]["range"]);
+        let mended = applied(&client, &offered[0], file, &text.replace("WRONG", wrong));
+        assert_eq!(mended, text.replace("WRONG", right), "{file}: {offered}");
+        client.change(file, &mended);
+        client.settle();
+        assert!(client.diagnostics[*file].is_empty(), "{file}: {:?}", client.diagnostics[*file]);
+    }
     assert!(client.stop());
 }
 

@@ -12,7 +12,7 @@ use crate::functions::{self, Arguments};
 use crate::place::Place;
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Rule, Span};
+use purlin_syntax::{Diagnostic, Hint, Rule, Span};
 use purlin_value::lazy::ITEM_BYTES;
 use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
@@ -574,7 +574,7 @@ impl Evaluator<'_, '_> {
         let mut diagnostic = Diagnostic::nowhere(&rules::HELPER_FUNCTION, message);
         diagnostic.span = self.place.part(call.name_at);
         let near = purlin_value::function::nearest(functions::FUNCTIONS, &call.name);
-        let near = near.map(|near| format!("did you mean `{near}`?"));
+        let near = near.map(|near| Hint::meant(call.name.as_str(), near));
         Stop::Failed(Box::new(diagnostic.maybe_hint(near)))
     }
 

@@ -11,8 +11,8 @@ use crate::number;
 use crate::phases::KEYS;
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::Diagnostic;
 use purlin_syntax::suggest::is_typo;
+use purlin_syntax::{Diagnostic, Hint};
 use purlin_value::emit::REDACTED;
 use purlin_value::meter::steps_for;
 use purlin_value::{Data, Lookup, Origin, Value};
@@ -288,7 +288,7 @@ impl Evaluator<'_, '_> {
         let message = format!("could not find key `{}`{place}, which counts as missing here", missing.key);
         let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message).warning();
         diagnostic.span = self.place.part(missing.at);
-        self.eval.session.sink.push(diagnostic.hint(format!("did you mean `{near}`?")));
+        self.eval.session.sink.push(diagnostic.hint(Hint::meant(missing.key.as_str(), near)));
     }
 
     fn walk(&mut self, mut found: Found, steps: &[Step], from: usize) -> Result<Found, Stop> {
@@ -527,7 +527,7 @@ impl Missing {
         }
         let keys = self.keys();
         match purlin_syntax::suggest::nearest(&self.key, keys.iter().map(EcoString::as_str)) {
-            Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
+            Some(near) => diagnostic.hint(Hint::meant(self.key.as_str(), near)),
             None if keys.is_empty() => diagnostic.hint("no keys are defined here"),
             None => diagnostic.hint(format!("available keys: {}", key_list(&keys))),
         }

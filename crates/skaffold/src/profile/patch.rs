@@ -6,7 +6,7 @@ use crate::item::{Active, Data, Entry, Form, Item, Step, View};
 use crate::profile::pointer::{END, Pointer, at, at_mut, child, index};
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::{Rule, Span, suggest};
+use purlin_syntax::{Hint, Rule, Span, suggest};
 use purlin_value::Meter;
 
 /// Why a patch does not apply.
@@ -16,7 +16,7 @@ pub struct Problem {
     /// What is wrong.
     pub message: String,
     /// What would help.
-    pub hint: Option<String>,
+    pub hint: Option<Hint>,
     /// Where, if not the patch as a whole.
     pub span: Option<Span>,
 }
@@ -27,7 +27,7 @@ type Done = Result<(), Problem>;
 pub(crate) fn not_here(patch: View<'_, '_>) -> Problem {
     let path = patch.text_of("path");
     let mut problem = problem(format!("`{path}` leads to no module"), patch.get("path").and_then(View::span));
-    problem.hint = Some("patches change what is in a module, as `/modules/0/…` or `/modules/name=NAME/…`".to_owned());
+    problem.hint = Some("patches change what is in a module, as `/modules/0/…` or `/modules/name=NAME/…`".into());
     problem
 }
 
@@ -37,7 +37,7 @@ pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile
     let op = if op.is_empty() { "replace" } else { op.as_ref() };
     let span = patch.get("path").and_then(View::span);
     let pointer = Pointer::parse(path).map_err(|message| {
-        let hint = (!path.is_empty()).then(|| format!("write `/{path}`"));
+        let hint = (!path.is_empty()).then(|| Hint::from(format!("write `/{path}`")));
         Problem { hint, ..problem(format!("`{op}`: {message}"), span) }
     })?;
     let way = Way { op, path, pointer: &pointer, span, meter };
@@ -58,7 +58,7 @@ pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile
             let hint = "use `add`, `remove`, `replace`, `move`, `copy` or `test`";
             let message = format!("unknown patch operation `{op}` (path `{path}`)");
             let span = patch.get("op").and_then(View::span);
-            Err(Problem { hint: Some(hint.to_owned()), ..problem(message, span) })
+            Err(Problem { hint: Some(hint.into()), ..problem(message, span) })
         }
     }
 }
@@ -89,13 +89,13 @@ impl Way<'_> {
         let bytes = copied * FORMS * size_of::<Entry<'_>>();
         self.meter.charge(steps as u64 + 1, bytes as u64).map_err(|exceeded| Problem {
             rule: exceeded.rule(),
-            hint: Some(exceeded.hint().to_owned()),
+            hint: Some(exceeded.hint().into()),
             ..self.fail(&exceeded.message())
         })
     }
 
     fn value<'f>(&self, value: Option<Item<'f>>) -> Result<Item<'f>, Problem> {
-        value.ok_or_else(|| Problem { hint: Some("add `value:`".to_owned()), ..self.fail("it has no `value`") })
+        value.ok_or_else(|| Problem { hint: Some("add `value:`".into()), ..self.fail("it has no `value`") })
     }
 
     /// The places the operation works on.
@@ -107,8 +107,9 @@ impl Way<'_> {
         let existing = self.pointer.existing(config.view());
         let there = if existing.is_empty() { "nothing of it".to_owned() } else { format!("only `{existing}`") };
         let mut problem = self.fail(&format!("{there} is there"));
-        let near = self.pointer.near(config.view()).map(|near| format!("did you mean `{near}`?"));
-        let hint = || "values that are empty or filled in by default do not count; add the parent first".to_owned();
+        let near = self.pointer.near(config.view());
+        let near = near.map(|near| Hint::meant(self.path, near));
+        let hint = || "values that are empty or filled in by default do not count; add the parent first".into();
         problem.hint = Some(near.unwrap_or_else(hint));
         Err(problem)
     }
@@ -158,7 +159,7 @@ impl Way<'_> {
                     let mut problem = self.fail(&format!("`{last}` is not set"));
                     let keys = parent.view().entries().map(|pair| pair.key);
                     let near = suggest::did_you_mean(last, keys);
-                    problem.hint = Some(near.unwrap_or_else(|| "use `add` for what is not there yet".to_owned()));
+                    problem.hint = Some(near.unwrap_or_else(|| "use `add` for what is not there yet".into()));
                     return Err(problem);
                 }
             };

@@ -16,7 +16,7 @@ use crate::glob::Finder;
 use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
-use purlin_syntax::{Diagnostic, Rule, Sink, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Rule, Sink, Span, suggest};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, WorldError, path};
 use std::cell::OnceCell;
@@ -162,10 +162,10 @@ fn folders(check: &Check<'_, '_>, view: View<'_, '_>, session: &Session) {
         (is_plain && matches!(stat(), Err(WorldError::NotFound)))
             .then(|| (text.to_string(), named.span().unwrap_or(check.config.span)))
     };
-    let near = |path: &str| near_path(check, session, path).map(|near| format!("did you mean `{near}`?"));
+    let near = |path: &str| near_path(check, session, path).map(|near| Hint::meant(path, near));
     let hint = |path: &str| {
-        let further_up = run_in(check, |full| world.stat(full).is_ok(), path).map(|folder| run_there(&folder));
-        let fallback = || "correct the path; it starts at the folder of `skaffold.yaml`".to_owned();
+        let further_up = run_in(check, |full| world.stat(full).is_ok(), path).map(|folder| run_there(&folder).into());
+        let fallback = || "correct the path; it starts at the folder of `skaffold.yaml`".into();
         further_up.or_else(|| near(path)).unwrap_or_else(fallback)
     };
     let kustomizations = kustomizations(view).filter_map(missing).map(|found| ("kustomization", found));
@@ -292,17 +292,17 @@ fn manifests(check: &Check<'_, '_>, scope: Scope, session: &Session) {
             let near = (scope == Scope::Project).then(|| near_path(check, session, &text)).flatten();
             let near = near.filter(|near| is_there(&crate::render::from_file(check.config, near)));
             let hint = match near {
-                Some(near) => format!("did you mean `{near}`?"),
+                Some(near) => Hint::meant(text.as_ref(), near),
                 None if text.contains('{') && !glob::expand(finder, &full).is_empty() => {
-                    "name each file: braces mean themselves in Skaffold's patterns".to_owned()
+                    "name each file: braces mean themselves in Skaffold's patterns".into()
                 }
                 None if may_come && is_left_out() => {
-                    "`.gitignore` names it, so it has to be made first, or come from somewhere else".to_owned()
+                    "`.gitignore` names it, so it has to be made first, or come from somewhere else".into()
                 }
                 None if may_come => {
-                    "correct the pattern, or add the manifests; it starts at the folder of `skaffold.yaml`".to_owned()
+                    "correct the pattern, or add the manifests; it starts at the folder of `skaffold.yaml`".into()
                 }
-                None => "correct the path; it starts at the folder of `skaffold.yaml`".to_owned(),
+                None => "correct the path; it starts at the folder of `skaffold.yaml`".into(),
             };
             check.push(if may_come { problem.warning().hint(hint) } else { problem.hint(hint) });
         }

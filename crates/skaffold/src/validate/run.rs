@@ -5,7 +5,7 @@ use crate::item::View;
 use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::suggest::nearest;
-use purlin_syntax::{Diagnostic, Sink, Span};
+use purlin_syntax::{Diagnostic, Hint, Sink, Span};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
@@ -34,8 +34,8 @@ pub fn check(check: &Check<'_, '_>) {
                 false => format!("ports of a `{kind}` cannot be forwarded"),
             };
             let hint = match nearest(&kind.to_lowercase(), FORWARDED.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("use one of `{}`", FORWARDED.join("`, `")),
+                Some(near) => Hint::meant(kind.as_ref(), near),
+                None => format!("use one of `{}`", FORWARDED.join("`, `")).into(),
             };
             check.push(Diagnostic::at(&rules::VALUE, span.unwrap_or(check.config.span), message).hint(hint));
         }

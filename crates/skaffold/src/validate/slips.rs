@@ -16,7 +16,7 @@ use crate::walk::Config;
 use crate::{emit, helm, image, paths, rules, template};
 use ecow::EcoString;
 use purlin_model::Manifest;
-use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Span, suggest};
+use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Severity, Sink, Span, suggest};
 use purlin_value::{Meter, Session, Value, path};
 use std::collections::{HashMap, HashSet};
 
@@ -93,7 +93,7 @@ fn required_profiles(check: &Check<'_, '_>, view: View<'_, '_>) {
                 continue;
             }
             let hint = suggest::did_you_mean(&text, known.iter().map(String::as_str));
-            let hint = hint.unwrap_or_else(|| "name a profile that is declared under `profiles`".to_owned());
+            let hint = hint.unwrap_or_else(|| "name a profile that is declared under `profiles`".into());
             warn(check, name.span(), &rules::UNKNOWN_PROFILE, &format!("unknown profile `{text}`"), hint);
         }
     }
@@ -138,7 +138,13 @@ fn near_folders(check: &Check<'_, '_>, session: &Session, profile: View<'_, '_>)
     found.take().into_iter().filter(is_near).collect()
 }
 
-fn warn(check: &Check<'_, '_>, span: Option<Span>, rule: &'static purlin_syntax::Rule, message: &str, hint: String) {
+fn warn(
+    check: &Check<'_, '_>,
+    span: Option<Span>,
+    rule: &'static purlin_syntax::Rule,
+    message: &str,
+    hint: impl Into<Hint>,
+) {
     let span = span.unwrap_or(check.config.span);
     check.push(Diagnostic::at(rule, span, message).warning().hint(hint));
 }
@@ -160,7 +166,7 @@ fn artifacts(check: &Check<'_, '_>, session: &Session, view: View<'_, '_>) {
 #[derive(Clone)]
 struct Missing {
     message: String,
-    near: Option<String>,
+    near: Option<Hint>,
 }
 
 /// Warns of a Dockerfile that is not there. Artifacts that share one share the answer.
@@ -180,7 +186,7 @@ fn dockerfile(
     // Written or not, the usual name is what an artifact starts with.
     match named.and_then(View::span).filter(|_| text != DOCKERFILE) {
         Some(span) => {
-            let hint = near.unwrap_or_else(|| "correct the path; it starts at the artifact's `context`".to_owned());
+            let hint = near.unwrap_or_else(|| "correct the path; it starts at the artifact's `context`".into());
             warn(check, Some(span), &rules::FILE, &message, hint);
         }
         // One that is named by nobody may come from elsewhere, or a profile has another builder.
@@ -209,7 +215,7 @@ fn missing(check: &Check<'_, '_>, session: &Session, context: &str, text: &str) 
     let near = near_path(check, session, &written).map(|near| {
         let near =
             near.strip_prefix(context.trim_end_matches('/')).map_or(near.as_str(), |rest| rest.trim_start_matches('/'));
-        format!("did you mean `{near}`?")
+        Hint::meant(text, near)
     });
     Some(Missing { message: format!("no Dockerfile is found at `{}`", path::normalize(&written)), near })
 }
@@ -231,9 +237,9 @@ fn systems(check: &Check<'_, '_>, hooks: View<'_, '_>) {
             }
             let is_mac = matches!(text.to_lowercase().as_str(), "mac" | "macos" | "osx");
             let hint = match suggest::did_you_mean(&text, SYSTEMS.iter().copied()) {
-                _ if is_mac => "did you mean `darwin`?".to_owned(),
+                _ if is_mac => Hint::meant(text.as_ref(), "darwin"),
                 Some(hint) => hint,
-                None => "use `darwin`, `linux` or `windows`".to_owned(),
+                None => "use `darwin`, `linux` or `windows`".into(),
             };
             let message = format!("unknown operating system `{text}`");
             warn(check, system.span(), &rules::VALUE, &message, hint);
@@ -261,7 +267,7 @@ fn tests(check: &Check<'_, '_>, view: View<'_, '_>) {
         }
         let message = format!("no artifact builds `{text}`, so its tests are never run");
         let hint = suggest::did_you_mean(&text, check.built.iter().map(String::as_str));
-        let hint = hint.unwrap_or_else(|| "name the image of an artifact".to_owned());
+        let hint = hint.unwrap_or_else(|| "name the image of an artifact".into());
         warn(check, image.span(), &rules::BUILD_DEPENDENCY, &message, hint);
     }
 }
@@ -282,8 +288,8 @@ fn values_files(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>)
         if session.world.exists(&from_file(check.config, &text)) || is_further_up(check, session, &text) {
             continue;
         }
-        let near = near_path(check, session, &text).map(|near| format!("did you mean `{near}`?"));
-        let hint = near.unwrap_or_else(|| "correct the path; it starts at the folder of `skaffold.yaml`".to_owned());
+        let near = near_path(check, session, &text).map(|near| Hint::meant(text.as_ref(), near));
+        let hint = near.unwrap_or_else(|| "correct the path; it starts at the folder of `skaffold.yaml`".into());
         let message = format!("no values file is found at `{text}`");
         warn(check, file.span(), &rules::MANIFEST, &message, hint);
     }
@@ -328,9 +334,9 @@ fn images(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
             let is_template = value.span().is_some_and(|span| is_template(session, span));
             let (message, hint) = if is_template {
                 let message = format!("unknown variable `{name}`: no artifact builds this image");
-                (message, format!("did you mean `{prefix}{}`?", variable_name(meant)))
+                (message, Hint::meant(name, format!("{prefix}{}", variable_name(meant))))
             } else {
-                ("no artifact builds this image".to_owned(), format!("did you mean `{meant}`?"))
+                ("no artifact builds this image".to_owned(), Hint::meant(value.text(), meant.as_str()))
             };
             warn(check, value.span(), &rules::BUILD_DEPENDENCY, &message, hint);
         }
@@ -379,7 +385,7 @@ fn set_values(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
             let written = written_key(section, &key);
             let message = format!("the chart has no value `{key}`");
             let meant = key.replacen(part, meant, 1);
-            warn(check, written.or(value.span()), &rules::MANIFEST, &message, format!("did you mean `{meant}`?"));
+            warn(check, written.or(value.span()), &rules::MANIFEST, &message, Hint::meant(key.as_str(), meant));
         }
     }
 }
@@ -558,7 +564,8 @@ pub(crate) fn unused_images(session: &Session, configs: &[Config<'_>], manifests
         let is_meant = |built: &&&String| letters(built) != letters(&image) && suggest::is_slip(&image, built);
         let Some(meant) = unused.iter().find(is_meant).filter(|_| seen.insert(image.clone())) else { continue };
         let message = format!("no artifact builds `{image}`, and no manifest uses `{meant}`");
-        let mut found = Diagnostic::nowhere(&rules::IMAGE, message).warning().hint(format!("did you mean `{meant}`?"));
+        let mut found =
+            Diagnostic::nowhere(&rules::IMAGE, message).warning().hint(Hint::meant(image.as_str(), meant.as_str()));
         found.span = session.origins.span(value.origin, &session.sources);
         session.sink.push(found);
     }

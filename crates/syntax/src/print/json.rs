@@ -1,6 +1,6 @@
 //! Diagnostics as JSON lines, one object for each.
 
-use super::{Files, Place, severity_name};
+use super::{Files, Place, edit_of, severity_name};
 use crate::diagnostic::{Diagnostic, Label};
 use crate::source::{Position, Span};
 use crate::write::{Emit, JsonFlavor, JsonLayout, JsonWriter};
@@ -30,6 +30,13 @@ fn write_diagnostic<F: Files + ?Sized>(writer: &mut JsonWriter, diagnostic: &Dia
     diagnostic.hints.iter().for_each(|hint| writer.string(hint));
     writer.end_list();
     write_labels(writer, "trace", &diagnostic.trace, files);
+    if let Some(edit) = edit_of(diagnostic, files) {
+        writer.key("fix");
+        writer.begin_map(3);
+        write_place(writer, Some(edit.span), files);
+        field(writer, "text", &edit.text);
+        writer.end_map();
+    }
     writer.end_map();
 }
 

@@ -15,6 +15,7 @@ pub use json::json_lines;
 pub use sarif::{Tool, sarif};
 
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::hint::Edit;
 use crate::source::{FileId, Position, Source, Span};
 use crate::sources::Sources;
 use std::borrow::Cow;
@@ -91,6 +92,16 @@ pub fn sort(diagnostics: &mut Vec<Diagnostic>, files: &(impl Files + ?Sized)) {
             .then_with(|| a.message.cmp(&b.message))
     });
     diagnostics.extend(keyed.into_iter().map(|(_, diagnostic)| diagnostic));
+}
+
+/// The change that a diagnostic's hint asks for.
+fn edit_of(diagnostic: &Diagnostic, files: &(impl Files + ?Sized)) -> Option<Edit> {
+    let span = diagnostic.span?;
+    let is_hidden = |edit: &Edit| {
+        let overlaps = |hidden: &Span| hidden.start < edit.span.end && edit.span.start < hidden.end;
+        files.hidden(span.file).iter().any(overlaps)
+    };
+    diagnostic.edit_in(span, &*files.source(span.file)?).filter(|edit| !is_hidden(edit))
 }
 
 fn severity_name(severity: Severity) -> &'static str {

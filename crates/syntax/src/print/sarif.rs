@@ -1,7 +1,8 @@
 //! Diagnostics as SARIF 2.1.0, the format that code-scanning services read.
 
-use super::{Files, Place};
+use super::{Files, Place, edit_of};
 use crate::diagnostic::{Diagnostic, Label, Rule, Severity};
+use crate::hint::Edit;
 use crate::source::Span;
 use crate::write::{Emit, JsonFlavor, JsonLayout, JsonWriter};
 use std::collections::HashMap;
@@ -89,6 +90,9 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
                 let labels = diagnostic.labels.iter().enumerate();
                 log.list_of("relatedLocations", labels, |log, (at, label)| log.labelled(label, Some(at)));
             }
+            if let Some(edit) = edit_of(diagnostic, log.files) {
+                log.list_of("fixes", [edit], |log, edit| log.map(|log| log.fix(&edit)));
+            }
             if !diagnostic.trace.is_empty() {
                 log.list_of("codeFlows", [()], |log, ()| log.code_flow(diagnostic));
             }
@@ -108,9 +112,41 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
         format!("{identity:016x}:{nth}")
     }
 
+    /// The change that mends a problem.
+    fn fix(&mut self, edit: &Edit) {
+        let Some(place) = self.files.and_then(|files| Place::of(edit.span, files)) else { return };
+        self.message("description", &without_links(&format!("change to `{}`", edit.text)));
+        self.list_of("artifactChanges", [()], |log, ()| {
+            log.map(|log| {
+                log.artifact(&place);
+                log.list_of("replacements", [()], |log, ()| {
+                    log.map(|log| {
+                        log.region("deletedRegion", &place);
+                        log.message("insertedContent", &edit.text);
+                    });
+                });
+            });
+        });
+    }
+
+    fn artifact(&mut self, place: &Place) {
+        self.field("artifactLocation", |log| log.map(|log| log.text("uri", &uri(&place.path))));
+    }
+
+    fn region(&mut self, key: &str, place: &Place) {
+        self.field(key, |log| {
+            log.map(|log| {
+                log.number("startLine", place.start.line as usize);
+                log.number("startColumn", place.start.column as usize);
+                log.number("endLine", place.end.line as usize);
+                log.number("endColumn", place.end.column as usize);
+            });
+        });
+    }
+
     /// How we got to the problem: from the outermost step to the place itself.
     fn code_flow(&mut self, diagnostic: &Diagnostic) {
-        let own = diagnostic.span.map(|span| Label { span, message: diagnostic.message.clone() });
+        let own = diagnostic.span.map(|span| Label::note(span, diagnostic.message.clone()));
         let steps: Vec<&Label> = diagnostic.trace.iter().rev().chain(own.as_ref()).collect();
         self.map(|log| {
             log.list_of("threadFlows", [()], |log, ()| {
@@ -138,15 +174,8 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
         let Some(place) = self.files.and_then(|files| Place::of(span, files)) else { return };
         self.field("physicalLocation", |log| {
             log.map(|log| {
-                log.field("artifactLocation", |log| log.map(|log| log.text("uri", &uri(&place.path))));
-                log.field("region", |log| {
-                    log.map(|log| {
-                        log.number("startLine", place.start.line as usize);
-                        log.number("startColumn", place.start.column as usize);
-                        log.number("endLine", place.end.line as usize);
-                        log.number("endColumn", place.end.column as usize);
-                    });
-                });
+                log.artifact(&place);
+                log.region("region", &place);
             });
         });
     }

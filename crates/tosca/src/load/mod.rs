@@ -22,7 +22,7 @@ use crate::quirks::{self, Quirks};
 use crate::read::{Reader, Role};
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Source, Span, Tree};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Hint, Node, Source, Span, Tree};
 use purlin_value::{Session, path};
 use reading::Reading;
 use std::collections::{HashMap, HashSet};
@@ -462,11 +462,8 @@ impl Loader<'_> {
                 let known = self.known_profiles(&from);
                 let near = crate::suggest::nearest(&name.text, known.iter().map(String::as_str));
                 let hint = near.map_or_else(
-                    || {
-                        "profiles are looked for in the project; name other folders with `--profile-path DIR`"
-                            .to_owned()
-                    },
-                    |near| format!("did you mean `{near}`?"),
+                    || "profiles are looked for in the project; name other folders with `--profile-path DIR`".into(),
+                    |near| Hint::meant(name.text.as_str(), near),
                 );
                 self.problems.push(Diagnostic::at(&rules::IMPORT, name.span, message).hint(hint));
                 return None;

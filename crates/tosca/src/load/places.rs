@@ -4,7 +4,7 @@ use super::{Loader, Place};
 use crate::edition::Standard;
 use crate::entity::Entity;
 use crate::rules;
-use purlin_syntax::{Diagnostic, Source, Span};
+use purlin_syntax::{Diagnostic, Hint, Source, Span};
 use purlin_value::world::{FileKind, Remote};
 use purlin_value::{WorldError, path};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Loader<'_> {
         let message =
             format!("`{url}` of the repository `{}` is not known here, so its types are not either", name.text);
         let near = crate::suggest::nearest(&path, repository.files.iter().map(|(known, _)| *known));
-        let hint = near.map_or("import a copy of it instead".to_owned(), |near| format!("did you mean `{near}`?"));
+        let hint = near.map_or("import a copy of it instead".into(), |near| Hint::meant(url, near));
         self.problems.push(Diagnostic::at(&rules::UNSUPPORTED, import.at, message).hint(hint));
         Some(None)
     }
@@ -161,7 +161,7 @@ impl Loader<'_> {
                 let mut diagnostic = Diagnostic::at(rule, at, format!("`{address}` could not be fetched"));
                 diagnostic.hints = error.diagnostic(address).hints;
                 if !denied {
-                    diagnostic.hints.push(error.diagnostic(address).message);
+                    diagnostic = diagnostic.hint(error.diagnostic(address).message);
                 }
                 Err(Box::new(diagnostic))
             }

@@ -7,7 +7,7 @@ use crate::profile::{self, Version};
 use crate::quirks;
 use crate::rules;
 use crate::val::{self, Data};
-use purlin_syntax::{Diagnostic, Node, Severity, Span, Tree, suggest};
+use purlin_syntax::{Diagnostic, Hint, Node, Severity, Span, Tree, suggest};
 use std::sync::Arc;
 
 impl Loader<'_> {
@@ -111,7 +111,7 @@ impl Loader<'_> {
                 Some(entry) => {
                     let message = format!("unknown key `{}`: the edition of TOSCA is not known", entry.name());
                     let diagnostic = Diagnostic::at(&rules::VERSION, entry.key.span(), message);
-                    diagnostic.hint("did you mean `tosca_definitions_version`?")
+                    diagnostic.hint(Hint::meant(entry.name(), "tosca_definitions_version"))
                 }
                 None => Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message)
                     .hint("begin it with `tosca_definitions_version: tosca_2_0`"),
@@ -141,7 +141,7 @@ impl Loader<'_> {
         if found.is_none() {
             let near = crate::suggest::nearest(&keyword, profile::VERSIONS.iter().map(|version| version.keyword));
             let diagnostic = Diagnostic::at(&rules::VERSION, at, format!("unknown version `{keyword}` of TOSCA"));
-            self.problems.push(diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+            self.problems.push(diagnostic.maybe_hint(near.map(|near| Hint::meant(keyword.as_str(), near))));
         }
         found
     }

@@ -32,7 +32,7 @@ impl Reader<'_> {
         );
         let elsewhere = known_elsewhere(&entities::SCHEMA, row, self.edition, key);
         let operations =
-            || row.rest.as_ref().map(|_| "operations are written under `operations` since TOSCA 1.3".to_owned());
+            || row.rest.as_ref().map(|_| "operations are written under `operations` since TOSCA 1.3".into());
         diagnostic = diagnostic.maybe_hint(elsewhere.or_else(operations));
         if skipped {
             diagnostic = diagnostic.warning();

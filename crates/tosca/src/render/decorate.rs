@@ -12,7 +12,7 @@ use crate::suggest;
 use crate::val::{Data, Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, FileId, Span};
+use purlin_syntax::{Diagnostic, FileId, Hint, Span};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -151,16 +151,14 @@ impl Renderer<'_> {
             }
         }
         for (at, message, near) in found {
-            let hint = near.map_or_else(
-                || "use the name of a node template or a node type, and after `::` that of a requirement".to_owned(),
-                |near| format!("did you mean `{near}`?"),
-            );
+            let usual = "use the name of a node template or a node type, and after `::` that of a requirement";
+            let hint = near.unwrap_or_else(|| usual.into());
             self.problems.push(Diagnostic::at(&rules::UNDECLARED, at, message).hint(hint).warning());
         }
     }
 
     /// Why a decorator adds to nothing, and the name that was probably meant.
-    fn idle(&self, file: FileId, key: &str, at: Span) -> Option<(String, Option<String>)> {
+    fn idle(&self, file: FileId, key: &str, at: Span) -> Option<(String, Option<Hint>)> {
         let model = self.model;
         let parts: Vec<&str> = parts(key).collect();
         let &[name, ref rest @ ..] = parts.as_slice() else { return None };
@@ -178,9 +176,9 @@ impl Renderer<'_> {
             if template.is_some() || model.files.may_be_unread(&Text { text: name.into(), span: at }) {
                 return None;
             }
-            let near = suggest::nearest(name, templates().map(|(name, _)| name.as_str()));
+            let near = suggest::did_you_mean(name, templates().map(|(name, _)| name.as_str()));
             let message = format!("the decorator `{key}` has no effect: unknown node template or type `{name}`");
-            return Some((message, near.map(str::to_owned)));
+            return Some((message, near));
         };
         let requirement = *rest.first()?;
         let complete = model.complete(node_type)?;
@@ -189,9 +187,9 @@ impl Renderer<'_> {
         if declares("properties") || declares("requirements") || templates().any(|(_, template)| assigns(template)) {
             return None;
         }
-        let near = suggest::nearest(requirement, complete.entries("requirements").map(|(name, _)| name.as_str()));
+        let near = suggest::did_you_mean(requirement, complete.entries("requirements").map(|(name, _)| name.as_str()));
         let message = format!("the decorator `{key}` has no effect: `{name}` has no requirement `{requirement}`");
-        Some((message, near.map(str::to_owned)))
+        Some((message, near))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::val::{Data, Text, Val};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
 use purlin_model::Kind;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
 type Interfaces = IndexMap<EcoString, Arc<Interface>>;
@@ -76,7 +76,7 @@ impl Renderer<'_> {
     }
 
     fn undeclared<'n>(&mut self, assignment: &Entity, what: &str, known: impl Iterator<Item = &'n str>) {
-        let near = suggest::nearest(&assignment.name, known).map(|near| format!("did you mean `{near}`?"));
+        let near = suggest::did_you_mean(&assignment.name, known);
         let message = format!("the type declares no {what} `{}`", assignment.name);
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, assignment.at, message).maybe_hint(near));
     }
@@ -244,7 +244,7 @@ impl Renderer<'_> {
             let near = suggest::nearest(attribute, complete.entries("attributes").map(|(name, _)| name.as_str()));
             let message = format!("the output `{}` goes to an attribute `{attribute}` that does not exist", name.text);
             let mut diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, first.span, message)
-                .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
+                .maybe_hint(near.map(|near| Hint::meant(attribute, near)));
             if self.model.edition().is_extended() {
                 diagnostic = diagnostic.warning(); // a host's operations set attributes by themselves
             }

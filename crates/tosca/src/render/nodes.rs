@@ -12,7 +12,7 @@ use crate::topology::{Capability, Node, Props};
 use crate::val::Data;
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, Hint};
 use std::sync::Arc;
 
 impl Renderer<'_> {
@@ -76,7 +76,7 @@ impl Renderer<'_> {
         const KNOWN: [&str; 3] = ["create", "select", "substitute"];
         for directive in template.texts("directives") {
             if !KNOWN.contains(&directive.text.as_str()) {
-                let near = suggest::nearest(&directive.text, KNOWN).map(|near| format!("did you mean `{near}`?"));
+                let near = suggest::did_you_mean(&directive.text, KNOWN);
                 let message = format!("unknown directive `{}` for node templates", directive.text);
                 self.problems.push(Diagnostic::at(&rules::MALFORMED, directive.span, message).maybe_hint(near));
             }
@@ -110,7 +110,7 @@ impl Renderer<'_> {
                 let message = format!("the type of {} declares no capability `{name}`", Self::owner(template));
                 self.problems.push(
                     Diagnostic::at(&rules::UNDECLARED, assignment.at, message)
-                        .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+                        .maybe_hint(near.map(|n| Hint::meant(name, n))),
                 );
             }
         }

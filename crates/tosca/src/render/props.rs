@@ -14,7 +14,7 @@ use crate::val::{Data, Text, Val};
 use crate::values::{Checker, Stance};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
 /// What kind of values are being rendered, which decides what is required and what is allowed.
@@ -104,7 +104,7 @@ impl Renderer<'_> {
             let near = suggest::nearest(&name.text, declared.entries(sort.slot()).map(|(name, _)| name.as_str()));
             let message = format!("{} declares no {} `{}`", place.owner, sort.noun(), name.text);
             let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, name.span, message)
-                .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
+                .maybe_hint(near.map(|near| Hint::meant(name.text.as_str(), near)));
             // A host leaves out what a node's type does not declare, and refuses it of anything else.
             let tolerated = declared.kind == entities::NODE_TYPE || crate::model::allows_any(declared);
             if self.model.edition().is_extended() && tolerated {
@@ -280,7 +280,7 @@ impl Renderer<'_> {
         let at = service.map_or(value.span, |service| service.place("inputs"));
         let message = format!("the service declares no input `{name}`");
         if self.model.asked.is_some() {
-            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            let hint = near.map(|near| Hint::meant(name, near));
             self.problems.push(Diagnostic::at(&rules::INPUT, value.span, message).maybe_hint(hint));
             return;
         }
@@ -288,7 +288,7 @@ impl Renderer<'_> {
         if service.is_none() {
             diagnostic.span = None;
         }
-        diagnostic = diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
+        diagnostic = diagnostic.maybe_hint(near.map(|near| Hint::meant(name, near)));
         let template = if self.model.edition() == edition::V2_0 { "service_template" } else { "topology_template" };
         let in_section = service.is_some_and(|service| service.slot("inputs").is_some());
         let beyond = match (service.is_some(), in_section) {

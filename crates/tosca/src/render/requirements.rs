@@ -16,7 +16,7 @@ use crate::val::{Data, Text};
 use crate::values::Checker;
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, Hint};
 use std::sync::Arc;
 
 /// Requirements that are added automatically never exceed this, whatever the lower bound says.
@@ -37,7 +37,7 @@ impl Renderer<'_> {
                     format!("the type of {} declares no requirement `{}`", Self::owner(template), assignment.name);
                 self.problems.push(
                     Diagnostic::at(&rules::UNDECLARED, assignment.at, message)
-                        .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+                        .maybe_hint(near.map(|n| Hint::meant(assignment.name.as_str(), n))),
                 );
                 continue;
             };
@@ -243,7 +243,7 @@ impl Renderer<'_> {
     fn nothing_to_take(&mut self, name: &Text, capability_type: DeclId) {
         let complete = self.model.complete(capability_type);
         let known = complete.iter().flat_map(|complete| complete.entries("properties")).map(|(name, _)| name.as_str());
-        let near = suggest::nearest(&name.text, known).map(|near| format!("did you mean `{near}`?"));
+        let near = suggest::did_you_mean(&name.text, known);
         let capability = self.model.name(capability_type);
         let message =
             format!("nothing is taken of `{}`: a capability of type `{capability}` has no such property", name.text);

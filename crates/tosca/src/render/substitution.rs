@@ -10,7 +10,7 @@ use crate::suggest;
 use crate::topology::{Mapping, Of, Part, Substitution, Target, Which};
 use crate::val::{Data, Val};
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
 const PARTS: [(Part, &str, &str); 5] = [
@@ -173,7 +173,7 @@ impl Renderer<'_> {
             let message = format!("the service has no input `{name}`");
             self.problems.push(
                 Diagnostic::at(&rules::UNKNOWN_NAME, input.span, message)
-                    .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+                    .maybe_hint(near.map(|n| Hint::meant(name, n))),
             );
             return None;
         }
@@ -188,7 +188,7 @@ impl Renderer<'_> {
             let near = suggest::nearest(node_name, service.entries("node_templates").map(|(name, _)| name.as_str()));
             let message = format!("the mapping names a node template `{node_name}` that does not exist");
             let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, node.span, message);
-            let diagnostic = diagnostic.maybe_hint(near.map(|n| format!("did you mean `{n}`?")));
+            let diagnostic = diagnostic.maybe_hint(near.map(|n| Hint::meant(node_name, n)));
             let lenient = part == Part::Attribute && self.model.edition().is_extended();
             self.problems.push(if lenient { diagnostic.warning() } else { diagnostic });
             return None;

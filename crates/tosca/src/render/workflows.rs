@@ -11,7 +11,7 @@ use crate::topology::{Activity, Interface, Prop, Props, Step, Workflow};
 use crate::val::{Data, Text, Val};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
 impl Renderer<'_> {
@@ -35,7 +35,7 @@ impl Renderer<'_> {
                 let message = format!("the workflow has no step `{}`", next.text);
                 self.problems.push(
                     Diagnostic::at(&rules::UNKNOWN_NAME, next.span, message)
-                        .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+                        .maybe_hint(near.map(|near| Hint::meant(next.text.as_str(), near))),
                 );
             }
         }
@@ -61,7 +61,7 @@ impl Renderer<'_> {
                         let message = format!("`{name}` names a workflow `{}` that does not exist", text.text);
                         self.problems.push(
                             Diagnostic::at(&rules::UNKNOWN_NAME, key, message)
-                                .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+                                .maybe_hint(near.map(|near| Hint::meant(text.text.as_str(), near))),
                         );
                         None
                     } else if name == "delegate" {
@@ -99,7 +99,7 @@ impl Renderer<'_> {
             let diagnostic =
                 Diagnostic::at(&rules::UNKNOWN_NAME, at, format!("`{}` has no {what} `{name}`", target.text));
             crate::problem::Problem {
-                diagnostic: diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+                diagnostic: diagnostic.maybe_hint(near.map(|near| Hint::meant(name, near))),
                 beyond: if argument.as_str().is_some() { ".operation".into() } else { EcoString::new() },
             }
         };

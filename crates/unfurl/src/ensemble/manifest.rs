@@ -220,7 +220,7 @@ fn environment_name(session: &Session, projects: &Projects, file: &str, request:
     };
     if asked != "defaults" && environments.get(&MapKey::from(asked)).is_none() {
         let names = environments.keys().filter_map(MapKey::as_str);
-        let hint = purlin_syntax::suggest::nearest(asked, names).map(|near| format!("did you mean `{near}`?"));
+        let hint = purlin_syntax::suggest::did_you_mean(asked, names);
         let message = format!("no environment is named `{asked}`");
         session.sink.push(Diagnostic::nowhere(&rules::MANIFEST, message).maybe_hint(hint));
         return None;

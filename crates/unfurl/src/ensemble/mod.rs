@@ -36,7 +36,7 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use manifest::Manifest;
 use purlin_model::project::Request;
-use purlin_syntax::{Diagnostic, suggest};
+use purlin_syntax::{Diagnostic, Hint, suggest};
 use purlin_value::{Session, Value};
 use select::External;
 use service::Service;
@@ -174,7 +174,7 @@ fn report_unknown_templates(session: &Session, manifest: &Manifest, service: &Se
         let message = format!("unknown node template `{wanted}` of the instance `{name}`");
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message);
         diagnostic.span = session.origins.span(template.origin, &session.sources);
-        session.sink.push(diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+        session.sink.push(diagnostic.maybe_hint(near.map(|near| Hint::meant(wanted, near))));
         all = false;
     }
     all
@@ -188,7 +188,7 @@ fn no_service(root: Option<purlin_syntax::Node<'_>>) -> Diagnostic {
     });
     if let Some(((key, span), wanted)) = found {
         let diagnostic = Diagnostic::at(&rules::MANIFEST, span, format!("unknown key `{key}`"));
-        return diagnostic.hint(format!("did you mean `{wanted}`?"));
+        return diagnostic.hint(Hint::meant(key, wanted));
     }
     let missing = if root.is_some_and(|root| root.get("spec").is_some()) { "spec.service_template" } else { "spec" };
     let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, format!("the ensemble has no `{missing}`"));

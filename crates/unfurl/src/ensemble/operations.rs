@@ -7,7 +7,7 @@ use crate::jinja;
 use crate::job::operation::near_configurator;
 use crate::rules;
 use purlin_syntax::suggest::is_slip;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Hint, Span};
 use purlin_tosca::entity::Entity;
 use purlin_tosca::topology::Node;
 use purlin_tosca::val::{Data, Val};
@@ -43,7 +43,7 @@ fn implementation(session: &Session, service: &Service, node: &Node, operation: 
     let Some(near) = near_configurator(name) else { return };
     let message = format!("unknown configurator `{name}`");
     let span = service.places.span(primary.span);
-    session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(format!("did you mean `{near}`?")));
+    session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(Hint::meant(name, near)));
 }
 
 /// What a command is given as.
@@ -61,7 +61,9 @@ fn command(session: &Session, service: &Service, operation: &Entity) {
         let Some(near) = COMMANDS.iter().find(|known| is_slip(&name.text, known)) else { continue };
         let message = format!("there is no command to run: unknown input `{}`", name.text);
         let span = service.places.span(name.span);
-        session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(format!("did you mean `{near}`?")));
+        session
+            .sink
+            .push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(Hint::meant(name.text.as_str(), *near)));
     }
 }
 
@@ -88,6 +90,6 @@ fn template(session: &Session, whole: Span, text: &str) {
         };
         let span = report::within(session, whole, text, start, end).unwrap_or(whole);
         let message = format!("unknown filter `{name}`");
-        session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(format!("did you mean `{near}`?")));
+        session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(Hint::meant(name.as_str(), near)));
     }
 }

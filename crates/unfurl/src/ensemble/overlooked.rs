@@ -9,7 +9,7 @@ use crate::rules;
 use crate::val::Val;
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_tosca::entity::Entity;
 use purlin_tosca::model::Model;
 use purlin_tosca::problem::Problems;
@@ -75,8 +75,8 @@ pub(super) fn inputs(session: &Session, manifest: &Manifest, service: &Service, 
         }
         let known = service.topology.inputs.keys().map(EcoString::as_str);
         let hint = match suggest::nearest(name, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("declare `{name}` under `inputs` of the service template, or remove it"),
+            Some(near) => Hint::meant(name, near),
+            None => format!("declare `{name}` under `inputs` of the service template, or remove it").into(),
         };
         let message = format!("the service template declares no input `{name}`");
         let template = service.model.service();
@@ -116,11 +116,11 @@ fn requirements(session: &Session, model: &Model, places: &Places, node: &Node) 
         let message = format!("the type `{owner}` of `{}` declares no requirement `{name}`", node.template.name);
         let known = complete.entries("requirements").map(|(name, _)| name.as_str());
         let hint = match suggest::nearest(name, known) {
-            Some(near) => format!("did you mean `{near}`?"),
+            Some(near) => Hint::meant(name, near),
             None if model.names.decl(node.node_type).is_some_and(|decl| decl.normative) => {
-                format!("use a type that declares `{name}`, or remove it")
+                format!("use a type that declares `{name}`, or remove it").into()
             }
-            None => format!("declare `{name}` under `requirements` of `{owner}`, or remove it"),
+            None => format!("declare `{name}` under `requirements` of `{owner}`, or remove it").into(),
         };
         let span = places.span(assignment.at);
         let span = key_before(session, span, name).unwrap_or(span);

@@ -9,7 +9,7 @@ use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
 use crate::vault::Secret;
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Flavor};
+use purlin_syntax::{Diagnostic, Flavor, Hint};
 use purlin_value::{Origin, Session, path};
 
 /// The project's file.
@@ -129,8 +129,8 @@ pub fn report(session: &Session, problems: &Problems) {
                 let near = purlin_syntax::suggest::nearest(name, STRATEGIES.iter().copied());
                 let message = format!("unknown merge strategy `{name}`: the mapping is replaced instead of merged");
                 let hint = near.map_or_else(
-                    || format!("use one of `{}`", STRATEGIES.join("`, `")),
-                    |near| format!("did you mean `{near}`?"),
+                    || format!("use one of `{}`", STRATEGIES.join("`, `")).into(),
+                    |near| Hint::meant(name.as_str(), near),
                 );
                 Diagnostic::nowhere(&rules::DIRECTIVE, message).hint(hint).warning()
             }

@@ -25,7 +25,7 @@ pub fn rule(kind: Kind) -> &'static Rule {
 /// An error as a diagnostic.
 pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
     let rule = error.limit.unwrap_or(rule(error.kind));
-    let hint = error.hint.clone().or_else(|| usual_hint(error));
+    let hint = error.hint.clone().or_else(|| usual_hint(error).map(Into::into));
     let mut diagnostic = Diagnostic::nowhere(rule, in_words(&error.message)).maybe_hint(hint);
     if error.kind == Kind::RequiredCycle {
         diagnostic.severity = Severity::Error;

@@ -4,7 +4,7 @@
 use crate::rules;
 use crate::tree::{Priority, STATES, Status};
 use crate::val::{Data, Val};
-use purlin_syntax::{Diagnostic, Severity, Span, suggest};
+use purlin_syntax::{Diagnostic, Hint, Severity, Span, suggest};
 use purlin_value::Session;
 
 /// Versions of the format.
@@ -164,19 +164,19 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    fn problem(&self, at: &Val, message: String, hint: Option<String>) {
+    fn problem(&self, at: &Val, message: String, hint: Option<Hint>) {
         self.problem_at(self.session.origins.span(at.origin, &self.session.sources), message, hint);
     }
 
     /// A problem of a key: points at the key if it is written right before the value, otherwise at the value.
-    fn key_problem(&self, key: &str, value: &Val, message: String, hint: Option<String>) {
+    fn key_problem(&self, key: &str, value: &Val, message: String, hint: Option<Hint>) {
         match self.session.origins.key_span(value.origin, key, &self.session.sources) {
             Some(span) => self.problem_at(Some(span), message, hint),
             None => self.problem(value, message, hint),
         }
     }
 
-    fn problem_at(&self, span: Option<Span>, message: String, hint: Option<String>) {
+    fn problem_at(&self, span: Option<Span>, message: String, hint: Option<Hint>) {
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).maybe_hint(hint);
         diagnostic.severity = Severity::Error;
         diagnostic.span = span;
@@ -192,7 +192,7 @@ impl Shape<'_> {
         for (key, allowed) in [("apiVersion", VERSIONS), ("kind", kinds)] {
             let Some(value) = document.get(key) else {
                 let first = allowed.first().copied().unwrap_or_default();
-                self.problem(document, format!("`{key}` is missing"), Some(format!("add `{key}: {first}`")));
+                self.problem(document, format!("`{key}` is missing"), Some(format!("add `{key}: {first}`").into()));
                 continue;
             };
             self.one_of(value, key, allowed);
@@ -204,8 +204,8 @@ impl Shape<'_> {
         if !allowed.contains(&text) {
             let near = suggest::nearest(text, allowed.iter().copied());
             let hint = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("expected one of: {}", allowed.join(", ")),
+                Some(near) => Hint::meant(text, near),
+                None => format!("expected one of: {}", allowed.join(", ")).into(),
             };
             self.problem(value, format!("`{text}` is not a known `{key}`"), Some(hint));
         }
@@ -228,7 +228,7 @@ impl Shape<'_> {
                 Wanted::Text => "write a string, or remove it".to_owned(),
                 _ => format!("write `{key}: {{}}`, or remove it"),
             };
-            self.key_problem(key, value, format!("`{key}`: expected {noun}, found nothing"), Some(empty));
+            self.key_problem(key, value, format!("`{key}`: expected {noun}, found nothing"), Some(empty.into()));
             return None;
         }
         if !fits {
@@ -267,7 +267,7 @@ impl Shape<'_> {
         for (key, value) in of.as_map().into_iter().flatten() {
             let Some(key) = key.as_str().filter(|key| !known.contains(key)) else { continue };
             let near = suggest::nearest(key, known.iter().copied());
-            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            let hint = near.map(|near| Hint::meant(key, near));
             self.key_problem(key, value, format!("unknown key `{key}` of {owner}"), hint);
         }
     }
@@ -296,7 +296,7 @@ impl Shape<'_> {
     fn overlooked(&self, key: &str, value: &Val, owner: &str, near: Option<&str>) {
         let (origins, sources) = (&self.session.origins, &self.session.sources);
         let message = format!("unknown key `{key}` in {owner}, which has no effect");
-        let hint = near.map_or_else(|| "remove it".to_owned(), |near| format!("did you mean `{near}`?"));
+        let hint = near.map_or_else(|| "remove it".into(), |near| Hint::meant(key, near));
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).warning().hint(hint);
         diagnostic.span = origins.key_span(value.origin, key, sources).or_else(|| origins.span(value.origin, sources));
         self.session.sink.push(diagnostic);

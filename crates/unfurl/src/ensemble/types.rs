@@ -132,7 +132,7 @@ fn check_interface(
     for (name, operation) in own.map("operations").into_iter().flat_map(|parts| parts.own()) {
         if declared.named("operations", name).is_none() {
             let known = declared.entries("operations").map(|(name, _)| name.as_str());
-            let near = suggest::nearest(name, known).map(|near| format!("did you mean `{near}`?"));
+            let near = suggest::did_you_mean(name, known);
             let message = format!("the interface `{}` has no operation `{name}`", own.name);
             problems.push(Diagnostic::at(&rules::UNDECLARED, operation.at, message).maybe_hint(near));
         }

@@ -195,7 +195,7 @@ fn surface(value: &Val) -> usize {
 pub fn exceeded<T>(exceeded: Exceeded) -> Result<T> {
     let mut error = limit_of::<T>(exceeded.rule(), exceeded.message());
     if let Err(error) = &mut error {
-        error.hint = Some(exceeded.hint().to_owned());
+        error.hint = Some(exceeded.hint().into());
     }
     error
 }

@@ -315,7 +315,7 @@ impl<'w> Engine<'w> {
     /// An error without the secrets that were met.
     pub(crate) fn scrubbed(&self, mut error: Box<Error>) -> Box<Error> {
         error.message = self.without_secrets(std::mem::take(&mut error.message));
-        error.hint = error.hint.take().filter(|hint| self.without_secrets(hint.clone()) == *hint);
+        error.hint = error.hint.take().filter(|hint| *self.without_secrets(hint.to_string()) == **hint);
         error
     }
 

@@ -12,7 +12,7 @@ use crate::jinja;
 use crate::python;
 use crate::rules;
 use crate::val::{Data, MapKey, Val, ValMap};
-use purlin_syntax::{Diagnostic, Severity};
+use purlin_syntax::{Diagnostic, Hint, Severity};
 
 /// Keys that may stand beside `eval`.
 pub(crate) const EVAL_KEYS: &[(&str, &str)] = &[
@@ -228,7 +228,7 @@ fn no_function(ctx: &Ctx<'_, '_>, entries: &ValMap) -> Result<Vec<Val>> {
     }
     let mut error = Error::new(Kind::Missing, format!("unknown function `{name}`"));
     if let Some(near) = functions::nearest(name) {
-        error = error.hint(format!("did you mean `{near}`?"));
+        error = error.hint(Hint::meant(name, near));
     }
     Err(error)
 }

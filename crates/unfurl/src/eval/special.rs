@@ -8,6 +8,7 @@ use crate::special::{SPECIAL_KEYS, Special};
 use crate::tree::{Node, NodeId, NodeKind, Priority, Status, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
+use purlin_syntax::Hint;
 use purlin_value::path;
 use std::collections::HashSet;
 
@@ -15,7 +16,7 @@ use std::collections::HashSet;
 pub fn unknown(text: &str) -> Box<Error> {
     let error = Error::new(Kind::Missing, format!("unknown built-in key `{text}`"));
     match nearest(text) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        Some(near) => error.hint(Hint::meant(text, near)),
         None => error,
     }
 }

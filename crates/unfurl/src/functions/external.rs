@@ -9,6 +9,7 @@ use crate::jinja;
 use crate::python;
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
+use purlin_syntax::Hint;
 
 /// `external`
 pub fn external(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
@@ -24,7 +25,7 @@ pub fn external(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let error = crate::error::Error::new(crate::error::Kind::Missing, format!("unknown ensemble `{name}`"));
     let known = ctx.engine.settings.externals.keys().map(EcoString::as_str);
     Err(match purlin_syntax::suggest::nearest(&name, known) {
-        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        Some(near) => error.hint(Hint::meant(name.as_str(), near)),
         None => error,
     })
 }

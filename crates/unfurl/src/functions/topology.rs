@@ -12,6 +12,7 @@ use crate::python;
 use crate::tree::{Attribute, NodeId, NodeKind, Tree};
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use purlin_syntax::Hint;
 
 /// `get_input`
 pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
@@ -32,7 +33,7 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
             let tree = ctx.engine.tree;
             let inputs = tree.node(tree.topology_of(ctx.instance()).inputs).attributes.keys().map(EcoString::as_str);
             Err(match purlin_syntax::suggest::nearest(name, inputs) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                Some(near) => error.hint(Hint::meant(name, near)),
                 None => error,
             })
         }

@@ -8,6 +8,7 @@ use crate::limits::MAX_ITEMS;
 use crate::python;
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
+use purlin_syntax::Hint;
 use purlin_value::WorldError;
 use purlin_value::rules::LIMIT_LIST;
 use purlin_value::world::{Command, Remote};
@@ -121,7 +122,7 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
         _ => {
             let error = Error::new(Kind::Missing, format!("unknown lookup `{plugin}`"));
             Err(match purlin_syntax::suggest::nearest(plugin, LOOKUPS.iter().copied()) {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                Some(near) => error.hint(Hint::meant(plugin, near)),
                 None => error,
             })
         }

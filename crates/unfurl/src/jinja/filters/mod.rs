@@ -18,6 +18,7 @@ use crate::error::{Error, Kind, Result, type_error};
 use crate::eval::Engine;
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use purlin_syntax::Hint;
 use purlin_value::Cost;
 use purlin_value::function::{self, Function};
 pub use rows::FILTERS;
@@ -62,7 +63,7 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
         let error = Error::new(Kind::Missing, message);
         let near = function::nearest(FILTERS, name);
         return Err(match near {
-            Some(near) if !safe => error.hint(format!("did you mean `{near}`?")),
+            Some(near) if !safe => error.hint(Hint::meant(name, near)),
             _ => error,
         });
     };
