@@ -204,6 +204,9 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
             return None;
         }
     };
+    if session.names.is_on() {
+        crate::names::note(session, folder, &prepared.chart, options);
+    }
     let job = Job { session, folder, kinds, definitions, nearby, is_fetched_later: options.is_fetched_later };
     let mut resolved = job.resolve(&prepared);
     resolved.contained = contained;

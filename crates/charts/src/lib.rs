@@ -22,6 +22,7 @@ pub mod load;
 pub mod manifest;
 pub mod metachart;
 mod metadata;
+mod names;
 mod nearby;
 mod report;
 pub mod repository;

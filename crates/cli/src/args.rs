@@ -459,6 +459,23 @@ pub enum Command {
         #[arg(long)]
         diff: bool,
     },
+    /// Rename an action, a variable, a value or a type everywhere it is used, in all environments and profiles.
+    ///
+    /// Everything is resolved again with the new name before a file is written: either the result is the same up to the
+    /// name, or nothing is written and the reason is shown.
+    Rename {
+        /// What to rename: FILE:LINE or FILE:LINE:COLUMN, counted from 1, or a name such as `build.api`. Where several
+        /// things have the name, its kind may stand before it: `variable port`.
+        what: String,
+        /// The new name.
+        new: String,
+        /// Folder or file in which a name is looked for.
+        #[arg(default_value = ".", value_name = "PATH")]
+        path: PathBuf,
+        /// Write nothing; show what would change.
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Create a small commented project.
     Init {
         /// Kind of project.

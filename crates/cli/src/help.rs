@@ -37,6 +37,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("schema", [("purlin schema garden", "the JSON Schema of Garden's files"), ("purlin schema chart-values web", "the JSON Schema of a chart's values")]),
     ("fmt", [("purlin fmt", "all YAML files below this folder"), ("purlin fmt --check", "only list the files that are not formatted")]),
     ("fix", [("purlin fix --diff", "show what would be corrected"), ("purlin fix", "correct it")]),
+    ("rename", [("purlin rename garden.yml:12:9 replicas --dry-run", "show what would change"), ("purlin rename build.api backend", "rename an action everywhere")]),
     ("init", [("purlin init garden shop", "a Garden project in a new folder"), ("purlin init settings", "a `purlin.toml`")]),
     ("csar", [("purlin csar create shop.csar shop", "an archive of a folder"), ("purlin csar list shop.csar", "what is in it")]),
     ("explain", [("purlin explain garden-unknown-key", "the page of a rule"), ("purlin explain", "all rules")]),

@@ -282,8 +282,16 @@ fn evaluated(
     let this =
         || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &[] };
-    let (first, vars) = own.before_graph(ground, project, phases, this());
-    let varfiles = read_varfiles(ground, &config, &own.fields(ground, project, phases, this(), &vars));
+    let before_files = || {
+        let (first, vars) = own.before_graph(ground, project, phases, this());
+        let varfiles = read_varfiles(ground, &config, &own.fields(ground, project, phases, this(), &vars));
+        (first, vars, varfiles)
+    };
+    // Where there are files of variables, names mean something only with them.
+    let (first, vars, varfiles) = match &ground.noted {
+        Some(noted) if config.field("varfiles").is_some() => noted.without(before_files),
+        _ => before_files(),
+    };
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &varfiles };
     let (pre, vars) = match varfiles.is_empty() {
         true => (first, vars),

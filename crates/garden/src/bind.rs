@@ -3,6 +3,7 @@
 //! Nothing is evaluated here. The same node may be bound many times, each time to another scope.
 
 use crate::expr::{Evaluator, Own, OwnLayer, Places, Template};
+use crate::names::Noted;
 use crate::place::{NodeRef, Place};
 use crate::structure;
 use crate::templates::Templates;
@@ -27,6 +28,8 @@ pub struct Env {
     pub pre_graph: bool,
     /// What differs between environments that are resolved together.
     pub varying: Arc<Varying>,
+    /// Where strings are kept for the table of names, if somebody will read it.
+    pub noted: Option<Arc<Noted>>,
 }
 
 impl Env {
@@ -119,6 +122,9 @@ impl Binder {
     }
 
     fn operator(&self, node: &NodeRef) -> Data {
+        if let Some(noted) = &self.env.noted {
+            noted.add_below(node, &self.env, self.own.as_ref());
+        }
         let thunk = structure::Operator { node: node.clone(), env: self.env.clone(), own: self.own.clone() };
         Data::Lazy(Arc::new(Lazy::new(thunk)))
     }
@@ -157,6 +163,9 @@ impl Binder {
     /// A lazy value for a parsed template.
     pub fn template(&self, template: Arc<Template>, place: Place) -> Value {
         let own = self.own.clone();
+        if let Some(noted) = &self.env.noted {
+            noted.add(&template, &place, &self.env, own.as_ref());
+        }
         let places = self.env.varying.is_watched().then(Arc::default);
         Lazy::value(TemplateText { template, place, env: self.env.clone(), own, places })
     }

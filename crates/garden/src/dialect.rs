@@ -105,7 +105,11 @@ fn variants(session: &Session, request: &Request) -> Vec<Variant> {
 
 fn resolved(session: &Session, request: &Request) -> Option<Resolved> {
     let resolution = resolve(session, request, &[])?;
-    Some(resolved_project(&resolution))
+    let project = resolved_project(&resolution);
+    if session.names.is_on() {
+        crate::names::note(&resolution);
+    }
+    Some(project)
 }
 
 /// A resolution in the shape that all commands read.

@@ -121,6 +121,11 @@ impl Links {
         Links { explicit: explicit_needs(ground, action), references, problems, varies }
     }
 
+    /// The actions that its fields name, with where.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (EcoString, Span)> + '_ {
+        self.explicit.iter().filter_map(|(_, need)| Some((need.key.clone(), need.span?)))
+    }
+
     /// Whether another action is named under `dependencies` and nowhere else among its fields.
     pub(crate) fn only_lists(&self, key: &str) -> bool {
         self.explicit.iter().filter(|(_, need)| need.key == key).all(|(field, _)| *field == "dependencies")

@@ -2,6 +2,7 @@
 
 use crate::bind::Env;
 use crate::entities::SCHEMA;
+use crate::names::Noted;
 use crate::scopes::Cell;
 use crate::templates::Templates;
 use crate::varying::Varying;
@@ -44,6 +45,8 @@ pub struct Ground<'s> {
     /// The variables of `.env` files without templates, which are the same for all who name the file.
     pub env_files: Mutex<FastMap<FileId, Value>>,
     unfetched: AtomicBool,
+    /// Strings whose names are noted at the end, if somebody will read the table of names.
+    pub noted: Option<Arc<Noted>>,
 }
 
 /// What outlives a resolution, for the next one of the same project.
@@ -75,6 +78,7 @@ impl<'s> Ground<'s> {
             trees: Mutex::default(),
             env_files: Mutex::default(),
             unfetched: AtomicBool::new(false),
+            noted: session.names.is_on().then(Arc::default),
         }
     }
 
@@ -152,7 +156,7 @@ impl<'s> Ground<'s> {
     /// The same, to be changed by whoever asks.
     pub(crate) fn plain_env(&self, scope: Scope) -> Env {
         let (templates, varying) = (self.templates.clone(), self.varying.clone());
-        Env { templates, scope, keep_escapes: false, pre_graph: false, varying }
+        Env { templates, scope, keep_escapes: false, pre_graph: false, varying, noted: self.noted.clone() }
     }
 
     /// Takes note of what an evaluation has read.

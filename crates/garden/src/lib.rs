@@ -29,6 +29,7 @@ pub mod json;
 pub mod json_schema;
 mod live;
 pub mod modules;
+mod names;
 mod near_variables;
 pub mod number;
 mod outputs;
@@ -91,6 +92,7 @@ pub fn evaluate(
         keep_escapes: options.keep_escapes,
         pre_graph: false,
         varying: Arc::default(),
+        noted: None,
     });
     let value = if options.lazy_context {
         bind::Binder::of_layer(&env, expr::OwnLayer::Scope).bind(&context_node)

@@ -360,7 +360,7 @@ fn environment_variables(
     vars: VarScope,
     environment: &str,
 ) -> VarScope {
-    let mut vars = vars.below();
+    let mut vars = vars.beside();
     let field = |key: &str| {
         let node = node?;
         let value = node.get()?.get(key).filter(|value| !value.is_null())?;

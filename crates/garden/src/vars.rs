@@ -28,6 +28,9 @@ pub struct VarScope {
     layers: Vec<Cell>,
     /// How many of them belong to the scope that is being added to.
     siblings: usize,
+    /// For each layer which names it shares: those of project and environment are the same, those of an action its own.
+    levels: Vec<u8>,
+    level: u8,
     /// What differs between environments that are resolved together.
     varying: Arc<Varying>,
 }
@@ -50,7 +53,19 @@ impl VarScope {
 
     /// The same variables as the ground of a new scope: an environment, an action.
     pub fn below(&self) -> VarScope {
+        VarScope { siblings: 0, level: self.level.saturating_add(1), ..self.clone() }
+    }
+
+    /// The same for a scope whose variables replace these under the same names: an environment.
+    pub fn beside(&self) -> VarScope {
         VarScope { siblings: 0, ..self.clone() }
+    }
+
+    /// The layers below the strongest one, each with whether it shares the names of that one.
+    fn others(&self) -> Vec<(Value, bool)> {
+        let strongest = self.levels.first();
+        let below = self.layers.iter().zip(&self.levels).skip(1);
+        below.filter_map(|(cell, level)| Some((cell.get()?.clone(), Some(level) == strongest))).collect()
     }
 
     /// The same, with what differs between environments.
@@ -100,6 +115,7 @@ impl VarScope {
         fill(&cell, Value::poison());
         let mut scope = self.clone();
         scope.layers.push(cell);
+        scope.levels.push(self.level);
         scope
     }
 
@@ -111,6 +127,9 @@ impl VarScope {
             VarSource::Env(source) => env_map(ground, source, &mut binder),
             VarSource::Lost => return self.with_lost(ground),
         };
+        if ground.noted.is_some() {
+            crate::names::note_variables(ground.session, &map, &scope.others());
+        }
         fill(&cell, map);
         scope
     }
@@ -143,7 +162,8 @@ impl VarScope {
         layers.push(cell.clone());
         layers.extend(self.layers.iter().cloned());
         let (flags, varying) = (self.flags.clone(), self.varying.clone());
-        let scope = VarScope { flags, layers, siblings: self.siblings + 1, varying };
+        let levels = std::iter::once(self.level).chain(self.levels.iter().copied()).collect();
+        let scope = VarScope { flags, layers, siblings: self.siblings + 1, levels, level: self.level, varying };
         let mut env = ground.plain_env(scope.over(base));
         env.pre_graph = pre_graph;
         let own = OwnLayer::Variables { index: usize::from(self.flags.is_some()), siblings: self.siblings };

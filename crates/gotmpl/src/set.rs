@@ -39,6 +39,11 @@ impl Set {
         Ok(())
     }
 
+    /// All templates that were added, in no particular order.
+    pub fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
+        self.trees.values()
+    }
+
     /// The set as the bottom layer of a render's namespace.
     pub fn namespace(self: &Arc<Self>) -> Rc<Namespace> {
         Rc::new(Namespace { parent: None, set: Some(self.clone()), trees: Table::default(), main: None })

@@ -19,6 +19,8 @@ mod mend;
 mod names;
 mod outline;
 mod place;
+mod rename;
+mod same;
 mod scan;
 mod shapes;
 mod tokens;
@@ -35,11 +37,12 @@ pub use hover::{Hover, Inlay, Lens};
 pub use mend::{Corrected, Correction, Mended, Refused, mend};
 pub use names::{Edit, Symbol};
 pub use place::{Place, Point, offset_chars, offset_utf16};
+pub use rename::{Refusal, Renamed, apply, place_of};
 pub use tokens::{TOKEN_KINDS, Token};
 pub use workspace::{Change, Choice, Outcome, Picture, Problem, Workspace};
 
 use facts::Facts;
-use purlin_compiler::SchemaOf;
+use purlin_compiler::{NamedProjects, SchemaOf};
 use purlin_syntax::Limits;
 use purlin_value::{Value, World, path};
 use std::collections::{BTreeSet, HashMap};
@@ -53,12 +56,22 @@ pub struct Ide {
     picture: RwLock<Arc<Picture>>,
     facts: Mutex<HashMap<String, Arc<Facts>>>,
     schemas: Mutex<HashMap<SchemaOf, Arc<Value>>>,
+    /// The names of some projects, by their files, as they were last asked for.
+    names: Mutex<Option<(Vec<String>, Arc<NamedProjects>)>>,
 }
 
 impl Ide {
     /// Answers about the files of a world under open texts.
     pub fn new(desk: Arc<Desk>, buffers: Arc<Buffers>, limits: Limits) -> Self {
-        Ide { desk, buffers, limits, picture: RwLock::default(), facts: Mutex::default(), schemas: Mutex::default() }
+        Ide {
+            desk,
+            buffers,
+            limits,
+            picture: RwLock::default(),
+            facts: Mutex::default(),
+            schemas: Mutex::default(),
+            names: Mutex::default(),
+        }
     }
 
     /// Takes what a workspace made of the projects, and hands back what was shown before: taking a large picture apart

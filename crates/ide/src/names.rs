@@ -4,6 +4,8 @@ use crate::Ide;
 use crate::facts::{Facts, Mark, kind};
 use crate::outline::Spot;
 use crate::place::Place;
+use crate::rename::{Renamed, place_of};
+use purlin_compiler::{Named, Part};
 use purlin_value::{World, path};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -69,6 +71,13 @@ impl Ide {
     /// Where what stands at an offset is declared or comes from.
     pub fn definition(&self, file: &str, offset: usize) -> Vec<Place> {
         let file = path::normalize(file);
+        if let Some((projects, named)) = self.named_at(&file, offset) {
+            let places = projects.table.group(named.group).filter(|one| one.is_declaration()).map(place_of);
+            let places: Vec<Place> = places.collect();
+            if !places.is_empty() {
+                return places;
+            }
+        }
         let Some(facts) = self.facts(&file) else { return Vec::new() };
         let at = |mark: &&Mark| mark.bytes.start <= offset && offset <= mark.bytes.end;
         // A name may be of several kinds; the first that is declared is meant.
@@ -105,6 +114,11 @@ impl Ide {
 
     /// All mentions of what stands at an offset, its declarations included if wanted.
     pub fn references(&self, file: &str, offset: usize, declarations: bool) -> Vec<Place> {
+        if let Some((projects, named)) = self.named_at(file, offset) {
+            let wanted = |one: &&Named| declarations || !one.is_declaration();
+            let places: BTreeSet<Place> = projects.table.group(named.group).filter(wanted).map(place_of).collect();
+            return places.into_iter().collect();
+        }
         let Some(mark) = self.mark_at(file, offset) else { return Vec::new() };
         self.occurrences(file, &mark, declarations)
     }
@@ -132,45 +146,34 @@ impl Ide {
 
     /// All places where a name stands, in all projects: declared ones first, each with its kind.
     pub fn references_of(&self, name: &str) -> Vec<(Symbol, bool)> {
-        let is_meant = |mark: &&Mark| mark.name == name || mark.name.rsplit('.').next() == Some(name);
+        let projects = self.all_names();
+        let noted: BTreeSet<&str> = projects.table.all().iter().map(|named| named.source.path()).collect();
+        let is_called = |known: &str| known == name || known.rsplit('.').next() == Some(name);
         let mut found = Vec::new();
         for declared in [true, false] {
-            for facts in self.everything() {
+            let marks = projects.table.all().iter().filter(|named| is_called(&named.name));
+            found.extend(marks.filter(|named| named.is_declaration() == declared).map(|named| (of(named), declared)));
+            // Files of dialects that note no names are looked through by spelling.
+            for facts in self.everything().iter().filter(|facts| !noted.contains(facts.source.path())) {
                 let marks = if declared { &facts.declared } else { &facts.mentioned };
-                found.extend(marks.iter().filter(is_meant).map(|mark| (symbol(&facts, mark), declared)));
+                let meant = marks.iter().filter(|mark| is_called(&mark.name));
+                found.extend(meant.map(|mark| (symbol(facts, mark), declared)));
             }
         }
+        found.dedup();
         found
     }
 
-    /// What a name at an offset is called, if it can be renamed.
-    pub fn can_rename(&self, file: &str, offset: usize) -> Option<Place> {
+    /// The edits of a name of a dialect that notes none, found by its spelling; whoever makes them has them verified.
+    pub(crate) fn spelled(&self, file: &str, offset: usize, new: &str) -> Option<Renamed> {
         let mark = self.mark_at(file, offset).filter(|mark| RENAMED.contains(&mark.kind))?;
-        let facts = self.facts(file)?;
-        (!self.declarations(file, mark.kind, &mark.name).is_empty()).then(|| facts.place(&mark.bytes))
-    }
-
-    /// The changes that give the name at an offset another one; otherwise why that cannot be.
-    pub fn rename(&self, file: &str, offset: usize, new: &str) -> Result<Vec<Edit>, String> {
-        let mark = self.mark_at(file, offset).ok_or("there is nothing here that can be renamed")?;
-        if !RENAMED.contains(&mark.kind) || self.declarations(file, mark.kind, &mark.name).is_empty() {
-            return Err(format!("`{}` is not declared in this project, so it cannot be renamed", mark.name));
-        }
-        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '$');
-        if new.is_empty() || !new.chars().all(is_plain) {
-            return Err(format!("`{new}` cannot be a name"));
-        }
-        let whole = match mark.name.rsplit_once('.') {
-            Some((above, _)) if matches!(mark.kind, kind::ACTION | kind::VALUE | kind::VARIABLE) => {
-                format!("{above}.{new}")
-            }
-            _ => new.to_owned(),
-        };
-        if whole != mark.name && !self.declarations(file, mark.kind, &whole).is_empty() {
-            return Err(format!("there is a {} `{whole}` already", mark.kind));
+        if self.declarations(file, mark.kind, &mark.name).is_empty() {
+            return None;
         }
         let places = self.occurrences(file, &mark, true);
-        Ok(places.into_iter().map(|place| Edit { place, text: new.to_owned() }).collect())
+        let old = mark.name.rsplit('.').next().unwrap_or(&mark.name).to_owned();
+        let edits = places.into_iter().map(|place| Edit { place, text: new.to_owned() }).collect();
+        Some(Renamed { kind: mark.kind, old, edits })
     }
 
     /// What a file declares, in order.
@@ -198,6 +201,16 @@ impl Ide {
         }
         files.iter().filter(|file| crate::is_known(file)).filter_map(|file| self.facts(file)).collect()
     }
+}
+
+/// A name of the table.
+fn of(named: &Named) -> Symbol {
+    let place = place_of(named);
+    let whole = match named.part {
+        Part::Declares(start, end) => Place::of(&named.source, start as usize..end as usize),
+        _ => place.clone(),
+    };
+    Symbol { name: named.name.to_string(), kind: named.kind, place, whole }
 }
 
 fn symbol(facts: &Facts, mark: &Mark) -> Symbol {

@@ -63,6 +63,8 @@ pub struct Picture {
     pub outcomes: Vec<Arc<Outcome>>,
     /// Problems by file.
     pub problems: BTreeMap<String, Vec<Problem>>,
+    /// What projects are asked for, whichever variant.
+    pub request: Request,
 }
 
 /// Something that happened to a file.
@@ -372,7 +374,11 @@ impl Workspace {
         for list in problems.values_mut() {
             list.sort_by(|a, b| (a.place.start, a.rule, &a.message).cmp(&(b.place.start, b.rule, &b.message)));
         }
-        Picture { outcomes: self.outcomes.clone(), problems }
+        Picture {
+            outcomes: self.outcomes.clone(),
+            problems,
+            request: Request { environment: None, profiles: Vec::new(), ..self.request() },
+        }
     }
 }
 

@@ -197,8 +197,8 @@ pub(crate) fn answer(method: &str, q: &Question<'_>) -> Option<Result<Value, Str
         "textDocument/rename" => {
             let new = q.params["newName"].as_str().unwrap_or("");
             match ide.rename(file, at(), new) {
-                Ok(edits) => workspace_edit(root, &edits),
-                Err(why) => return Some(Err(why)),
+                Ok(renamed) => workspace_edit(root, &renamed.edits),
+                Err(refusal) => return Some(Err(refusal.shown())),
             }
         }
         "textDocument/documentSymbol" => json!(symbol_tree(&ide.symbols(file))),

@@ -91,13 +91,13 @@ impl Sources {
         all.into_iter().find(|source| source.text() == text).cloned()
     }
 
-    /// Where the key of a value is written, which is right before it.
+    /// Where the key of a value is written, which is right before it: `key: value`, or `KEY=value` in a `.env` file.
     pub fn key_before(&self, key: &str, value: Span) -> Option<Span> {
         let source = self.get(value.file)?;
         let before = source.text().get(..value.start as usize)?;
         let start = before.rfind(key)?;
         let end = start + key.len();
-        let is_key = before.get(end..)?.trim_start_matches(['"', '\'']).trim_start().starts_with(':');
+        let is_key = before.get(end..)?.trim_start_matches(['"', '\'']).trim_start().starts_with([':', '=']);
         is_key.then(|| source.span(start, end))
     }
 

@@ -6,6 +6,7 @@ use crate::common::Common;
 use crate::files::{Files, Read, Shelf, Text};
 use crate::ignore::Ignores;
 use crate::meter::{Exceeded, Meter};
+use crate::names::Names;
 use crate::origin::Origins;
 use crate::path;
 use crate::recorded::Recorded;
@@ -27,6 +28,8 @@ pub struct Session {
     pub sources: Arc<Sources>,
     /// Where derived values come from.
     pub origins: Origins,
+    /// Where names are declared and used; nothing is noted unless somebody will read it.
+    pub names: Names,
     /// Problems found so far.
     pub sink: Sink,
     /// What is allowed.
@@ -87,6 +90,7 @@ impl Session {
             world,
             sources,
             origins: Origins::new(),
+            names: Names::default(),
             sink: Sink::of_at_most(limits.problems),
             meter: Arc::new(Meter::new(&limits)),
             limits,
@@ -109,12 +113,19 @@ impl Session {
     /// several projects of one repository, none of which may suffer from another.
     pub fn sibling(&self) -> Self {
         let (files, sources) = (self.files.clone(), self.sources.clone());
-        Self::over(self.world.clone(), files, sources, self.limits.clone(), self.threads)
+        let sibling = Self::over(self.world.clone(), files, sources, self.limits.clone(), self.threads);
+        Session { names: self.names.clone(), ..sibling }
     }
 
     /// A sibling that notes origins in the same table, so that one can be asked about values of the other.
     pub fn twin(&self) -> Self {
         Session { origins: self.origins.clone(), common: self.common.clone(), ..self.sibling() }
+    }
+
+    /// The same run, which also notes names ([`Names`]).
+    #[must_use]
+    pub fn noting_names(self) -> Self {
+        Session { names: Names::on(), ..self }
     }
 
     /// Twins for the variants of a project. What does not depend on the variant is found out by the first that asks

@@ -13,18 +13,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An editor without a window: the projects of a path, resolved.
-struct Editor {
-    ide: Ide,
+pub(super) struct Editor {
+    pub(super) ide: Ide,
     /// The path that was named, from the world's root.
-    path: String,
+    pub(super) path: String,
     /// What files go by where the user stands.
-    names: Arc<Sources>,
+    pub(super) names: Arc<Sources>,
+    /// The folder that paths start from.
+    pub(super) root: String,
 }
 
 impl Editor {
     /// Opens the folder the user stands in, so that a file is seen with the project around it; what lies elsewhere is
     /// opened by itself.
-    fn open(cx: &mut Context<'_, '_>, named: &Path, target: &Target) -> Result<Editor, Exit> {
+    pub(super) fn open(cx: &mut Context<'_, '_>, named: &Path, target: &Target) -> Result<Editor, Exit> {
+        Self::open_from(cx, named, target, false)
+    }
+
+    /// The same; if `is_wide`, with all projects around, since any of them may use a name.
+    pub(super) fn open_from(
+        cx: &mut Context<'_, '_>,
+        named: &Path,
+        target: &Target,
+        is_wide: bool,
+    ) -> Result<Editor, Exit> {
         let is_below = named.is_relative() && !named.starts_with("..");
         let (session, request) = cx.open(if is_below { Path::new(".") } else { named }, target, &[])?;
         let path = match is_below {
@@ -36,17 +48,19 @@ impl Editor {
         }
         let buffers = Arc::new(Buffers::default());
         let desk = Arc::new(Desk::new(session.world.clone(), buffers.clone()));
-        let mut workspace = Workspace::new(desk.clone(), &start(&*desk, &path), session.limits.clone());
+        let around = if is_below { project::named(cx.invocation, &session, ".") } else { path.clone() };
+        let start = if is_wide { around } else { start(&*desk, &path) };
+        let mut workspace = Workspace::new(desk.clone(), &start, session.limits.clone());
         workspace.choose(Choice { environment: request.environment.clone(), profiles: request.profiles.clone() });
         let ide = Ide::new(desk, buffers.clone(), session.limits.clone());
         if let Some(picture) = workspace.refresh(&[], &buffers, &|| false) {
             ide.show(picture);
         }
-        Ok(Editor { ide, path, names: session.sources.clone() })
+        Ok(Editor { ide, path, names: session.sources.clone(), root: session.world.root().to_owned() })
     }
 
     /// A place as the user sees it.
-    fn seen(&self, place: &Place) -> Place {
+    pub(super) fn seen(&self, place: &Place) -> Place {
         Place { file: self.names.shown(&place.file), ..place.clone() }
     }
 
@@ -54,14 +68,14 @@ impl Editor {
     fn open_at(cx: &mut Context<'_, '_>, at: &str, target: &Target) -> Result<(Editor, usize), Exit> {
         let at = parse(cx, at)?;
         let editor = Editor::open(cx, &at.file, target)?;
-        let offset = editor.offset(&at);
+        let offset = editor.offset_of(at.line, at.column);
         Ok((editor, offset))
     }
 
     /// The byte offset of a line and column, both from 1.
-    fn offset(&self, at: &At) -> usize {
+    pub(super) fn offset_of(&self, line: u32, column: u32) -> usize {
         let text = self.ide.text(&self.path).unwrap_or_default();
-        offset_chars(&text, at.line.saturating_sub(1), at.column.saturating_sub(1))
+        offset_chars(&text, line.saturating_sub(1), column.saturating_sub(1))
     }
 }
 
@@ -105,7 +119,7 @@ fn place_value(place: &Place) -> Value {
     object([("file", Value::str(place.file.as_str())), ("start", point(place.start)), ("end", point(place.end))])
 }
 
-fn shown(place: &Place) -> String {
+pub(super) fn shown(place: &Place) -> String {
     format!("{}:{}:{}", place.file, place.start.line + 1, place.start.column + 1)
 }
 

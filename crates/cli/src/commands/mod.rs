@@ -17,6 +17,7 @@ mod logs;
 mod lsp;
 mod names;
 mod objects;
+mod rename;
 mod resolve;
 pub(crate) mod run;
 mod schema;
@@ -443,6 +444,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             };
             fmt::run(&mut cx, &paths, mode)
         }
+        Command::Rename { what, new, path, dry_run } => rename::run(&mut cx, &what, &new, &path, dry_run),
         Command::Fix { path, diff } => fix::run(&mut cx, &path, diff),
         Command::Init { starter, folder } => init::run(&mut cx, starter, &folder),
         Command::Csar { command } => csar::run(&mut cx, &command),

@@ -192,3 +192,55 @@ impl BinaryOp {
         }
     }
 }
+
+/// Shows every lookup of a template string, in all branches.
+pub fn each_lookup(template: &Template, see: &mut dyn FnMut(&[Part])) {
+    for segment in &template.segments {
+        match segment {
+            Segment::Text(..) | Segment::Escaped(..) => {}
+            Segment::Expr(node) | Segment::LoneIf(node) => each_lookup_in(node, see),
+            Segment::If(branch) => {
+                each_lookup_in(&branch.condition, see);
+                each_lookup(&branch.then, see);
+                branch.otherwise.iter().for_each(|otherwise| each_lookup(otherwise, see));
+            }
+        }
+    }
+}
+
+/// Depth is bounded by the parser.
+fn each_lookup_in(node: &Node, see: &mut dyn FnMut(&[Part])) {
+    let keys = |path: &[Part], see: &mut dyn FnMut(&[Part])| {
+        for part in path {
+            if let Key::Computed(node) = &part.key {
+                each_lookup_in(node, see);
+            }
+        }
+    };
+    match &node.expr {
+        Expr::Null | Expr::Bool(_) | Expr::Number(_) | Expr::Text(_) => {}
+        Expr::Nested(template) => each_lookup(template, see),
+        Expr::List(items) => items.iter().for_each(|item| each_lookup_in(item, see)),
+        Expr::Lookup(path) => {
+            see(path);
+            keys(path, see);
+        }
+        Expr::Call(call) => call.args.iter().for_each(|argument| each_lookup_in(argument, see)),
+        Expr::Member(of, path) => {
+            each_lookup_in(of, see);
+            keys(path, see);
+        }
+        Expr::Unary(_, operand) => each_lookup_in(operand, see),
+        Expr::Chain(first, rest) => {
+            each_lookup_in(first, see);
+            rest.iter().for_each(|(_, operand)| each_lookup_in(operand, see));
+        }
+        Expr::Choice(choices, last) => {
+            for (condition, then) in choices {
+                each_lookup_in(condition, see);
+                each_lookup_in(then, see);
+            }
+            each_lookup_in(last, see);
+        }
+    }
+}

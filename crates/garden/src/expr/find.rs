@@ -85,7 +85,7 @@ enum Found {
 pub const REST: &str = "\u{0}rest";
 
 /// Under these names a scope keeps variables.
-const VARIABLES: [&str; 2] = ["var", "variables"];
+pub(super) const VARIABLES: [&str; 2] = ["var", "variables"];
 
 impl Evaluator<'_, '_> {
     /// Looks a whole path up in the scope.
@@ -207,6 +207,13 @@ impl Evaluator<'_, '_> {
             parts.remove(index);
         }
         parts
+    }
+
+    /// The layers that a name is looked up in, without the one that asks for itself.
+    pub(super) fn without_own_named(&self, head: &str, names: &[EcoString], parts: Vec<Value>) -> Vec<Value> {
+        let step =
+            |name: &EcoString| Step { name: name.clone(), at: At::default(), is_secret: false, chosen_by: Vec::new() };
+        self.without_own(head, &names.iter().map(step).collect::<Vec<_>>(), parts)
     }
 
     /// The original looks variables up in another order where a variable mentions a name that several scopes have.

@@ -9,6 +9,7 @@ mod operate;
 mod parse;
 mod scan;
 mod template;
+mod uses;
 
 pub use ast::{At, Template};
 pub use eval::{Evaluator, Places, Stop, pending_in};

@@ -90,7 +90,7 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
                 let labels = diagnostic.labels.iter().enumerate();
                 log.list_of("relatedLocations", labels, |log, (at, label)| log.labelled(label, Some(at)));
             }
-            if let Some(edit) = edit_of(diagnostic, log.files) {
+            if let Some(edit) = log.files.and_then(|files| edit_of(diagnostic, files)) {
                 log.list_of("fixes", [edit], |log, edit| log.map(|log| log.fix(&edit)));
             }
             if !diagnostic.trace.is_empty() {
