@@ -33,8 +33,8 @@ pub fn collect(model: &Model, problems: &mut Problems) {
     let aside = problems.set_aside(|problem| {
         // Whatever uses them: types that derive from each other cannot be meant.
         let is_loop = problem.diagnostic.rule.name == rules::TYPE_LOOP.name && model.edition().is_extended();
-        let holder = problem.diagnostic.span.and_then(|span| declared.holder(span));
-        !is_loop && holder.is_some_and(|id| !used.contains(&id))
+        let mut holders = concerned(problem).filter_map(|span| declared.holder(span)).peekable();
+        !is_loop && holders.peek().is_some() && holders.all(|id| !used.contains(&id))
     });
     let mut by_file: Vec<(FileId, Vec<Problem>)> = Vec::new();
     for problem in aside {
@@ -49,10 +49,21 @@ pub fn collect(model: &Model, problems: &mut Problems) {
         }
     }
     for (file, list) in by_file {
-        if let Some(diagnostic) = summary(model, file, &list) {
-            problems.push(diagnostic);
-        }
+        let (names, others): (Vec<Problem>, Vec<Problem>) = list.into_iter().partition(is_ambiguous);
+        let diagnostics = [summary(model, file, &others), ambiguous_names(model, file, &names)];
+        diagnostics.into_iter().flatten().for_each(|diagnostic| problems.push(diagnostic));
     }
+}
+
+/// Where a problem is: a name that means two things is about both.
+fn concerned(problem: &Problem) -> impl Iterator<Item = Span> {
+    let diagnostic = &problem.diagnostic;
+    let others = diagnostic.labels.iter().filter(|_| is_ambiguous(problem)).map(|label| label.span);
+    diagnostic.span.into_iter().chain(others)
+}
+
+fn is_ambiguous(problem: &Problem) -> bool {
+    problem.diagnostic.rule.name == rules::AMBIGUOUS.name
 }
 
 fn is_root(model: &Model, file: Option<usize>) -> bool {
@@ -64,14 +75,29 @@ fn summary(model: &Model, file: FileId, list: &[Problem]) -> Option<Diagnostic> 
     let path = &model.files.list.get(index)?.path;
     let count = if list.len() == 1 { "1 problem".to_owned() } else { format!("{} problems", list.len()) };
     let message = format!("library `{path}`: {count} in types this template does not use");
+    Some(at_import(model, index, list, message)?.hint(format!("`purlin check {path}` shows them")))
+}
+
+/// Names of a file that mean other types, too. The file alone does not show them.
+fn ambiguous_names(model: &Model, file: FileId, list: &[Problem]) -> Option<Diagnostic> {
+    let index = model.files.of(file)?;
+    let path = &model.files.list.get(index)?.path;
+    let count = if list.len() == 1 { "1 name".to_owned() } else { format!("{} names", list.len()) };
+    let message =
+        format!("library `{path}`: {count} of types that another file declares, too; this template uses none");
+    Some(at_import(model, index, list, message)?.hint("rename one of each, or import a file with a prefix"))
+}
+
+/// A warning at the import of a file, with the first of its problems.
+fn at_import(model: &Model, index: usize, list: &[Problem], message: String) -> Option<Diagnostic> {
     let imports = model.files.list.iter().flat_map(|file| &file.imports);
     let at = imports.filter(|import| import.file == index).map(|import| import.at).next()?;
     let first = list.first()?;
-    let mut diagnostic = Diagnostic::at(&rules::LIBRARY, at, message);
-    if let Some(span) = first.diagnostic.span {
-        diagnostic = diagnostic.label(span, first.diagnostic.message.clone());
-    }
-    Some(diagnostic.hint(format!("`purlin check {path}` shows them")))
+    let diagnostic = Diagnostic::at(&rules::LIBRARY, at, message);
+    Some(match first.diagnostic.span {
+        Some(span) => diagnostic.label(span, first.diagnostic.message.clone()),
+        None => diagnostic,
+    })
 }
 
 /// Where the types of imported files are declared, and those of a host's own file.

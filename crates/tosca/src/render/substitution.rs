@@ -145,7 +145,9 @@ impl Renderer<'_> {
                 self.interface_workflows(value, service);
                 Some(Target::Other)
             }
-            (Data::Str(_), Part::Property) if self.model.edition().is_extended() => self.input_target(value, service),
+            (Data::Str(_), Part::Property) if is_2 || self.model.edition().is_extended() => {
+                self.input_target(value, service)
+            }
             (_, Part::Property) => Some(Target::Value(value.clone())),
             (Data::Call(_) | Data::Map(_), _) if is_2 => Some(Target::Other),
             _ => self.malformed(key),
