@@ -8,6 +8,7 @@ use crate::entity::Entity;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
 use crate::python_text::python_text;
+use crate::quirks;
 use crate::read::parse_range;
 use crate::special::units::Quantity;
 use crate::special::{timestamp, units, version};
@@ -179,6 +180,12 @@ fn special(model: &Model, value: &Val, id: DeclId, primitive: Primitive) -> Val 
             Ok(quantity) => map(quantity_entries(value, &quantity, false)),
             Err(_) => value.clone(),
         },
+        (Primitive::Version, Data::Int(_) | Data::Float(_)) if model.allows(quirks::VERSIONS_PERMISSIVE) => {
+            match crate::values::version_text(model, value, true) {
+                Some(written) => special(model, &value.with(Data::Str(written)), id, primitive),
+                None => value.clone(),
+            }
+        }
         (Primitive::Version, Data::Str(written)) => match version::parse(written) {
             Some(version) => map(vec![
                 (STRING, text(written)),

@@ -275,11 +275,26 @@ fn spellings(name: &EcoString, normative: bool, role: Role, quirks: &Quirks) -> 
         && !quirks.has(quirks::SHORTCUTS_DISABLE)
         && (role == Role::Profile || short != name.as_str())
     {
-        out.push(eco_format!("tosca:{short}"));
-        out.push(short.into());
+        let shorter =
+            SHORTER.iter().filter(|(full, _)| quirks.are_usual() && full == name).map(|(_, shorter)| *shorter);
+        for short in std::iter::once(short).chain(shorter) {
+            out.push(eco_format!("tosca:{short}"));
+            out.push(short.into());
+        }
     }
     out
 }
+
+/// Short names that the standard gives to types beside what their full names end with. Puccini does not know them.
+const SHORTER: &[(&str, &str)] = &[
+    ("tosca.artifacts.Implementation.Bash", "Bash"),
+    ("tosca.artifacts.Implementation.Python", "Python"),
+    ("tosca.capabilities.network.Bindable", "network.Bindable"),
+    ("tosca.nodes.Abstract.Storage", "AbstractStorage"),
+    ("tosca.nodes.Storage.BlockStorage", "BlockStorage"),
+    ("tosca.nodes.Storage.ObjectStorage", "ObjectStorage"),
+    ("tosca.relationships.network.BindsTo", "network.BindsTo"),
+];
 
 /// `Endpoint.Public` of `tosca.capabilities.Endpoint.Public`.
 fn short_name(name: &str) -> Option<&str> {

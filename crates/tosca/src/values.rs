@@ -319,15 +319,7 @@ impl<'a> Checker<'a> {
 
     /// A version without quotes, as it was written: `1.10` is not `1.1`. Of a result only the number is left.
     fn written_version(&self, value: &Val) -> Option<EcoString> {
-        let read = |text: &str| {
-            let text = if text.contains('.') { EcoString::from(text) } else { eco_format!("{text}.0") };
-            version::parse(&text).map(|_| text)
-        };
-        match self.model.written_at(value.span).or_else(|| self.model.given_at(value.span)) {
-            Some(written) if self.computed => read(written).or_else(|| read(&number_text(value))),
-            Some(written) => read(written),
-            None => read(&number_text(value)),
-        }
+        version_text(self.model, value, self.computed)
     }
 
     /// TOSCA 2.0 knows `true` and `false`, not the other spellings of YAML.
@@ -577,6 +569,19 @@ pub fn plain_text(value: &Val) -> EcoString {
 }
 
 /// A number as a version writes it.
+/// The version that a number is written as. What was computed need not be what is written at its place.
+pub(crate) fn version_text(model: &Model, value: &Val, computed: bool) -> Option<EcoString> {
+    let read = |text: &str| {
+        let text = if text.contains('.') { EcoString::from(text) } else { eco_format!("{text}.0") };
+        version::parse(&text).map(|_| text)
+    };
+    match model.written_at(value.span).or_else(|| model.given_at(value.span)) {
+        Some(written) if computed => read(written).or_else(|| read(&number_text(value))),
+        Some(written) => read(written),
+        None => read(&number_text(value)),
+    }
+}
+
 fn number_text(value: &Val) -> EcoString {
     match value.data {
         Data::Float(number) if number.fract() == 0.0 => eco_format!("{number:.1}"),

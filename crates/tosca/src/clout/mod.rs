@@ -156,8 +156,13 @@ impl<'a> Writer<'a> {
 
     /// Outputs, whose calls have the place of the key that gives them.
     fn outputs(&mut self) -> Out {
-        let mut out = Vec::with_capacity(self.compiled.topology.outputs.len());
-        for (name, prop) in &self.compiled.topology.outputs {
+        let topology = &self.compiled.topology.outputs;
+        let declared = self.compiled.model.service().and_then(|service| service.map("outputs"));
+        // An output without a value is there, and null.
+        let empty = declared.into_iter().flat_map(|declared| declared.flat().keys());
+        let empty: Vec<EcoString> = empty.filter(|name| !topology.contains_key(*name)).cloned().collect();
+        let mut out = Vec::with_capacity(topology.len() + empty.len());
+        for (name, prop) in topology {
             let value = match self.options.form {
                 Form::Raw => {
                     let key = if prop.given == Given::Assigned { "value" } else { "default" };
@@ -166,6 +171,14 @@ impl<'a> Writer<'a> {
                 Form::Coerced => Out::from(&self.evaluator.settle(prop, &Scope::default())),
             };
             out.push((name.clone(), value));
+        }
+        let nothing = |name| match self.options.form {
+            Form::Coerced => (name, Out::Null),
+            Form::Raw => (name, Out::map([("$primitive", Out::Null)])),
+        };
+        if !empty.is_empty() {
+            out.extend(empty.into_iter().map(nothing));
+            out.sort_by_key(|(name, _)| declared.and_then(|declared| declared.flat().get_index_of(name)));
         }
         Out::Map(out)
     }

@@ -212,8 +212,20 @@ impl<'a> Evaluator<'a> {
         if let Some(capability) = node.capabilities.get_index_of(first)
             && let Some(name) = args.get(used + 1).and_then(Val::as_str)
         {
-            return Some((Key { owner: Owner::Capability(index, capability), attribute, name: name.into() }, used + 2));
+            let key = Key { owner: Owner::Capability(index, capability), attribute, name: name.into() };
+            // A requirement of that name is meant where it leads to the value and the capability cannot have it.
+            let required = || self.beyond_requirement(index, args, used, attribute);
+            let is_wanted =
+                self.model.allows(quirks::REACH) && !self.is_declared(&key) && self.existing(key.clone(), 0).is_err();
+            let found = is_wanted.then(required).flatten().filter(|(key, _)| self.existing(key.clone(), 0).is_ok());
+            return Some(found.unwrap_or((key, used + 2)));
         }
+        self.beyond_requirement(index, args, used, attribute)
+    }
+
+    /// A value in the relationship of a requirement, or at its other end.
+    fn beyond_requirement(&self, index: usize, args: &[Val], used: usize, attribute: bool) -> Option<(Key, usize)> {
+        let first = args.get(used)?.as_str()?;
         let (position, after) = match args.get(used + 1).map(|arg| &arg.data) {
             Some(Data::Int(number)) => (usize::try_from(*number).ok()?, used + 2),
             _ => (0, used + 1),

@@ -131,7 +131,7 @@ impl Reader<'_> {
                 continue;
             }
             let Some(key) = self.key(entry.key) else { continue };
-            if self.rest(row).is_some() {
+            if self.rest(row).is_some() && !self.is_slip(row, key) {
                 open.push((entry.key.eco_text(), entry.key.span(), entry.value));
             } else if !self.skipped(kind, key) {
                 self.unknown_key(row, key, entry.key.span());
@@ -281,9 +281,17 @@ impl Reader<'_> {
         self.edition.is_extended() && value.is_list() && value.items().next().is_none()
     }
 
+    /// Whether a key of an edition that wants `operations` is a misspelt one rather than the name of an operation.
+    fn is_slip(&self, row: &'static Row, key: &str) -> bool {
+        let is_strict = row.rest.as_ref().is_some_and(|rest| !rest.window.has(self.edition));
+        is_strict
+            && !self.quirks.has(quirks::OPERATIONS_PERMISSIVE)
+            && row.fields(self.edition).any(|field| purlin_syntax::suggest::is_slip(key, field.key))
+    }
+
     /// The row that takes keys without one.
     fn rest(&self, row: &'static Row) -> Option<&'static Field> {
-        let permissive = self.quirks.has(quirks::OPERATIONS_PERMISSIVE);
+        let permissive = self.allows(quirks::OPERATIONS_PERMISSIVE);
         row.rest.as_ref().filter(|rest| permissive || rest.window.has(self.edition))
     }
 
