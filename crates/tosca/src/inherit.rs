@@ -402,6 +402,9 @@ fn from_own_type(field: &Field) -> bool {
     matches!(field.shape, Shape::Map(_) | Shape::Sequence(_) | Shape::Names(_)) || field.shape == shapes::PARAMETERS
 }
 
+/// Slots whose definitions are joined one by one where several parents have them.
+const IMPLEMENTED: &[&str] = &["interfaces", "operations"];
+
 /// A parent with the definitions that only another one has.
 fn joined(first: &Entity, further: &Entity) -> Entity {
     let mut out = first.clone();
@@ -410,8 +413,14 @@ fn joined(first: &Entity, further: &Entity) -> Entity {
         match (out.slot(slot.name).map(|slot| slot.content.clone()), &slot.content) {
             (None, _) => out.slots.push(slot.clone()),
             (Some(Content::Map(known)), Content::Map(more)) => {
-                let more = more.flat().iter().filter(|(name, _)| known.get(name).is_none());
-                let own = more.map(|(name, entity)| (name.clone(), entity.clone())).collect();
+                // An operation that one parent only declares may be carried out as another one says.
+                let completes = IMPLEMENTED.contains(&slot.name);
+                let join = |name: &EcoString, further: &Arc<Entity>| match known.get(name) {
+                    None => Some(further.clone()),
+                    Some(first) => completes.then(|| Arc::new(joined(first, further))),
+                };
+                let more = more.flat().iter();
+                let own = more.filter_map(|(name, entity)| Some((name.clone(), join(name, entity)?))).collect();
                 out.set(slot.name, slot.at, Content::Map(Arc::new(Defs::over(own, known))));
             }
             _ => {}

@@ -72,7 +72,8 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
         return Some(Sign::new(Role::Pointer, 47));
     }
     // Judged with the ensemble that imports it; alone if none does.
-    version.is_some_and(|version| version.contains("unfurl")).then_some(Sign::new(Role::Part, 10).shared())
+    let is_part = version.is_some_and(|version| version.contains("unfurl")) || manifest::is_template(file);
+    is_part.then_some(Sign::new(Role::Part, 10).shared())
 }
 
 /// The ensemble as it is, and in every environment of the project around it; none if there are no environments.

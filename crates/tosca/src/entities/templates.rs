@@ -62,7 +62,7 @@ pub(super) const NODE_TEMPLATE_ROW: Entity = entity(
         extension("title", shapes::ALIASES, "What people call it."),
         extension("name", shapes::ALIASES, "The name of its instance."),
         extension("dependencies", shapes::ALIASES, "How its needs are met, as tools write it down."),
-        extension("imported", shapes::ALIASES, "The instance of another ensemble it stands for."),
+        extension("imported", Shape::Text, "The instance of another ensemble it stands for."),
         extension("instance_keys", shapes::ALIASES, "What tells its instances apart."),
     ]],
 );

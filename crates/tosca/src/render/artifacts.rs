@@ -22,14 +22,17 @@ impl Renderer<'_> {
                 self.problems.beyond(&rules::MISSING_KEY, own.at, ".file", message);
             }
             let definition = complete.named("artifacts", name);
+            let is_declared = definition.is_some();
             let fits = definition.is_none_or(|definition| self.artifact_fits(own, definition));
-            // What another type declares says nothing about this artifact.
-            let definition = definition.filter(|_| fits);
+            // What another type declares says nothing about this artifact; a host replaces the file with all that is
+            // said of it.
+            let replaces = |definition: &Entity| own.edition.is_extended() && definition.slot("file").is_some();
+            let definition = definition.filter(|definition| fits && !replaces(definition));
             let entity = match definition {
                 Some(definition) => Arc::new(completed(own, definition)),
                 None => own.clone(),
             };
-            let artifact = self.artifact(&entity, definition.is_some() || !fits);
+            let artifact = self.artifact(&entity, is_declared || !fits);
             out.insert(name.clone(), artifact);
         }
         out

@@ -25,7 +25,8 @@ impl Renderer<'_> {
         let complete = self.model.complete(node_type)?.clone();
         self.partial = partial;
         // A selected node exists elsewhere, with all its values.
-        self.demanding = !template.texts("directives").iter().any(|directive| directive.text == "select");
+        let is_selected = template.texts("directives").iter().any(|directive| directive.text == "select");
+        self.demanding = !is_selected && template.text("imported").is_none();
         let properties = self.template_props(Sort::Property, &complete, template);
         let attributes = self.template_props(Sort::Attribute, &complete, template);
         let capabilities = self.capabilities(template, &complete);

@@ -1,6 +1,6 @@
 //! The tree of instances, from a rendered service and the status that is stored in the manifest.
 
-use super::manifest::Manifest;
+use super::manifest::{Manifest, standing_node};
 use super::nested;
 use super::places::Reading;
 use super::select::{self, External, Found, SELECT, Wanted};
@@ -11,7 +11,7 @@ use crate::rules;
 use crate::tree::{self, Attribute, Declared, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
-use indexmap::{IndexMap, IndexSet};
+use indexmap::IndexMap;
 use purlin_syntax::Diagnostic;
 use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
@@ -70,8 +70,8 @@ pub(super) struct Builder<'a> {
     pub(super) ids: Vec<Option<NodeId>>,
     /// Instances of templates beside the first of each.
     further: Vec<(usize, NodeId)>,
-    /// Names of the instances that the manifest stores of a template.
-    instances: HashMap<EcoString, IndexSet<EcoString>>,
+    /// The instances that the manifest stores, in its order.
+    instances: Vec<Stored>,
     /// Inputs as they were given.
     given: &'a IndexMap<EcoString, Val>,
     which: Instances,
@@ -130,16 +130,13 @@ pub(super) fn build(
     tree.uri = uri.unwrap_or(&manifest.path).into();
     tree.deployment = path::file_name(&manifest.folder).into();
     let root = tree.root();
-    let stored = stored_names(&manifest.document);
+    let stored = stored_instances(&manifest.document);
     let mut builder = Builder::new(session, manifest, service, inputs, which, tree, root, stored);
     builder.externals = externals;
     builder.nodes();
     builder.connections();
     builder.values();
-    let topology = ["spec", "service_template", "topology_template"];
-    let topology = topology.iter().try_fold(&manifest.document, |value, key| value.get(key));
-    let named = topology.and_then(|topology| topology.get("substitution_mappings").or_else(|| topology.get("root")));
-    let named = named.and_then(|mappings| mappings.get("node")).and_then(Val::as_str);
+    let named = standing_node(&manifest.document);
     let standing = named.and_then(|name| builder.tree.by_name(name));
     builder.tree.set_substitution_node(root, standing, None);
     builder.stored(&manifest.document);
@@ -210,7 +207,7 @@ impl<'a> Builder<'a> {
         which: Instances,
         tree: Tree,
         root: NodeId,
-        instances: HashMap<EcoString, IndexSet<EcoString>>,
+        instances: Vec<Stored>,
     ) -> Self {
         Builder {
             session,
@@ -235,6 +232,7 @@ impl<'a> Builder<'a> {
     /// All nodes of the topology, with their relationships.
     pub(super) fn nodes(&mut self) {
         let service = Rc::clone(self.service);
+        self.add_stored();
         let mut visits = vec![Visit::None; service.topology.nodes.len()];
         for (index, (_, node)) in service.topology.nodes.iter().enumerate() {
             if !node.template.texts("directives").iter().any(|word| word.text == VIRTUAL) {
@@ -256,9 +254,7 @@ impl<'a> Builder<'a> {
     fn add_with_targets(&mut self, start: usize, visits: &mut [Visit]) {
         let mut stack = vec![start];
         while let Some(index) = stack.pop() {
-            let Some(visit) = visits.get_mut(index).filter(|_| self.ids.get(index).is_some_and(Option::is_none)) else {
-                continue;
-            };
+            let Some(visit) = visits.get_mut(index) else { continue };
             match visit {
                 Visit::Done => continue,
                 Visit::None => {
@@ -277,23 +273,34 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds what a template stands for: the instances that are stored of it, or else one of its own name.
+    /// Adds the instances that are stored, in the order in which they are stored.
+    fn add_stored(&mut self) {
+        let service = Rc::clone(self.service);
+        for stored in std::mem::take(&mut self.instances) {
+            let Some(index) = service.topology.nodes.get_index_of(&stored.template) else { continue };
+            if self.replaced.contains_key(&index) || self.tree.by_name(&stored.name).is_some() {
+                continue;
+            }
+            let host = self.host(index).filter(|_| !stored.is_saved);
+            self.add_instance(index, &stored.name, host);
+        }
+    }
+
+    /// Adds what a template stands for, unless instances of it are stored.
     fn add(&mut self, index: usize) {
         let service = Rc::clone(self.service);
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
-        if self.replaced.contains_key(&index) {
+        let is_there = self.replaced.contains_key(&index) || self.ids.get(index).is_some_and(Option::is_some);
+        if is_there || self.which == Instances::Stored {
             return;
         }
         let directive = |named: &str| source.template.texts("directives").iter().find(|word| word.text == named);
-        let names = match self.instances.remove(template) {
-            Some(names) => names,
-            None if self.which == Instances::Stored => return,
-            None if directive(SELECT).is_some() => return self.add_selected(index, directive(SELECT)),
-            None if ABSTRACT.iter().any(|named| directive(named).is_some()) => return,
-            None => IndexSet::from([template.clone()]),
-        };
-        for name in names {
-            self.add_instance(index, &name);
+        if directive(SELECT).is_some() || imported(&source.template).is_some() {
+            return self.add_selected(index, directive(SELECT));
+        }
+        if !ABSTRACT.iter().any(|named| directive(named).is_some()) {
+            let host = self.host(index);
+            self.add_instance(index, template, host);
         }
     }
 
@@ -303,9 +310,11 @@ impl<'a> Builder<'a> {
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
         let wanted = service.model.name(source.node_type);
         let filter = source.template.value("node_filter");
-        match select::find(self.externals, &Wanted { template, type_name: &wanted, filter }) {
+        let address = imported(&source.template);
+        match select::find(self.externals, &Wanted { template, type_name: &wanted, filter, address }) {
             Found::Instance(external, found) => {
-                self.add_instance(index, template);
+                let host = self.host(index);
+                self.add_instance(index, template, host);
                 let values = super::shown_attributes(self.session, &external.ensemble, found);
                 let status = effective(&external.ensemble.tree, found);
                 let Some(id) = self.ids.get(index).copied().flatten() else { return };
@@ -326,7 +335,12 @@ impl<'a> Builder<'a> {
                 self.report_selection(directive, message, "give the template the type of that instance", true);
             }
             Found::Nothing => {
-                let message = format!("no external ensemble has an instance of `{template}`, so the node is missing");
+                let message = match address {
+                    Some(address) => {
+                        format!("unknown external instance `{address}`, so the node `{template}` is missing")
+                    }
+                    None => format!("no external ensemble has an instance of `{template}`, so the node is missing"),
+                };
                 let hint = "name an ensemble that has one under `external` of the environment, and deploy it first";
                 self.report_selection(directive, message, hint, false);
             }
@@ -339,7 +353,7 @@ impl<'a> Builder<'a> {
         self.session.sink.push(if is_error { diagnostic } else { diagnostic.warning() });
     }
 
-    fn add_instance(&mut self, index: usize, name: &EcoString) {
+    fn add_instance(&mut self, index: usize, name: &EcoString, host: Option<NodeId>) {
         let service = Rc::clone(self.service);
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
         let mut node = Node::new(name.clone(), NodeKind::Node);
@@ -348,7 +362,7 @@ impl<'a> Builder<'a> {
         node.source_dir = self.folder_of(&source.template);
         node.has_operations = has_operations(&service.model, source);
         node.local_status = Some(if node.has_operations { Status::Pending } else { Status::Ok });
-        node.parent = Some(self.host(index).unwrap_or(self.root));
+        node.parent = Some(host.unwrap_or(self.root));
         self.props(&mut node, &source.properties, false);
         self.open_properties(&mut node, source);
         self.props(&mut node, &source.attributes, true);
@@ -884,24 +898,40 @@ fn stored_status(status: Option<&Val>) -> Option<Status> {
     ready.get("local").unwrap_or(ready).as_str().and_then(Status::parse)
 }
 
-/// The instances a manifest stores, by the template they were made from.
-fn stored_names(document: &Val) -> HashMap<EcoString, IndexSet<EcoString>> {
-    let mut out: HashMap<EcoString, IndexSet<EcoString>> = HashMap::new();
-    let section = |name: &str| document.get(name).and_then(|section| section.get("instances"));
-    let mut pending: Vec<(&Val, usize)> =
-        [section("status"), section("spec")].into_iter().flatten().map(|all| (all, 0)).collect();
-    pending.reverse();
-    while let Some((instances, depth)) = pending.pop() {
-        for (name, said) in instances.as_map().into_iter().flatten() {
-            let Some(name) = name.as_str() else { continue };
-            let template = said.get("template").and_then(Val::as_str).unwrap_or(name);
-            out.entry(template.into()).or_default().insert(name.into());
-            if let Some(inner) = said.get("instances").filter(|_| depth < crate::limits::MAX_DEPTH) {
-                pending.push((inner, depth + 1));
-            }
+/// An instance that a manifest stores.
+pub(super) struct Stored {
+    name: EcoString,
+    /// The template it was made from.
+    template: EcoString,
+    /// Whether a job has saved it; otherwise it is specified.
+    is_saved: bool,
+}
+
+/// The instances a manifest stores, in its order: each before those that it hosts, saved ones before specified ones.
+fn stored_instances(document: &Val) -> Vec<Stored> {
+    let mut out = Vec::new();
+    for (section, is_saved) in [("status", true), ("spec", false)] {
+        if let Some(instances) = document.get(section).and_then(|section| section.get("instances")) {
+            collect_stored(instances, is_saved, 0, &mut out);
         }
     }
     out
+}
+
+fn collect_stored(instances: &Val, is_saved: bool, depth: usize, out: &mut Vec<Stored>) {
+    for (name, said) in instances.as_map().into_iter().flatten() {
+        let Some(name) = name.as_str() else { continue };
+        let template = said.get("template").and_then(Val::as_str).unwrap_or(name);
+        out.push(Stored { name: name.into(), template: template.into(), is_saved });
+        if let Some(inner) = said.get("instances").filter(|_| depth < crate::limits::MAX_DEPTH) {
+            collect_stored(inner, is_saved, depth + 1, out);
+        }
+    }
+}
+
+/// The external instance that a template names: `ENSEMBLE:INSTANCE`.
+fn imported(template: &Entity) -> Option<&str> {
+    template.text("imported").map(|address| address.text.as_str())
 }
 
 /// Whether a template has an operation of a deployment that something carries out: what is written with it, or what its

@@ -1,5 +1,6 @@
 //! The manifest of an ensemble and the project around it: which files there are, what they say.
 
+use super::blueprints;
 use super::directives::{self, Directives, Loaded};
 use super::files::Files;
 use super::library;
@@ -59,7 +60,10 @@ pub struct Manifest {
 /// The ensemble's file a path means, if there is one.
 pub fn find(session: &Session, target: &str) -> Option<String> {
     let stat = session.world.stat(target).ok()?;
-    let says_so = |file: &str| is_ensemble(Glance::named(session, file).head());
+    let says_so = |file: &str| {
+        let file = Glance::named(session, file);
+        is_ensemble(file.head()) || is_template(&file)
+    };
     if stat.kind == FileKind::File {
         if path::file_name(target) == PROJECT_FILE {
             return project_default(session, target);
@@ -89,7 +93,21 @@ pub(crate) fn is_ensemble(head: &Head) -> bool {
         })
 }
 
-/// The ensemble a project means by itself: its only one, its default, or one at a usual place.
+/// What ensembles of a project include, and what a project without one has.
+const TEMPLATE_FILE: &str = "ensemble-template.yaml";
+
+/// Whether a file is the template of a project's ensembles: part of an ensemble, and checked by itself like one.
+pub(crate) fn is_template(file: &Glance<'_>) -> bool {
+    if file.name() != TEMPLATE_FILE {
+        return false;
+    }
+    let head = file.head();
+    let is_ours = head.get("apiVersion").is_some_and(|version| version.contains("unfurl"));
+    is_ours && head.get("kind").is_none() && head.get("spec").is_some()
+}
+
+/// The ensemble a project means by itself: its only one, its default, or one at a usual place. Before there is one, its
+/// template is meant.
 fn project_default(session: &Session, file: &str) -> Option<String> {
     let project = project::read(&Files::quiet(session), file, None)?;
     let ensembles = project.config.get("ensembles").and_then(Val::as_list).unwrap_or(&[]);
@@ -99,7 +117,7 @@ fn project_default(session: &Session, file: &str) -> Option<String> {
         several => several.iter().find(is_default),
     };
     let named = meant.and_then(|entry| entry.get("file")).and_then(Val::as_str);
-    let usual = ["ensemble/ensemble.yaml", "ensemble.yaml"];
+    let usual = ["ensemble/ensemble.yaml", "ensemble.yaml", TEMPLATE_FILE];
     let candidates = named.into_iter().chain(usual.into_iter().filter(|_| named.is_none()));
     let mut candidates = candidates.map(|name| path::join(&project.folder, name));
     candidates.find(|file| session.world.exists(file))
@@ -132,13 +150,19 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     let document = placed(opened.document);
     projects.list.iter().for_each(|project| shape::project(session, &project.config));
     if !alone {
-        shape::ensemble(session, &document);
+        shape::ensemble(session, &document, is_template(&Glance::named(session, file)));
     }
     repositories.declare_manifest(&document);
     let own = document.get("environment").cloned().unwrap_or_default();
     let environment = project::environment(&environments, &own, &environment_name);
     // A file of types is not what the environment is for, and may be one of its imports.
-    let surroundings = if alone { ValMap::default() } else { surroundings(&environments, &environment) };
+    let surroundings = if alone {
+        ValMap::default()
+    } else {
+        let place =
+            blueprints::Place { environments: &environments, environment: &environment, name: &environment_name };
+        surroundings(&environments, &environment, blueprints::templates(session, &document, &place))
+    };
     // Paths of a template that lies over an included one start where that is.
     let start = opened.bottom.and_then(|bottom| files.folder_of(bottom)).filter(|start| !alone && *start != folder);
     let start = start.map_or_else(|| file.to_owned(), |start| path::join(&start, path::file_name(file)));
@@ -367,7 +391,7 @@ fn service_tree(
         return found;
     };
     if !surroundings.is_empty() {
-        let mut merger = Merger { replaced: &["relationship_templates"], ..Merger::default() };
+        let mut merger = Merger { replaced: &["relationship_templates", "node_templates"], ..Merger::default() };
         let merged = merger.merge(value.as_map().unwrap_or(&ValMap::default()), &surroundings);
         value = value.with(Val::map(merged).data);
     }
@@ -388,22 +412,50 @@ fn service_tree(
     }
 }
 
-/// Templates that instances of `spec` bring along: node templates of the instances' names.
+/// The node that a service template names for the whole: `substitution_mappings.node`, or `root.node`.
+pub(crate) fn standing_node(document: &Val) -> Option<&str> {
+    let topology = ["spec", "service_template", "topology_template"];
+    let topology = topology.iter().try_fold(document, |value, key| value.get(key))?;
+    topology.get("substitution_mappings").or_else(|| topology.get("root"))?.get("node")?.as_str()
+}
+
+/// Keys of an instance that say what its template is.
+const OF_TEMPLATES: &[&str] =
+    &["type", "properties", "attributes", "requirements", "capabilities", "interfaces", "artifacts"];
+
+/// Templates that instances of `spec` bring along: node templates of the instances' names. An instance with a type is its
+/// own template, unless there is one of its name.
 fn inline_templates(document: &Val) -> ValMap {
-    let instances = document.get("spec").and_then(|spec| spec.get("instances")).and_then(Val::as_map);
+    let spec = document.get("spec");
+    let section = |name: &str| spec.and_then(|spec| spec.get(name));
+    let topology = section("service_template").and_then(|service| service.get("topology_template"));
+    let known = topology.and_then(|topology| topology.get("node_templates")).and_then(Val::as_map);
     let mut out = ValMap::default();
-    for (name, instance) in instances.into_iter().flatten() {
-        let template = instance.get("template").filter(|template| template.get("type").is_some());
+    for (name, instance) in section("instances").and_then(Val::as_map).into_iter().flatten() {
+        let template = match instance.get("template") {
+            Some(template) => template.get("type").is_some().then(|| template.clone()),
+            None if known.is_some_and(|known| known.contains_key(name)) => None,
+            None => instance.get("type").is_some().then(|| own_template(instance)),
+        };
         if let (Some(template), true) = (template, name.as_str().is_some()) {
-            out.insert(name.clone(), template.clone());
+            out.insert(name.clone(), template);
         }
     }
     out
 }
 
-/// What an environment adds to a service template: its connections as templates of relationships, and its imports. One
-/// with a prefix is only there for connections whose types begin with it. Paths start at the ensemble.
-fn surroundings(environments: &ValMap, environment: &Val) -> ValMap {
+/// What an instance says as a node template does.
+fn own_template(instance: &Val) -> Val {
+    let said = OF_TEMPLATES.iter().filter_map(|key| Some((*key, instance.get(key)?.clone())));
+    let mut template = Val::record(said);
+    template.origin = instance.origin;
+    template
+}
+
+/// What an environment adds to a service template: its connections as templates of relationships, the node templates of
+/// its deployment blueprint, and its imports. An import with a prefix is only there for connections whose types begin with
+/// it. Paths start at the ensemble.
+fn surroundings(environments: &ValMap, environment: &Val, templates: ValMap) -> ValMap {
     let connections = project::relabelled(environments, environment, "connections");
     let types: Vec<&str> =
         connections.values().filter_map(|connection| connection.get("type").and_then(Val::as_str)).collect();
@@ -417,9 +469,11 @@ fn surroundings(environments: &ValMap, environment: &Val) -> ValMap {
     if !imports.is_empty() {
         out.insert(MapKey::from("imports"), Val::list(imports));
     }
-    if !connections.is_empty() {
-        let templates = Val::record([("relationship_templates", Val::map(connected(&connections)))]);
-        out.insert(MapKey::from("topology_template"), templates);
+    let sections = [("relationship_templates", connected(&connections)), ("node_templates", templates)];
+    let sections: Vec<_> = sections.into_iter().filter(|(_, templates)| !templates.is_empty()).collect();
+    if !sections.is_empty() {
+        let sections = sections.into_iter().map(|(name, templates)| (name, Val::map(templates)));
+        out.insert(MapKey::from("topology_template"), Val::record(sections));
     }
     out
 }

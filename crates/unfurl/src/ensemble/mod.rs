@@ -1,5 +1,6 @@
 //! Ensembles: reading them, building the tree of instances, resolving it.
 
+mod blueprints;
 pub mod build;
 mod conditions;
 mod connections;
@@ -160,25 +161,40 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     Some(Ensemble { manifest, service, nested, tree, inputs, copies: HashMap::new(), stores: Vec::new() })
 }
 
-/// Whether templates that instances of `spec` name are there. Those that are not are reported.
+/// Whether the templates of instances are there: those that instances of `spec` name, and those that saved instances
+/// were made from. Missing ones are reported.
 fn report_unknown_templates(session: &Session, manifest: &Manifest, service: &Service) -> bool {
-    let instances = manifest.document.get("spec").and_then(|spec| spec.get("instances")).and_then(Val::as_map);
+    let section = |name: &str| manifest.document.get(name).and_then(|section| section.get("instances"));
+    let specified = section("spec").and_then(Val::as_map).into_iter().flatten();
+    let mut wanted: Vec<(&MapKey, &Val)> =
+        specified.filter(|(_, said)| said.get("parent").is_none() && said.get("template").is_some()).collect();
+    let mut pending: Vec<&Val> = section("status").into_iter().collect();
+    while let Some(instances) = pending.pop() {
+        for (name, said) in instances.as_map().into_iter().flatten() {
+            wanted.push((name, said));
+            pending.extend(said.get("instances"));
+        }
+    }
     let mut all = true;
-    for (name, instance) in instances.into_iter().flatten().filter(|(_, instance)| instance.get("parent").is_none()) {
-        let Some(template) = instance.get("template") else { continue };
-        let Some(wanted) = template.as_str().filter(|wanted| !service.topology.nodes.contains_key(*wanted)) else {
+    for (name, said) in wanted {
+        let Some(name) = name.as_str() else { continue };
+        let template = said.get("template");
+        let Some(wanted) = template.map_or(Some(name), Val::as_str) else { continue };
+        if service.topology.nodes.contains_key(wanted) || wanted.starts_with(ARTIFACT_PREFIX) {
             continue;
-        };
-        let name = name.as_str().unwrap_or_default();
+        }
         let near = suggest::nearest(wanted, service.topology.nodes.keys().map(EcoString::as_str));
         let message = format!("unknown node template `{wanted}` of the instance `{name}`");
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message);
-        diagnostic.span = session.origins.span(template.origin, &session.sources);
+        diagnostic.span = session.origins.span(template.unwrap_or(said).origin, &session.sources);
         session.sink.push(diagnostic.maybe_hint(near.map(|near| Hint::meant(wanted, near))));
         all = false;
     }
     all
 }
+
+/// What the names of instances begin with that a job makes to install artifacts. They have no template of their own.
+pub(crate) const ARTIFACT_PREFIX: &str = "__artifact__";
 
 /// Says that there is no service template, at the key that was probably meant to be it.
 fn no_service(root: Option<purlin_syntax::Node<'_>>) -> Diagnostic {

@@ -133,7 +133,7 @@ impl Nested<'_> {
         services.push(Rc::clone(&service));
         let replaced = self.replaced(&service, &tree);
         let mut builder =
-            Builder::new(self.session, self.manifest, &service, &given, Instances::Planned, tree, root, HashMap::new());
+            Builder::new(self.session, self.manifest, &service, &given, Instances::Planned, tree, root, Vec::new());
         builder.replaced = replaced;
         builder.nodes();
         builder.values();

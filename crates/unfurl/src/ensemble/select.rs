@@ -41,11 +41,16 @@ pub(super) struct Wanted<'a> {
     pub type_name: &'a str,
     /// What the other template has to satisfy, whatever its name and type.
     pub filter: Option<&'a tosca::Val>,
+    /// The instance that is named, with its ensemble: `ENSEMBLE:INSTANCE`. Nothing else is asked of it.
+    pub address: Option<&'a str>,
 }
 
 /// The stored instance that was made from a template of the same name, or from one that passes the filter: those that the
 /// environment names come first, then those of ensembles that offer everything.
 pub(super) fn find<'a>(externals: &'a [External], wanted: &Wanted<'_>) -> Found<'a> {
+    if let Some(address) = wanted.address {
+        return named(externals, address);
+    }
     let (named, whole): (Vec<&External>, Vec<&External>) =
         externals.iter().partition(|external| external.only.is_some());
     for external in named.into_iter().chain(whole) {
@@ -55,6 +60,18 @@ pub(super) fn find<'a>(externals: &'a [External], wanted: &Wanted<'_>) -> Found<
         return if fits { Found::Instance(external, id) } else { Found::OtherType(external, id) };
     }
     Found::Nothing
+}
+
+/// The stored instance of an address.
+fn named<'a>(externals: &'a [External], address: &str) -> Found<'a> {
+    let (ensemble, instance) = address.split_once(':').unwrap_or((address, ""));
+    let external = externals.iter().find(|external| external.name == ensemble);
+    let found = external.and_then(|external| {
+        let name = if instance.is_empty() { external.only.as_deref()? } else { instance };
+        let id = external.ensemble.tree.by_name(name)?;
+        stored(&external.ensemble).contains(name).then_some((external, id))
+    });
+    found.map_or(Found::Nothing, |(external, id)| Found::Instance(external, id))
 }
 
 impl External {

@@ -83,9 +83,12 @@ const SPEC: &[(&str, Wanted)] = &[
 ];
 
 /// Reports unknown keys and wrong shapes of an ensemble's file, after its directives.
-pub(super) fn ensemble(session: &Session, document: &Val) {
+pub(super) fn ensemble(session: &Session, document: &Val, is_template: bool) {
     let shape = Shape { session };
-    shape.head(document, &["Ensemble", "Manifest"]);
+    // The template of ensembles does not say that it is one.
+    if !is_template {
+        shape.head(document, &["Ensemble", "Manifest"]);
+    }
     shape.near_keys(document, ENSEMBLE_KEYS.iter().copied(), "an ensemble");
     if let Some(metadata) = shape.section(document, "metadata", Wanted::Mapping)
         && metadata.get("uri").is_none()
@@ -102,6 +105,10 @@ pub(super) fn ensemble(session: &Session, document: &Val) {
     if let Some(spec) = shape.section(document, "spec", Wanted::Mapping) {
         shape.near_keys(spec, SPEC.iter().map(|(key, _)| *key), "`spec`");
         shape.sections(spec, SPEC);
+        // An environment names the blueprint.
+        if let Some(named) = spec.get("deployment_blueprint") {
+            shape.overlooked("deployment_blueprint", named, "`spec`", None);
+        }
     }
     if let Some(status) = shape.section(document, "status", Wanted::Mapping) {
         shape.status(status);

@@ -231,7 +231,8 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
             Ok(bytes) => Ok(bytes),
             Err(why) => value_error(format!("could not write the text: {}", why.message(codec))),
         },
-        (codec, _) => type_error(format!("{} cannot be written with the encoding `{codec}`", contents.kind())),
+        ("env", _) => type_error(format!("{} cannot be written with the encoding `env`", contents.kind())),
+        (codec, _) => bytes_of(ctx, &Val::str(convert::to_json(contents, tree, pretty)?), codec),
     }
 }
 

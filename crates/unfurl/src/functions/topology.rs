@@ -121,6 +121,10 @@ fn step(ctx: &Ctx<'_, '_>, value: &Val, key: &Val) -> Result<Option<Val>> {
             let items = list_items(ctx, value)?;
             Ok(place(*index, items.len()).and_then(|at| items.get(at)).cloned())
         }
+        (_, Data::Str(name)) if is_list(value) => match python::parse_int(name) {
+            Some(index) => step(ctx, value, &Val::int(index)),
+            None => by_name(ctx, value, name),
+        },
         (_, Data::Str(name)) => by_name(ctx, value, name),
         _ => Ok(None),
     }

@@ -114,7 +114,7 @@ const OPERATORS: &[&str] = &[
 
 /// Splits a template into tokens.
 pub fn tokens(text: &str, marks: &Delimiters) -> Result<Vec<Token>> {
-    let mut lexer = Lexer { text, at: 0, marks, out: Vec::new(), trim_next: Trim::No };
+    let mut lexer = Lexer { text, at: 0, marks, out: Vec::new(), trim_next: Trim::No, keeps_backslashes: false };
     lexer.run()?;
     Ok(lexer.out)
 }
@@ -134,6 +134,8 @@ struct Lexer<'t> {
     marks: &'t Delimiters,
     out: Vec<Token>,
     trim_next: Trim,
+    /// Whether backslashes in string literals mean themselves: Ansible doubles them in `{{ }}`, not in `{% %}`.
+    keeps_backslashes: bool,
 }
 
 enum Mark {
@@ -319,6 +321,7 @@ impl Lexer<'_> {
         } else {
             (TokenKind::BlockStart, self.marks.block_end.clone(), TokenKind::BlockEnd, "statement block")
         };
+        self.keeps_backslashes = variable && self.marks.variable_start == "{{";
         self.push(open, start, self.at);
         let mut brackets: Vec<&'static str> = Vec::new();
         loop {
@@ -403,6 +406,10 @@ impl Lexer<'_> {
                 continue;
             }
             let Some((_, escaped)) = chars.next() else { break };
+            if self.keeps_backslashes && escaped != mark {
+                out.extend(['\\', escaped]);
+                continue;
+            }
             unescape(escaped, &mut chars, &mut out);
         }
         Err(self.error(start, start + 1, "the string is not closed"))
@@ -491,7 +498,14 @@ fn unescape(escaped: char, chars: &mut std::str::CharIndices<'_>, out: &mut Stri
         'f' => out.push('\u{c}'),
         'v' => out.push('\u{b}'),
         'a' => out.push('\u{7}'),
-        '0' => out.push('\0'),
+        '0'..='7' => {
+            let more = chars.as_str().chars().take(2).take_while(|c| ('0'..='7').contains(c));
+            let digits: String = std::iter::once(escaped).chain(more).collect();
+            for _ in 1..digits.len() {
+                chars.next();
+            }
+            out.extend(u32::from_str_radix(&digits, 8).ok().and_then(char::from_u32));
+        }
         '\n' => {}
         '\\' | '\'' | '"' => out.push(escaped),
         'x' | 'u' | 'U' => {

@@ -3,16 +3,13 @@
 
 use super::operation::{Configurator, Operation, is_users};
 use super::{Job, Request};
-use crate::ensemble::Ensemble;
+use crate::ensemble::{ARTIFACT_PREFIX, Ensemble};
 use crate::rules;
 use crate::tree::{self, Attribute, Node, NodeId, NodeKind, Status, Tree};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::{EcoString, eco_format};
 use purlin_syntax::{Diagnostic, Span};
 use std::rc::Rc;
-
-/// What names of such instances begin with.
-const PREFIX: &str = "__artifact__";
 
 /// Their type.
 const INSTALLER: &str = "unfurl.nodes.ArtifactInstaller";
@@ -241,8 +238,8 @@ fn installer_name(artifact: &Node, store: Option<&EcoString>) -> EcoString {
     let repository = store.map(EcoString::as_str).or_else(|| text("repository"));
     let file = encoded(text("file").unwrap_or_default());
     match repository {
-        Some(repository) => eco_format!("{PREFIX}{repository}--{file}"),
-        None => eco_format!("{PREFIX}{file}"),
+        Some(repository) => eco_format!("{ARTIFACT_PREFIX}{repository}--{file}"),
+        None => eco_format!("{ARTIFACT_PREFIX}{file}"),
     }
 }
 

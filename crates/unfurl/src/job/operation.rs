@@ -47,7 +47,7 @@ const CONFIGURATORS: &[(&str, &str, Configurator)] = &[
 
 /// Short names of configurators that need another tool.
 const ELSEWHERE: &[&str] =
-    &["Ansible", "DNS", "Kompose", "Kubernetes", "Octodns", "PythonPackageCheck", "Supervisor", "Terraform"];
+    &["Ansible", "DNS", "Helm", "Kompose", "Kubernetes", "Octodns", "PythonPackageCheck", "Supervisor", "Terraform"];
 
 /// The configurator that a name most likely was meant to be. Commands are written in small letters.
 pub(crate) fn near_configurator(name: &str) -> Option<&'static str> {
@@ -154,7 +154,7 @@ impl Ensemble {
             owners.iter().filter_map(|owner| owner.named("interfaces", interface)).collect();
         let written: Vec<&Arc<Entity>> =
             interfaces.iter().filter_map(|interface| interface.named("operations", name)).collect();
-        let first = *written.iter().find(|operation| is_users(service, operation))?;
+        let first = *written.iter().find(|operation| is_planned(service, operation))?;
         let defaults: Vec<&Arc<Entity>> =
             owners.iter().filter_map(|owner| owner.named("interfaces", DEFAULTS)).collect();
         let reading = Reading { secrets: &self.manifest.settings.vault, places: &service.places };
@@ -171,9 +171,9 @@ impl Ensemble {
             found.inputs.extend(inputs);
             return Some(found);
         }
-        let own = written.iter().find_map(|operation| operation.one("implementation"));
+        let own = written.iter().find_map(|operation| implementation_of(operation));
         let shared = || interfaces.iter().chain(&defaults).find_map(|entity| entity.value("implementation"));
-        let implementation = match own.filter(|own| own.slots.iter().any(|slot| !is_null(slot))) {
+        let implementation = match own {
             Some(own) => Implementation::of_entity(own, reading),
             None => Implementation::of_value(&from_tosca(shared()?, reading)),
         };
@@ -181,6 +181,9 @@ impl Ensemble {
             [&written, &interfaces, &defaults].into_iter().flatten().flat_map(|entity| entity.values("outputs"));
         let outputs = outputs.map(|(name, mapping)| (name.text.clone(), from_tosca(mapping, reading))).collect();
         let entry_state = written.iter().find_map(|operation| operation.value("entry_state"));
+        // An operation of the library runs for the template that has it, and is shown there.
+        let of_template = owners.iter().copied().find(|owner| is_users(service, owner));
+        let shown = of_template.filter(|_| !is_users(service, first)).unwrap_or(first);
         let mut operation = Operation {
             interface: interface.into(),
             name: name.into(),
@@ -193,8 +196,8 @@ impl Ensemble {
             entry_state: entry_state.and_then(tosca::Val::as_str).and_then(State::parse),
             artifacts: self.artifacts_of(&implementation, target),
             host: implementation.host.clone(),
-            dir: folder_of(service, first),
-            span: service.places.span(first.at),
+            dir: folder_of(service, shown),
+            span: service.places.span(shown.at),
         };
         self.choose(&mut operation, &implementation, target)?;
         Some(operation)
@@ -352,6 +355,17 @@ impl Ensemble {
 /// Whether something is written by the user rather than part of the standard's types.
 pub(super) fn is_users(service: &Service, entity: &Entity) -> bool {
     file_of(service, entity).is_some_and(|file| !file.starts_with("purlin:"))
+}
+
+/// Whether an operation is one that a plan may have. The interface types that come with the program declare operations
+/// that nothing carries out.
+fn is_planned(service: &Service, operation: &Entity) -> bool {
+    is_users(service, operation) || implementation_of(operation).is_some()
+}
+
+/// What an operation says of how it is carried out.
+fn implementation_of(operation: &Entity) -> Option<&Arc<Entity>> {
+    operation.one("implementation").filter(|own| own.slots.iter().any(|slot| !is_null(slot)))
 }
 
 fn folder_of(service: &Service, entity: &Entity) -> EcoString {

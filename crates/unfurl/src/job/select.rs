@@ -13,10 +13,13 @@ pub(super) fn instances(job: &Job<'_>) -> Vec<NodeId> {
     let standing = tree.topologies().iter().enumerate().filter_map(|(at, topology)| Some((topology.outer?, at)));
     let standing: HashMap<NodeId, usize> = standing.collect();
     let mut out = Vec::new();
+    let wanted = job.options.template.as_ref().map(|template| with_targets(job, template));
     let ordered = |topology: usize| {
         let service = job.ensemble.service_at(topology);
         let order = service.resolution.order(service.topology.nodes.len());
-        order.into_iter().flat_map(move |index| of_template(job, topology, index)).collect::<Vec<_>>().into_iter()
+        let is_wanted = |index: &usize| topology > 0 || wanted.as_ref().is_none_or(|wanted| wanted.contains(index));
+        let order = order.into_iter().filter(is_wanted);
+        order.flat_map(move |index| of_template(job, topology, index)).collect::<Vec<_>>().into_iter()
     };
     let mut open = vec![ordered(0)];
     while let Some(last) = open.last_mut() {
@@ -33,13 +36,25 @@ pub(super) fn instances(job: &Job<'_>) -> Vec<NodeId> {
     out
 }
 
+/// A template and all that it requires, through others or not.
+fn with_targets(job: &Job<'_>, template: &str) -> HashSet<usize> {
+    let service = job.ensemble.service_at(0);
+    let mut open: Vec<usize> = service.topology.nodes.get_index_of(template).into_iter().collect();
+    let mut out = HashSet::new();
+    while let Some(index) = open.pop() {
+        if out.insert(index) {
+            open.extend(service.resolution.edges.get(index).into_iter().flatten().map(|edge| edge.target));
+        }
+    }
+    out
+}
+
 /// The instances of a template that count.
 fn of_template(job: &Job<'_>, topology: usize, index: usize) -> Vec<NodeId> {
     let service = job.ensemble.service_at(topology);
     let Some((name, node)) = service.topology.nodes.get_index(index) else { return Vec::new() };
     let has = |directive: &str| node.template.texts("directives").iter().any(|word| word.text == directive);
-    let is_left_out = topology == 0 && job.options.template.as_ref().is_some_and(|wanted| wanted != name.as_str());
-    if has("virtual") || has("select") || is_left_out {
+    if has("virtual") || has("select") {
         return Vec::new();
     }
     let all = job.by_template.get(&(topology, name.clone())).cloned().unwrap_or_default();

@@ -80,7 +80,13 @@ fn planned<'s>(
         }
         return Err(FAILED);
     };
-    if !job.plan() || session.sink.has_errors() {
+    let can_run = job.plan();
+    if !can_run || session.sink.has_errors() {
+        // What cannot be run here can still be planned.
+        if job.options.plan_only && !can_run {
+            job.sift();
+            print_plan(invocation, flags, &job);
+        }
         report(invocation, session, style);
         return Err(FAILED);
     }
@@ -92,12 +98,16 @@ fn planned<'s>(
     Ok((job, count))
 }
 
+fn print_plan(invocation: &mut Invocation<'_>, flags: &Flags, job: &Job<'_>) {
+    let text = if flags.json { job.plan_json() } else { job.plan_text() };
+    let _ = invocation.stdout.write_all(text.as_bytes());
+}
+
 pub(super) fn plan(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     let (session, request) = open(invocation, flags, SeedSource::Kept)?;
     let options = flags.options(flags.workflow.unwrap_or(Workflow::Deploy));
     let (job, _) = planned(invocation, &session, &request, flags, Options { plan_only: true, ..options })?;
-    let text = if flags.json { job.plan_json() } else { job.plan_text() };
-    let _ = invocation.stdout.write_all(text.as_bytes());
+    print_plan(invocation, flags, &job);
     for query in &flags.queries {
         ask(invocation, &session, &request, flags, query);
     }
