@@ -44,7 +44,7 @@ pub fn made(session: &Session, value: &Value) -> Made {
     let text = scalar_text(value);
     let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
     let mut making = Making { session, text: &text, is_secret: value.is_tainted_deep(), left: ALL };
-    let whole = Range { start: 0, end, is_opaque: value.is_collection() };
+    let whole = Range { start: 0, end, is_opaque: text.is_empty() && value.as_str().is_none() };
     making.step(value.origin, whole, DEPTH)
 }
 
@@ -159,18 +159,31 @@ impl Making<'_> {
         };
         let is_computed = matches!(kind, OriginKind::Derived { .. });
         let part = (!range.is_opaque).then(|| self.text.get(range.start as usize..range.end as usize)).flatten();
-        let literal = || span.filter(|_| !is_computed).and_then(|span| self.literal(span));
+        let is_file = matches!(kind, OriginKind::File(_));
+        let literal = || span.filter(|_| is_file).and_then(|span| self.literal(span));
         let value = part.map(quoted).or_else(literal).filter(|_| !self.is_secret);
-        let expression = span.filter(|_| is_computed && !self.is_secret).and_then(|span| self.written_at(span));
+        let expression = span.filter(|_| is_computed && !self.is_secret).and_then(|span| self.expression(span));
+        let says_more = |expression: &String| value.as_ref().is_none_or(|value| !expression.contains(value));
+        let expression = expression.filter(says_more);
         let line = span.filter(|_| !self.is_secret).and_then(|span| shown_line(span, &*self.session.sources));
         let line = line.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
         let (inputs, overrode, because) = (Vec::new(), Vec::new(), Vec::new());
         Made { value, cause, expression, line, inputs, more_inputs: 0, overrode, because }
     }
 
-    /// The value of a scalar as a file has it, without its quotes.
+    /// An expression as it is written, without what closes it.
+    fn expression(&self, span: Span) -> Option<String> {
+        let text = self.written_at(span)?;
+        let inner = text.split("}}").next().unwrap_or_default().trim_end_matches([' ', '-']);
+        (!inner.is_empty()).then(|| inner.to_owned())
+    }
+
+    /// The value of a scalar as a file has it, without its quotes; `None` for collections and for text of templates.
     fn literal(&self, span: Span) -> Option<String> {
         let text = self.written_at(span)?;
+        if text.starts_with(['{', '[', '|', '>', '&', '*']) || text.contains("{{") || text.contains(": ") {
+            return None;
+        }
         let bare = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
         Some(bare.unwrap_or(&text).to_owned())
     }

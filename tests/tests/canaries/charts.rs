@@ -5,7 +5,7 @@ use crate::needles::Needles;
 use crate::random::Random;
 use purlin_charts::resolve_chart;
 use purlin_charts::template::Options;
-use purlin_compiler::{GraphFormat, Theme, View, draw, graph_value, resolved_value, show, why, why_value};
+use purlin_compiler::{GraphFormat, Theme, View, draw, graph_value, made, resolved_value, show, why, why_value};
 use purlin_syntax::print;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{to_json, to_yaml};
@@ -178,7 +178,7 @@ fn one(random: &mut Random, failing: bool) -> usize {
         }
         for node in &resolved.nodes {
             for (field, leaf) in node.resolved.leaves() {
-                let why = why_value(&node.id, &field, &why(&session, leaf));
+                let why = why_value(&node.id, &field, &why(&session, leaf), &made(&session, leaf), &[]);
                 texts.push(to_json(&why, Secrets::Hide, JsonLayout::Compact).unwrap());
             }
         }

@@ -4,7 +4,7 @@
 use super::project;
 use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
-use purlin_syntax::{Diagnostic, suggest};
+use purlin_syntax::{Diagnostic, Hint, suggest};
 use purlin_value::Session;
 
 /// The connection whose type chooses a blueprint, unless the environment names another one.
@@ -81,7 +81,7 @@ fn report_unknown(session: &Session, named: &Val, blueprints: &ValMap) {
     let near = suggest::nearest(name, blueprints.keys().filter_map(MapKey::as_str));
     let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, format!("unknown deployment blueprint `{name}`"));
     diagnostic.span = session.origins.span(named.origin, &session.sources);
-    session.sink.push(diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+    session.sink.push(diagnostic.maybe_hint(near.map(|near| Hint::meant(name, near))));
 }
 
 fn report_unused(session: &Session, blueprints: &ValMap) {
