@@ -1,6 +1,8 @@
 //! Which charts inside a chart take part: declarations, aliases, conditions, tags and imported values.
 
 use purlin_gotmpl::semver::{Range, Version};
+use purlin_value::meter::steps_for;
+use purlin_value::weight::weight;
 use purlin_value::{Data, EcoString, Exceeded, Map, Origin, Origins, Value};
 
 use crate::chart::{Chart, Dependency};
@@ -68,6 +70,9 @@ pub fn decided_on(chart: &Chart, name: &str) -> Vec<Origin> {
     }
     found
 }
+
+/// What an imported value takes for each byte that it has when written: a copy with an origin of its own.
+const IMPORT_BYTES: u64 = 16;
 
 /// What a copy of a chart takes, besides what the copies share.
 const COPY_STEPS: u64 = 100;
@@ -236,6 +241,8 @@ fn import(
             match found {
                 Some(table) => {
                     let because: Vec<Origin> = dependency.decided.iter().copied().chain([entry.origin]).collect();
+                    let count = weight(table);
+                    account.charge(steps_for(count), count.saturating_mul(IMPORT_BYTES))?;
                     let table = imported_because(table, origins, &because);
                     imported = merger.merge_tables(&imported, &at_path(&parent, &table))?;
                 }

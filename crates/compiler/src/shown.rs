@@ -122,33 +122,105 @@ impl Shown<'_> {
     fn reduce(&mut self) {
         let mut needs = vec![Vec::new(); self.nodes.len()];
         self.edges.iter().for_each(|edge| needs[edge.from].push(edge.to));
+        let implied = implied(&needs);
         let before = self.edges.len();
-        let mut kept = Vec::with_capacity(before);
-        let mut edges = std::mem::take(&mut self.edges).into_iter().peekable();
-        while let Some(first) = edges.peek().copied() {
-            let own: Vec<Edge<'_>> = std::iter::from_fn(|| edges.next_if(|edge| edge.from == first.from)).collect();
-            let mut implied = HashSet::new();
-            for edge in &own {
-                // What leads back here is in a cycle, in which every line counts.
-                let reached = reached(&needs, edge.to);
-                if !reached.contains(&edge.from) {
-                    implied.extend(reached.into_iter().filter(|at| *at != edge.to));
-                }
-            }
-            kept.extend(own.into_iter().filter(|edge| !implied.contains(&edge.to)));
-        }
-        self.cut += before - kept.len();
-        self.edges = kept;
+        self.edges.retain(|edge| !implied.contains(&(edge.from, edge.to)));
+        self.cut += before - self.edges.len();
     }
 }
 
-fn reached(needs: &[Vec<usize>], start: usize) -> HashSet<usize> {
-    let mut seen = HashSet::from([start]);
-    let mut open = vec![start];
-    while let Some(at) = open.pop() {
-        open.extend(needs[at].iter().filter(|to| seen.insert(**to)));
+/// So many nodes are looked at together; what they take at a time is this many bits for each node.
+const TOGETHER: usize = 4_096;
+/// The bits of a word.
+const BITS: usize = u64::BITS as usize;
+
+/// The lines that follow from others: some other line of the same node leads there too. What leads back to the node is in a
+/// cycle with it, in which every line counts. Costs a bit for each line and node, one block of nodes after the other.
+fn implied(needs: &[Vec<usize>]) -> HashSet<(usize, usize)> {
+    let groups = groups(needs);
+    let mut found = HashSet::new();
+    for start in (0..needs.len()).step_by(TOGETHER) {
+        let size = TOGETHER.min(needs.len() - start);
+        let words = size.div_ceil(BITS);
+        let bit = |at: usize| at.checked_sub(start).filter(|at| *at < size).map(|at| (at / BITS, 1u64 << (at % BITS)));
+        let mut reached = vec![0u64; words * groups.members.len()];
+        // Groups are in an order in which what is needed comes first.
+        for (group, members) in groups.members.iter().enumerate() {
+            let (known, rest) = reached.split_at_mut(group * words);
+            let own = &mut rest[..words];
+            for &member in members {
+                if let Some((word, mask)) = bit(member) {
+                    own[word] |= mask;
+                }
+                for to in needs[member].iter().map(|to| groups.of[*to]).filter(|to| *to != group) {
+                    own.iter_mut().zip(&known[to * words..]).for_each(|(own, more)| *own |= more);
+                }
+            }
+        }
+        let mut further = vec![0u64; words];
+        for (from, own) in needs.iter().enumerate() {
+            further.fill(0);
+            for &to in own.iter().filter(|to| groups.of[**to] != groups.of[from]) {
+                let itself = bit(to);
+                for (word, more) in reached[groups.of[to] * words..][..words].iter().enumerate() {
+                    let hidden = itself.filter(|(at, _)| *at == word).map_or(0, |(_, mask)| mask);
+                    further[word] |= more & !hidden;
+                }
+            }
+            let is_implied = |to: &&usize| bit(**to).is_some_and(|(word, mask)| further[word] & mask != 0);
+            found.extend(own.iter().filter(is_implied).map(|to| (from, *to)));
+        }
     }
-    seen
+    found
+}
+
+/// Nodes that lead to each other, group by group; what a group needs is in groups before it.
+struct Groups {
+    members: Vec<Vec<usize>>,
+    /// The group of each node.
+    of: Vec<usize>,
+}
+
+/// Tarjan's algorithm, without recursion.
+fn groups(needs: &[Vec<usize>]) -> Groups {
+    const NONE: usize = usize::MAX;
+    let count = needs.len();
+    let (mut number, mut lowest, mut of) = (vec![NONE; count], vec![0; count], vec![NONE; count]);
+    let (mut members, mut open, mut next) = (Vec::new(), Vec::new(), 0);
+    for root in 0..count {
+        let mut path = if number[root] == NONE { vec![(root, 0)] } else { continue };
+        while let Some((at, tried)) = path.last_mut() {
+            let at = *at;
+            if *tried == 0 {
+                (number[at], lowest[at]) = (next, next);
+                next += 1;
+                open.push(at);
+            }
+            match needs[at].get(*tried) {
+                Some(&to) => {
+                    *tried += 1;
+                    if number[to] == NONE {
+                        path.push((to, 0));
+                    } else if of[to] == NONE {
+                        lowest[at] = lowest[at].min(number[to]);
+                    }
+                }
+                None => {
+                    path.pop();
+                    if let Some((above, _)) = path.last() {
+                        lowest[*above] = lowest[*above].min(lowest[at]);
+                    }
+                    if lowest[at] == number[at] {
+                        let start = open.iter().rposition(|node| *node == at).unwrap_or(0);
+                        let group = open.split_off(start);
+                        group.iter().for_each(|node| of[*node] = members.len());
+                        members.push(group);
+                    }
+                }
+            }
+        }
+    }
+    Groups { members, of }
 }
 
 #[cfg(test)]
@@ -202,5 +274,54 @@ mod tests {
         assert_eq!(shown.cut, 2);
         let ring = project(&[("a", &["b"]), ("b", &["a"])]);
         assert_eq!(show(&ring, &View { is_reduced: true, ..View::default() }).unwrap().edges.len(), 2);
+    }
+
+    /// Line by line, as the rule is said.
+    fn implied_slowly(needs: &[Vec<usize>]) -> HashSet<(usize, usize)> {
+        let reached = |start: usize| {
+            let (mut seen, mut open) = (HashSet::from([start]), vec![start]);
+            while let Some(at) = open.pop() {
+                open.extend(needs[at].iter().filter(|to| seen.insert(**to)));
+            }
+            seen
+        };
+        let mut found = HashSet::new();
+        for (from, own) in needs.iter().enumerate() {
+            for to in own {
+                let others = own.iter().filter(|other| *other != to).map(|other| reached(*other));
+                if others.filter(|reached| !reached.contains(&from)).any(|reached| reached.contains(to)) {
+                    found.insert((from, *to));
+                }
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn lines_of_any_graph_follow_from_the_same_others() {
+        let mut state = 7u64;
+        let mut next = |most: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as usize % most
+        };
+        for round in 0..400 {
+            let count = 1 + next(if round % 40 == 0 { 150 } else { 12 });
+            let mut needs = vec![Vec::new(); count];
+            for _ in 0..next(3 * count + 1) {
+                let (from, to) = (next(count), next(count));
+                // Every third graph has cycles.
+                let (from, to) = if round % 3 == 0 { (from, to) } else { (from.max(to), from.min(to)) };
+                if !needs[from].contains(&to) {
+                    needs[from].push(to);
+                }
+            }
+            assert_eq!(implied(&needs), implied_slowly(&needs), "{needs:?}");
+        }
+    }
+
+    #[test]
+    fn many_dense_lines_are_quickly_told() {
+        let needs: Vec<Vec<usize>> = (0..1_500).map(|from| (0..from).collect()).collect();
+        assert_eq!(implied(&needs).len(), 1_500 * 1_499 / 2 - 1_499);
     }
 }

@@ -352,6 +352,8 @@ struct Found {
     most: Option<usize>,
     seen: HashSet<(&'static str, Option<Span>, String)>,
     hidden: HashSet<String>,
+    /// The bytes of all texts that were taken.
+    bytes: usize,
 }
 
 impl Found {
@@ -361,7 +363,11 @@ impl Found {
             Some(most) if self.kept.len() > most => return,
             _ => {}
         }
-        diagnostic.texts_mut().for_each(shorten);
+        let longest = if self.bytes < MOST_BYTES { LONGEST } else { LONGEST_OF_MANY };
+        for text in diagnostic.texts_mut() {
+            shorten(text, longest);
+            self.bytes += text.len();
+        }
         diagnostic.hints.iter_mut().for_each(Hint::settle);
         if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
             self.kept.push(diagnostic);
@@ -384,7 +390,7 @@ impl Found {
             if let Some(hidden) = secrets.hidden_in(text) {
                 *text = hidden;
             }
-            if text.len() > LONGEST {
+            if text.len() > LONGEST_OF_MANY && text.ends_with(CUT) {
                 secrets.hide_cut(text);
             }
         }
@@ -470,11 +476,17 @@ impl<'s> Secrets<'s> {
 /// Longer messages are cut: nobody reads them, and many of them would take all memory.
 const LONGEST: usize = 16 << 10;
 
-fn shorten(text: &mut String) {
-    if text.len() > LONGEST {
-        let end = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+/// Once all messages together have so many bytes, each further one is cut much sooner.
+const MOST_BYTES: usize = 8 << 20;
+const LONGEST_OF_MANY: usize = 400;
+/// What stands for the rest.
+const CUT: char = '…';
+
+fn shorten(text: &mut String, longest: usize) {
+    if text.len() > longest {
+        let end = (0..=longest).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         text.truncate(end);
-        text.push('…');
+        text.push(CUT);
         text.shrink_to_fit();
     }
 }

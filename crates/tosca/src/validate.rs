@@ -171,12 +171,24 @@ fn compared(
         "in_range" => in_range(model, argument, value, id),
         "valid_values" => {
             let allowed = argument.items().iter().any(|item| same(model, value, &native(item), id));
-            let list = || argument.items().iter().map(shown).collect::<Vec<_>>().join(", ");
+            let list = || some_of(argument.items(), shown);
             if allowed { Ok(()) } else { Err(format!("{} is not one of {}", shown(value), list())) }
         }
         "length" | "min_length" | "max_length" => lengths(operator, argument, value),
         _ => return None,
     })
+}
+
+/// So many values of a list are repeated in a message.
+const MOST_SHOWN: usize = 20;
+
+/// The first values of a list, and how many there are besides: a message for each wrong value would repeat them all.
+fn some_of(items: &[Val], shown: impl Fn(&Val) -> String) -> String {
+    let first = items.iter().take(MOST_SHOWN).map(shown).collect::<Vec<_>>().join(", ");
+    match items.len().saturating_sub(MOST_SHOWN) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
 }
 
 impl Evaluator<'_> {

@@ -6,6 +6,7 @@ mod charts;
 mod garden;
 mod kustomize;
 mod lists;
+mod products;
 mod skaffold;
 mod tosca;
 mod unfurl;
@@ -62,7 +63,7 @@ fn crowded(input: Input) -> Input {
 
 /// All inputs.
 pub fn inputs() -> Vec<Input> {
-    let dialects: [fn() -> Vec<Input>; 8] = [
+    let dialects: [fn() -> Vec<Input>; 9] = [
         garden::inputs,
         charts::inputs,
         unfurl::inputs,
@@ -71,6 +72,7 @@ pub fn inputs() -> Vec<Input> {
         kustomize::inputs,
         yaml::inputs,
         lists::inputs,
+        products::inputs,
     ];
     dialects.into_iter().flat_map(|inputs| inputs()).collect()
 }

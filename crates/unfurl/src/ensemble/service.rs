@@ -36,6 +36,7 @@ use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{self, Props, Topology};
 use purlin_tosca::val as tosca;
 use purlin_value::{Session, Taint, path};
+use std::collections::HashMap;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -321,22 +322,49 @@ fn from_call(call: &tosca::Call, value: &tosca::Val, reading: Reading<'_>) -> Va
 
 /// One of our values as a value of TOSCA, for checks.
 pub(crate) fn to_tosca(value: &Val, place: &dyn Fn(&Val) -> Span) -> tosca::Val {
-    let data = match &value.data {
-        Data::Null | Data::Undefined(_) => tosca::Data::Null,
-        Data::Bool(b) => tosca::Data::Bool(*b),
-        Data::Int(n) => tosca::Data::Int(*n),
-        Data::Float(x) => tosca::Data::Float(*x),
-        Data::Str(text) => tosca::Data::Str(text.clone()),
-        Data::List(items) => tosca::Data::List(Arc::new(items.iter().map(|item| to_tosca(item, place)).collect())),
-        Data::Map(entries) => {
-            let pairs = entries.iter().map(|(key, item)| (to_tosca(&key.to_val(), place), to_tosca(item, place)));
-            tosca::Data::Map(Arc::new(pairs.collect()))
+    Conversion { place, shared: HashMap::default() }.value(value)
+}
+
+/// What several hold is converted once and shared again: written out, it may be more than fits into memory.
+struct Conversion<'p> {
+    place: &'p dyn Fn(&Val) -> Span,
+    shared: HashMap<usize, tosca::Data, foldhash::fast::RandomState>,
+}
+
+impl Conversion<'_> {
+    fn value(&mut self, value: &Val) -> tosca::Val {
+        let data = match &value.data {
+            Data::Null | Data::Undefined(_) => tosca::Data::Null,
+            Data::Bool(b) => tosca::Data::Bool(*b),
+            Data::Int(n) => tosca::Data::Int(*n),
+            Data::Float(x) => tosca::Data::Float(*x),
+            Data::Str(text) => tosca::Data::Str(text.clone()),
+            Data::List(_) | Data::Map(_) => self.collection(value),
+            Data::External(external) => return self.value(&external.value).tainted_by(value.taint_of()),
+            // Instances and the like have no declared type to conform to.
+            _ => tosca::Data::Poison,
+        };
+        tosca::Val::of(data, (self.place)(value), value.origin, value.taint_of())
+    }
+
+    fn collection(&mut self, value: &Val) -> tosca::Data {
+        let address = value.shared_at();
+        if let Some(known) = address.and_then(|address| self.shared.get(&address)) {
+            return known.clone();
         }
-        Data::External(external) => return to_tosca(&external.value, place).tainted_by(value.taint_of()),
-        // Instances and the like have no declared type to conform to.
-        _ => tosca::Data::Poison,
-    };
-    tosca::Val::of(data, place(value), value.origin, value.taint_of())
+        let data = match &value.data {
+            Data::List(items) => tosca::Data::List(Arc::new(items.iter().map(|item| self.value(item)).collect())),
+            Data::Map(entries) => {
+                let pairs = entries.iter().map(|(key, item)| (self.value(&key.to_val()), self.value(item)));
+                tosca::Data::Map(Arc::new(pairs.collect()))
+            }
+            _ => tosca::Data::Poison,
+        };
+        if let Some(address) = address {
+            self.shared.insert(address, data.clone());
+        }
+        data
+    }
 }
 
 /// Inputs, later ones over earlier ones: the manifest's, the environment's, those of a project around it, those of files,
