@@ -6,6 +6,7 @@ use crate::functions::dates::Instant;
 use crate::ground::Ground;
 use crate::phases::LaterKeys;
 use crate::place::NodeRef;
+use purlin_syntax::credentials::is_secret_variable;
 use purlin_value::{EcoString, Map, MapLayer, Origin, Scope, Value, path};
 
 /// The scope at the bottom of all others.
@@ -29,7 +30,8 @@ fn local(ground: &Ground<'_>) -> Value {
     let origins = &ground.session.origins;
     let variable = |(name, text): (String, String)| {
         let origin = origins.env(name.as_str());
-        (EcoString::from(name), Value::str(text).with_origin(origin))
+        let is_secret = is_secret_variable(&name) && !text.is_empty();
+        (EcoString::from(name), Value::str(text).with_origin(origin).tainted_if(is_secret))
     };
     let mut env: Map = world.env_all().into_iter().map(variable).collect();
     allow_unset(ground, &mut env);

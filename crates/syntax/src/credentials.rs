@@ -1,33 +1,154 @@
-//! Passwords and tokens in addresses: `https://user:password@host`. Wherever an address is shown, they are not.
+//! Passwords and tokens in addresses, such as `https://user:password@host` and `https://host/x?token=…`: wherever an address
+//! is shown, they are not. And names that say that a value is one.
 //!
 //! Nothing here knows what an address is for.
 
 use std::ops::Range;
 
+/// How the names of parameters end that give away who asks, word by word. `key` alone is none of them: it says what is
+/// asked for more often than by whom.
+const CREDENTIALS: &[&str] = &[
+    "access key",
+    "access key id",
+    "accesskey",
+    "account key",
+    "api key",
+    "apikey",
+    "auth",
+    "auth key",
+    "authorization",
+    "bearer",
+    "code",
+    "credential",
+    "credentials",
+    "jwt",
+    "passphrase",
+    "passwd",
+    "password",
+    "private key",
+    "pwd",
+    "secret",
+    "secret id",
+    "secret key",
+    "session",
+    "session id",
+    "sessionid",
+    "sig",
+    "signature",
+    "subscription key",
+    "token",
+];
+
+/// Whether a parameter of an address, by its name, says who asks.
+pub fn is_credential(name: &str) -> bool {
+    let words = words_of(name);
+    let ends = |known: &&str| words.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
+    CREDENTIALS.iter().any(ends)
+}
+
+/// The words of a name in lower case: `X-Amz-Signature`, `private_token` and `AWSAccessKeyId` have three, two and four.
+fn words_of(name: &str) -> String {
+    let mut words = String::new();
+    let mut before = ' ';
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_start =
+            letter.is_uppercase() && (!before.is_uppercase() || letters.peek().is_some_and(|next| next.is_lowercase()));
+        if is_start && !words.ends_with(' ') && !words.is_empty() {
+            words.push(' ');
+        }
+        match letter.is_alphanumeric() {
+            true => words.extend(letter.to_lowercase()),
+            false if words.is_empty() || words.ends_with(' ') => {}
+            false => words.push(' '),
+        }
+        before = letter;
+    }
+    words
+}
+
+/// Words of which one in the name of an environment variable says that its value is a credential.
+const OF_VARIABLES: &[&str] = &[
+    "apikey",
+    "credential",
+    "credentials",
+    "key",
+    "keys",
+    "passphrase",
+    "passwd",
+    "password",
+    "passwords",
+    "secret",
+    "secrets",
+    "token",
+    "tokens",
+];
+
+/// Whether an environment variable, by its name, holds a credential: `GITHUB_TOKEN`, `AWS_SECRET_ACCESS_KEY`.
+pub fn is_secret_variable(name: &str) -> bool {
+    name.split(|c: char| !c.is_alphanumeric()).any(|word| OF_VARIABLES.contains(&word.to_lowercase().as_str()))
+}
+
+/// Where in the address that begins at a place the values of such parameters are.
+fn parameters(address: &str) -> Vec<Range<usize>> {
+    let end = address.find(|c: char| c.is_whitespace() || "\"'`<>|\\".contains(c)).unwrap_or(address.len());
+    let address = address.get(..end).unwrap_or(address);
+    let mut found = Vec::new();
+    let Some(mut at) = address.find(['?', '#']).map(|at| at + 1) else { return found };
+    while let Some(rest) = address.get(at..) {
+        let length = rest.find(['&', '#', ';']).unwrap_or(rest.len());
+        let parameter = rest.get(..length).unwrap_or(rest);
+        if let Some((name, value)) = parameter.split_once('=')
+            && is_credential(name)
+            && !value.is_empty()
+            && value != "***"
+            && !value.contains(['$', '{', '('])
+        {
+            found.push(at + name.len() + 1..at + length);
+        }
+        if length == rest.len() {
+            break;
+        }
+        at += length + 1;
+    }
+    found
+}
+
 /// Where in a text the passwords and tokens of addresses are. A user name without a password (`ssh://git@host`) is not
 /// one of them, and an expression (`${…}`) is not either, because it shows nothing.
 pub(crate) fn credentials(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.match_indices("://").filter_map(|(at, mark)| {
+    text.match_indices("://").flat_map(|(at, mark)| {
         let start = at + mark.len();
-        let rest = text.get(start..)?;
-        let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`<>|\\,".contains(c)).unwrap_or(rest.len());
-        let user = rest.get(..end)?.rsplit_once('@')?.0;
-        let is_web = text.get(..at)?.ends_with("http") || text.get(..at)?.ends_with("https");
-        let from = match user.split_once(':') {
-            Some((name, _)) => name.len() + 1,
-            None if is_web => 0,
-            None => return None,
-        };
-        let hidden = user.get(from..).filter(|hidden| !hidden.is_empty() && !hidden.contains(['$', '{', '(']))?;
-        Some(start + from..start + from + hidden.len())
+        let behind = parameters(text.get(start..).unwrap_or_default());
+        let behind = behind.into_iter().map(move |range| start + range.start..start + range.end);
+        password(text, at, start).into_iter().chain(behind)
     })
 }
 
+/// Where the password or the token before a host is.
+fn password(text: &str, at: usize, start: usize) -> Option<Range<usize>> {
+    let rest = text.get(start..)?;
+    let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`<>|\\,".contains(c)).unwrap_or(rest.len());
+    let user = rest.get(..end)?.rsplit_once('@')?.0;
+    let is_web = text.get(..at)?.ends_with("http") || text.get(..at)?.ends_with("https");
+    let from = match user.split_once(':') {
+        Some((name, _)) => name.len() + 1,
+        None if is_web => 0,
+        None => return None,
+    };
+    let hidden = user.get(from..).filter(|hidden| !hidden.is_empty() && !hidden.contains(['$', '{', '(']))?;
+    Some(start + from..start + from + hidden.len())
+}
+
 /// A text without the passwords and tokens of addresses in it; nothing if there are none.
-pub(crate) fn without_credentials(text: &str, instead: &str) -> Option<String> {
+pub fn without_credentials(text: &str, instead: &str) -> Option<String> {
     let mut out = String::new();
     let mut kept = 0;
-    for range in credentials(text) {
+    for range in credentials(text).filter(|range| !range.is_empty()) {
+        // An address in a parameter of another is hidden with it.
+        if range.start < kept {
+            continue;
+        }
         out.push_str(text.get(kept..range.start).unwrap_or_default());
         out.push_str(instead);
         kept = range.end;
@@ -46,6 +167,9 @@ mod tests {
             ("https://token@host and git+ssh://u:p@h", "https://*@host and git+ssh://u:*@h"),
             ("http://a:b@c@host/x@y", "http://a:*@host/x@y"),
             ("x: [\"https://:p%40q@host\"]", "x: [\"https://:*@host\"]"),
+            ("`https://h/x?a=1&token=T&b=2` no", "`https://h/x?a=1&token=*&b=2` no"),
+            ("http://u:p@h/x?X-Amz-Signature=S#access_token=T", "http://u:*@h/x?X-Amz-Signature=*#access_token=*"),
+            ("https://h/?token=https://u:p@i", "https://h/?token=*"),
         ] {
             assert_eq!(without_credentials(text, "*").as_deref(), Some(without));
         }
@@ -56,9 +180,23 @@ mod tests {
             "https://${var.user}:${var.token}@host",
             "://",
             "https://user:@host",
+            "https://host/x?token=${var.token}&page=2",
+            "https://host/x?token=",
             "mail@host https://é",
         ] {
             assert_eq!(without_credentials(plain, "*"), None, "{plain}");
+        }
+    }
+
+    #[test]
+    fn names_of_secret_variables() {
+        for name in
+            ["GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD", "ApiKey", "NPM_TOKENS", "MY_SECRET_1", "API_KEY"]
+        {
+            assert!(is_secret_variable(name), "{name}");
+        }
+        for name in ["HOME", "PWD", "KEYBOARD", "SSH_AUTH_SOCK", "XDG_SESSION_ID", "MONKEY", "GIT_AUTHOR", "CI"] {
+            assert!(!is_secret_variable(name), "{name}");
         }
     }
 }

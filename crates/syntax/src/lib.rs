@@ -4,7 +4,7 @@
 
 mod build;
 pub mod calendar;
-mod credentials;
+pub mod credentials;
 pub mod diagnostic;
 pub mod format;
 pub mod head;

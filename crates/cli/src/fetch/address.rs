@@ -1,5 +1,6 @@
 //! Addresses of remote things: what they are, and whether the user allowed them. Nothing is asked of the network here.
 
+use purlin_syntax::credentials::is_credential;
 use purlin_value::world::WorldError;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -115,39 +116,6 @@ fn url(text: &str, scheme: &str, rest: &str) -> Result<Address, WorldError> {
     }))
 }
 
-/// How the names of parameters end that give away who asks, word by word. `key` alone is none of them: it says what is
-/// asked for more often than by whom.
-const CREDENTIALS: &[&str] = &[
-    "access key",
-    "access key id",
-    "accesskey",
-    "account key",
-    "api key",
-    "apikey",
-    "auth",
-    "auth key",
-    "authorization",
-    "bearer",
-    "credential",
-    "credentials",
-    "jwt",
-    "passphrase",
-    "passwd",
-    "password",
-    "private key",
-    "pwd",
-    "secret",
-    "secret id",
-    "secret key",
-    "session",
-    "session id",
-    "sessionid",
-    "sig",
-    "signature",
-    "subscription key",
-    "token",
-];
-
 /// A path, its query and its fragment, with the values of parameters that are credentials left out. The others stay:
 /// they say what is asked for.
 fn without_tokens(path: &str) -> String {
@@ -164,33 +132,6 @@ fn without_values(announced: &str) -> String {
     };
     let parameters: Vec<String> = announced.split('&').map(parameter).collect();
     parameters.join("&")
-}
-
-fn is_credential(name: &str) -> bool {
-    let words = words_of(name);
-    let ends = |known: &&str| words.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
-    CREDENTIALS.iter().any(ends)
-}
-
-/// The words of a name in lower case: `X-Amz-Signature`, `private_token` and `AWSAccessKeyId` have three, two and four.
-fn words_of(name: &str) -> String {
-    let mut words = String::new();
-    let mut before = ' ';
-    let mut letters = name.chars().peekable();
-    while let Some(letter) = letters.next() {
-        let is_start =
-            letter.is_uppercase() && (!before.is_uppercase() || letters.peek().is_some_and(|next| next.is_lowercase()));
-        if is_start && !words.ends_with(' ') && !words.is_empty() {
-            words.push(' ');
-        }
-        match letter.is_alphanumeric() {
-            true => words.extend(letter.to_lowercase()),
-            false if words.is_empty() || words.ends_with(' ') => {}
-            false => words.push(' '),
-        }
-        before = letter;
-    }
-    words
 }
 
 /// Host and port; brackets are for addresses with colons in them.

@@ -6,6 +6,7 @@ use crate::eval::Ctx;
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
+use purlin_syntax::credentials::is_secret_variable;
 use purlin_value::glob::{Glob, Notation};
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
     let mut all: BTreeMap<String, Val> = BTreeMap::new();
     for (name, value) in session.world.env_all() {
         let origin = session.origins.env(name.as_str());
-        all.insert(name, Val::str(value).from_origin(origin));
+        let value = of_variable(&name, value).from_origin(origin);
+        all.insert(name, value);
     }
     for (rule, raw) in rules(ctx) {
         let value = rule_value(ctx, raw)?;
@@ -114,7 +116,13 @@ pub fn variable(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
 /// A variable of the world's environment.
 fn outside(ctx: &Ctx<'_, '_>, name: &str) -> Option<Val> {
     let session = ctx.engine.session;
-    session.world.env(name).map(|value| Val::str(value).from_origin(session.origins.env(name)))
+    session.world.env(name).map(|value| of_variable(name, value).from_origin(session.origins.env(name)))
+}
+
+/// The value of a variable; one whose name says that it is a credential is a secret.
+fn of_variable(name: &str, value: String) -> Val {
+    let is_secret = is_secret_variable(name) && !value.is_empty();
+    Val::str(value).taint_if(is_secret)
 }
 
 /// One variable as a program that is started would see it: a task's has the ensemble's variables, outside of one they are
