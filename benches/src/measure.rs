@@ -71,6 +71,7 @@ pub(crate) fn typed<'a>(
         stdout,
         stderr,
         terminal: false,
+        project_env: std::collections::BTreeMap::default(),
         given: None,
         last: false,
         veil: purlin_cli::Veil::default(),

@@ -60,6 +60,8 @@ pub struct Global {
     pub allow_exec: bool,
     #[arg(long, global = true)]
     pub allow_write: bool,
+    #[arg(long, global = true, value_name = "PATTERN")]
+    pub env_allow: Vec<String>,
     #[arg(long, global = true)]
     pub offline: bool,
     #[arg(long, global = true, conflicts_with = "offline")]

@@ -7,7 +7,7 @@
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 use cap_tempfile::TempFile;
-use std::io::{Error, ErrorKind, Result, Write};
+use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -134,21 +134,66 @@ fn replace(folder: &Dir, name: &std::ffi::OsStr, bytes: &[u8]) -> Result<()> {
     temporary.replace(name)
 }
 
-/// Writes a file that the user named, whole or not at all. Devices and pipes are written to as they are.
+/// Writes a file that the user named, whole or not at all. Devices and pipes are written to as they are. Inside a
+/// repository no folder on the way may be a link that leads out of it: links come with a clone.
 pub(crate) fn write_atomically(full: &Path, bytes: &[u8]) -> Result<()> {
     let name = full.file_name().ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
     if is_stream(full) {
         return std::fs::OpenOptions::new().write(true).open(full)?.write_all(bytes);
+    }
+    if let Some(repository) = repository_above(full) {
+        return Root::new(repository.to_owned()).write(full, bytes);
     }
     let folder = full.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     replace(&Dir::open_ambient_dir(folder, ambient_authority())?, name, bytes)
 }
 
+/// The repository that a path lies in by its name. A link to a repository elsewhere is not one.
+fn repository_above(full: &Path) -> Option<&Path> {
+    let is_plain = |part: std::path::Component<'_>| !matches!(part, std::path::Component::ParentDir);
+    let is_real = |folder: &&Path| folder.canonicalize().is_ok_and(|real| real == **folder);
+    let mut above = full.ancestors().skip(1).filter(|_| full.is_absolute() && full.components().all(is_plain));
+    above.find(|folder| folder.join(".git").symlink_metadata().is_ok() && is_real(folder))
+}
+
+/// Removes a file below a folder that the user named.
+pub(crate) fn remove_file_below(folder: &Path, path: &str) -> Result<()> {
+    let root = Root::new(folder.to_owned());
+    let full = folder.join(path);
+    let (dir, rest) = root.below(&full)?;
+    dir.remove_file(rest)
+}
+
+/// Removes a folder below a folder that the user named, with all that is in it. A link is not a folder.
+pub(crate) fn remove_folder_below(folder: &Path, path: &str) -> Result<()> {
+    let root = Root::new(folder.to_owned());
+    let full = folder.join(path);
+    let (dir, rest) = root.below(&full)?;
+    match dir.symlink_metadata(rest) {
+        Ok(there) if there.is_dir() => dir.remove_dir_all(rest),
+        Ok(_) => Err(Error::new(ErrorKind::NotADirectory, "it is not a folder")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Writes a file below a folder that the user named. Its path comes from configuration and may not leave the folder.
 pub(crate) fn write_below(folder: &Path, path: &str, bytes: &[u8]) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     Root::new(folder.to_owned()).write(&folder.join(path), bytes)
+}
+
+/// The beginning of a regular file below a folder; links that lead out of the folder are refused, and nothing waits for a
+/// pipe. More bytes than asked for say that the file is longer.
+pub(crate) fn read_below(folder: &Path, full: &Path, most: u64) -> Result<Vec<u8>> {
+    let file = Root::new(folder.to_owned()).open(full)?;
+    if !file.metadata()?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Whether a path is not a place for a file: `/dev/stdout`, `/dev/null`, a pipe.

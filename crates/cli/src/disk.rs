@@ -45,6 +45,7 @@ pub struct DiskWorld {
     root_text: String,
     here: String,
     env: BTreeMap<String, String>,
+    project_env: BTreeMap<String, String>,
     /// The project, and what the user allowed besides.
     roots: Vec<Arc<Root>>,
     /// Copies that were fetched, by where they are.
@@ -64,8 +65,10 @@ pub struct DiskSettings {
     pub root: PathBuf,
     /// Where the user stands.
     pub cwd: PathBuf,
-    /// The environment.
+    /// The environment of the process: where caches and seeds are, how programs are found.
     pub env: BTreeMap<String, String>,
+    /// What the project sees of it, with variables of its own.
+    pub project_env: BTreeMap<String, String>,
     /// What is allowed.
     pub permissions: Permissions,
     /// The clock reading of this run.
@@ -94,6 +97,7 @@ impl DiskWorld {
             root_text,
             here,
             env: settings.env,
+            project_env: settings.project_env,
             roots,
             fetched: RwLock::default(),
             permissions,
@@ -313,11 +317,11 @@ impl World for DiskWorld {
     }
 
     fn env(&self, name: &str) -> Option<String> {
-        self.env.get(name).cloned()
+        self.project_env.get(name).cloned()
     }
 
     fn env_all(&self) -> Vec<(String, String)> {
-        self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+        self.project_env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     fn user(&self) -> String {
@@ -462,6 +466,7 @@ mod tests {
             cwd: root.clone(),
             root,
             env: BTreeMap::new(),
+            project_env: BTreeMap::new(),
             permissions,
             now: Moment(0),
             seed: SeedSource::default(),
@@ -543,9 +548,9 @@ mod tests {
         let mut closed = world(base.join("project"), Permissions::default());
         let is_root = rustix::process::getuid().is_root();
         assert_eq!(closed.user(), if is_root { "root" } else { "" });
-        closed.env.insert("HOME".to_owned(), "/accounts/grace".to_owned());
+        closed.project_env.insert("HOME".to_owned(), "/accounts/grace".to_owned());
         assert_eq!(closed.user(), if is_root { "root" } else { "grace" });
-        closed.env.insert("USER".to_owned(), "ada".to_owned());
+        closed.project_env.insert("USER".to_owned(), "ada".to_owned());
         assert_eq!(closed.user(), "ada");
         let id = rustix::process::getuid().as_raw();
         let list = format!("first:x:{}:0::/:/bin/sh\nada:x:{id}:0::/:/bin/sh\n", id.wrapping_add(1));

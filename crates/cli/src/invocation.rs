@@ -1,5 +1,7 @@
 //! One run of the program: arguments, surroundings and streams, all handed in, so that tests call it in process.
 
+use crate::settings::User;
+use crate::steering;
 use crate::veil::Veil;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -11,8 +13,10 @@ pub struct Invocation<'io> {
     pub args: Vec<String>,
     /// The folder the user stands in.
     pub cwd: PathBuf,
-    /// The environment.
+    /// The environment of the process, the only one that Purlin itself obeys.
     pub env: BTreeMap<String, String>,
+    /// Variables that files of the project set for its own templates and commands.
+    pub project_env: BTreeMap<String, String>,
     /// What is read where a command asks for standard input; the process's own if `None`.
     pub stdin: Option<&'io mut (dyn Read + Send)>,
     /// Data.
@@ -67,6 +71,29 @@ impl Exit {
 }
 
 impl Invocation<'_> {
+    /// What templates of the project see: the user's variables and the project's own.
+    pub(crate) fn template_env(&self) -> BTreeMap<String, String> {
+        self.joined(|_| true)
+    }
+
+    /// What commands of the project see. A file of the project does not choose which programs are found, nor what
+    /// configuration they read: Purlin starts programs of its own with the same variables.
+    pub(crate) fn command_env(&self) -> BTreeMap<String, String> {
+        self.joined(|name| !steering::is_steering(name))
+    }
+
+    fn joined(&self, is_wanted: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
+        let mut all = self.env.clone();
+        let own = self.project_env.iter().filter(|(name, _)| is_wanted(name));
+        all.extend(own.map(|(name, value)| (name.clone(), value.clone())));
+        all
+    }
+
+    /// Whether the user trusts the project of the working directory.
+    pub(crate) fn trusts_project(&self) -> bool {
+        self.given.as_ref().is_some_and(|given| given.trust) || User::of(&self.env).0.trusts(&self.cwd)
+    }
+
     /// Prints an answer.
     pub(crate) fn print(&mut self, text: &str) -> Exit {
         match self.stdout.write_all(text.as_bytes()) {

@@ -26,6 +26,7 @@ mod report;
 mod run_args;
 pub mod seed;
 mod settings;
+mod steering;
 mod veil;
 mod viewpoint;
 mod watch;
@@ -37,7 +38,7 @@ pub use veil::Veil;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser};
-use printable::Printable;
+use printable::{Passing, Printable};
 use purlin_value::stack::NoAnswer;
 use std::io::{IsTerminal, Read, Write};
 use veil::Veiled;
@@ -59,12 +60,15 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
     if first == "--version" || first == "-V" || first == "version" {
         return print_version(invocation).code();
     }
-    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, last, given, veil } = invocation;
+    let Invocation { args, cwd, env, project_env, stdin, stdout, stderr, terminal, last, given, veil } = invocation;
     let stdin = stdin.map(|input| -> &mut (dyn std::io::Read + Send) { input });
     let answer = {
-        let (mut stdout, mut stderr) = (Veiled::new(stdout, veil.clone()), Veiled::new(&mut *stderr, veil.clone()));
+        let passing = |is_terminal: bool| if last && is_terminal { Passing::Colours } else { Passing::Everything };
+        let mut stdout = Printable::new(stdout, passing(std::io::stdout().is_terminal()));
+        let mut stderr = Printable::new(&mut *stderr, passing(std::io::stderr().is_terminal()));
+        let (mut stdout, mut stderr) = (Veiled::new(&mut stdout, veil.clone()), Veiled::new(&mut stderr, veil.clone()));
         let (stdout, stderr) = (&mut stdout, &mut stderr);
-        let inner = Invocation { args, cwd, env, stdin, stdout, stderr, terminal, last, given, veil };
+        let inner = Invocation { args, cwd, env, project_env, stdin, stdout, stderr, terminal, last, given, veil };
         purlin_value::stack::with_stack(STACK, || dispatch(inner))
     };
     match answer {
@@ -109,14 +113,15 @@ fn dispatch(mut invocation: Invocation<'_>) -> Exit {
 
 /// Runs a personality. What charts print is printed as it is, but never into a terminal.
 fn as_personality(personality: &personality::Personality, invocation: Invocation<'_>, rest: &[String]) -> Exit {
-    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, given, last, veil } = invocation;
+    let Invocation { args, cwd, env, project_env, stdin, stdout, stderr, terminal, given, last, veil } = invocation;
     let is_of_charts = last && matches!(personality.name, "helm" | "metachart");
-    let mut stdout = Printable::new(stdout, is_of_charts && std::io::stdout().is_terminal());
-    let mut stderr = Printable::new(stderr, is_of_charts && std::io::stderr().is_terminal());
+    let passing = |is_terminal: bool| if is_of_charts && is_terminal { Passing::Text } else { Passing::Everything };
+    let mut stdout = Printable::new(stdout, passing(std::io::stdout().is_terminal()));
+    let mut stderr = Printable::new(stderr, passing(std::io::stderr().is_terminal()));
     let (stdout, stderr) = (&mut stdout, &mut stderr);
     // Borrowed for as long as the two others.
     let stdin = stdin.map(|stdin| stdin as &mut (dyn Read + Send));
-    let mut invocation = Invocation { args, cwd, env, stdin, stdout, stderr, terminal, given, last, veil };
+    let mut invocation = Invocation { args, cwd, env, project_env, stdin, stdout, stderr, terminal, given, last, veil };
     personality::run(personality, &mut invocation, rest)
 }
 

@@ -26,6 +26,7 @@ fn main() {
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal,
+        project_env: std::collections::BTreeMap::default(),
         given: None,
         last: true,
         veil: purlin_cli::Veil::default(),

@@ -118,6 +118,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     every("allow-net", Permissions, true, "Allow connections to HOST"),
     every("allow-exec", Permissions, false, "Allow expressions to run commands"),
     every("allow-write", Permissions, false, "Allow expressions to write files"),
+    every("env-allow", Permissions, false, "Let the project read only environment variables that match PATTERN"),
     every("offline", Permissions, false, "Fetch nothing"),
     every("update", Permissions, false, "Update fetched dependencies and `purlin.lock`"),
     every("limit", Permissions, false, "Change a limit; `purlin limits` lists them"),

@@ -1,17 +1,21 @@
 //! From the command line to a session and a request.
 
 use crate::args::{Global, Target};
+use crate::border::read_below;
 use crate::disk::{DiskSettings, DiskWorld, Permissions};
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::report::Style;
 use crate::seed::SeedSource;
+use crate::settings::User;
 use crate::viewpoint::Viewpoint;
 use purlin_model::{ChartOptions, Request, SetFlag, SetKind, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::Limits;
 use purlin_value::Session;
+use purlin_value::glob::Glob;
 use purlin_value::path;
 use purlin_value::world::Moment;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -26,6 +30,10 @@ pub struct Setup {
     pub stands_for: Option<PathBuf>,
     /// What is allowed.
     pub permissions: Permissions,
+    /// Whether the user trusts what the project asks for.
+    pub trust: bool,
+    /// Patterns of the environment variables that the project may read; all if not set.
+    pub env_allow: Option<Vec<String>>,
     /// Limits in force.
     pub limits: Limits,
     /// Threads; as many as the machine has if `None`.
@@ -46,6 +54,8 @@ impl Setup {
             root: None,
             stands_for: None,
             permissions: Permissions::default(),
+            trust: false,
+            env_allow: None,
             limits: Limits::default(),
             threads: None,
             seed: None,
@@ -65,6 +75,7 @@ impl Setup {
         own.offline |= more.offline;
         own.update |= more.update;
         self.limits = given.limits.clone();
+        self.env_allow = self.env_allow.or_else(|| given.env_allow.clone());
         self.threads = self.threads.or(given.threads);
         self.seed = self.seed.or(given.seed);
         self
@@ -101,6 +112,8 @@ impl Setup {
             root,
             stands_for: None,
             permissions,
+            trust: global.trust,
+            env_allow: (!global.env_allow.is_empty()).then(|| global.env_allow.clone()),
             limits,
             threads: global.threads,
             seed: global.seed,
@@ -121,11 +134,13 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         Some(root) => native::canonical_or_same(root.clone()),
         None => repository_of(&folder),
     };
+    let env_allow = setup.env_allow.clone().or_else(|| User::of(&invocation.env).0.env_allow);
     let now = clock(&invocation.env).map_err(|message| invocation.refuse(&message, Exit::Usage))?;
     let settings = DiskSettings {
         root: root.clone(),
         cwd: invocation.cwd.clone(),
         env: invocation.env.clone(),
+        project_env: readable(invocation.template_env(), env_allow.as_deref()),
         permissions: setup.permissions.clone(),
         now,
         seed: setup.seed.unwrap_or(setup.usual_seed),
@@ -141,6 +156,20 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
     let viewpoint = Viewpoint::new(&root, setup.stands_for.as_deref(), &invocation.cwd);
     session.sources.show_as(move |path| viewpoint.source(path));
     Ok((session, path::normalize(&native::world_text(relative))))
+}
+
+/// Variables that say who and where the user is, not what is secret; every project may read them.
+const PLAIN_VARIABLES: &[&str] = &["HOME", "LANG", "LOGNAME", "PATH", "TERM", "TZ", "USER", "USERNAME"];
+
+/// The variables that a project may read, by patterns of their names.
+fn readable(mut env: BTreeMap<String, String>, allowed: Option<&[String]>) -> BTreeMap<String, String> {
+    if let Some(patterns) = allowed {
+        let patterns: Vec<Glob> = patterns.iter().map(|pattern| Glob::new(pattern)).collect();
+        env.retain(|name, _| {
+            PLAIN_VARIABLES.contains(&name.as_str()) || patterns.iter().any(|pattern| pattern.covers(name))
+        });
+    }
+    env
 }
 
 /// A file or folder the user named, as the world writes it: seen from the working directory, whatever the project is.
@@ -181,10 +210,16 @@ const PROJECT_FILES: &[&str] =
 /// Files that may hold a project of Garden.
 const GARDEN_FILES: &[&str] = &["garden.yml", "garden.yaml"];
 
+/// How much of such a file is searched.
+const MOST_PROJECT_BYTES: u64 = 16 << 20;
+
 fn holds_project(folder: &Path) -> bool {
     let is_project = |name: &&str| {
-        let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-        text.lines().any(|line| line.trim_end() == "kind: Project")
+        let file = folder.join(name);
+        // Most folders have none, and are not opened to find that out.
+        let there = file.symlink_metadata().ok().and_then(|_| read_below(folder, &file, MOST_PROJECT_BYTES).ok());
+        let text = there.unwrap_or_default();
+        String::from_utf8_lossy(&text).lines().any(|line| line.trim_end() == "kind: Project")
     };
     PROJECT_FILES.iter().any(|name| folder.join(name).is_file()) || GARDEN_FILES.iter().any(is_project)
 }

@@ -1,10 +1,15 @@
-//! `purlin.toml`: what a project says about how it is looked at.
+//! `purlin.toml`: what a project says about how it is looked at, and what users say for all projects in their own.
 //!
 //! The nearest file at or above the project counts, up to the repository. It can choose a default environment, levels of
-//! rules, places to ignore and folders to search; what it asks to be allowed is only allowed where the user trusts it.
+//! rules, places to ignore and folders to search, and lower limits. What it asks to be allowed, and limits that it raises,
+//! count only where the user trusts the project.
 
+use crate::border::{is_escape, read_below};
+use crate::native;
 use purlin_compiler::{all_rules, rules};
 use purlin_syntax::{Diagnostic, Limits, Severity, Source, Sources, Span, suggest};
+use purlin_value::WorldError;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::Spanned;
@@ -12,6 +17,9 @@ use toml::de::{DeTable, DeValue};
 
 /// The name of the file.
 pub(crate) const FILE: &str = "purlin.toml";
+
+/// The largest file of settings that is read.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// What a level makes of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +65,29 @@ pub(crate) struct Settings {
     pub ignores: Vec<Ignore>,
     /// Folders to search for TOSCA profiles.
     pub profiles: Vec<PathBuf>,
-    pub limits: Vec<(String, u64)>,
+    pub limits: Vec<WantedLimit>,
+}
+
+/// A limit that settings change.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedLimit {
+    pub name: String,
+    pub value: u64,
+    at: Span,
+}
+
+impl WantedLimit {
+    /// Whether it is looser than what is in force.
+    fn is_raised(&self, limits: &Limits) -> bool {
+        limits.list().iter().any(|limit| limit.name == self.name && self.value > limit.default)
+    }
+
+    /// Sets the limit: a lower one always, a higher one where the user trusts the project.
+    pub(crate) fn apply(&self, limits: &mut Limits, is_trusted: bool) {
+        if is_trusted || !self.is_raised(limits) {
+            limits.set(&self.name, self.value);
+        }
+    }
 }
 
 impl Settings {
@@ -71,7 +101,22 @@ impl Settings {
 pub(crate) fn find(start: &Path, repository: &Path) -> Option<PathBuf> {
     let folder = if start.is_dir() { start } else { start.parent()? };
     let within = folder.ancestors().take_while(|folder| folder.starts_with(repository));
-    within.map(|folder| folder.join(FILE)).find(|file| file.is_file())
+    // A link counts by its name: one that leads nowhere is a mistake, not an absence.
+    let is_there = |file: &PathBuf| file.symlink_metadata().is_ok_and(|there| !there.is_dir());
+    within.map(|folder| folder.join(FILE)).find(is_there)
+}
+
+/// The text of settings in a repository. A link that leads out of the repository is not followed.
+pub(crate) fn text_of(file: &Path, repository: &Path) -> Result<String, WorldError> {
+    let bytes = read_below(repository, file, MOST_BYTES).map_err(|error| match error.kind() {
+        _ if is_escape(&error) => WorldError::Denied("it is a link that leads out of the project".to_owned()),
+        std::io::ErrorKind::NotFound => WorldError::NotFound,
+        _ => WorldError::Failed(error.to_string()),
+    })?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(WorldError::TooLarge(format!("has more than the {MOST_BYTES} bytes allowed")));
+    }
+    String::from_utf8(bytes).map_err(|_| WorldError::Failed("it is not UTF-8".to_owned()))
 }
 
 /// Reads settings. Everything wrong with them is a diagnostic.
@@ -81,22 +126,84 @@ pub(crate) fn read(file: &Path, shown: &str, text: &str, sources: &Sources) -> (
     let mut reader = Reader { source, found: Vec::new(), settings };
     match DeTable::parse(text) {
         Ok(table) => reader.top(table.get_ref()),
-        Err(error) => {
-            let span = error.span().map_or(0..1, |span| span);
-            reader.problem(
-                span,
-                format!("invalid TOML: {}", error.message()),
-                "compare with the reference of settings",
-            );
-        }
+        Err(error) => reader.not_toml(&error),
     }
     (reader.settings, reader.found)
 }
 
-/// Settings ask for permissions, and the project is not trusted.
-pub(crate) fn refused(shown: &str) -> Diagnostic {
-    let message = format!("`{shown}` asks for permissions, which are not granted");
-    Diagnostic::nowhere(&rules::SETTINGS, message).warning().hint("add `--trust` if you trust this project")
+/// What settings ask for that only a user can grant. `limits` are those in force without the settings.
+pub(crate) fn refused(settings: &Settings, shown: &str, limits: &Limits) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    if !settings.wishes.is_empty() {
+        let message = format!("`{shown}` asks for permissions, which are not granted");
+        let hint = "add `--trust` if you trust this project";
+        found.push(Diagnostic::nowhere(&rules::SETTINGS, message).warning().hint(hint));
+    }
+    for limit in settings.limits.iter().filter(|limit| limit.is_raised(limits)) {
+        let message = format!("the limit `{}` is not raised: a project can only lower limits", limit.name);
+        let hint = format!("add `--limit {}={}`, or `--trust` if you trust this project", limit.name, limit.value);
+        found.push(Diagnostic::at(&rules::SETTINGS, limit.at, message).warning().hint(hint));
+    }
+    found
+}
+
+/// What a user says for all projects: `purlin/purlin.toml` in the folder of the user's configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct User {
+    /// Projects in these folders are trusted.
+    trusted: Vec<PathBuf>,
+    pub limits: Vec<WantedLimit>,
+    /// Patterns of variables of the environment that projects may read; all if not set.
+    pub env_allow: Option<Vec<String>>,
+}
+
+impl User {
+    /// Reads the settings of the user whose environment this is, and what is wrong with them.
+    pub(crate) fn of(env: &BTreeMap<String, String>) -> (User, Vec<Diagnostic>) {
+        User::read(env, &Sources::new())
+    }
+
+    /// The same, with problems at places of these sources.
+    pub(crate) fn read(env: &BTreeMap<String, String>, sources: &Sources) -> (User, Vec<Diagnostic>) {
+        let folder = |name: &str| env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let configuration = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
+        let Some(folder) = configuration.or_else(|| folder("APPDATA")) else { return Default::default() };
+        let file = folder.join("purlin").join(FILE);
+        let shown = file.to_string_lossy().into_owned();
+        // It is the user's own file, so it may be a link to wherever the user keeps such files.
+        let text = match native::canonical(&file) {
+            Ok(real) => text_of(&real, real.parent().unwrap_or(&folder)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Default::default(),
+            Err(error) => Err(WorldError::Failed(error.to_string())),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return (User::default(), vec![error.diagnostic(&shown)]),
+        };
+        let settings = Settings { file: Some(file), ..Settings::default() };
+        let mut reader = Reader { source: sources.insert(&shown, text.as_str()), found: Vec::new(), settings };
+        let mut user = User::default();
+        match DeTable::parse(&text) {
+            Ok(table) => reader.user(table.get_ref(), env, &mut user),
+            Err(error) => reader.not_toml(&error),
+        }
+        user.limits = reader.settings.limits;
+        (user, reader.found)
+    }
+
+    /// Whether the user trusts the project that a folder belongs to.
+    pub(crate) fn trusts(&self, folder: &Path) -> bool {
+        let real = native::canonical_or_same(folder.to_owned());
+        self.trusted.iter().any(|trusted| real.starts_with(native::canonical_or_same(trusted.clone())))
+    }
+}
+
+/// An absolute folder, which may begin with `~`. What a relative one means would depend on where the user stands.
+fn absolute(home: Option<&Path>, folder: &str) -> Option<PathBuf> {
+    match folder.strip_prefix("~/") {
+        Some(rest) => Some(home?.join(rest)),
+        None => Some(PathBuf::from(folder)).filter(|folder| folder.is_absolute()),
+    }
 }
 
 struct Reader {
@@ -106,6 +213,8 @@ struct Reader {
 }
 
 type Entry<'t> = (&'t Spanned<toml::de::DeString<'t>>, &'t Spanned<DeValue<'t>>);
+
+const OF_USER: &[&str] = &["trust", "limits", "env-allow"];
 
 const TOP: &[&str] = &["environment", "strict", "permissions", "rules", "ignore", "search", "limits"];
 
@@ -117,6 +226,34 @@ impl Reader {
     fn problem(&mut self, at: std::ops::Range<usize>, message: String, hint: &str) {
         let span = self.span(at);
         self.found.push(Diagnostic::at(&rules::SETTINGS, span, message).hint(hint));
+    }
+
+    fn not_toml(&mut self, error: &toml::de::Error) {
+        let span = error.span().map_or(0..1, |span| span);
+        self.problem(span, format!("invalid TOML: {}", error.message()), "compare with the reference of settings");
+    }
+
+    /// The settings of a user, for all projects.
+    fn user(&mut self, table: &DeTable<'_>, env: &BTreeMap<String, String>, user: &mut User) {
+        let home = env.get("HOME").map(PathBuf::from);
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "trust" => {
+                    for folder in self.texts(value) {
+                        match absolute(home.as_deref(), &folder) {
+                            Some(folder) => user.trusted.push(folder),
+                            None => {
+                                let message = format!("expected an absolute folder, found `{folder}`");
+                                self.problem(value.span(), message, "begin with `/` or `~/`");
+                            }
+                        }
+                    }
+                }
+                "limits" => self.entries(value, Self::limit),
+                "env-allow" => user.env_allow = Some(self.texts(value)),
+                _ => self.unknown(key, OF_USER),
+            }
+        }
     }
 
     fn unknown(&mut self, key: &Spanned<toml::de::DeString<'_>>, known: &[&str]) {
@@ -268,7 +405,8 @@ impl Reader {
             return self.problem(value.span(), "expected an integer that is not negative".to_owned(), "write a number");
         };
         if Limits::default().set(&name, number) {
-            self.settings.limits.push((name, number));
+            let at = self.span(key.span());
+            self.settings.limits.push(WantedLimit { name, value: number, at });
             return;
         }
         let list = Limits::default();

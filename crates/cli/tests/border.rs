@@ -40,6 +40,7 @@ impl Ground {
             root: self.project(),
             cwd: self.project(),
             env: std::collections::BTreeMap::new(),
+            project_env: std::collections::BTreeMap::new(),
             permissions: Permissions { write, ..Permissions::default() },
             now: Moment(0),
             seed: purlin_cli::seed::SeedSource::default(),

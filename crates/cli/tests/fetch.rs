@@ -34,7 +34,8 @@ impl Place {
     }
 
     fn world_with(&self, path: Option<&str>, change: impl FnOnce(&mut Permissions)) -> DiskWorld {
-        let mut permissions = Permissions { paths: vec![self.path("repositories")], ..Permissions::default() };
+        let paths = vec![self.path("repositories")];
+        let mut permissions = Permissions { paths, exec: true, ..Permissions::default() };
         change(&mut permissions);
         let path = path.map_or_else(|| std::env::var("PATH").unwrap_or_default(), str::to_owned);
         let env = [("PATH", path), ("XDG_CACHE_HOME", self.text("cache")), ("HOME", self.text("cache"))];
@@ -42,6 +43,7 @@ impl Place {
             root: self.path("project"),
             cwd: self.path("project"),
             env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<BTreeMap<_, _>>(),
+            project_env: BTreeMap::default(),
             permissions,
             now: Moment(0),
             seed: purlin_cli::seed::SeedSource::default(),

@@ -63,6 +63,7 @@ impl Place {
             stdout: &mut out,
             stderr: &mut errors,
             terminal: false,
+            project_env: std::collections::BTreeMap::default(),
             given: None,
             last: false,
             veil: purlin_cli::Veil::default(),
@@ -74,7 +75,8 @@ impl Place {
     /// The images of all configurations, as a native command with further arguments sees them.
     fn images(&self, args: &[&str]) -> Run {
         let lib = self.text("lib");
-        let all: Vec<&str> = ["eval", "order", "--allow-path", &lib].iter().chain(args).copied().collect();
+        let all: Vec<&str> =
+            ["eval", "order", "--allow-exec", "--allow-path", &lib].iter().chain(args).copied().collect();
         self.run(&all)
     }
 
@@ -188,8 +190,8 @@ fn the_original_flag_renews_too() {
     let lib = place.text("lib");
     let diagnose = |sync: &str| {
         let sync = format!("--sync-remote-cache={sync}");
-        let args = ["skaffold", "diagnose", "--yaml-only", "--allow-path", &lib, &sync];
-        place.run(if sync.ends_with('=') { &args[..5] } else { &args[..] })
+        let args = ["skaffold", "diagnose", "--yaml-only", "--allow-exec", "--allow-path", &lib, &sync];
+        place.run(if sync.ends_with('=') { &args[..6] } else { &args[..] })
     };
     let never = diagnose("never");
     assert_eq!(never.code, 1);

@@ -4,7 +4,7 @@
 
 use crate::workspace::Change;
 use purlin_syntax::{Diagnostic, FileId, Sources};
-use purlin_value::{World, path};
+use purlin_value::{World, WorldError, path};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -48,8 +48,14 @@ pub(crate) fn read(world: &dyn World, start: &str, sources: &Sources, keeper: &K
     let mut folder = start;
     loop {
         let file = path::join(folder, FILE);
-        if let Ok(bytes) = world.read(&file) {
-            return keeper(Some((&file, &String::from_utf8_lossy(&bytes))), sources);
+        match world.read(&file) {
+            Ok(bytes) => return keeper(Some((&file, &String::from_utf8_lossy(&bytes))), sources),
+            Err(WorldError::NotFound | WorldError::WrongKind(_)) => {}
+            Err(why) => {
+                let mut house = keeper(None, sources);
+                house.found.push(why.diagnostic(&file));
+                return House { file, ..house };
+            }
         }
         if folder == "." || folder == "/" {
             return keeper(None, sources);

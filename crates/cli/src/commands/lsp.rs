@@ -37,7 +37,8 @@ fn open(cx: &mut Context<'_, '_>, folder: Option<&str>) -> Result<Opened, String
 
 /// Reads settings as `check` does.
 fn keeper(cx: &Context<'_, '_>, root: &str) -> Keeper {
-    let (root, style, trust) = (PathBuf::from(root), cx.style, cx.global.trust);
+    let (root, style, is_trusted) = (PathBuf::from(root), cx.style, cx.is_trusted);
+    let limits = cx.limits_of_user();
     let variable = cx.invocation.env.get("PURLIN_ENVIRONMENT").filter(|name| !name.is_empty()).cloned();
     Arc::new(move |written, sources| {
         let (settings, mut found) = match written {
@@ -45,8 +46,8 @@ fn keeper(cx: &Context<'_, '_>, root: &str) -> Keeper {
             None => (Settings::default(), Vec::new()),
         };
         let file = written.map(|(file, _)| file.to_owned()).unwrap_or_default();
-        if !settings.wishes.is_empty() && !trust {
-            found.push(settings::refused(&file));
+        if !is_trusted {
+            found.extend(settings::refused(&settings, &file, &limits));
         }
         let below = |folder: &PathBuf| {
             let inside = folder.strip_prefix(&root).unwrap_or(folder);

@@ -40,10 +40,13 @@ use crate::paint;
 use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report, settle};
 use crate::seed::SeedSource;
-use crate::settings::{self, Settings};
+use crate::settings::{self, Settings, User};
 use purlin_model::{Detection, Request, Resolved};
 use purlin_run::action::Kind;
-use purlin_syntax::{Diagnostic, FileId, Sources};
+use purlin_syntax::credentials::without_credentials;
+use purlin_syntax::print::escape;
+use purlin_syntax::{Diagnostic, FileId, Limits, Sources};
+use purlin_value::emit::REDACTED;
 use purlin_value::{Session, WorldError};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -55,6 +58,12 @@ pub(crate) struct Context<'i, 'io> {
     pub style: Style,
     /// What `purlin.toml` says for the project that was opened last.
     pub settings: Settings,
+    /// Why it could not be read, if it could not.
+    unread: Option<WorldError>,
+    /// What the user says for all projects.
+    user: User,
+    /// Whether the user trusts the project.
+    is_trusted: bool,
     /// The seed of random functions if the user chose none.
     pub usual_seed: SeedSource,
     /// What the names of target options start with, for messages: `to-` on the other side of a comparison.
@@ -278,28 +287,41 @@ impl Context<'_, '_> {
         }
         let count = u32::try_from(session.sources.len()).unwrap_or(u32::MAX);
         for source in (0..count).filter_map(|id| session.sources.get(FileId(id))) {
-            let _ = writeln!(self.invocation.stderr, "read: {}", session.sources.shown(source.path()));
+            let shown = session.sources.shown(source.path());
+            let shown = without_credentials(&shown, REDACTED).unwrap_or_else(|| shown.to_string());
+            let _ = writeln!(self.invocation.stderr, "read: {}", escape(&shown));
         }
     }
 
     /// Reads the settings of a path, and returns their text.
     fn read_settings(&mut self, path: &Path) -> Option<String> {
-        self.settings = Settings::default();
+        (self.settings, self.unread) = (Settings::default(), None);
         let full = native::canonical_or_same(self.invocation.cwd.join(path));
         let folder = if full.is_dir() { full.clone() } else { full.parent()?.to_owned() };
-        let file = settings::find(&full, &project::repository_of(&folder))?;
-        let text = std::fs::read_to_string(&file).ok()?;
-        self.settings = settings::read(&file, settings::FILE, &text, &Sources::new()).0;
-        Some(text)
+        let repository = project::repository_of(&folder);
+        self.is_trusted = self.global.trust || self.user.trusts(&repository);
+        let file = settings::find(&full, &repository)?;
+        match settings::text_of(&file, &repository) {
+            Ok(text) => {
+                self.settings = settings::read(&file, settings::FILE, &text, &Sources::new()).0;
+                Some(text)
+            }
+            Err(why) => {
+                self.settings.file = Some(file);
+                self.unread = Some(why);
+                None
+            }
+        }
     }
 
     /// What the settings say about how a session is opened; options on the command line override it.
     fn apply_settings(&self, setup: &mut Setup) {
+        self.apply_user(setup);
         let named = |name: &str| self.global.limit.iter().any(|text| text.starts_with(&format!("{name}=")));
-        for (name, number) in self.settings.limits.iter().filter(|(name, _)| !named(name)) {
-            setup.limits.set(name, *number);
+        for limit in self.settings.limits.iter().filter(|limit| !named(&limit.name)) {
+            limit.apply(&mut setup.limits, self.is_trusted);
         }
-        if self.global.trust {
+        if self.is_trusted {
             let wishes = &self.settings.wishes;
             setup.permissions.paths.extend(wishes.paths.iter().cloned());
             setup.permissions.hosts.extend(wishes.hosts.iter().cloned());
@@ -308,8 +330,24 @@ impl Context<'_, '_> {
         }
     }
 
+    /// What the user's own settings say about it.
+    fn apply_user(&self, setup: &mut Setup) {
+        let named = |name: &str| self.global.limit.iter().any(|text| text.starts_with(&format!("{name}=")));
+        for limit in self.user.limits.iter().filter(|limit| !named(&limit.name)) {
+            limit.apply(&mut setup.limits, true);
+        }
+    }
+
+    /// The limits that hold without a project's settings.
+    fn limits_of_user(&self) -> Limits {
+        let mut setup = Setup::from_flags(Path::new("."), &self.global).unwrap_or_else(|_| Setup::of("."));
+        self.apply_user(&mut setup);
+        setup.limits
+    }
+
     /// What the settings say about what is asked, and what is wrong with them.
     fn fill_from_settings(&mut self, session: &Session, request: &mut Request, text: Option<&str>) {
+        session.sink.extend(User::read(&self.invocation.env, &session.sources).1);
         let variable = self.invocation.env.get("PURLIN_ENVIRONMENT").filter(|name| !name.is_empty()).cloned();
         if request.environment.is_none() {
             request.environment = variable.or_else(|| self.settings.environment.clone());
@@ -318,12 +356,14 @@ impl Context<'_, '_> {
             let folder = project::named(self.invocation, session, &folder.to_string_lossy());
             request.tosca.profile_paths.push(folder);
         }
-        let (Some(text), Some(file)) = (text, self.settings.file.clone()) else { return };
+        let Some(file) = self.settings.file.clone() else { return };
         let shown = project::named(self.invocation, session, &file.to_string_lossy());
-        let (_, found) = settings::read(&file, &shown, text, &session.sources);
+        session.sink.extend(self.unread.as_ref().map(|why| why.diagnostic(&shown)));
+        let Some(text) = text else { return };
+        let (again, found) = settings::read(&file, &shown, text, &session.sources);
         session.sink.extend(found);
-        if !self.settings.wishes.is_empty() && !self.global.trust {
-            session.sink.push(settings::refused(&shown));
+        if !self.is_trusted {
+            session.sink.extend(settings::refused(&again, &shown, &self.limits_of_user()));
         }
     }
 
@@ -379,7 +419,10 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let style = Style::new(invocation, &cli.global);
     let usual_seed = usual_seed(&cli.command);
     let settings = Settings::default();
-    let mut cx = Context { invocation, global: cli.global, style, settings, usual_seed, prefix: "" };
+    let (user, is_trusted) = (User::of(&invocation.env).0, cli.global.trust);
+    let global = cli.global;
+    let unread = None;
+    let mut cx = Context { invocation, global, style, settings, unread, user, is_trusted, usual_seed, prefix: "" };
     let done = match cli.command {
         Command::Check { paths, target, all_envs, output, out } => {
             check::run(&mut cx, &paths, &target, all_envs, (output, out.as_deref()))

@@ -98,6 +98,7 @@ pub(super) fn clusters(cx: &Context<'_, '_>, target: &Target, flags: &ClusterFla
         kubeconfig: flags.kubeconfig.as_ref().map(|file| cx.invocation.cwd.join(file)),
         context: target.kube_context.clone(),
         allow_exec: cx.global.allow_exec,
+        trust: cx.is_trusted,
         force_conflicts: force,
         ..Clusters::default()
     })
@@ -246,7 +247,7 @@ impl Place {
             false => None,
         };
         let program = if is_own { std::env::current_exe().ok() } else { None };
-        let executor = Local::new(Surroundings { env }, program);
+        let executor = Local::new(Surroundings { env: invocation.command_env() }, program);
         if let Some(warning) = warning {
             let _ = writeln!(invocation.stderr, "warning: {warning}");
         }

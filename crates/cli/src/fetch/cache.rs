@@ -64,8 +64,14 @@ impl Cache {
         cache.map(|folder| Cache::new(folder.join("purlin"))).ok_or_else(none)
     }
 
+    /// Makes the folder, for the user alone: addresses and contents may be private.
+    fn prepare(&self) -> Result<(), WorldError> {
+        std::fs::create_dir_all(&self.folder).and_then(|()| make_private(&self.folder)).map_err(|error| failure(&error))
+    }
+
     /// A fresh folder on the same disk.
     pub(super) fn scratch(&self) -> Result<Scratch, WorldError> {
+        self.prepare()?;
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let folder = self.folder.join("tmp").join(name);
@@ -97,6 +103,7 @@ impl Cache {
 
     /// Remembers what a revision leads to.
     pub(super) fn set_last_commit(&self, address: &str, revision: &str, commit: &str) -> Result<(), WorldError> {
+        self.prepare()?;
         write_atomically(&self.revision(address, revision), commit.as_bytes()).map_err(|error| failure(&error))
     }
 
@@ -115,6 +122,7 @@ impl Cache {
 
     /// Keeps a file.
     pub(super) fn keep_file(&self, address: &str, hash: &str, bytes: &[u8]) -> Result<PathBuf, WorldError> {
+        self.prepare()?;
         let place = self.file(address, hash);
         write_atomically(&place, bytes)
             .and_then(|()| write_atomically(&self.latest(address), hash.as_bytes()))
@@ -131,6 +139,22 @@ impl Cache {
             _ => Ok(()),
         }
     }
+}
+
+/// Lets nobody but the user into a folder that is the user's.
+#[cfg(unix)]
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let permissions = folder.metadata()?.permissions();
+    if permissions.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn make_private(_folder: &Path) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn is_tame(c: char) -> bool {

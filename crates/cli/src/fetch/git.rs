@@ -1,8 +1,9 @@
 //! Runs `git` to bring one commit of a repository here.
 //!
 //! Arguments only, never a shell. Nothing that a repository holds takes part: no hooks, no submodules, no filters or
-//! attributes, since objects are read from a bare repository as they are.
+//! attributes, since objects are read from a bare repository as they are. A repository on disk only lends its objects.
 
+use super::borrowed::Borrowed;
 use purlin_value::lock::is_commit;
 use purlin_value::world::WorldError;
 use std::collections::BTreeMap;
@@ -60,6 +61,11 @@ const SETTINGS: &[&str] = &[
     "gc.auto=0",
     "maintenance.auto=false",
     "init.defaultBranch=main",
+    "core.alternateRefsCommand=",
+    "core.alternateRefsPrefixes=refs/none",
+    "core.commitGraph=false",
+    "core.multiPackIndex=false",
+    "log.showSignature=false",
 ];
 
 /// Where a repository is fetched from.
@@ -67,7 +73,7 @@ const SETTINGS: &[&str] = &[
 pub(super) enum From<'a> {
     /// An address, and the part of it that no message may show.
     Network { address: &'a str, shown: &'a str },
-    /// A folder that may be read.
+    /// A folder that may be read; `git` sees its objects only.
     Folder(&'a Path),
 }
 
@@ -121,9 +127,18 @@ impl Git {
     /// Makes an empty repository, fetches a revision into it and returns the commit's id.
     pub(super) fn fetch(&self, repository: &Path, from: From<'_>, revision: &str) -> Result<String, WorldError> {
         std::fs::create_dir_all(repository).map_err(|error| failed(error.to_string()))?;
-        let place = repository.to_string_lossy().into_owned();
-        self.text(None, &["init", "--quiet", "--bare", "--template=", "--end-of-options", &place])?;
         let wanted = if revision.is_empty() { "HEAD" } else { revision };
+        let (address, shown) = match from {
+            From::Folder(folder) => {
+                let borrowed = Borrowed::of(folder)?;
+                self.init(repository, if borrowed.is_sha256() { "sha256" } else { "sha1" })?;
+                borrowed.lend(repository)?;
+                return self.commit_of(repository, wanted);
+            }
+            From::Network { address, shown } => (address, shown),
+        };
+        self.init(repository, "sha1")?;
+        let from = (address, shown);
         let shallow = self.download(repository, from, &["--depth=1"], &[wanted]);
         let name = match shallow {
             Ok(()) => "FETCH_HEAD".to_owned(),
@@ -141,6 +156,12 @@ impl Git {
         self.commit_of(repository, &name).map_err(|_| no_revision(wanted))
     }
 
+    /// Makes an empty repository.
+    fn init(&self, repository: &Path, format: &str) -> Result<(), WorldError> {
+        let (place, format) = (repository.to_string_lossy(), format!("--object-format={format}"));
+        self.text(None, &["init", "--quiet", "--bare", "--template=", &format, "--end-of-options", &place]).map(drop)
+    }
+
     /// The id of the commit that a revision of a repository leads to.
     pub(super) fn commit_of(&self, repository: &Path, revision: &str) -> Result<String, WorldError> {
         let commit = format!("{revision}^{{commit}}");
@@ -152,25 +173,19 @@ impl Git {
     fn download(
         &self,
         repository: &Path,
-        from: From<'_>,
+        (address, shown): (&str, &str),
         options: &[&str],
         references: &[&str],
     ) -> Result<(), WorldError> {
-        let folder;
-        let (address, protocols): (&str, &[&str]) = match from {
-            From::Network { address, .. } => (address, &["https", "ssh"]),
-            From::Folder(path) => {
-                folder = path.to_string_lossy().into_owned();
-                (&folder, &["file"])
-            }
-        };
-        let settings: Vec<String> = protocols.iter().map(|name| format!("protocol.{name}.allow=always")).collect();
-        let mut arguments: Vec<&str> = settings.iter().flat_map(|setting| ["-c", setting]).collect();
+        let mut arguments: Vec<&str> = ["protocol.https.allow=always", "protocol.ssh.allow=always"]
+            .iter()
+            .flat_map(|setting| ["-c", *setting])
+            .collect();
         arguments.extend(["fetch", "--quiet", "--no-tags", "--no-recurse-submodules"]);
         arguments.extend(options);
         arguments.extend(["--end-of-options", address]);
         arguments.extend(references);
-        self.text(Some(repository), &arguments).map(drop).map_err(|error| without_secrets(error, from))
+        self.text(Some(repository), &arguments).map(drop).map_err(|error| without_secrets(error, address, shown))
     }
 
     /// The files of a commit. Submodules are left out.
@@ -260,7 +275,7 @@ fn no_revision(revision: &str) -> WorldError {
     failed(format!("it has no revision `{revision}`"))
 }
 
-fn failed(why: impl Into<String>) -> WorldError {
+pub(super) fn failed(why: impl Into<String>) -> WorldError {
     WorldError::FetchFailed(why.into())
 }
 
@@ -341,9 +356,9 @@ fn last_line(complaint: &[u8]) -> String {
 }
 
 /// git repeats the address it was given.
-fn without_secrets(error: WorldError, from: From<'_>) -> WorldError {
-    match (error, from) {
-        (WorldError::FetchFailed(why), From::Network { address, shown }) => {
+fn without_secrets(error: WorldError, address: &str, shown: &str) -> WorldError {
+    match error {
+        WorldError::FetchFailed(why) => {
             let why = why.replace(address, shown);
             let credentials = address.split_once("://").and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'));
             WorldError::FetchFailed(match credentials {
@@ -351,6 +366,6 @@ fn without_secrets(error: WorldError, from: From<'_>) -> WorldError {
                 _ => why,
             })
         }
-        (error, _) => error,
+        error => error,
     }
 }

@@ -35,6 +35,11 @@ pub(super) struct Ask<'a> {
 pub(super) trait Web {
     /// One request, no redirects. The body is cut off behind `most` bytes.
     fn get(&self, ask: Ask<'_>, most: u64, time: Duration) -> Result<Answer, WorldError>;
+
+    /// Refuses a host whose name leads to a machine that was not allowed, before another program connects to it.
+    fn check_machines(&self, _address: &RemoteAddress) -> Result<(), WorldError> {
+        Ok(())
+    }
 }
 
 /// Gets a file, following redirects.

@@ -1,6 +1,6 @@
 //! The real network behind [`Web`]. The only file that knows the HTTP client; left out of builds without `net`.
 
-use super::address::Allowed;
+use super::address::{Allowed, RemoteAddress};
 use super::https::{Answer, Ask, Web, failed};
 use purlin_value::world::WorldError;
 use std::io::Read;
@@ -46,6 +46,20 @@ impl Web for Internet {
         reader.take(most + 1).read_to_end(&mut body).map_err(|error| failed(error.to_string()))?;
         Ok(Answer { status, location, challenge, next, body })
     }
+
+    fn check_machines(&self, address: &RemoteAddress) -> Result<(), WorldError> {
+        use std::net::ToSocketAddrs;
+        // A name that is not known here is not known to `git` either, unless a proxy looks it up.
+        let found = (address.host.as_str(), address.port).to_socket_addrs().into_iter().flatten();
+        match found.map(|found| found.ip()).find(|ip| !self.allowed.check_machine(*ip)) {
+            None => Ok(()),
+            Some(ip) => Err(WorldError::Denied(private(ip))),
+        }
+    }
+}
+
+fn private(ip: std::net::IpAddr) -> String {
+    format!("the name leads to {ip}, a private address; allow it with `--allow-net {ip}`")
 }
 
 fn told(error: &ureq::Error) -> WorldError {
@@ -70,9 +84,8 @@ impl Resolver for Checked {
         match found.iter().find(|address| !self.allowed.check_machine(address.ip())) {
             None => Ok(found),
             Some(address) => {
-                let ip = address.ip();
-                let message = format!("the name leads to {ip}, a private address; allow it with `--allow-net {ip}`");
-                Err(ureq::Error::Io(std::io::Error::new(std::io::ErrorKind::PermissionDenied, message)))
+                let error = std::io::Error::new(std::io::ErrorKind::PermissionDenied, private(address.ip()));
+                Err(ureq::Error::Io(error))
             }
         }
     }

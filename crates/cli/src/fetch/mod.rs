@@ -1,10 +1,11 @@
 //! Fetches what is remote: git repositories, single files and charts in registries, into a cache, recorded in
 //! `purlin.lock`.
 //!
-//! The only way from configuration to the network. Nothing is fetched unless the user allowed its host; local paths
-//! that may be read need no permission.
+//! The only way from configuration to the network. Nothing is fetched unless the user allowed its host; local files
+//! that may be read need no permission, and local repositories the one to start `git`.
 
 mod address;
+mod borrowed;
 mod cache;
 mod git;
 mod https;
@@ -47,6 +48,7 @@ pub(crate) struct Fetcher {
     allowed: Allowed,
     web: Box<dyn Web + Send + Sync>,
     offline: bool,
+    exec: bool,
     frozen: bool,
     update: bool,
     max_file: u64,
@@ -83,6 +85,7 @@ impl Fetcher {
             web: Box::new(Internet::new(allowed.clone())),
             allowed,
             offline: permissions.offline,
+            exec: permissions.exec,
             frozen: permissions.frozen,
             update: permissions.update,
             max_file,
@@ -177,8 +180,16 @@ impl Fetcher {
 
     /// Brings a commit into the cache.
     fn download(&self, cache: &Cache, wanted: &Wanted<'_>, known: Option<&str>) -> Result<String, WorldError> {
-        if let Some(remote) = wanted.remote {
-            self.may_connect(remote)?;
+        match wanted.remote {
+            Some(remote) => {
+                self.may_connect(remote)?;
+                self.web.check_machines(remote)?;
+            }
+            // To read a repository is to run `git` on files that the project brought.
+            None if !self.exec => {
+                return Err(WorldError::Denied("reading a git repository starts `git`; add `--allow-exec`".to_owned()));
+            }
+            None => {}
         }
         let git = Git::find(&self.env)?;
         let scratch = cache.scratch()?;

@@ -1,7 +1,7 @@
 //! `purlin metachart`: `init`, `generate` and `version` with Metachart's own flags.
 
 use super::Personality;
-use crate::border::write_atomically;
+use crate::border::{remove_folder_below, write_below};
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use purlin_charts::metachart::current::{OWN_DEFINITIONS, read_definitions};
@@ -61,7 +61,7 @@ fn fail(invocation: &mut Invocation<'_>, message: &str) -> Exit {
 }
 
 fn write(invocation: &mut Invocation<'_>, folder: &Path, name: &str, text: &str) -> Result<(), Exit> {
-    write_atomically(&folder.join(name), text.as_bytes()).map_err(|error| {
+    write_below(folder, name, text.as_bytes()).map_err(|error| {
         let _ = writeln!(invocation.stderr, "Error: cannot write {name}: {error}");
         FAILED
     })
@@ -86,11 +86,8 @@ fn run_generate(invocation: &mut Invocation<'_>, root: &str) -> Result<Exit, Exi
         let _ = writeln!(invocation.stderr, "Warning: definition '{name}' does not exist");
     }
     let folder = invocation.cwd.join(root);
-    let stale = folder.join("templates/generated");
-    if stale.is_dir()
-        && let Err(error) = std::fs::remove_dir_all(&stale)
-    {
-        return Err(fail(invocation, &format!("cannot remove {}: {error}", stale.display())));
+    if let Err(error) = remove_folder_below(&folder, "templates/generated") {
+        return Err(fail(invocation, &format!("cannot remove templates/generated: {error}")));
     }
     let files = [
         ("templates/generated/_settings.tpl", made.settings.as_str()),

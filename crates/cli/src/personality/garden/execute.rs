@@ -104,7 +104,8 @@ pub(super) fn run(
 /// Clusters as Garden finds them: its providers name the context, the environment the rest.
 pub(super) fn clusters(invocation: &Invocation<'_>) -> Arc<Clusters> {
     let allow_exec = invocation.given.as_ref().is_some_and(|given| given.permissions.exec);
-    Arc::new(Clusters { env: invocation.env.clone(), allow_exec, ..Clusters::default() })
+    let trust = invocation.trusts_project();
+    Arc::new(Clusters { env: invocation.env.clone(), allow_exec, trust, ..Clusters::default() })
 }
 
 /// The result in the shape that Garden prints, and that later steps of a workflow see.

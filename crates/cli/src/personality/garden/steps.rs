@@ -174,13 +174,15 @@ impl<'s> Stage<'s> {
         let mut args = words;
         args.extend(self.inherited.iter().cloned());
         args.extend(["--output".to_owned(), "json".to_owned()]);
-        let mut env = invocation.env.clone();
-        env.extend(self.env.iter().cloned());
+        // Variables of a workflow are for its templates and commands; they do not choose a cluster or a cache.
+        let mut project_env = invocation.project_env.clone();
+        project_env.extend(self.env.iter().cloned());
         let exit = super::run(
             &mut Invocation {
                 args: Vec::new(),
                 cwd: self.root.clone(),
-                env,
+                env: invocation.env.clone(),
+                project_env,
                 stdin: None,
                 stdout: &mut stdout,
                 stderr: &mut *invocation.stderr,

@@ -1,7 +1,7 @@
 //! `helm dependency list|build|update`: charts from folders, repositories and registries into `charts/`, through the
 //! one fetcher.
 
-use crate::border::write_below;
+use crate::border::{remove_file_below, write_below};
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
@@ -502,7 +502,7 @@ impl Job<'_> {
             if chosen.iter().any(|one| one.repository.is_empty() && one.name == loaded.name()) {
                 continue;
             }
-            std::fs::remove_file(self.place.join("charts").join(&file))
+            remove_file_below(&self.place, &format!("charts/{file}"))
                 .map_err(|error| Failure { message: format!("could not remove {inner}: {error}"), exit: Exit::Io })?;
         }
         Ok(())

@@ -24,7 +24,7 @@ pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, 
     let opened = open(invocation, flags, &look)?;
     Ok(opened.with_configs(invocation, |invocation, session, configs| {
         let text = if flags.switch("enable-templating", false) {
-            let env = invocation.env.clone();
+            let env = invocation.template_env();
             let failed = RefCell::new(None);
             let expand = |text: &str| match purlin_skaffold::template::expand_known(text, &env) {
                 Ok(expanded) => Some(expanded),
@@ -139,7 +139,7 @@ pub(super) fn settings(
     }
     let given = flags.text("build-artifacts").is_some() || !flags.list("images").is_empty();
     if !given && flags.text("digest-source") == Some("tag") {
-        built = tag::tags(session, configs, &invocation.env, flags.text("default-repo"))?;
+        built = tag::tags(session, configs, &invocation.template_env(), flags.text("default-repo"))?;
     }
     let label = |text: &String| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));

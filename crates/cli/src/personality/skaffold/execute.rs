@@ -78,7 +78,7 @@ fn project<'p, 'f>(
     let folder = file.and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
     let push = flags.text("push").map(|_| flags.switch("push", false));
     let settings = Settings {
-        env: invocation.env.clone(),
+        env: invocation.command_env(),
         root: invocation.cwd.join(folder),
         here: invocation.cwd.clone(),
         default_repo: flags.text("default-repo").filter(|repo| !repo.is_empty()).map(str::to_owned),

@@ -128,6 +128,34 @@ const UNSUPPORTED: &[(&str, Option<&str>)] = &[
     ("tolerate-failures-until-deadline", Some("false")),
 ];
 
+/// Flags that permit something, or name files outside of the configuration: a project cannot set them.
+const OF_USER: &[&str] = &[
+    "allow-exec",
+    "allow-net",
+    "allow-path",
+    "assume-yes",
+    "build-artifacts",
+    "file-output",
+    "filename",
+    "insecure-registry",
+    "kubeconfig",
+    "offline",
+    "output",
+    "overwrite",
+    "remote-cache-dir",
+    "sync-remote-cache",
+];
+
+/// The variable of a flag.
+fn variable(long: &str) -> String {
+    format!("SKAFFOLD_{}", long.to_uppercase().replace('-', "_"))
+}
+
+/// Whether a variable is that of a flag which only the user can set.
+pub fn is_users_own(name: &str) -> bool {
+    OF_USER.iter().any(|long| variable(long) == name)
+}
+
 /// The words and flags of a command line.
 #[derive(Debug, Default)]
 pub struct Flags {
@@ -143,6 +171,7 @@ impl Flags {
     pub fn read(
         args: &[String],
         env: &BTreeMap<String, String>,
+        project_env: &BTreeMap<String, String>,
         settings: &dyn Fn(&str) -> Option<bool>,
     ) -> Result<Flags, String> {
         let mut flags = Flags::default();
@@ -191,7 +220,7 @@ impl Flags {
             flags.push(long, takes, value);
         }
         flags.belong()?;
-        flags.fill_from_env(env);
+        flags.fill_from_env(|name| env.get(name).or_else(|| project_env.get(name).filter(|_| !is_users_own(name))));
         Ok(flags)
     }
 
@@ -219,11 +248,10 @@ impl Flags {
     }
 
     /// A flag that is not given is taken from the environment, if the command has it.
-    fn fill_from_env(&mut self, env: &BTreeMap<String, String>) {
+    fn fill_from_env<'e>(&mut self, lookup: impl Fn(&str) -> Option<&'e String>) {
         let inspects = self.word(0) == "inspect";
         for (long, _, takes, _) in FLAGS.iter().filter(|(long, ..)| !(inspects && *long == "remote-cache-dir")) {
-            let name = format!("SKAFFOLD_{}", long.to_uppercase().replace('-', "_"));
-            if let Some(value) = env.get(&name)
+            if let Some(value) = lookup(&variable(long))
                 && !self.values.contains_key(*long)
             {
                 self.push(long, *takes, value.clone());

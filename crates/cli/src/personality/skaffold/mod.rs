@@ -83,9 +83,10 @@ pub(super) const SKAFFOLD: Personality = Personality {
 
 /// Runs `purlin skaffold ARGS`.
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
-    surroundings::load_env_file(invocation);
+    surroundings::load_env_file(invocation)?;
     let setting = |name: &str| inspect::setting(args, name);
-    let flags = Flags::read(args, &invocation.env, &setting).map_err(|message| usage(invocation, &message))?;
+    let flags = Flags::read(args, &invocation.env, &invocation.project_env, &setting);
+    let flags = flags.map_err(|message| usage(invocation, &message))?;
     match flags.word(0) {
         "build" => execute::build(invocation, &flags),
         "test" => execute::test(invocation, &flags),
@@ -200,7 +201,7 @@ impl Opened {
     ) -> Exit {
         let forest = Forest::new();
         let loader = Loader::new(&self.session, &forest, self.wanted.format, self.stdin.clone());
-        let env = invocation.env.clone();
+        let env = invocation.template_env();
         let lookup = Box::new(move |name: &str| env.get(name).cloned());
         let around = Surroundings::new(self.command, &self.cluster.context, lookup);
         let fetch = |git: &Git| self.repositories.fetch(git, &self.session);

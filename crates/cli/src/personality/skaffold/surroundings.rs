@@ -1,7 +1,13 @@
 //! What the original takes from outside: `skaffold.env`, the kubeconfig, standard input.
 
-use crate::invocation::Invocation;
+use super::flags::is_users_own;
+use crate::border::{is_escape, read_below};
+use crate::invocation::{Exit, Invocation};
+use crate::native;
+use crate::project::repository_of;
+use crate::steering::is_steering;
 use purlin_syntax::{Flavor, Limits, Source, yaml};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,9 +20,63 @@ pub struct Cluster {
     pub namespace: String,
 }
 
-/// Adds what `skaffold.env` sets and the environment does not.
-pub fn load_env_file(invocation: &mut Invocation<'_>) {
-    let Ok(text) = std::fs::read_to_string(invocation.cwd.join("skaffold.env")) else { return };
+/// The file with variables for templates, commands and flags.
+const ENV_FILE: &str = "skaffold.env";
+
+/// The largest such file that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Reads what `skaffold.env` sets and the environment does not. Variables that steer Purlin or the programs it starts
+/// reach templates only, unless the user trusts the project.
+pub fn load_env_file(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
+    let set = match read_env_file(invocation) {
+        Ok(text) => variables(&text),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if is_escape(&error) => {
+            let message = format!("reading `{ENV_FILE}` is not allowed: it is a link that leads out of the project");
+            return Err(invocation.refuse(&message, Exit::Denied));
+        }
+        Err(error) => return Err(invocation.refuse(&format!("could not read `{ENV_FILE}`: {error}"), Exit::Io)),
+    };
+    let is_trusted = invocation.trusts_project();
+    let mut refused = Vec::new();
+    for (name, value) in set {
+        if invocation.env.contains_key(&name) {
+            continue;
+        }
+        if is_trusted {
+            invocation.env.insert(name, value);
+            continue;
+        }
+        if is_steering(&name) || is_users_own(&name) {
+            refused.push(format!("`{name}`"));
+        }
+        // The first line that sets a variable counts, as in the original.
+        invocation.project_env.entry(name).or_insert(value);
+    }
+    if !refused.is_empty() {
+        let message = format!(
+            "warning: `{ENV_FILE}` sets {}, which only your own environment can; templates see the value, nothing else \
+             does\n  = hint: add `--trust` before `skaffold` if you trust this project",
+            refused.join(", ")
+        );
+        let _ = writeln!(invocation.stderr, "{message}");
+    }
+    Ok(())
+}
+
+fn read_env_file(invocation: &Invocation<'_>) -> std::io::Result<String> {
+    let folder = native::canonical(&invocation.cwd)?;
+    let bytes = read_below(&repository_of(&folder), &folder.join(ENV_FILE), MOST_BYTES)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(std::io::Error::other(format!("it has more than the {MOST_BYTES} bytes allowed")));
+    }
+    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8"))
+}
+
+/// The variables of a file, in order.
+fn variables(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
     for line in text.lines() {
         let line = line.trim();
         let line = line.strip_prefix("export ").unwrap_or(line);
@@ -31,8 +91,9 @@ pub fn load_env_file(invocation: &mut Invocation<'_>) {
             (_, Some(inner)) => inner.to_owned(),
             _ => value.split(" #").next().unwrap_or_default().trim_end().to_owned(),
         };
-        invocation.env.entry(name.trim().to_owned()).or_insert(value);
+        found.push((name.trim().to_owned(), value));
     }
+    found
 }
 
 /// The current context, from the flag, or from the kubeconfig.

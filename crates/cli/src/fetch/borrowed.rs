@@ -1,0 +1,162 @@
+//! A repository on disk, read without obeying it.
+//!
+//! `git` takes settings, hooks and the places of more objects from the repository that it reads, and a project can bring
+//! one along. So `git` works in a repository of our own that borrows the objects; names of commits are read here. Of the
+//! foreign repository `git` opens object files and nothing else.
+
+use super::git::failed;
+use purlin_value::lock::is_commit;
+use purlin_value::world::WorldError;
+use std::path::{Path, PathBuf};
+
+/// The largest list of names that is read.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The most names.
+const MOST_NAMES: usize = 100_000;
+
+/// How deep folders of names nest.
+const DEEPEST: usize = 32;
+
+/// The data of a repository: objects, and names of commits.
+pub(super) struct Borrowed {
+    folder: PathBuf,
+}
+
+impl Borrowed {
+    /// The data of the repository in a folder: a bare one, or a checkout with `.git` in it.
+    pub(super) fn of(folder: &Path) -> Result<Self, WorldError> {
+        let places = [folder.join(".git"), folder.to_owned()];
+        let is_data = |place: &&PathBuf| is_folder(&place.join("objects")) && is_file(&place.join("HEAD"));
+        let folder = places.iter().filter(|place| is_folder(place)).find(is_data).cloned();
+        let borrowed = Borrowed { folder: folder.ok_or_else(|| failed("it is not a git repository"))? };
+        borrowed.check_objects()?;
+        Ok(borrowed)
+    }
+
+    /// Objects must be where they are said to be: no links, no lists of further places.
+    fn check_objects(&self) -> Result<(), WorldError> {
+        let objects = self.folder.join("objects");
+        for further in ["info/alternates", "info/http-alternates"] {
+            if objects.join(further).symlink_metadata().is_ok() {
+                return Err(failed("it takes objects from other repositories, which is not supported"));
+            }
+        }
+        let mut folders = vec![objects];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).map_err(|error| failed(error.to_string()))? {
+                let entry = entry.map_err(|error| failed(error.to_string()))?;
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                    Ok(kind) if kind.is_file() => {}
+                    _ => return Err(failed("its objects hold links, which are not followed")),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a repository of our own use the objects, under the names that commits have here. Returns the length of ids.
+    pub(super) fn lend(&self, repository: &Path) -> Result<(), WorldError> {
+        let written = |path: PathBuf, text: String| {
+            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            made.and_then(|()| std::fs::write(&path, text)).map_err(|error| failed(error.to_string()))
+        };
+        let objects = self.folder.join("objects");
+        let Some(objects) = objects.to_str().filter(|path| !path.contains('\n')) else {
+            return Err(failed("its path cannot be handed to `git`"));
+        };
+        // A path that begins with a quote is read as a quoted one.
+        written(repository.join("objects/info/alternates"), format!("{objects}\n"))?;
+        let mut text = String::from("# pack-refs with: sorted\n");
+        for (name, id) in self.names()? {
+            text.push_str(&format!("{id} {name}\n"));
+        }
+        written(repository.join("packed-refs"), text)?;
+        if let Some(head) = self.head()? {
+            written(repository.join("HEAD"), format!("{head}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// What `HEAD` holds: a name or a commit.
+    fn head(&self) -> Result<Option<String>, WorldError> {
+        let text = read(&self.folder.join("HEAD"))?;
+        let text = text.trim();
+        let name = text.strip_prefix("ref:").map(str::trim);
+        Ok(match name {
+            Some(name) if is_name(name) => Some(format!("ref: {name}")),
+            None if is_commit(text) => Some(text.to_owned()),
+            _ => None,
+        })
+    }
+
+    /// Whether ids are of the longer kind.
+    pub(super) fn is_sha256(&self) -> bool {
+        self.names().is_ok_and(|names| names.iter().any(|(_, id)| id.len() == 64))
+    }
+
+    /// Names of commits and tags, sorted; one in a file of its own overrides the list.
+    fn names(&self) -> Result<std::collections::BTreeMap<String, String>, WorldError> {
+        let mut found = std::collections::BTreeMap::new();
+        let listed = self.folder.join("packed-refs");
+        if is_file(&listed) {
+            for line in read(&listed)?.lines().filter(|line| !line.starts_with(['#', '^'])) {
+                if let Some((id, name)) = line.split_once(' ').filter(|(id, name)| is_commit(id) && is_name(name)) {
+                    found.insert(name.to_owned(), id.to_owned());
+                }
+            }
+        }
+        let mut folders = vec![("refs".to_owned(), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            let Ok(entries) = std::fs::read_dir(self.folder.join(&folder)) else { continue };
+            for entry in entries.flatten() {
+                let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() && depth < DEEPEST => folders.push((name, depth + 1)),
+                    Ok(kind) if kind.is_file() && is_name(&name) => {
+                        let id = read(&entry.path())?.trim().to_owned();
+                        if is_commit(&id) {
+                            found.insert(name, id);
+                        }
+                    }
+                    _ => {}
+                }
+                if found.len() > MOST_NAMES {
+                    return Err(failed(format!("it has more than {MOST_NAMES} branches and tags")));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Whether a text is a name below `refs` that cannot mean anything else.
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"~^:?*[\\".contains(&byte) || !byte.is_ascii();
+    name.starts_with("refs/")
+        && name.bytes().all(is_plain)
+        && !name.contains("..")
+        && !name.split('/').any(|part| part.is_empty() || part.starts_with('.') || part.ends_with(".lock"))
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|there| there.is_dir())
+}
+
+fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|there| there.is_file())
+}
+
+/// The text of a regular file, not through a link.
+fn read(path: &Path) -> Result<String, WorldError> {
+    let folder = path.parent().unwrap_or(path);
+    let bytes = match is_file(path) {
+        true => crate::border::read_below(folder, path, MOST_BYTES).map_err(|error| failed(error.to_string()))?,
+        false => return Err(failed("its names of commits are not in regular files")),
+    };
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(failed("its list of branches and tags is too long"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
