@@ -12,7 +12,13 @@ pub use trace::Trace;
 
 use crate::action::Kind;
 use crate::event::{Cause, End, Event, Failure, Reporter, Summary, seconds};
+use purlin_syntax::print::escape;
 use std::time::Duration;
+
+/// Lines without characters that drive a terminal: names of programs and texts of servers may hold anything.
+fn visible(text: &str) -> String {
+    text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
+}
 
 /// How times and colours are shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +63,8 @@ impl Look {
             End::Removed => id_of(self.paint(Paint::Good, "removed")),
             End::Failed(Failure { cause: Cause::Stopped, .. }) => id_of(self.paint(Paint::Bad, "stopped")),
             End::Failed(failure) => {
-                id_of(format!("{}: {}", self.paint(Paint::Bad, &format!("failed{}", self.after(took))), failure.cause))
+                let why = visible(&failure.cause.to_string());
+                id_of(format!("{}: {why}", self.paint(Paint::Bad, &format!("failed{}", self.after(took)))))
             }
             End::Aborted(roots) => {
                 id_of(format!("{}, because of {}", self.paint(Paint::Bad, "aborted"), roots.join(", ")))
@@ -134,5 +141,18 @@ impl Reporter for Several<'_> {
         for reporter in &mut self.0 {
             reporter.finish(summary);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_cannot_drive_a_terminal() {
+        let cause = Cause::Other("command `a\u{1b}]0;x\u{7}`\nnot found".to_owned());
+        let failure = Failure { id: "run.r".to_owned(), cause, command: None, tail: Vec::new(), span: None };
+        let line = Look::default().end("run.r", &End::Failed(failure), "v", Duration::ZERO);
+        assert_eq!(line, "run.r: failed: command `a\\u{1b}]0;x\\u{7}`\nnot found");
     }
 }
