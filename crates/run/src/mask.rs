@@ -8,7 +8,11 @@ use purlin_value::encoding;
 pub const SHORTEST: usize = 3;
 
 /// What is encoded has no spaces around it, so it takes more to tell it from chance.
-const SHORTEST_ENCODED: usize = 8;
+const SHORTEST_ENCODED: usize = 6;
+
+/// So many characters of what is encoded may stand at the end of a line without being waited for: nearly every line ends
+/// with something that a secret could begin with.
+const SHORTEST_WRAPPED: usize = 4;
 /// Of a longer text, its beginning is looked for.
 const LONGEST_ENCODED: usize = 4_096;
 
@@ -18,19 +22,37 @@ pub struct Mask {
     finder: Option<AhoCorasick>,
     secrets: Vec<Vec<u8>>,
     longest: usize,
+    /// What programs print in lines of a fixed width: it is looked for as if there were no line ends.
+    wrapped: Option<Wrapped>,
+}
+
+/// Texts in base 64.
+#[derive(Debug)]
+struct Wrapped {
+    finder: AhoCorasick,
+    texts: Vec<Vec<u8>>,
+    longest: usize,
 }
 
 impl Mask {
     /// A mask for some texts. Each line of a text of several lines is hidden too, since programs print them apart, and so
-    /// is what a text is in JSON, in a URL, and in base 64 wherever in a longer text it stands.
+    /// is what a text is in JSON, in a URL, in a shell's quotes, in hexadecimal digits, and in base 64 wherever in a longer text
+    /// and in however many lines it stands.
     pub fn new<'t>(secrets: impl IntoIterator<Item = &'t str>) -> Self {
         let mut all: Vec<Vec<u8>> = Vec::new();
+        let mut in_lines: Vec<Vec<u8>> = Vec::new();
         for secret in secrets {
             let escaped = serde_json::to_string(secret.trim()).unwrap_or_default();
             let lines = secret.lines().chain(escaped.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')));
             let parts = std::iter::once(secret).chain(lines).map(str::trim).filter(|text| text.len() >= SHORTEST);
             all.extend(parts.map(|text| text.as_bytes().to_vec()));
-            all.extend(encoded(secret.trim().get(..LONGEST_ENCODED).unwrap_or(secret.trim())));
+            let text = secret.trim().get(..LONGEST_ENCODED).unwrap_or(secret.trim());
+            all.extend(encoded(text));
+            for inner in in_base64(text) {
+                in_lines.extend(
+                    (0..SHORTEST_WRAPPED).filter_map(|from| inner.get(from..)).map(|text| text.as_bytes().to_vec()),
+                );
+            }
         }
         all.sort();
         all.dedup();
@@ -39,7 +61,7 @@ impl Mask {
         let finder = (!all.is_empty())
             .then(|| AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&all).ok())
             .flatten();
-        Mask { finder, secrets: all, longest }
+        Mask { finder, secrets: all, longest, wrapped: Wrapped::new(in_lines) }
     }
 
     /// Whether there is nothing to hide.
@@ -50,9 +72,27 @@ impl Mask {
     /// Whether a text holds a secret.
     pub fn finds(&self, text: &str) -> bool {
         match &self.finder {
-            Some(finder) => finder.is_match(text),
+            Some(_) => !self.spans(text.as_bytes()).is_empty(),
             None => !self.secrets.is_empty(),
         }
+    }
+
+    /// Where secrets are, from the left and apart from each other.
+    fn spans(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
+        let plain = self.finder.iter().flat_map(|finder| finder.find_iter(bytes));
+        let mut spans: Vec<(usize, usize)> = plain.map(|found| (found.start(), found.end())).collect();
+        if let Some(wrapped) = &self.wrapped {
+            spans.extend(wrapped.spans(bytes));
+            spans.sort_unstable();
+        }
+        let mut apart: Vec<(usize, usize)> = Vec::with_capacity(spans.len());
+        for (start, end) in spans {
+            match apart.last_mut().filter(|last| start < last.1) {
+                Some(last) => last.1 = last.1.max(end),
+                None => apart.push((start, end)),
+            }
+        }
+        apart
     }
 
     /// A text without its secrets.
@@ -63,18 +103,18 @@ impl Mask {
     }
 
     fn replace(&self, bytes: &[u8], out: &mut Vec<u8>) {
-        let Some(finder) = &self.finder else {
+        if self.finder.is_none() {
             match self.secrets.is_empty() {
                 true => out.extend_from_slice(bytes),
                 false => out.extend_from_slice(REDACTED.as_bytes()),
             }
             return;
-        };
+        }
         let mut at = 0;
-        for found in finder.find_iter(bytes) {
-            out.extend_from_slice(bytes.get(at..found.start()).unwrap_or_default());
+        for (start, end) in self.spans(bytes) {
+            out.extend_from_slice(bytes.get(at..start).unwrap_or_default());
             out.extend_from_slice(REDACTED.as_bytes());
-            at = found.end();
+            at = end;
         }
         out.extend_from_slice(bytes.get(at..).unwrap_or_default());
     }
@@ -102,14 +142,12 @@ impl Mask {
         }
         // A secret may begin inside of another one's end: whole ones are replaced first, from the left.
         let mut end = self.open_end(held);
-        if let Some(finder) = &self.finder {
-            for found in finder.find_iter(held.as_slice()) {
-                // A longer secret may still begin where this one does.
-                if found.end() > end && found.start() < end {
-                    end = found.start();
-                    break;
-                }
-            }
+        if let Some(wrapped) = &self.wrapped {
+            end = end.min(wrapped.open_end(held));
+        }
+        // A longer secret may still begin where one does that is whole.
+        if let Some((start, _)) = self.spans(held).into_iter().find(|span| span.1 > end && span.0 < end) {
+            end = start;
         }
         let rest = held.split_off(end);
         self.replace(held, out);
@@ -122,26 +160,124 @@ impl Mask {
     }
 }
 
-/// A text as programs encode it: in a URL, and in base 64 behind so many bytes that they and it share a character.
+impl Wrapped {
+    fn new(mut texts: Vec<Vec<u8>>) -> Option<Self> {
+        texts.retain(|text| text.len() >= SHORTEST_ENCODED);
+        texts.sort();
+        texts.dedup();
+        let longest = texts.iter().map(Vec::len).max()?;
+        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&texts).ok()?;
+        Some(Wrapped { finder, texts, longest })
+    }
+
+    /// Where texts are that line ends stand in.
+    fn spans(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
+        if !bytes.iter().any(is_line_end) {
+            return Vec::new();
+        }
+        let (text, places) = unwrapped(bytes);
+        let span = |found: aho_corasick::Match| {
+            let (first, last) = (*places.get(found.start())?, *places.get(found.end().checked_sub(1)?)?);
+            (last - first >= found.len()).then_some((first, last + 1))
+        };
+        self.finder.find_iter(&text).filter_map(span).collect()
+    }
+
+    /// Where the longest end of `bytes` begins that a text may begin with and a line end stands in or behind.
+    fn open_end(&self, bytes: &[u8]) -> usize {
+        let reach = bytes.len().saturating_sub(2 * self.longest + 2);
+        let last = bytes.get(reach..).unwrap_or_default();
+        if !last.iter().any(is_line_end) {
+            return bytes.len();
+        }
+        let (text, places) = unwrapped(last);
+        let may_begin = |at: &usize| {
+            let end = text.get(*at..).unwrap_or_default();
+            let next = self.texts.partition_point(|known| known.as_slice() < end);
+            self.texts.get(next).is_some_and(|known| known.len() > end.len() && known.starts_with(end))
+        };
+        let found = (0..text.len().saturating_sub(SHORTEST_WRAPPED - 1)).find(may_begin);
+        found.and_then(|at| places.get(at)).map_or(bytes.len(), |place| reach + place)
+    }
+}
+
+fn is_line_end(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// Bytes without line ends, and where each of them stood.
+fn unwrapped(bytes: &[u8]) -> (Vec<u8>, Vec<usize>) {
+    bytes.iter().enumerate().filter(|(_, byte)| !is_line_end(byte)).map(|(at, byte)| (*byte, at)).unzip()
+}
+
+/// A text in base 64, behind so many bytes that they and it share a character. Characters that what stands before or
+/// behind has a part in tell too little.
+fn in_base64(text: &str) -> impl Iterator<Item = String> {
+    (0..3).map(move |before| {
+        let bytes: Vec<u8> = std::iter::repeat_n(0, before).chain(text.bytes()).collect();
+        let (first, last) = ((before * 8).div_ceil(6), bytes.len() * 8 / 6);
+        encoding::base64(&bytes).get(first..last).unwrap_or_default().to_owned()
+    })
+}
+
+/// A text as programs encode it: in URLs, JSON, a shell's quotes, digits, and base 64.
 fn encoded(text: &str) -> Vec<Vec<u8>> {
+    let urls = [in_url(text, "", false), in_url(text, "!*'()", false), in_url(text, "", true)];
+    let urls = urls.into_iter().flat_map(|url| [url.to_lowercase_escapes(), url.0]);
+    let json = [in_json(text, false), in_json(text, true)];
+    let digits = encoding::hex(text.as_bytes());
+    let others = [text.replace('\'', "'\\''"), digits.to_ascii_uppercase(), digits];
+    let base64 = in_base64(text).flat_map(|inner| [inner.replace('+', "-").replace('/', "_"), inner]);
+    let all = urls.chain(json).chain(others).chain(base64);
+    all.filter(|text| text.len() >= SHORTEST_ENCODED).map(String::into_bytes).collect()
+}
+
+/// A text in a URL.
+struct Url(String);
+
+impl Url {
+    /// The same with small letters in its escapes.
+    fn to_lowercase_escapes(&self) -> String {
+        let mut parts = self.0.split('%');
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (digits, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+            text.push('%');
+            text.push_str(&digits.to_ascii_lowercase());
+            text.push_str(rest);
+        }
+        text
+    }
+}
+
+/// A text in a URL; forms have a plus for a space, and some programs leave more characters as they are.
+fn in_url(text: &str, plain: &str, is_form: bool) -> Url {
     let mut url = String::new();
     for byte in text.bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => url.push(char::from(byte)),
+            b' ' if is_form => url.push('+'),
+            byte if plain.as_bytes().contains(&byte) => url.push(char::from(byte)),
             _ => url.push_str(&format!("%{byte:02X}")),
         }
     }
-    let within = (0..3).flat_map(|before| {
-        let bytes: Vec<u8> = std::iter::repeat_n(0, before).chain(text.bytes()).collect();
-        // Characters that what stands before or behind has a part in tell too little.
-        let (first, last) = ((before * 8).div_ceil(6), bytes.len() * 8 / 6);
-        let whole = encoding::base64(&bytes);
-        let inner = whole.get(first..last).unwrap_or_default().to_owned();
-        let for_urls = inner.replace('+', "-").replace('/', "_");
-        [inner, for_urls]
-    });
-    let is_telling = |text: &String| text.len() >= SHORTEST_ENCODED;
-    std::iter::once(url).chain(within).filter(is_telling).map(String::into_bytes).collect()
+    Url(url)
+}
+
+/// A text in JSON as programs write it that escape what HTML would act on, and others everything that is not ASCII.
+fn in_json(text: &str, is_ascii: bool) -> String {
+    let mut json = String::new();
+    for c in serde_json::to_string(text).unwrap_or_default().trim_matches('"').chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => json.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c if is_ascii && !c.is_ascii() => {
+                let mut units = [0; 2];
+                c.encode_utf16(&mut units).iter().for_each(|unit| json.push_str(&format!("\\u{unit:04x}")));
+            }
+            c => json.push(c),
+        }
+    }
+    json
 }
 
 /// One stream that is masked.
@@ -231,5 +367,49 @@ mod tests {
     #[test]
     fn short_texts_are_shown() {
         assert!(Mask::new(["a", "ab", "  ", ""]).is_empty());
+    }
+
+    #[test]
+    fn base_64_is_hidden_in_lines_of_any_width_wherever_the_stream_is_cut() {
+        let secret = "correct horse battery staple, and a good deal more than fits in one line of any tool";
+        let mask = Mask::new([secret, "abc123"]);
+        for before in ["", "x", "xy", "a longer text before it, which moves the line ends: "] {
+            let whole = encoding::base64(format!("{before}{secret} and behind").as_bytes());
+            for width in [20, 60, 64, 76] {
+                let pieces: Vec<&str> = (0..whole.len().div_ceil(width))
+                    .map(|line| &whole[line * width..whole.len().min((line + 1) * width)])
+                    .collect();
+                for end in ["\n", "\r\n"] {
+                    let text = format!("{}{end}", pieces.join(end));
+                    for at in 0..text.len() {
+                        let found = cut(&mask, text.as_bytes(), &[at]);
+                        let left: Vec<&str> = found.split(REDACTED).collect();
+                        let shown: usize = left.iter().map(|part| part.trim().len()).sum();
+                        // What stands before and behind, and characters that it shares with the secret.
+                        let other = encoding::base64(before.as_bytes()).len() + encoding::base64(b" and behind").len();
+                        assert!(shown <= other + 2 * SHORTEST_WRAPPED + 8, "{width} {at}: {found}");
+                    }
+                }
+            }
+        }
+        assert!(mask.finds(&encoding::base64(b"user:abc123")));
+    }
+
+    #[test]
+    fn forms_that_programs_print_are_hidden() {
+        let mask = Mask::new(["a<b&c d'é/?"]);
+        for text in [
+            r"a\u003cb\u0026c d'é/?",
+            r"a\u003cb\u0026c d'\u00e9/?",
+            "a%3cb%26c%20d%27%c3%a9%2f%3f",
+            "a%3Cb%26c+d%27%C3%A9%2F%3F",
+            "a%3Cb%26c%20d'%C3%A9%2F%3F",
+            r"a<b&c d'\''é/?",
+            "613c6226632064",
+        ] {
+            let shown = mask.text(text);
+            assert!(shown.contains(REDACTED) || text == "613c6226632064", "{text}: {shown}");
+        }
+        assert!(mask.text(&encoding::hex("a<b&c d'é/?".as_bytes())).contains(REDACTED));
     }
 }

@@ -279,7 +279,12 @@ impl<'r> Performer<'r> {
     /// The files that a Build has made: all in its own folder, or those that are new.
     fn made(&self, action: &Action, before: &Made) -> Made {
         match &action.reuse {
-            Reuse::Last(folder) => Made::below(folder).unwrap_or_default().since(before),
+            Reuse::Last(folder) => {
+                let own = Made::below(folder).unwrap_or_default().since(before);
+                // What was copied from other Builds belongs to this one as it was then.
+                let copies = action.stage.iter().flat_map(|stage| &stage.copies);
+                copies.fold(own, |made, copy| made.and(Made::below(&copy.from).unwrap_or_default()))
+            }
             _ => Made::default(),
         }
     }

@@ -98,6 +98,13 @@ impl Keys {
                 hash.update(format!("link {number} "));
                 hash.update(std::fs::read_link(&full).unwrap_or_default().as_os_str().as_bytes());
                 hash.update([0]);
+                // A file behind a link is read as well; a version counts only where the link leads.
+                let session = resolution.ground.session;
+                let read = session.world.read_in_pieces(file, &mut |size, piece| {
+                    hash.update(size.to_le_bytes());
+                    hash.update(piece);
+                });
+                hash.update([u8::from(read.is_ok())]);
             } else if found.permissions().mode() & 0o111 != 0 {
                 hash.update(format!("program {number} "));
             }

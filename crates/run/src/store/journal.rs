@@ -379,7 +379,6 @@ mod tests {
     #[test]
     fn two_writers_see_each_other() {
         let folder = folder("two");
-        let path = folder.path().join("journal");
         let (mut one, mut two) = (open(&folder), open(&folder));
         one.append(done("run.a", "1")).unwrap();
         two.append(done("run.b", "1")).unwrap();
@@ -392,7 +391,6 @@ mod tests {
     #[test]
     fn a_forgotten_action_has_no_result() {
         let folder = folder("forgotten");
-        let path = folder.path().join("journal");
         let mut journal = open(&folder);
         journal.append(done("run.a", "1")).unwrap();
         journal.append(Arc::new(Record::forgotten("run.a"))).unwrap();

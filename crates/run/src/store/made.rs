@@ -105,7 +105,7 @@ mod tests {
         let pause = || std::thread::sleep(std::time::Duration::from_millis(20));
         write("one");
         let times = std::fs::metadata(&file).unwrap().modified().unwrap();
-        for change in [
+        for (number, change) in [
             &(|| std::fs::remove_file(&file).unwrap()) as &dyn Fn(),
             &|| write("two"),
             &|| {
@@ -114,12 +114,15 @@ mod tests {
             },
             &|| std::fs::rename(&file, top.join("a/other")).unwrap(),
             &|| std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap(),
-        ] {
+        ]
+        .into_iter()
+        .enumerate()
+        {
             write("one");
             pause();
             let listed = list();
             assert!(Made::is_as_listed(&listed));
-            std::fs::write(top.join("new"), "x").unwrap();
+            std::fs::write(top.join(format!("new-{number}")), "x").unwrap();
             assert!(Made::is_as_listed(&listed));
             pause();
             change();
