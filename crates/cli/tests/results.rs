@@ -134,7 +134,7 @@ fn results_of_another_checkout_or_user_are_ignored_and_said_once() {
 
 #[test]
 fn state_that_is_part_of_the_repository_is_refused() {
-    for (file, folder) in [(".purlin/journal", ".purlin"), (".garden/build/site/out", ".garden")] {
+    for (file, folder) in [(".purlin/journal", ".purlin/journal"), (".garden/build/site/out", ".garden/build")] {
         let place = Place::new("tracked", KINDS);
         assert!(place.run(&["build"]).status.success() && place.run(&["test"]).status.success());
         place.write(file, "x");
@@ -252,4 +252,39 @@ fn a_note_that_a_repository_brings_ends_no_process() {
         return;
     }
     assert_eq!(text(&output.stdout).trim(), "alive", "{}", text(&output.stderr));
+}
+
+/// A server that takes connections and never answers.
+#[test]
+fn a_signal_ends_the_wait_for_a_server_within_a_second() {
+    use std::time::{Duration, Instant};
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let place = Place::new("silent", "");
+    std::fs::remove_file(place.project.join("garden.yml")).unwrap();
+    place.write("m.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n");
+    let kubeconfig = place.top.join("kubeconfig");
+    let text = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n\
+         clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
+    );
+    std::fs::write(&kubeconfig, text).unwrap();
+    for (command, signal) in [("deploy", "INT"), ("status", "TERM"), ("cleanup", "HUP")] {
+        let mut purlin = Command::new(env!("CARGO_BIN_EXE_purlin"));
+        purlin.args([command, "--path", "m.yaml"]).current_dir(&place.project).env("KUBECONFIG", &kubeconfig);
+        purlin.env("HOME", place.top.join("home")).env_remove("XDG_STATE_HOME").env("CI", "1");
+        let mut child = purlin.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        // Once a connection is there, an answer is waited for.
+        let connection = silent.accept().unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        let asked = Instant::now();
+        assert!(
+            Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success()
+        );
+        let code = child.wait().unwrap().code();
+        // A time limit of a request is thirty seconds; a busy machine may take a while, too.
+        assert!(asked.elapsed() < Duration::from_secs(10), "{command}: {:?}", asked.elapsed());
+        assert!(code.is_some_and(|code| code > 128), "{command}: {code:?}");
+        drop(connection);
+    }
 }

@@ -190,6 +190,10 @@ impl Work for ClusterDeploy {
         }
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     fn has_own_logs(&self) -> bool {
         true
     }

@@ -167,6 +167,7 @@ fn learn(project: &dyn Project, store: &Store, index: usize, status: &Status, tr
 fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
     // What runs once is known by its last result alone.
     if let Some(work) = action.work.as_ref().filter(|_| !matches!(action.kind, Kind::Run | Kind::Test)) {
+        let _outside = work.is_remote().then(|| stop.outside());
         return work.state(Doing::looking(stop));
     }
     if action.persistent.is_some()

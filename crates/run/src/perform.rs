@@ -81,6 +81,7 @@ impl<'r> Performer<'r> {
     /// What stands for a new run of an action, if anything does: its status command decides, or an earlier result.
     pub fn is_done(&self, action: &Action, report: Report<'_>) -> Result<Option<Performed>, Failure> {
         if let Some(work) = action.work.as_ref().filter(|_| action.reuse == Reuse::Never) {
+            let _outside = work.is_remote().then(|| self.stop.outside());
             let done = work.is_done(Doing::looking(self.stop));
             let done = done.map_err(|trouble| self.trouble(action, trouble))?;
             return Ok(done.map(|outputs| (End::Ready, outputs, Vec::new())));
@@ -231,6 +232,7 @@ impl<'r> Performer<'r> {
         }
         let sure = |performed: Performed| Worked { performed, made: Made::default(), is_unsure };
         if let Some(work) = &action.work {
+            let _outside = work.is_remote().then(|| self.stop.outside());
             let outputs = self.work_here(action, report, |doing| work.perform(doing))?;
             let secret = secret_names(&outputs, &mask_of(action));
             return Ok(sure((End::Done, outputs, secret)));
@@ -490,6 +492,7 @@ impl<'r> Performer<'r> {
             started.end();
         }
         if let Some(work) = &action.work {
+            let _outside = work.is_remote().then(|| self.stop.outside());
             undone |= self.work_here(action, report, |doing| work.undo(doing))?;
         }
         if let Some(cleanup) = &action.cleanup {

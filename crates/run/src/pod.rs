@@ -94,6 +94,10 @@ impl Work for PodRun {
         Ok(Outputs::from_iter([("log".to_owned(), Json::from(ended.log))]))
     }
 
+    fn is_remote(&self) -> bool {
+        true
+    }
+
     fn undo(&self, _doing: Doing<'_>) -> Result<bool, Trouble> {
         Ok(false)
     }

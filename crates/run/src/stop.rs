@@ -3,7 +3,9 @@
 use purlin_graph::Cancel;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::io;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 /// How urgent it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +46,30 @@ pub struct Stop {
     gentle: Bell,
     now: Bell,
     cancel: Cancel,
+    /// How many commands run.
+    commands: AtomicUsize,
+    /// How many threads wait for an answer from outside, which no signal reaches.
+    outside: AtomicUsize,
+}
+
+/// How long an answer from outside is waited for once the run is to stop.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+/// Counts something as long as it lives.
+#[derive(Debug)]
+pub struct Counted<'c>(&'c AtomicUsize);
+
+impl<'c> Counted<'c> {
+    fn new(count: &'c AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Counted(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Stop {
@@ -55,6 +81,8 @@ impl Stop {
             gentle: Bell::new()?,
             now: Bell::new()?,
             cancel: Cancel::new(),
+            commands: AtomicUsize::new(0),
+            outside: AtomicUsize::new(0),
         })
     }
 
@@ -68,6 +96,21 @@ impl Stop {
             1 => self.now.ring(),
             _ => {}
         }
+    }
+
+    /// A command runs, as long as what is returned lives.
+    pub fn command(&self) -> Counted<'_> {
+        Counted::new(&self.commands)
+    }
+
+    /// An answer from outside is waited for, as long as what is returned lives.
+    pub fn outside(&self) -> Counted<'_> {
+        Counted::new(&self.outside)
+    }
+
+    /// Whether all that is left is to wait for an answer from outside.
+    fn only_waits(&self) -> bool {
+        self.commands.load(Ordering::SeqCst) == 0 && self.outside.load(Ordering::SeqCst) > 0
     }
 
     /// Starts nothing more, and lets what runs come to its end.
@@ -119,11 +162,32 @@ impl Signals {
         let stop = stop.clone();
         let thread = std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {
+                if stop.level() == Level::Going {
+                    give_up_later(Arc::downgrade(&stop), signal);
+                }
                 stop.ask(signal);
             }
         })?;
         Ok(Signals { handle, thread: Some(thread) })
     }
+}
+
+/// Ends the program where nothing but a server that does not answer keeps it. Results are written before and after such
+/// waits, each in one call, so nothing is lost; what was begun outside is found by the next run.
+fn give_up_later(stop: Weak<Stop>, signal: i32) {
+    let asked = Instant::now();
+    let work = move || {
+        while let Some(stop) = stop.upgrade() {
+            if asked.elapsed() >= PATIENCE && stop.only_waits() {
+                eprintln!("stopped while waiting for a server that did not answer");
+                std::process::exit(128 + signal);
+            }
+            drop(stop);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    // Without it the wait ends with the time limit of the request.
+    let _ = std::thread::Builder::new().name("give up".into()).spawn(work);
 }
 
 impl Drop for Signals {

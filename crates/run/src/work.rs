@@ -80,6 +80,10 @@ pub trait Work: Send + Sync + std::fmt::Debug {
     fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble>;
     /// What is known of it, without changing anything.
     fn state(&self, doing: Doing<'_>) -> StateOf;
+    /// Whether it waits for answers of a server.
+    fn is_remote(&self) -> bool {
+        false
+    }
     /// Whether what it brought up can be asked for what it has printed.
     fn has_own_logs(&self) -> bool {
         false

@@ -108,7 +108,13 @@ impl Performer<'_> {
                 }
             }
             (None, Ok(builder)) => {
-                session.run(self.tool(builder.build(&image, &files), &image, env))?;
+                let words = builder.build(&image, &files);
+                if words.iter().any(|word| mask.finds(word)) {
+                    let text = "a secret is part of the builder's arguments, which other users of this machine can read; \
+                                use `secrets` or the values of `buildArgs`";
+                    report(&Event::Warning { id: &action.id, text });
+                }
+                session.run(self.tool(words, &image, env))?;
                 let digest = session.push(builder, &image, &files)?;
                 let digest = digest.or_else(|| metadata_digest(&read(&files.metadata())?));
                 (read(&files.image_id()), digest)
@@ -305,6 +311,16 @@ fn write_secrets(image: &Image, files: &Files<'_>) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether a builder, or what starts it, acts on a variable: a build argument must not take its place.
+fn is_obeyed(name: &str) -> bool {
+    let prefixes =
+        ["DOCKER", "BUILDKIT", "BUILDX", "BUILDAH", "CONTAINER", "PODMAN", "REGISTRY", "XDG_", "LD_", "SSH_", "GO"];
+    let is_proxy = name.to_ascii_lowercase().ends_with("_proxy");
+    is_proxy
+        || matches!(name, "PATH" | "HOME" | "TMPDIR" | "USER")
+        || prefixes.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// Arguments that hold a secret are handed over in the environment: the arguments of a process can be seen by others.
 fn hide_arguments(
     image: &Image,
@@ -314,7 +330,7 @@ fn hide_arguments(
     let mut image = image.clone();
     let mut env = Vec::new();
     for (key, value) in &mut image.args {
-        if !around.contains_key(key) && value.as_ref().is_some_and(|value| mask.finds(value)) {
+        if !(around.contains_key(key) && is_obeyed(key)) && value.as_ref().is_some_and(|value| mask.finds(value)) {
             env.extend(value.take().map(|value| (key.clone(), value)));
         }
     }

@@ -127,6 +127,7 @@ pub fn execute(
     output: &mut dyn FnMut(Stream, &[u8]),
 ) -> Result<Ended, NoStart> {
     let mut native = native(command, around)?;
+    let _running = watch.stop.command();
     native.env(tree::MARK, watch.mark);
     // A group of its own: signals of the terminal reach only us, and one signal reaches all of it.
     native.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

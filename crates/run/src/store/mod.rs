@@ -105,10 +105,10 @@ impl Store {
     pub fn open(project: &Path, key: &Key) -> io::Result<Self> {
         let project = std::fs::canonicalize(project)?;
         if let Some(file) = tracked::tracked(&project) {
-            let folder = if file.starts_with(FOLDER) { FOLDER } else { ".garden" };
+            let own = tracked::own_part(&file);
             let why = format!(
-                "`{file}` is part of the repository, but only Purlin may write there; run `git rm -r --cached {folder}`, \
-                 delete the folder and add it to `.gitignore`"
+                "`{file}` is part of the repository, but only Purlin may write there; run `git rm -r --cached {own}` and \
+                 delete it"
             );
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }

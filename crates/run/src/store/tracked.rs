@@ -11,12 +11,20 @@ use std::path::{Path, PathBuf};
 /// An index larger than this is not looked at.
 const LONGEST_INDEX: u64 = 256 << 20;
 
-/// Folders of a project that hold nothing but what we made.
-const OWN: [&str; 2] = [super::FOLDER, ".garden/build"];
+/// Where a project holds nothing but what we made. Other files below `.purlin` may well be part of a repository.
+const OWN: [&str; 7] = [
+    ".purlin/journal",
+    ".purlin/objects",
+    ".purlin/logs",
+    ".purlin/locks",
+    ".purlin/deploys",
+    ".purlin/tmp",
+    ".garden/build",
+];
 
-/// The first file that git tracks in a folder of ours, from the project's folder.
+/// The first file that git tracks where only we write, from the project's folder.
 pub fn tracked(project: &Path) -> Option<String> {
-    if !OWN.iter().any(|folder| project.join(folder).symlink_metadata().is_ok()) {
+    if !OWN.iter().any(|own| project.join(own).symlink_metadata().is_ok()) {
         return None;
     }
     let (top, index) = project.ancestors().find_map(|top| Some((top, index_file(top)?)))?;
@@ -33,6 +41,11 @@ pub fn tracked(project: &Path) -> Option<String> {
     let found = [20, 32].into_iter().find_map(|digest| find(&bytes, digest, is_ours))??;
     let found = String::from_utf8_lossy(&found).into_owned();
     Some(found.get(within.len()..).unwrap_or(&found).trim_start_matches('/').to_owned())
+}
+
+/// The file or folder of ours that a tracked file is or lies in.
+pub fn own_part(file: &str) -> &str {
+    OWN.into_iter().find(|own| file.starts_with(own)).unwrap_or(file)
 }
 
 /// The index of the repository whose top is a folder.
