@@ -160,7 +160,7 @@ impl Ide {
     }
 
     /// The names of all projects.
-    pub(crate) fn all_names(&self) -> Arc<NamedProjects> {
+    pub fn all_names(&self) -> Arc<NamedProjects> {
         self.names_of(&self.picture().outcomes.iter().map(|outcome| outcome.claim.file().to_owned()).collect())
     }
 
