@@ -136,7 +136,8 @@ impl Ide {
         }
         let spelled = self.spelled(file, offset, new).filter(|spelled| {
             let files: BTreeSet<String> = spelled.edits.iter().map(|edit| edit.place.file.clone()).collect();
-            self.names_of(&files).table.all().is_empty()
+            // What a dialect notes is not guessed at in the files that it has looked through.
+            self.names_of(&files).table.all().iter().all(|named| !files.contains(named.source.path()))
         });
         let renamed = spelled.ok_or_else(|| Refusal::new("there is no name here that can be renamed"))?;
         let files: BTreeSet<String> = renamed.edits.iter().map(|edit| edit.place.file.clone()).collect();
