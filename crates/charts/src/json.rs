@@ -6,7 +6,7 @@ use purlin_syntax::write::{Emit, JsonWriter};
 use purlin_value::{Data, EcoString, Map, Origin, Value};
 
 /// Deepest nesting written.
-const MAX_DEPTH: u32 = 300;
+const MAX_DEPTH: u32 = purlin_syntax::limits::SCHEMA_LEVELS;
 
 /// Reads one JSON value.
 pub fn parse(text: &[u8], origin: Origin) -> Result<Value, String> {

@@ -133,7 +133,7 @@ pub fn hidden_alike(before: &Value, after: &Value) -> (Value, Value) {
 }
 
 /// Deeper values are hidden as a whole if there is a secret in them.
-const MOST_LEVELS: usize = 500;
+const MOST_LEVELS: usize = purlin_syntax::limits::MERGE_LEVELS as usize;
 
 fn alike(before: &Value, after: &Value, level: usize) -> (Value, Value) {
     let secrets = (before.is_tainted_deep(), after.is_tainted_deep());

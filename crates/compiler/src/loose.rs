@@ -7,9 +7,6 @@ use purlin_syntax::Flavor;
 use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
-/// The files that make a folder a kustomization.
-const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
 /// The endings of files that `kubectl apply` reads in a folder.
 const ENDINGS: &[&str] = &[".yaml", ".yml", ".json"];
 
@@ -35,10 +32,10 @@ pub fn loose_objects(session: &Session, request: &Request, detection: &Detection
 }
 
 fn kustomization(session: &Session, start: &str) -> Option<String> {
-    if KUSTOMIZATIONS.contains(&path::file_name(start)) {
+    if purlin_kustomize::FILES.contains(&path::file_name(start)) {
         return Some(path::normalize(path::parent(start)));
     }
-    let is_there = KUSTOMIZATIONS.iter().any(|name| session.world.exists(&path::join(start, name)));
+    let is_there = purlin_kustomize::FILES.iter().any(|name| session.world.exists(&path::join(start, name)));
     is_there.then(|| start.to_owned())
 }
 

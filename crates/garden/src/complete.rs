@@ -9,7 +9,7 @@ use purlin_model::schema::{Edition, Entity, Kind, Shape, Special};
 use purlin_value::{Data, Map, Session, Value};
 
 /// Rows nest a handful deep; the bound is for a table that is wrong.
-const DEPTH: u32 = 20;
+const DEPTH: u32 = purlin_syntax::limits::ROW_LEVELS;
 
 /// Keys that hold for another where that is not set.
 const SAME: &[(Kind, &str, &str)] = &[(PORT, "servicePort", "containerPort")];

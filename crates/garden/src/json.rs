@@ -93,7 +93,7 @@ fn push_entries<'v>(entries: impl Iterator<Item = (&'v str, &'v Value)>, order: 
 }
 
 /// How deeply JSON text may nest.
-const MAX_DEPTH: usize = 200;
+const MAX_DEPTH: usize = purlin_syntax::limits::VALUE_LEVELS as usize;
 
 /// Reads JSON text. The error says what was expected at which character.
 pub fn read(text: &str) -> Result<Value, String> {

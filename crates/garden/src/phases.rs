@@ -18,26 +18,56 @@ pub struct TemplateKey {
     pub name: &'static str,
     /// From when on it exists, as the end of "it exists …"; empty if always.
     pub phase: &'static str,
-    /// What it holds, in one sentence.
-    pub doc: &'static str,
+    /// What it holds, in one sentence; where it has fields of its own, without its full stop, and they follow.
+    doc: &'static str,
+    /// What is below it, where that is always the same.
+    pub fields: &'static [&'static str],
 }
 
 const fn key(name: &'static str, phase: &'static str, doc: &'static str) -> TemplateKey {
-    TemplateKey { name, phase, doc }
+    TemplateKey { name, phase, doc, fields: &[] }
+}
+
+impl TemplateKey {
+    const fn with(mut self, fields: &'static [&'static str]) -> Self {
+        self.fields = fields;
+        self
+    }
+
+    /// What it holds, in one sentence.
+    pub fn sentence(&self) -> String {
+        match self.fields {
+            [] => self.doc.to_owned(),
+            fields => format!("{}: `{}`.", self.doc, fields.join("`, `")),
+        }
+    }
+}
+
+/// What is always below a key; nothing where that depends on the project.
+pub fn fields(name: &str) -> &'static [&'static str] {
+    KEYS.iter().find(|key| key.name == name).map_or(&[], |key| key.fields)
 }
 
 /// All keys.
 pub const KEYS: &[TemplateKey] = &[
-    key("local", "", "The machine: `env`, `username`, `platform`, `arch`, `projectPath`, `artifactsPath`."),
-    key("command", "", "The command that runs: `name` and `params`."),
-    key("datetime", "", "The time of this run: `now`, `today`, `timestamp`."),
-    key("project", "", "The project: `name`."),
-    key("git", "", "The repository: `branch`, `commitHash`, `originUrl`."),
+    key("local", "", "The machine").with(&[
+        "env",
+        "username",
+        "usernameLowerCase",
+        "platform",
+        "arch",
+        "projectPath",
+        "artifactsPath",
+    ]),
+    key("command", "", "The command that runs").with(&["name", "params"]),
+    key("datetime", "", "The time of this run").with(&["now", "today", "timestamp"]),
+    key("project", "", "The project").with(&["name"]),
+    key("git", "", "The repository").with(&["branch", "commitHash", "originUrl"]),
     key("secrets", "from the project's own fields on", "Values of `importVariables` and `--secret-file`; never shown."),
     key("imported", "from the project's own fields on", "The same as `secrets`."),
     key("var", "from the project's own fields on", "Variables, the nearest scope first."),
     key("variables", "from the project's own fields on", "The same as `var`."),
-    key("environment", "once the environment is chosen", "The environment: `name`, `namespace`, `fullName`."),
+    key("environment", "once the environment is chosen", "The environment").with(&["name", "fullName", "namespace"]),
     key("providers", "once providers are resolved", "Providers by name, with `config` and `outputs`."),
     key("modules", "once modules are resolved", "Modules by name, with `path`, `version`, `outputs`, `var`."),
     key("runtime", "in actions and modules", "Outputs of Deploys (`services`) and Runs (`tasks`)."),
@@ -47,10 +77,15 @@ pub const KEYS: &[TemplateKey] = &[
         "Actions by kind and name, with `outputs`, `version`, `var` and more.",
     ),
     key("inputs", "in configurations made from a template", "What the use of the template gives."),
-    key("parent", "in configurations made from a template", "The use of the template: `name`."),
-    key("template", "in configurations made from a template", "The template: `name`."),
-    key("this", "in actions and modules", "The action or module itself: `name`, `mode`, `buildPath`, `sourcePath`."),
-    key("item", "inside `$forEach`", "The item of this round: `key` and `value`."),
+    key("parent", "in configurations made from a template", "The use of the template").with(&["name"]),
+    key("template", "in configurations made from a template", "The template").with(&["name"]),
+    key("this", "in actions and modules", "The action or module itself").with(&[
+        "name",
+        "mode",
+        "buildPath",
+        "sourcePath",
+    ]),
+    key("item", "inside `$forEach`", "The item of this round").with(&["key", "value"]),
     key("steps", "in steps of workflows and commands", "Earlier steps by name, with `outputs` and `log`."),
     key("args", "in commands of your own", "The command's arguments."),
     key("opts", "in commands of your own", "The command's options."),

@@ -40,7 +40,7 @@ pub fn keys_table() -> String {
     let mut table = String::from("| Key | Exists | Holds |\n|---|---|---|\n");
     for key in KEYS {
         let phase = if key.phase.is_empty() { "always" } else { key.phase };
-        table.push_str(&format!("| `{}` | {phase} | {} |\n", key.name, key.doc));
+        table.push_str(&format!("| `{}` | {phase} | {} |\n", key.name, key.sentence()));
     }
     table
 }

@@ -308,7 +308,7 @@ fn can_afford(ground: &Ground<'_>, (steps, bytes): (u64, u64), count: usize, spa
 }
 
 /// How deep operators may nest in a template's list of configurations.
-const OPERATOR_DEPTH: u32 = 20;
+const OPERATOR_DEPTH: u32 = purlin_syntax::limits::ROW_LEVELS;
 
 /// The configurations that an item of a template's list stands for: itself, or what its operators make of it.
 fn expand(

@@ -30,12 +30,6 @@ use std::sync::{Arc, PoisonError};
 /// How projects are resolved again.
 pub(crate) const RESUMING: Resuming = Resuming { start, again };
 
-/// Origins are only ever added. Once there are so many times as many as one resolution makes, all starts afresh.
-const MOST_ORIGINS: usize = 4;
-
-/// Fewer origins than these take so little memory that they count as these.
-const FEW_ORIGINS: usize = 100_000;
-
 /// What is kept of a resolution.
 struct Memory {
     standing: Standing,
@@ -69,7 +63,7 @@ fn start(session: &Session, request: &Request) -> Resumable {
 
 fn again(session: &Session, request: &Request, kept: Kept, changed: &[String]) -> Option<Resumable> {
     let memory = *kept.downcast::<Memory>().ok()?;
-    if session.origins.len() > MOST_ORIGINS * memory.origins.max(FEW_ORIGINS) || session.meter.is_half_used() {
+    if session.origins.has_outgrown(memory.origins) || session.meter.is_half_used() {
         return None;
     }
     let (resolved, memory) = memory.resume(session, request, changed)?;

@@ -10,7 +10,7 @@ use crate::object::{Object, Struct};
 use crate::value::{Data, Heap, MapType, Val};
 
 /// Deepest nesting written.
-const MAX_DEPTH: u32 = 1_000;
+const MAX_DEPTH: u32 = purlin_syntax::limits::COLLECTION_LEVELS;
 
 /// The order of keys.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::value::{Data, Heap, Val};
 
-const MAX_DEPTH: u32 = 1_000;
+const MAX_DEPTH: u32 = purlin_syntax::limits::COLLECTION_LEVELS;
 
 /// Whether two values have the same type and content.
 pub fn deep_equal(heap: &Heap, a: &Val, b: &Val) -> bool {

@@ -5,7 +5,7 @@ use crate::value::{Data, Heap, Str, Val};
 use purlin_syntax::json_text::{self, Build, Expected, Problem};
 
 /// How many levels are read.
-pub const MAX_DEPTH: usize = 1_000;
+pub const MAX_DEPTH: usize = purlin_syntax::limits::COLLECTION_LEVELS as usize;
 
 /// Reads one JSON value; trailing white space is allowed.
 pub fn parse(heap: &mut Heap, text: &[u8]) -> Result<Val, String> {

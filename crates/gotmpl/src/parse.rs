@@ -14,7 +14,7 @@ use crate::quote::{quote, unquote, unquote_char};
 use crate::value::Str;
 
 /// Deepest nesting of parentheses and control structures.
-pub const MAX_PARSE_DEPTH: u32 = 400;
+pub const MAX_PARSE_DEPTH: u32 = purlin_syntax::limits::TEMPLATE_LEVELS;
 
 /// Finds a function's row by name.
 pub type FindFunc = fn(&str) -> Option<&'static Func>;

@@ -5,7 +5,7 @@ use crate::quote::{is_print, quote_with};
 use crate::value::{Data, Heap, Str, Val};
 
 /// Deepest nesting printed; a map that contains itself ends here.
-const MAX_PRINT_DEPTH: u32 = 200;
+const MAX_PRINT_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// Flags of a verb.
 #[derive(Clone, Copy, Default)]

@@ -49,7 +49,7 @@ impl Ide {
             [] => {
                 for key in KEYS {
                     let often = often(related, key.name);
-                    proposals.add(key.name, ProposalKind::Field, key.phase, key.doc, 100 + often);
+                    proposals.add(key.name, ProposalKind::Field, key.phase, &key.sentence(), 100 + often);
                 }
                 for known in functions(Language::Garden) {
                     proposals.add(known.name, ProposalKind::Function, &known.label, known.doc, 50);
@@ -96,17 +96,7 @@ impl Ide {
             ["modules"] => self.declared(related, kind::MODULE, proposals, |name| Some(name.to_owned())),
             ["providers"] => self.declared(related, kind::PROVIDER, proposals, |name| Some(name.to_owned())),
             [first] | [first, "value"] => {
-                let fields: &[&str] = match *first {
-                    "environment" => &["name", "fullName", "namespace"],
-                    "project" | "parent" | "template" => &["name"],
-                    "local" => &["env", "username", "platform", "arch", "projectPath", "artifactsPath"],
-                    "git" => &["branch", "commitHash", "originUrl"],
-                    "datetime" => &["now", "today", "timestamp"],
-                    "command" => &["name", "params"],
-                    "this" => &["name", "mode", "buildPath", "sourcePath"],
-                    "item" => &["key", "value"],
-                    _ => &[],
-                };
+                let fields = purlin_garden::phases::fields(first);
                 for (index, field) in fields.iter().enumerate() {
                     let score = 100u32.saturating_sub(u32::try_from(index).unwrap_or(0));
                     proposals.add(

@@ -149,7 +149,7 @@ impl Ide {
             && let Some(key) = purlin_garden::phases::KEYS.iter().find(|key| key.name == word)
         {
             let phase = if key.phase.is_empty() { String::new() } else { format!("\n\nIt exists {}.", key.phase) };
-            return Some((start..end, format!("**{word}**\n\n{}{phase}", key.doc)));
+            return Some((start..end, format!("**{word}**\n\n{}{phase}", key.sentence())));
         }
         let known = functions(inside.language).into_iter().find(|known| known.name == word)?;
         Some((start..end, format!("`{}`\n\n{}", known.label, known.doc)))

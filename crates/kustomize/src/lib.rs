@@ -37,3 +37,4 @@ mod vars;
 
 pub use build::{resolve, resolve_patch};
 pub use dialect::DIALECT;
+pub use kustomization::FILES;

@@ -39,7 +39,7 @@ pub const DIALECT: Dialect = Dialect {
     unit: "node",
     recognise,
     is_usual,
-    usual: &[Usual { name: "skaffold.yaml", version: Some("skaffold/v4beta11"), kind: Some("Config") }],
+    usual: &[Usual { name: "skaffold.yaml", version: Some(crate::editions::LATEST_NAME), kind: Some("Config") }],
     inside: &[],
     reaches_below: false,
     renders: true,

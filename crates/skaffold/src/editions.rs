@@ -11,6 +11,9 @@ pub const GROUP: &str = "skaffold/";
 /// The newest edition, which every document is brought to.
 pub const LATEST: Edition = V4BETA14;
 
+/// Its `apiVersion`.
+pub const LATEST_NAME: &str = "skaffold/v4beta14";
+
 /// The edition from which the founding design's `modules:` may be written.
 pub const FOUNDING: Edition = V2BETA10;
 
@@ -192,3 +195,14 @@ pub const V4BETA12: Edition = Edition(69);
 pub const V4BETA13: Edition = Edition(70);
 /// `v4beta14`.
 pub const V4BETA14: Edition = Edition(71);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_edition_is_named_once_more() {
+        assert_eq!(api_version(LATEST), LATEST_NAME);
+        assert_eq!(all().last(), Some(LATEST));
+    }
+}

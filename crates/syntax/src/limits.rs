@@ -40,6 +40,16 @@ pub const PROBLEMS: u64 = 50_000;
 /// How deep kustomizations build upon each other.
 pub const KUSTOMIZATION_LEVELS: usize = 64;
 
+/// Nesting of collections that are merged, compared, copied or written out as a whole. Only guards recursion: what is
+/// read is bounded before ([`Limits::depth`]).
+pub const COLLECTION_LEVELS: u32 = 1_000;
+/// The same where each level takes more of the stack.
+pub const MERGE_LEVELS: u32 = 500;
+/// Nesting of what is generated from, or checked against, a schema.
+pub const SCHEMA_LEVELS: u32 = 300;
+/// Nesting of rows of entity tables; the bound is for a table that is wrong.
+pub const ROW_LEVELS: u32 = 20;
+
 /// Limits that no flag changes.
 pub const FIXED: &[Limit] = &[
     Limit { name: "expression-size", default: EXPRESSION_BYTES as u64, summary: "bytes of one expression (fixed)" },

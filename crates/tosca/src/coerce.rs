@@ -17,7 +17,7 @@ use crate::values::Stance;
 use ecow::{EcoString, eco_format};
 use std::sync::Arc;
 
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// Marks what was written in a coerced value.
 pub const ORIGINAL: &str = "$originalString";

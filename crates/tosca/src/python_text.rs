@@ -5,7 +5,7 @@ use ecow::{EcoString, eco_format};
 use std::fmt::Write;
 
 /// Values are written so deep.
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// A value as Python writes it: what hosts written in Python make of anything that should be a string.
 pub fn python_text(value: &Val) -> EcoString {

@@ -14,7 +14,7 @@ use purlin_value::{Origin, Taint};
 use std::sync::Arc;
 
 /// Nesting beyond this is cut off; the YAML reader has its own, equal limit.
-const MAX_DEPTH: u32 = 1_000;
+const MAX_DEPTH: u32 = purlin_syntax::limits::COLLECTION_LEVELS;
 
 /// The tag of a secret that is written as it is.
 const SENSITIVE: &str = "!sensitive";

@@ -17,7 +17,7 @@ use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use std::cmp::Ordering;
 
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// Checks the clauses that a definition and its type put on a value, at every level of it.
 pub fn check(

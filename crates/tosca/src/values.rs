@@ -26,7 +26,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Values may nest this deep in their types.
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// The declared type of a value: a data type, and the definition or schema that may say more.
 #[derive(Clone, Copy)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The rule's name, which `why` shows.
 const RULE: &str = "merge patch";
 /// Documents are never nested deeper; a computed value that is, is replaced whole from there on.
-const DEPTH: u32 = 1_000;
+const DEPTH: u32 = purlin_syntax::limits::COLLECTION_LEVELS;
 
 /// `over` laid upon `base`. Shared parts are merged wherever they stand, so each merged entry is charged before it is
 /// made; what goes beyond a limit is reported, and poison takes its place.

@@ -190,6 +190,12 @@ const PORTION: usize = 256;
 /// So many choices around a value are remembered by what is taken out of it.
 const MOST_CHOICES: usize = 32;
 
+/// A table this many times as large as one resolution makes it is given up.
+const MOST_GROWTH: usize = 4;
+
+/// Fewer origins than these take so little memory that they count as these.
+const FEW_ORIGINS: usize = 100_000;
+
 impl Table {
     fn push(&mut self, kind: OriginKind) {
         if self.len.is_multiple_of(PORTION) {
@@ -339,6 +345,12 @@ impl Origins {
         }
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         see(table.get((origin.0 & !DERIVED) as usize).unwrap_or(&OriginKind::Unknown))
+    }
+
+    /// Whether the table, which only grows, is so much larger than after one resolution that the next one should start
+    /// with a new table.
+    pub fn has_outgrown(&self, one_resolution: usize) -> bool {
+        self.len() > MOST_GROWTH * one_resolution.max(FEW_ORIGINS)
     }
 
     /// The place a user would be sent to: the span of the origin, or of what it was chosen or inherited from.

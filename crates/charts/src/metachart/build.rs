@@ -15,7 +15,7 @@ use super::discover::Resources;
 use super::object_meta::{MetaRequest, added};
 
 /// Deepest nesting rendered.
-const MAX_DEPTH: u32 = 500;
+const MAX_DEPTH: u32 = purlin_syntax::limits::MERGE_LEVELS;
 
 /// What the pipeline knows of one kind.
 #[derive(Clone, Debug, Default)]

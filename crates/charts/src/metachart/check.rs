@@ -15,7 +15,7 @@ use crate::rules;
 pub(crate) const ROOT_KEYS: &[&str] = &["context", "fullnameOverride", "settings", "global"];
 
 /// Deepest nesting that is looked at.
-const MAX_DEPTH: u32 = 300;
+const MAX_DEPTH: u32 = purlin_syntax::limits::SCHEMA_LEVELS;
 
 /// The values that problems were reported for, so that nothing else is said about them.
 pub type Reported = HashSet<Origin>;

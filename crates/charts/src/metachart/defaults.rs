@@ -8,7 +8,7 @@ use purlin_gotmpl::{Data, Heap, Str, Val};
 use super::build::{at, entries, get};
 
 /// Deepest nesting merged.
-const MAX_DEPTH: u32 = 500;
+const MAX_DEPTH: u32 = purlin_syntax::limits::MERGE_LEVELS;
 
 /// Keys of a definition that are not part of a manifest.
 pub(crate) const OWN_KEYS: &[&str] = &["enabled", "related", "relatedComponent"];

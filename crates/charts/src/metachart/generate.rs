@@ -13,7 +13,7 @@ const CHECKSUMS: &str = "metachart.interface.checksums";
 const NAME_PATTERN: &str = "^[a-z][0-9a-z]*(-[0-9a-z]+)*$";
 
 /// Deepest nesting of a definition.
-const MAX_DEPTH: u32 = 300;
+const MAX_DEPTH: u32 = purlin_syntax::limits::SCHEMA_LEVELS;
 
 /// What generation needs.
 pub struct Inputs<'a> {

@@ -65,12 +65,6 @@ struct Kept {
     origins: usize,
 }
 
-/// Origins are only ever added. Once there are so many times as many as one resolution makes, all starts afresh.
-const MOST_ORIGINS: usize = 4;
-
-/// Fewer origins than these take so little memory that they count as these.
-const FEW_ORIGINS: usize = 100_000;
-
 impl Dev {
     /// Resolves, says what a change reaches, and runs it.
     fn round(
@@ -81,7 +75,7 @@ impl Dev {
         changed: &[PathBuf],
     ) -> Result<(), Exit> {
         let kept = self.kept.take();
-        let kept = kept.filter(|kept| kept.session.origins.len() <= MOST_ORIGINS * kept.origins.max(FEW_ORIGINS));
+        let kept = kept.filter(|kept| !kept.session.origins.has_outgrown(kept.origins));
         if let Some(Kept { session, request, past, origins }) = kept {
             let names: Option<Vec<String>> = changed.iter().map(|path| name_in(&session, path)).collect();
             if let Some(names) = names {

@@ -8,7 +8,7 @@ use super::eval::{Evaluator, Missing, Stop};
 use super::layers::merge_parts;
 use super::operate::shown_type;
 use crate::number;
-use crate::phases::KEYS;
+use crate::phases::{KEYS, fields};
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::suggest::is_typo;
@@ -262,10 +262,8 @@ impl Evaluator<'_, '_> {
                 return self.warn_of_near_variable(missing);
             }
             "" => KEYS.iter().map(|key| key.name).collect(),
-            under => match CLOSED.iter().find(|(name, _)| *name == under) {
-                Some((_, fields)) => fields.to_vec(),
-                None => return,
-            },
+            under if CLOSED.contains(&under) => fields(under).to_vec(),
+            _ => return,
         };
         if known.contains(&missing.key.as_str()) || self.eval.session.sink.pushed() >= HINTS {
             return;
@@ -448,15 +446,8 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// Keys whose fields are always the same.
-const CLOSED: &[(&str, &[&str])] = &[
-    ("environment", &["name", "fullName", "namespace"]),
-    ("project", &["name"]),
-    ("git", &["branch", "commitHash", "originUrl"]),
-    ("local", &["env", "username", "usernameLowerCase", "userId", "platform", "arch", "projectPath", "artifactsPath"]),
-    ("datetime", &["now", "today", "timestamp"]),
-    ("command", &["name", "params"]),
-];
+/// Keys whose fields are always the same, and are all there is below them.
+const CLOSED: &[&str] = &["environment", "project", "git", "local", "datetime", "command"];
 
 /// Keys that a message looks at: a collection may have as many as a file has lines.
 const KEYS_LOOKED_AT: usize = 10_000;

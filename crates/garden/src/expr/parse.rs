@@ -9,7 +9,7 @@ use super::template::parse_literal;
 use purlin_syntax::rules::LIMIT_DEPTH;
 
 /// How deeply expressions may nest; more is a mistake or an attack.
-pub const MAX_DEPTH: usize = 100;
+pub const MAX_DEPTH: usize = purlin_syntax::limits::EXPRESSION_LEVELS;
 
 type Parsed<T> = Result<T, Problem>;
 

@@ -12,7 +12,7 @@ use purlin_value::Cost;
 const M: Ty = Ty::Map;
 
 /// Deepest nesting merged or copied.
-const MAX_DEPTH: u32 = 500;
+const MAX_DEPTH: u32 = purlin_syntax::limits::MERGE_LEVELS;
 
 /// The rows.
 pub(crate) static FUNCS: &[Func] = &[

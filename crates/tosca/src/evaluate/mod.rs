@@ -35,7 +35,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Calls may nest this deep.
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 /// A value that is evaluated in the midst of another one counts as so many calls: it needs as much of the stack.
 const VALUE_DEPTH: u32 = 4;
 

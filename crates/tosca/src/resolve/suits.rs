@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Conditions are looked through to this depth.
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// The types that a definition lists, by the definition and the list's name.
 pub(super) type Lists = HashMap<(usize, &'static str), Arc<[DeclId]>, Fast>;

@@ -17,7 +17,7 @@ const PART: usize = 8;
 /// Sizes that are remembered; more are forgotten all at once.
 const MOST_REMEMBERED: usize = 100_000;
 /// Values that are nested deeper have no size worth knowing.
-const DEEPEST: usize = 1_000;
+const DEEPEST: usize = purlin_syntax::limits::COLLECTION_LEVELS as usize;
 /// What a collection takes besides its items, in memory and to be taken apart again.
 const COLLECTION: usize = 256;
 
