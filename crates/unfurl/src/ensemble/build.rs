@@ -191,7 +191,7 @@ fn declared_properties(model: &Model, entity: &Entity, artifact_type: Option<Dec
 /// The root of a topology.
 pub(super) fn root_node() -> Node {
     let mut root = Node::new("root", NodeKind::Root);
-    root.types = Rc::new(vec!["unfurl.nodes.Root".into(), "tosca.nodes.Root".into()]);
+    root.types = Rc::new(["~topology", "unfurl.nodes.Root", "tosca.nodes.Root"].map(EcoString::from).to_vec());
     root.template = "root".into();
     root.local_status = Some(Status::Ok);
     root
