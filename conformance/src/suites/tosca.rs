@@ -461,6 +461,7 @@ fn session(root: &Path) -> Result<Session, String> {
         cwd: root.clone(),
         root,
         env: Default::default(),
+        project_env: Default::default(),
         permissions: Permissions::default(),
         now: Moment(0),
         seed: purlin_cli::seed::SeedSource::default(),

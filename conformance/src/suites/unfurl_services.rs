@@ -146,6 +146,7 @@ fn session_of(folder: &Path, settings: &Json) -> Option<Session> {
         cwd: root.clone(),
         root,
         env,
+        project_env: Default::default(),
         permissions: Permissions::default(),
         now: Moment(1_700_000_000_000_000_000),
         seed: purlin_cli::seed::SeedSource::default(),
