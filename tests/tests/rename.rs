@@ -3,6 +3,8 @@
 //!
 //! `PURLIN_RENAMES` is the number of renames; a few by default.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
+
 use purlin_compiler::{Named, search};
 use purlin_ide::{Buffers, Desk, Ide, Workspace, apply, place_of};
 use purlin_model::{Request, Resolved};
