@@ -121,7 +121,11 @@ fn step(ctx: &Ctx<'_, '_>, value: &Val, key: &Val) -> Result<Option<Val>> {
             let items = list_items(ctx, value)?;
             Ok(place(*index, items.len()).and_then(|at| items.get(at)).cloned())
         }
-        (_, Data::Str(name)) if is_list(value) => match python::parse_int(name) {
+        (Data::Str(text), Data::Int(index)) => {
+            let at = place(*index, text.chars().count());
+            Ok(at.and_then(|at| text.chars().nth(at)).map(|c| Val::str(c.to_string())))
+        }
+        (_, Data::Str(name)) if is_list(value) || matches!(value.data, Data::Str(_)) => match python::parse_int(name) {
             Some(index) => step(ctx, value, &Val::int(index)),
             None => by_name(ctx, value, name),
         },

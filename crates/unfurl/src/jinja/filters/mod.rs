@@ -12,6 +12,7 @@ mod rows;
 mod text;
 mod unfurl;
 mod urls;
+mod wrap;
 
 use super::render::{Renderer, Values};
 use crate::error::{Error, Kind, Result, type_error};

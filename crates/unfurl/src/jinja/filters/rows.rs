@@ -208,7 +208,12 @@ pub const FILTERS: &[Filter] = &[
     slow(jinja("wordcount", &[], "The number of words.", text::wordcount)),
     slow(text_only(jinja(
         "wordwrap",
-        &[optional("width", "integer"), optional("break_long_words", "boolean"), optional("wrapstring", "string")],
+        &[
+            optional("width", "integer"),
+            optional("break_long_words", "boolean"),
+            optional("wrapstring", "string"),
+            optional("break_on_hyphens", "boolean"),
+        ],
         "Text wrapped to a width.",
         text::wordwrap,
     ))),

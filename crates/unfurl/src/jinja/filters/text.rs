@@ -1,5 +1,6 @@
 //! Filters on text.
 
+use super::wrap::Wrap;
 use super::{Renderer, Values, flag, int_arg, text_arg, text_of};
 use crate::error::{Result, type_error};
 use crate::jinja::arithmetic::too_long;
@@ -255,53 +256,11 @@ pub fn wordwrap(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<
     let width = usize::try_from(int_arg(args, 0, "width")?.unwrap_or(79)).unwrap_or(1).max(1);
     let split_words = flag(args, 1, "break_long_words", true);
     let mark = text_arg(render, args, 2, "wrapstring")?.unwrap_or_else(|| "\n".into());
-    let mut lines = Vec::new();
-    for paragraph in text.lines() {
-        let wrapped = wrapped(paragraph, width, split_words);
-        lines.push(wrapped.join(&mark));
-    }
+    let at_hyphens = flag(args, 3, "break_on_hyphens", true);
+    let wrap = Wrap { width, split_words, at_hyphens };
+    let lines: Vec<String> = text.lines().map(|paragraph| wrap.lines(paragraph).join(&mark)).collect();
     let out = lines.join(&mark);
     if out.len() > MAX_STRING { too_long() } else { Ok(Val::str(out)) }
-}
-
-/// A paragraph in lines of at most a width, broken at blanks, and within words that are longer than a line.
-fn wrapped(text: &str, width: usize, split_words: bool) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    let mut line: Vec<char> = Vec::new();
-    for (at, word) in text.split(' ').enumerate() {
-        let word: Vec<char> = word.chars().collect();
-        let mut word = word.as_slice();
-        let blank = usize::from(at > 0 && !line.is_empty());
-        let room = width.saturating_sub(line.len() + blank);
-        if word.len() <= room {
-            line.extend(std::iter::repeat_n(' ', blank));
-            line.extend(word);
-            continue;
-        }
-        if split_words && word.len() > width && room > 0 {
-            line.extend(std::iter::repeat_n(' ', blank));
-            let (head, rest) = word.split_at(room);
-            line.extend(head);
-            word = rest;
-        }
-        lines.extend(finished(&mut line));
-        if split_words && word.len() > width {
-            let whole = (word.len() - 1) / width * width;
-            let (head, rest) = word.split_at(whole);
-            lines.extend(head.chunks(width).map(|chunk| chunk.iter().collect::<String>()));
-            word = rest;
-        }
-        line = word.to_vec();
-    }
-    lines.extend(finished(&mut line));
-    lines
-}
-
-/// A line without the blanks at its end, if anything is left of it.
-fn finished(line: &mut Vec<char>) -> Option<String> {
-    let text: String = std::mem::take(line).into_iter().collect();
-    let text = text.trim_end_matches(' ');
-    (!text.is_empty()).then(|| text.to_owned())
 }
 
 pub fn quote(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
