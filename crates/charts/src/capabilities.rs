@@ -1,7 +1,13 @@
 //! What a chart may know of the cluster: its version and the API versions it serves. No cluster is ever asked.
 
+use std::sync::Arc;
+
 use purlin_gotmpl::semver::Version;
+use purlin_gotmpl::{Limits, Machine, Outside, Set};
 use purlin_value::Origin;
+
+use crate::context;
+use crate::engine::{self, RenderError};
 
 /// The cluster as a chart sees it.
 #[derive(Clone, Debug)]
@@ -61,6 +67,21 @@ impl Default for Capabilities {
             more_from: Origin::NONE,
         }
     }
+}
+
+/// The version of Helm that is followed, in a user's template.
+pub fn version_text(template: &str) -> Result<String, String> {
+    let mut set = Set::new();
+    set.add("_", template).map_err(|error| error.go_text())?;
+    let set = Arc::new(set);
+    let (outside, limits) = (Outside::default(), Limits::default());
+    let work = || {
+        let mut machine = Machine::new(set.namespace(), &outside, &limits);
+        let info = context::helm_version(&Capabilities::default());
+        machine.execute(&"_".into(), info).map_err(RenderError::Exec)
+    };
+    let rope = engine::on_deep_stack(work).map_err(|error| error.helm_text())?;
+    Ok(String::from_utf8_lossy(&rope.bytes).into_owned())
 }
 
 /// The API versions that a cluster of the default version is taken to serve.

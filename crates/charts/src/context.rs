@@ -260,15 +260,9 @@ fn object(known: Struct) -> Val {
 /// The usual API versions as texts that all renders share.
 static USUAL_VERSIONS: OnceLock<Vec<Str>> = OnceLock::new();
 
-fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
-    let kube = &capabilities.kube;
-    let given = |text: &str| Val::str(text).at(origin_number(capabilities.kube_from));
-    let kube_version = object(Struct {
-        name: "common.KubeVersion",
-        fields: vec![("Version", given(&kube.version)), ("Major", given(&kube.major)), ("Minor", given(&kube.minor))],
-        text: Some(Str::from(kube.normalized.as_str())),
-    });
-    let helm_version = object(Struct {
+/// `.Capabilities.HelmVersion`
+pub(crate) fn helm_version(capabilities: &Capabilities) -> Val {
+    object(Struct {
         name: "version.BuildInfo",
         fields: vec![
             ("Version", Val::str(capabilities.helm_version.as_str())),
@@ -278,7 +272,18 @@ fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
             ("KubeClientVersion", Val::str("v1.36")),
         ],
         text: None,
+    })
+}
+
+fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
+    let kube = &capabilities.kube;
+    let given = |text: &str| Val::str(text).at(origin_number(capabilities.kube_from));
+    let kube_version = object(Struct {
+        name: "common.KubeVersion",
+        fields: vec![("Version", given(&kube.version)), ("Major", given(&kube.major)), ("Minor", given(&kube.minor))],
+        text: Some(Str::from(kube.normalized.as_str())),
     });
+    let helm_version = helm_version(capabilities);
     let usual = USUAL_VERSIONS.get_or_init(|| API_VERSIONS.iter().map(|version| Str::from(*version)).collect());
     let version = |(at, version): (usize, &String)| match usual.get(at) {
         Some(usual) => Val::str(usual.clone()),

@@ -442,10 +442,11 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     let parsed = || Arc::new(purlin_gotmpl::yaml::parse(&document.text, &session.limits));
     let tree: Arc<Tree> = document.tree.clone().unwrap_or_else(parsed);
     let value = tree.root().map(|root| tracer.value(root, &piece.text, piece.offset)).unwrap_or_default();
+    let value = Manifest::with_hidden_data(value);
     let open = still_open(tracer, tree.root(), piece);
     // A secret may also be in a comment or a key, which the value does not say.
     let secret = crate::trace::range_taint(&piece.text, piece.offset, piece.offset + document.text.len()).is_secret();
-    let text = (!secret).then(|| EcoString::from(document.text.trim_end()));
+    let text = (!secret).then(|| EcoString::from(document.text.as_str()));
     let source = EcoString::from(document.path.as_str());
     let mut manifest = Manifest { source, text, value: value.clone(), node: EcoString::new() };
     if value.as_map().is_none() && open.is_none() {

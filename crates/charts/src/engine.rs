@@ -99,6 +99,8 @@ pub struct Rendered {
     pub unsure: BTreeMap<String, Hole>,
     /// Files that could not be rendered, if the rest was asked for.
     pub failed: Vec<ExecError>,
+    /// What `required` and `fail` would have stopped with while linting, as Helm logs it.
+    pub logged: Vec<String>,
 }
 
 /// A template file found in a chart or in one inside it.
@@ -189,6 +191,7 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
     let _ = inputs.limits.meter.charge(machine.spent(), 0);
     rendered.sources = machine.take_sources();
     rendered.calls = std::mem::take(&mut machine.calls);
+    rendered.logged = std::mem::take(&mut machine.logged);
     rendered.holes = std::mem::take(&mut machine.heap.holes);
     Ok(rendered)
 }

@@ -29,6 +29,7 @@ pub mod repository;
 mod rules;
 mod schema;
 mod schema_file;
+pub mod show;
 pub mod strvals;
 pub mod template;
 mod trace;

@@ -64,18 +64,21 @@ pub fn load(session: &Session, path: &str) -> Result<Chart, LoadError> {
 struct Loaded(Result<Chart, LoadError>);
 
 fn load_anew(session: &Session, path: &str) -> Result<Chart, LoadError> {
+    from_files(session, files(session, path)?, path, 0)
+}
+
+/// The files of the chart in a folder or an archive.
+pub(crate) fn files(session: &Session, path: &str) -> Result<Vec<ChartFile>, LoadError> {
     let world = &session.world;
     let stat = world.stat(path).map_err(|error| LoadError::from(error.diagnostic(path)))?;
-    let files = if stat.kind == FileKind::Folder {
-        folder_files(session, path)?
-    } else {
-        let packed = session.load_bytes(path).map_err(|error| LoadError::from(error.diagnostic(path)))?;
-        if !archive::is_archive(&packed) {
-            return Err(LoadError::from(format!("file {path:?} does not appear to be a gzipped archive")));
-        }
-        archive_files(session, path, &packed)?
-    };
-    from_files(session, files, path, 0)
+    if stat.kind == FileKind::Folder {
+        return folder_files(session, path);
+    }
+    let packed = session.load_bytes(path).map_err(|error| LoadError::from(error.diagnostic(path)))?;
+    if !archive::is_archive(&packed) {
+        return Err(LoadError::from(format!("file {path:?} does not appear to be a gzipped archive")));
+    }
+    archive_files(session, path, &packed)
 }
 
 /// Loads a chart from the bytes of its archive.
@@ -158,7 +161,8 @@ impl Walk<'_> {
     }
 }
 
-fn parse(session: &Session, folder: &str, file: &ChartFile) -> Arc<Tree> {
+/// A file of a chart as YAML.
+pub(crate) fn parse(session: &Session, folder: &str, file: &ChartFile) -> Arc<Tree> {
     let text = purlin_gotmpl::value::text_of(&file.bytes).into_owned();
     let path = purlin_value::path::normalize(&format!("{folder}/{}", file.name));
     let source = session.sources.insert(&path, text);

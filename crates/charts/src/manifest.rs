@@ -75,10 +75,10 @@ pub fn split(text: &str) -> Vec<(usize, &str)> {
 
 /// What Helm reads of a document before anything else.
 #[derive(Default)]
-struct Head {
-    api_version: String,
-    kind: String,
-    name: String,
+pub(crate) struct Head {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
     hook: Option<String>,
 }
 
@@ -114,26 +114,46 @@ fn kind_of(node: Node<'_>) -> &'static str {
 
 /// The head of a document, or the error message and its offset.
 fn head(tree: &Tree) -> Result<Head, (String, usize)> {
+    checked(tree)?;
+    head_of(tree, "SimpleHead").map_err(|message| (message, 0))
+}
+
+/// The same for what is read into another of Helm's types; none for an empty document. Annotations are not looked at.
+pub(crate) fn head_as(tree: &Tree, type_name: &str) -> Result<Option<Head>, (String, usize)> {
+    checked(tree)?;
+    if tree.root().is_none_or(Node::is_null) {
+        return Ok(None);
+    }
+    head_of(tree, type_name).map(Some).map_err(|message| (message, 0))
+}
+
+fn checked(tree: &Tree) -> Result<(), (String, usize)> {
     if let Some(problem) = first_problem(tree) {
         let at = problem.span.map_or(0, |span| span.start as usize);
         return Err((format!("error converting YAML to JSON: yaml: {}", go_message(tree, problem)), at));
     }
-    head_of(tree).map_err(|message| (message, 0))
+    Ok(())
 }
 
-fn head_of(tree: &Tree) -> Result<Head, String> {
+fn head_of(tree: &Tree, type_name: &str) -> Result<Head, String> {
+    // The type that `helm template` reads is another package's, and has annotations.
+    let is_usual = type_name == "SimpleHead";
     let mut head = Head::default();
     let Some(root) = tree.root().filter(|root| !root.is_null()) else { return Ok(head) };
     if !root.is_map() {
-        return Err(unmarshal(kind_of(root), "value of type util.SimpleHead"));
+        let package = if is_usual { "util" } else { "rules" };
+        return Err(unmarshal(kind_of(root), &format!("value of type {package}.{type_name}")));
     }
-    head.api_version = field(root, "apiVersion", "SimpleHead.apiVersion")?;
-    head.kind = field(root, "kind", "SimpleHead.kind")?;
+    head.api_version = field(root, "apiVersion", &format!("{type_name}.apiVersion"))?;
+    head.kind = field(root, "kind", &format!("{type_name}.kind"))?;
     let Some(metadata) = root.get("metadata").filter(|node| !node.is_null()) else { return Ok(head) };
     if !metadata.is_map() {
-        return Err(unmarshal(kind_of(metadata), "struct field SimpleHead.metadata"));
+        return Err(unmarshal(kind_of(metadata), &format!("struct field {type_name}.metadata")));
     }
-    head.name = field(metadata, "name", "SimpleHead.metadata.name")?;
+    head.name = field(metadata, "name", &format!("{type_name}.metadata.name"))?;
+    if !is_usual {
+        return Ok(head);
+    }
     let Some(annotations) = metadata.get("annotations").filter(|node| !node.is_null()) else { return Ok(head) };
     if !annotations.is_map() {
         return Err(unmarshal(

@@ -71,6 +71,9 @@ pub struct Options {
     pub lenient: bool,
     /// Whether what comes out is judged and not shown.
     pub is_rehearsal: bool,
+    /// Whether the chart is linted: `required` and `fail` only leave a note, and neither library charts nor missing
+    /// dependencies stop it.
+    pub is_lint: bool,
     /// Whether dependencies that are missing are fetched before the chart is deployed.
     pub is_fetched_later: bool,
 }
@@ -284,6 +287,7 @@ pub struct Prepared {
     track: bool,
     lenient: bool,
     is_rehearsal: bool,
+    is_lint: bool,
 }
 
 impl TemplateError {
@@ -296,17 +300,6 @@ impl TemplateError {
 /// Renders the chart at a path.
 pub fn template(session: &Session, path: &str, options: &Options) -> Result<Output, TemplateError> {
     finish(session, prepare(session, path, options)?, options)
-}
-
-/// Renders a chart already loaded.
-pub(crate) fn template_chart(
-    session: &Session,
-    chart: Chart,
-    values: Value,
-    name: String,
-    options: &Options,
-) -> Result<Output, TemplateError> {
-    finish(session, prepare_chart(session, chart, values, name, options)?, options)
 }
 
 /// Loads a chart and everything it needs to be rendered.
@@ -330,7 +323,7 @@ pub(crate) fn prepare_loaded(session: &Session, chart: Chart, options: &Options)
     prepare_chart(session, chart, values, name, options)
 }
 
-fn prepare_chart(
+pub(crate) fn prepare_chart(
     session: &Session,
     mut chart: Chart,
     values: Value,
@@ -338,11 +331,11 @@ fn prepare_chart(
     options: &Options,
 ) -> Result<Prepared, TemplateError> {
     metadata::validate(&chart.metadata)?;
-    if chart.is_library() && !options.lenient {
+    if chart.is_library() && !options.lenient && !options.is_lint {
         return Err("library charts are not installable".to_owned().into());
     }
     let missing = dependencies::missing(&chart);
-    if !missing.is_empty() && !options.lenient {
+    if !missing.is_empty() && !options.lenient && !options.is_lint {
         let message = "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies";
         let names = missing.join(", ");
         return Err(format!("{message}: found in Chart.yaml, but missing in charts/ directory: {names}").into());
@@ -378,7 +371,7 @@ fn prepare_chart(
         refuse(elsewhere.iter().map(unread).chain(std::mem::take(&mut problems)).collect())?;
     }
     let kube = &chart.metadata.kube_version;
-    if !kube.is_empty() && !dependencies::is_compatible(kube, &capabilities.kube.version) {
+    if !kube.is_empty() && !options.is_lint && !dependencies::is_compatible(kube, &capabilities.kube.version) {
         let have = &capabilities.kube.version;
         let message = format!("chart requires kubeVersion: {kube} which is incompatible with Kubernetes {have}");
         return Err(TemplateError::rendering(message));
@@ -414,6 +407,7 @@ fn prepare_chart(
         track,
         lenient,
         is_rehearsal,
+        is_lint: options.is_lint,
     })
 }
 
@@ -429,7 +423,7 @@ impl Prepared {
         let spare_key = self.is_rehearsal.then(|| session.finding("keys", SpareKey::default));
         let run = outside(session, track);
         let seed = seed_of(run.seed, &self.release);
-        Outside { seed, spare_key, guessable: Some(guessable::noted(session)), ..run }
+        Outside { seed, spare_key, guessable: Some(guessable::noted(session)), is_lint: self.is_lint, ..run }
     }
 
     /// Renders all templates.

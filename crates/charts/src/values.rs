@@ -212,7 +212,8 @@ impl<'o> Coalescer<'o> {
                 continue;
             };
             if value.is_null() {
-                if !keep_null {
+                // A null takes a default away; beside another null it stays.
+                if !keep_null && !default.is_null() {
                     strong.shift_remove(key);
                 }
                 continue;

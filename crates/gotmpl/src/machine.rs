@@ -90,6 +90,8 @@ pub struct Outside {
     pub sources: Option<Arc<Sources>>,
     /// In runs whose output is thrown away: the key that stands for all others, since making one takes longer than a chart.
     pub spare_key: Option<Arc<SpareKey>>,
+    /// Whether `required` and `fail` only leave a note.
+    pub is_lint: bool,
 }
 
 /// What something was printed under: a call of `include` or `tpl`, a branch, a loop.
@@ -187,6 +189,8 @@ pub struct Machine<'r> {
     pub(crate) trees: Trees,
     /// Regular expressions already compiled.
     pub(crate) regexes: Table<Str, Rc<Pattern>>,
+    /// What `required` and `fail` would have stopped with, as Helm logs it.
+    pub logged: Vec<String>,
     /// Bytes of compiled regular expressions that the meter knows of.
     compiled: u64,
     /// How many random values each place has drawn.
@@ -270,6 +274,7 @@ impl<'r> Machine<'r> {
             parsed: Table::default(),
             trees: Trees::default(),
             regexes: Table::default(),
+            logged: Vec::new(),
             compiled: 0,
             draws: Table::default(),
             keys: Table::default(),

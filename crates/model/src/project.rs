@@ -253,6 +253,28 @@ impl Manifest {
         Manifest { source, text: None, value, node }
     }
 
+    /// An object whose `data` and `stringData` are secret if it is a `Secret`.
+    pub fn with_hidden_data(value: Value) -> Value {
+        let is_secret = value.get("kind").and_then(Value::as_str) == Some("Secret");
+        let Some(map) = value.as_map().filter(|_| is_secret) else { return value };
+        let hidden = |(key, field): (&EcoString, &Value)| {
+            let Some(data) = field.as_map().filter(|_| matches!(key.as_str(), "data" | "stringData")) else {
+                return (key.clone(), field.clone());
+            };
+            let data: Map = data.iter().map(|(key, value)| (key.clone(), value.clone().tainted_if(true))).collect();
+            (key.clone(), field.clone().with(Data::Map(data.into())))
+        };
+        let fields: Map = map.iter().map(hidden).collect();
+        value.clone().with(Data::Map(fields.into()))
+    }
+
+    /// The text as it was rendered. Line ends behind it go, unless they belong to its last string.
+    pub fn body(&self) -> Option<&str> {
+        let text = self.text.as_deref()?;
+        let ends_in_lines = last_leaf(&self.value).and_then(Value::as_str).is_some_and(|last| last.ends_with('\n'));
+        Some(if ends_in_lines { text } else { text.trim_end_matches('\n') })
+    }
+
     /// Gives objects of one kind and name ids of their own: by namespace, by API group, and by number as a last resort.
     pub fn tell_apart(manifests: &mut [Manifest]) {
         type Qualify = fn(&Manifest) -> Option<EcoString>;
@@ -325,6 +347,18 @@ fn object_id(value: &Value, source: &str) -> EcoString {
     match name.as_ref().and_then(Value::as_str) {
         Some(name) => format!("{kind}/{name}").into(),
         None => format!("{kind}/{source}").into(),
+    }
+}
+
+/// The last value that has no values inside.
+fn last_leaf(value: &Value) -> Option<&Value> {
+    let mut value = value;
+    loop {
+        value = match (value.as_map(), value.as_list()) {
+            (Some(map), _) => map.iter().last()?.1,
+            (_, Some(list)) => list.iter().last()?,
+            _ => return Some(value),
+        };
     }
 }
 

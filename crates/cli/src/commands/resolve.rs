@@ -296,18 +296,21 @@ pub(super) fn render(
         cx.refuse_undeclared(&session, Some(&objects), &target.var, "")?;
         let found = cx.report(&session);
         let found = if cx.refuse_others(&objects.manifests) { worse(found, Exit::Invalid) } else { found };
-        return print_manifests(cx, &objects.manifests, found, out, reveal);
+        return match found {
+            Exit::Ok => print_manifests(cx, &objects.manifests, out, reveal),
+            exit => Err(exit),
+        };
     }
     let (_session, compiled, found) = compile_opened(cx, session, &request, nodes, target)?;
     let compiled = match (compiled, found) {
-        // What could be rendered is printed beside what is wrong with the rest.
-        (Some(compiled), Exit::Ok | Exit::Invalid) => compiled,
+        (Some(compiled), Exit::Ok) => compiled,
+        // Half of the manifests must not reach a cluster, so nothing is printed.
         (_, exit) => return Err(worse(Exit::Invalid, exit)),
     };
-    if compiled.resolved.manifests.is_empty() && found == Exit::Ok && !compiled.dialect.renders {
+    if compiled.resolved.manifests.is_empty() && !compiled.dialect.renders {
         return Err(cx.usage(&format!("a {} project has no manifests to render", compiled.dialect.name)));
     }
-    print_manifests(cx, &compiled.resolved.manifests, found, out, reveal)
+    print_manifests(cx, &compiled.resolved.manifests, out, reveal)
 }
 
 /// The objects of a kustomization or of files with nothing but objects, as a project of their own.
@@ -321,19 +324,20 @@ fn objects_at(session: &Session, place: &str, nodes: &[String]) -> Resolved {
     objects
 }
 
-/// Prints manifests beside what was reported.
+/// Prints manifests, and a note if what is printed cannot be applied because secrets are hidden.
 fn print_manifests(
     cx: &mut Context<'_, '_>,
     manifests: &[Manifest],
-    found: Exit,
     out: Option<&Path>,
     reveal: bool,
 ) -> Result<Exit, Exit> {
     let mut text = String::new();
+    let mut hidden = 0;
     for manifest in manifests {
         let has_secret = manifest.value.is_tainted_deep();
-        let body = match &manifest.text {
-            Some(body) if reveal || !has_secret => format!("{}\n", body.trim_end_matches('\n')),
+        hidden += usize::from(has_secret && !reveal);
+        let body = match manifest.body() {
+            Some(body) if reveal || !has_secret => format!("{body}\n"),
             // Line ends at the end may belong to the last string.
             _ => to_yaml(&manifest.value, secrets(reveal)).map_err(|error| cx.too_long(error))?,
         };
@@ -343,9 +347,13 @@ fn print_manifests(
         }
         text.push_str(&body);
     }
-    // Nothing rendered because of errors leaves a file that is there alone.
-    if text.is_empty() && found != Exit::Ok {
-        return Ok(found);
+    let exit = cx.print(&text, out);
+    if hidden > 0 {
+        let objects = if hidden == 1 { "1 object".to_owned() } else { format!("{hidden} objects") };
+        let _ = writeln!(
+            cx.invocation.stderr,
+            "note: secrets of {objects} are hidden; add `--reveal` to print manifests that can be applied"
+        );
     }
-    Ok(worse(found, cx.print(&text, out)))
+    Ok(exit)
 }

@@ -8,6 +8,7 @@ use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::project::{Setup, open_session};
 use crate::seed::SeedSource;
+use purlin_charts::lint::{Level, lint};
 use purlin_charts::load::load;
 use purlin_charts::template::{Options, TemplateError, template};
 use purlin_model::{SetFlag, SetKind};
@@ -49,6 +50,7 @@ pub const HELM: Personality = Personality {
         ("    --skip-schema-validation", "do not check values against the schema"),
         ("    --strict", "lint: warnings fail"),
         ("    --quiet", "lint: only warnings and errors"),
+        ("    --with-subcharts", "lint: the charts in `charts/` as well"),
         ("    --debug", "print rendered files that are not valid YAML"),
         ("    --dependency-update", "template: fetch missing dependencies first"),
         ("    --allow-net HOST", "connect to HOST; `http://HOST` where it is not encrypted"),
@@ -70,7 +72,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         "lint" => run_lint(invocation, rest),
         "show" | "inspect" => run_show(invocation, rest),
         "dependency" | "dep" | "dependencies" => dependency::run(invocation, rest),
-        "version" => Ok(invocation.print(concat!("v4.2 (purlin ", env!("CARGO_PKG_VERSION"), ")\n"))),
+        "version" => run_version(invocation, rest),
         other => Err(super::unknown(invocation, &HELM, other)),
     }
 }
@@ -88,6 +90,7 @@ struct Parsed {
     quiet: bool,
     debug: bool,
     skip_crds: bool,
+    with_subcharts: bool,
     dependency_update: bool,
     hosts: Vec<String>,
 }
@@ -108,7 +111,6 @@ const IGNORED_VALUES: &[&str] = &[
     "repository-cache",
     "repository-config",
     "description",
-    "wait",
     "labels",
     "color",
     "log-format",
@@ -135,6 +137,7 @@ const IGNORED_SWITCHES: &[&str] = &[
     "enable-dns",
     "force",
     "hide-notes",
+    "wait",
     "wait-for-jobs",
     "take-ownership",
     "rollback-on-failure",
@@ -148,7 +151,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("devel", "looks for versions in a repository"),
     ("repo", "looks for the chart in a repository"),
     ("release-name", "changes the folders that `--output-dir` writes"),
-    ("with-subcharts", "lints the charts inside; name them as well"),
 ];
 
 fn refused(name: &str) -> Option<String> {
@@ -201,6 +203,7 @@ fn switch(parsed: &mut Parsed, name: &str, inline: Option<&str>) -> Option<Resul
         "strict" => parsed.strict = on,
         "quiet" => parsed.quiet = on,
         "debug" => parsed.debug = on,
+        "with-subcharts" => parsed.with_subcharts = on,
         "skip-crds" => parsed.skip_crds = on,
         "dependency-update" => parsed.dependency_update = on,
         // Without a value it means `client`, which is what happens here.
@@ -318,6 +321,12 @@ fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit
     let mut parsed = parse(args).map_err(|message| fail(invocation, &message))?;
     let chart = match parsed.positional.as_slice() {
         [chart] => chart.clone(),
+        [_, _] if parsed.generate_name => {
+            return Err(fail(invocation, "cannot set --generate-name and also specify a name"));
+        }
+        [_, _] if parsed.options.name_template.is_some() => {
+            return Err(fail(invocation, "cannot set --name-template and also specify a name"));
+        }
         [name, chart] => {
             parsed.options.name = name.clone();
             chart.clone()
@@ -368,23 +377,30 @@ fn write_files(invocation: &mut Invocation<'_>, output: &purlin_charts::template
 
 fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     let mut parsed = parse(args).map_err(|message| fail(invocation, &message))?;
-    let charts = if parsed.positional.is_empty() { vec![".".to_owned()] } else { parsed.positional.clone() };
-    let (mut failed, mut shown) = (0, 0);
+    let mut charts = if parsed.positional.is_empty() { vec![".".to_owned()] } else { parsed.positional.clone() };
+    if parsed.with_subcharts {
+        for chart in charts.clone() {
+            charts_inside(&invocation.cwd, &format!("{}/charts", chart.trim_end_matches('/')), 0, &mut charts);
+        }
+    }
+    let (mut failed, mut noteworthy) = (0, 0);
     for chart in &charts {
         let (session, path) = session(invocation, chart, &mut parsed)?;
-        let mut findings = purlin_charts::lint::lint(&session, &path, &parsed.options);
-        let is_failure = |level: &str| level == "ERROR" || parsed.strict && level == "WARNING";
-        failed += usize::from(findings.iter().any(|finding| is_failure(finding.level)));
-        if parsed.quiet {
-            findings.retain(|finding| finding.level != "INFO");
-            if findings.is_empty() {
-                continue;
-            }
+        let shown = native::world_text(&native::canonical_or_same(invocation.cwd.join(chart)));
+        let linted = lint(&session, &path, &shown, &parsed.options);
+        for line in &linted.logged {
+            let _ = writeln!(invocation.stderr, "{line}");
         }
-        shown += findings.len();
+        let worst = linted.findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Info);
+        failed += usize::from(worst == Level::Error || parsed.strict && worst == Level::Warning);
+        noteworthy += usize::from(worst > Level::Info);
+        if parsed.quiet && worst == Level::Info {
+            continue;
+        }
         let _ = writeln!(invocation.stdout, "==> Linting {chart}");
-        for finding in findings {
-            let _ = writeln!(invocation.stdout, "[{}] {}: {}", finding.level, finding.path, finding.message);
+        for finding in linted.findings.iter().filter(|finding| !parsed.quiet || finding.level > Level::Info) {
+            let level = finding.level.name();
+            let _ = writeln!(invocation.stdout, "[{level}] {}: {}", finding.path, finding.message);
         }
         let _ = writeln!(invocation.stdout);
     }
@@ -392,10 +408,52 @@ fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Ex
     if failed > 0 {
         return Err(fail(invocation, &summary));
     }
-    if !parsed.quiet || shown > 0 {
+    if !parsed.quiet || noteworthy > 0 {
         let _ = writeln!(invocation.stdout, "{summary}");
     }
     Ok(Exit::Ok)
+}
+
+/// Folders below this depth are not looked at for charts.
+const MOST_FOLDERS: usize = 32;
+
+/// The charts below a folder, as folders and archives, in the order of their names.
+fn charts_inside(cwd: &std::path::Path, folder: &str, depth: usize, found: &mut Vec<String>) {
+    let Ok(entries) = std::fs::read_dir(cwd.join(folder)) else { return };
+    let mut entries: Vec<(String, bool)> = entries
+        .flatten()
+        .map(|entry| {
+            (entry.file_name().to_string_lossy().into_owned(), entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        })
+        .collect();
+    entries.sort();
+    for (name, is_folder) in entries {
+        let path = format!("{folder}/{name}");
+        match is_folder {
+            true if depth < MOST_FOLDERS => charts_inside(cwd, &path, depth + 1, found),
+            true => {}
+            false if name == "Chart.yaml" => found.push(folder.to_owned()),
+            false if name.ends_with(".tgz") || name.ends_with(".tar.gz") => found.push(path),
+            false => {}
+        }
+    }
+}
+
+/// The version of Helm that is followed; scripts ask for it in several forms.
+fn run_version(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+    const VERSION: &str = "v4.2";
+    match args {
+        [] => Ok(invocation.print(concat!("v4.2 (purlin ", env!("CARGO_PKG_VERSION"), ")\n"))),
+        [short] if short == "--short" => Ok(invocation.print(&format!("{VERSION}\n"))),
+        [flag, template] if flag == "--template" => print_version(invocation, template),
+        [flag] if flag.starts_with("--template=") => print_version(invocation, flag.trim_start_matches("--template=")),
+        [other, ..] => Err(fail(invocation, &format!("unknown flag: {other}"))),
+    }
+}
+
+fn print_version(invocation: &mut Invocation<'_>, template: &str) -> Result<Exit, Exit> {
+    let text = purlin_charts::capabilities::version_text(template).map_err(|message| fail(invocation, &message))?;
+    Ok(invocation.print(&text))
 }
 
 fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
@@ -408,7 +466,7 @@ fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Ex
     };
     let (session, path) = session(invocation, &chart, &mut parsed)?;
     let chart = load(&session, &path).map_err(|error| fail(invocation, &error.message))?;
-    match purlin_charts::lint::show(&chart, what) {
+    match purlin_charts::show::show(&chart, what) {
         Some(text) => Ok(invocation.print(&text)),
         None => Err(fail(invocation, &format!("unknown command {what:?} for \"helm show\""))),
     }

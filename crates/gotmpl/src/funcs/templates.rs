@@ -31,20 +31,23 @@ pub(crate) static FUNCS: &[Func] = &[
         "required",
         &[Ty::Str, Ty::Any],
         "`required MESSAGE A`: A, or the message as an error if it is missing.",
-        |_, args| {
+        |m, args| {
             let value = arg(args, 1);
             let missing = match &value.data {
                 Data::Nil => true,
                 Data::Str(text) => text.is_empty(),
                 _ => false,
             };
-            if missing { Err(Fault::Stop(text(args, 0).into_owned())) } else { Ok(value.clone()) }
+            match missing {
+                true => stop(m, "level=WARN msg=\"missing required value\"", &text(args, 0)),
+                false => Ok(value.clone()),
+            }
         },
     ))
     .unseen()
     .costs(Cost::Constant),
-    row("fail", &[Ty::Str], "`fail MESSAGE`: stops with the message.", |_, args| {
-        Err(Fault::Stop(text(args, 0).into_owned()))
+    row("fail", &[Ty::Str], "`fail MESSAGE`: stops with the message.", |m, args| {
+        stop(m, "level=INFO msg=\"funcMap fail\"", &text(args, 0))
     })
     .unseen(),
     row(
@@ -55,6 +58,15 @@ pub(crate) static FUNCS: &[Func] = &[
     )
     .costs(Cost::Constant),
 ];
+
+/// Stops with a message; while linting only a note is left.
+fn stop(m: &mut Machine<'_>, logged: &str, message: &str) -> Result<Val, Fault> {
+    if !m.outside.is_lint {
+        return Err(Fault::Stop(message.to_owned()));
+    }
+    m.logged.push(format!("{logged} message={message:?}"));
+    Ok(Val::str(""))
+}
 
 fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let Data::Str(name) = &arg(args, 0).data else { return Ok(Val::str("")) };

@@ -98,8 +98,8 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
             if !text.is_empty() {
                 text.push_str("---\n");
             }
-            match &manifest.text {
-                Some(written) => text.push_str(written),
+            match manifest.body() {
+                Some(written) => text.push_str(written.trim_end()),
                 None => text.push_str(&to_yaml(&manifest.value, Secrets::Reveal).unwrap_or_default()),
             }
             if !text.ends_with('\n') {
