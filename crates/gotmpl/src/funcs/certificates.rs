@@ -60,10 +60,9 @@ pub(crate) static FUNCS: &[Func] = &[
 /// Steps that making a key on a curve counts for.
 const CURVE_STEPS: usize = 50_000;
 
-/// Steps that making an RSA key for a certificate counts for: about half of the time that it takes. Charts whose
-/// helpers make an authority and a certificate for each file that names them make up to seventeen of both, which have
-/// to fit into the usual limit.
-const RSA_STEPS: usize = 1_100_000;
+/// Steps that making an RSA key for a certificate counts for: somewhat less than the time that it takes. Charts whose
+/// helpers make an authority and a certificate for each file that names them make up to seventeen of both.
+const RSA_STEPS: usize = 2_700_000;
 
 /// Steps that making an RSA key of 4,096 bits counts for: the time that it takes on average, which is more than half a
 /// second. A chart that prints such a key, and again in the checksums of its pods, makes one.
@@ -74,7 +73,7 @@ const LONG_RSA_STEPS: usize = 30_000_000;
 const KNOWN_STEPS: usize = 1_000;
 
 /// Steps that a signature counts for.
-const SIGNATURE_STEPS: usize = 200_000;
+const SIGNATURE_STEPS: usize = 500_000;
 
 fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
     rsa_of(m, 2048, RSA_STEPS)
