@@ -236,6 +236,7 @@ impl Work<'_> {
                 resolved.nodes.extend(objects.collect::<Vec<_>>());
                 filled.iter().for_each(|config| unrendered::report(config, &session.sink));
             }
+            filled.iter().for_each(|config| unrendered::report_functions(config, renders, &session.sink));
         }
         (!filled.is_empty() || session.sink.has_errors()).then_some(resolved)
     }

@@ -70,25 +70,59 @@ fn is_digest(digest: &str) -> bool {
     })
 }
 
-/// What an image is called in another registry (`--default-repo`).
+/// The longest name of an image.
+const LONGEST: usize = 255;
+
+/// What an image is called in another registry (`--default-repo`), as Skaffold derives it: a name below that registry
+/// stays, Google's registries nest names, and in all others the name becomes one word.
 pub fn in_registry(image: &str, registry: &str) -> String {
     let last = image.rfind('/').map_or(0, |at| at + 1);
     let end = image.get(last..).and_then(|part| part.find(['@', ':'])).map_or(image.len(), |at| last + at);
     let (name, rest) = image.split_at(end);
-    let google =
-        |text: &str| text.starts_with("gcr.io/") || text.contains(".gcr.io/") || text.contains("-docker.pkg.dev/");
-    if google(registry) {
-        // Inside Google's registries, paths may nest: what the two have in common is not repeated.
-        let shared = name.split('/').zip(registry.split('/')).take_while(|(a, b)| a == b).count();
-        let own: Vec<&str> = name.split('/').skip(if google(name) { shared } else { 0 }).collect();
-        return format!("{registry}/{}{rest}", own.join("/"));
+    if registry.is_empty() || name.starts_with(registry) {
+        return image.to_owned();
     }
-    let flat: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect();
-    let mut whole = format!("{registry}/{flat}");
-    whole.truncate(255);
-    whole.push_str(rest);
-    whole
+    let (own, other) = (project_prefix(name), project_prefix(registry));
+    let nests = other.contains("gcr.io") || other.contains("-docker.pkg.dev");
+    let mut whole = match nests {
+        true if own == other => format!("{registry}/{}", name.get(own.len()..).unwrap_or_default()),
+        true => format!("{registry}/{name}"),
+        false => format!("{registry}/{}", name.replace(['/', '.', '_', ':', '@'], "_")),
+    };
+    if whole.len() > LONGEST && !(nests && own == other) {
+        let end = (0..=LONGEST).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
+        whole.truncate(end);
+    }
+    whole + rest
+}
+
+/// The host and the Google project that a name begins with, with the slash behind them; empty if it has none.
+fn project_prefix(name: &str) -> &str {
+    let Some((host, path)) = name.split_once('/').filter(|(host, _)| is_host(host)) else { return "" };
+    let Some(length) = project_length(path) else { return "" };
+    let slash = usize::from(path.as_bytes().get(length) == Some(&b'/'));
+    name.get(..host.len() + 1 + length + slash).unwrap_or_default()
+}
+
+fn is_host(host: &str) -> bool {
+    let (labels, port) = host.split_once(':').map_or((host, None), |(labels, port)| (labels, Some(port)));
+    let is_label = |label: &str| {
+        let edges = [label.bytes().next(), label.bytes().last()];
+        edges.iter().all(|edge| edge.is_some_and(|b| b.is_ascii_alphanumeric()))
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+    labels.split('.').all(is_label) && port.is_none_or(is_port)
+}
+
+/// How long the project is that a path begins with: 6 to 30 lower-case letters, digits and dashes, a letter first and no
+/// dash last.
+fn project_length(path: &str) -> Option<usize> {
+    let bytes = path.as_bytes();
+    bytes.first().filter(|first| first.is_ascii_lowercase())?;
+    let is_inner = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-';
+    let run = bytes.iter().take(30).take_while(|b| is_inner(b)).count();
+    (6..=run).rev().find(|length| bytes.get(length - 1).is_some_and(|last| *last != b'-'))
 }
 
 #[cfg(test)]
@@ -110,8 +144,34 @@ mod tests {
 
     #[test]
     fn other_registries() {
-        assert_eq!(in_registry("gcr.io/x/app:v1", "reg.example/team"), "reg.example/team/gcr_io_x_app:v1");
-        assert_eq!(in_registry("gcr.io/x/app", "gcr.io/y"), "gcr.io/y/x/app");
-        assert_eq!(in_registry("localhost:5000/app:1", "r"), "r/localhost_5000_app:1");
+        let cases = [
+            ("gcr.io/x/app:v1", "reg.example/team", "reg.example/team/gcr_io_x_app:v1"),
+            ("localhost:5000/app:1", "r", "r/localhost_5000_app:1"),
+            // A name below the registry stays.
+            ("localhost:5000/x.y/z", "localhost:5000", "localhost:5000/x.y/z"),
+            ("gcr.io/my-project/a", "gcr.io/my-project", "gcr.io/my-project/a"),
+            // Host and project are compared as one.
+            ("gcr.io/k8s-skaffold/api", "gcr.io/my-project", "gcr.io/my-project/gcr.io/k8s-skaffold/api"),
+            ("gcr.io/my-project/api", "gcr.io/my-project/sub", "gcr.io/my-project/sub/api"),
+            ("eu.gcr.io/my-project/api", "gcr.io/my-project/sub", "gcr.io/my-project/sub/eu.gcr.io/my-project/api"),
+            (
+                "eu-docker.pkg.dev/my-project/r/a",
+                "eu-docker.pkg.dev/my-project/s",
+                "eu-docker.pkg.dev/my-project/s/r/a",
+            ),
+            // A project has at least six letters.
+            ("gcr.io/k8s-skaffold/api", "gcr.io/mine", "gcr.io/mine/gcr_io_k8s-skaffold_api"),
+            ("web", "gcr.io/my-project", "gcr.io/my-project/web"),
+            ("a", "", "a"),
+        ];
+        for (image, registry, expected) in cases {
+            assert_eq!(in_registry(image, registry), expected, "{image} in {registry}");
+        }
+    }
+
+    #[test]
+    fn what_is_flattened_stays_within_the_limit() {
+        let long = format!("a/{}", "b".repeat(300));
+        assert_eq!(in_registry(&format!("{long}:v1"), "reg.example").len(), 255 + ":v1".len());
     }
 }

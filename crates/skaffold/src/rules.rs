@@ -98,6 +98,9 @@ pub const SOURCE: Rule =
 pub(crate) const EMPTY_MODULE: Rule = Rule::warning("skaffold-empty-module", "A module has no sections.");
 /// Manifests that need another tool.
 pub const NOT_RENDERED: Rule = Rule::warning("skaffold-not-rendered", "Some manifests need another tool.");
+/// A function that changes or checks manifests, which is not run.
+pub const MANIFEST_FUNCTION: Rule =
+    Rule::error("skaffold-manifest-function", "Manifests go through a function that Purlin does not run.");
 /// A key that nothing here follows.
 pub const NO_EFFECT: Rule = Rule::warning("skaffold-no-effect", "A key has no effect when Purlin builds or deploys.");
 /// A file outside the project.
@@ -139,6 +142,7 @@ pub const RULES: &[&Rule] = &[
     &REMOTE,
     &SOURCE,
     &NOT_RENDERED,
+    &MANIFEST_FUNCTION,
     &NO_EFFECT,
     &OUTSIDE,
 ];

@@ -9,18 +9,21 @@ use purlin_value::Session;
 use std::collections::BTreeMap;
 
 /// Every artifact's image with its tag. What only a build or git can tell is `latest`, as without either; where there
-/// is a git repository, that is said.
+/// is a git repository, that is said. A tag that was named on the command line is that of every image.
 pub fn tags(
     session: &Session,
     configs: &[Config<'_>],
     env: &BTreeMap<String, String>,
     registry: Option<&str>,
+    named: Option<&str>,
 ) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
     for artifact in artifacts::collect(configs) {
         let Some(config) = configs.get(artifact.config) else { continue };
         let policy = config.item.view().at(&["build", "tagPolicy"]);
-        let tag = match policy.and_then(|policy| policy.at(&["envTemplate", "template"])) {
+        let template = policy.and_then(|policy| policy.at(&["envTemplate", "template"]));
+        let tag = match template {
+            _ if named.is_some() => named.unwrap_or_default().to_owned(),
             Some(text) => {
                 let mut names = env.clone();
                 names.insert("IMAGE_NAME".to_owned(), artifact.image.clone());

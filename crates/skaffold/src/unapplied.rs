@@ -33,7 +33,6 @@ use Purpose::{Build, Deploy};
 const INSTALLED: &str = "the tool that is installed decides how images are built; `PURLIN_BUILDER` chooses it";
 const FLAGS: &str = "Purlin deploys over the API of the cluster, and runs neither kubectl nor helm";
 const WHOLE: &str = "every file of the context counts; list the files under `dependencies.paths`";
-const KPT: &str = "run the function yourself and name what it writes under `rawYaml`";
 
 /// Keys of a configuration.
 #[rustfmt::skip]
@@ -45,8 +44,6 @@ const ROWS: &[Row] = &[
     row(Build, &["build", "artifacts", "*", "custom", "dependencies", "command"], WHOLE),
     row(Build, &["build", "artifacts", "*", "custom", "dependencies", "dockerfile"], WHOLE),
     row(Build, &["test", "*", "structureTestsArgs"], "structure tests are not run; use `custom` tests"),
-    row(Deploy, &["manifests", "transform"], KPT),
-    row(Deploy, &["manifests", "validate"], KPT),
     row(Deploy, &["manifests", "hooks"], "use the hooks of `deploy`"),
     row(Deploy, &["deploy", "kubectl", "flags"], FLAGS),
     row(Deploy, &["deploy", "helm", "flags"], FLAGS),

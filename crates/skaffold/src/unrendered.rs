@@ -25,6 +25,22 @@ pub fn report(config: &Config<'_>, sink: &Sink) {
     }
 }
 
+/// The functions that manifests of a configuration go through. What is rendered without them is not what the
+/// configuration asks for, so whoever renders or deploys refuses; `severe` is false where they are only named.
+pub fn report_functions(config: &Config<'_>, severe: bool, sink: &Sink) {
+    let view = config.item.view();
+    for key in ["transform", "validate"] {
+        for item in view.at(&["manifests", key]).into_iter().flat_map(View::items) {
+            let name = item.text_of("name");
+            let message = format!("`manifests.{key}`: the function `{name}` is not run");
+            let hint = "run it with `kpt fn eval` on a copy of the manifests, and name the copy under `rawYaml`";
+            let problem = Diagnostic::at(&rules::MANIFEST_FUNCTION, item.span().unwrap_or(config.span), message);
+            let problem = problem.hint(hint);
+            sink.push(if severe { problem } else { problem.warning() });
+        }
+    }
+}
+
 fn all(config: &Config<'_>) -> Vec<Unrendered> {
     let view = config.item.view();
     let items = |path: &[&str]| view.at(path).into_iter().flat_map(View::items);

@@ -185,6 +185,7 @@ fn refuse(config: &Config<'_>) -> Result<(), Cause> {
         }
     }
     let left_out = Sink::default();
+    unrendered::report_functions(config, true, &left_out);
     unrendered::report(config, &left_out);
     match left_out.take().into_iter().next() {
         Some(problem) => Err(Cause::Other(format!("not everything can be deployed: {}", problem.message))),

@@ -92,6 +92,10 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
             Err(message) => return usage(invocation, &message),
         };
         configs.iter().for_each(|config| unrendered::report(config, &session.sink));
+        configs.iter().for_each(|config| unrendered::report_functions(config, true, &session.sink));
+        if session.sink.has_errors() {
+            return opened.report(invocation);
+        }
         let manifests = render::render(session, &configs, &settings, purlin_compiler::ENGINES);
         let mut text = String::new();
         for manifest in &manifests {
@@ -139,7 +143,8 @@ pub(super) fn settings(
     }
     let given = flags.text("build-artifacts").is_some() || !flags.list("images").is_empty();
     if !given && flags.text("digest-source") == Some("tag") {
-        built = tag::tags(session, configs, &invocation.template_env(), flags.text("default-repo"))?;
+        let named = flags.text("tag").filter(|tag| !tag.is_empty());
+        built = tag::tags(session, configs, &invocation.template_env(), flags.text("default-repo"), named)?;
     }
     let label = |text: &String| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));

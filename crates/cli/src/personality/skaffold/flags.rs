@@ -20,6 +20,9 @@ use Takes::{List, Switch, Text};
 /// Commands that read a configuration.
 const READING: &[&str] = &["build", "delete", "deploy", "diagnose", "inspect", "render", "run", "test"];
 
+/// Commands that can be told which context of Kubernetes is meant.
+const WITH_CONTEXT: &[&str] = &["build", "config", "delete", "deploy", "inspect", "render", "run", "test"];
+
 /// All flags: long name, short name, what they take, and the commands that have them; none means all.
 #[rustfmt::skip]
 const FLAGS: &[(&str, char, Takes, &[&str])] = &[
@@ -31,7 +34,9 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("enable-templating", ' ', Switch, &["diagnose"]),
     ("profile-auto-activation", ' ', Switch, READING),
     ("propagate-profiles", ' ', Switch, READING),
-    ("kube-context", ' ', Text, READING),
+    ("kube-context", ' ', Text, WITH_CONTEXT),
+    ("config", 'c', Text, &["build", "config", "delete", "deploy", "diagnose", "render", "run", "test"]),
+    ("global", 'g', Switch, &["config"]),
     ("kubeconfig", ' ', Text, READING),
     ("sync-remote-cache", ' ', Text, &[]),
     ("remote-cache-dir", ' ', Text, &[]),
@@ -46,7 +51,7 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("overwrite", ' ', Switch, &["fix"]),
     ("build-env", ' ', Text, &["inspect"]),
     ("strict", ' ', Switch, &["inspect"]),
-    ("all", ' ', Switch, &["inspect"]),
+    ("all", ' ', Switch, &["inspect", "config"]),
     ("verbosity", 'v', Text, &[]),
     ("color", ' ', Text, &[]),
     ("interactive", ' ', Switch, &[]),
@@ -110,7 +115,6 @@ const UNSUPPORTED: &[(&str, Option<&str>)] = &[
     ("cache-file", None),
     ("cloud-run-location", None),
     ("cloud-run-project", None),
-    ("config", None),
     ("disable-multi-platform-build", Some("false")),
     ("enable-gke-arm-node-toleration", Some("false")),
     ("enable-platform-node-affinity", Some("false")),
@@ -256,6 +260,19 @@ impl Flags {
             {
                 self.push(long, *takes, value.clone());
             }
+        }
+    }
+
+    /// Sets a flag that was not given, if the command has it.
+    pub fn or_text(&mut self, name: &str, value: &str) {
+        let command = self.word(0).to_owned();
+        let has = |(long, _, _, commands): &&(&str, char, Takes, &[&str])| {
+            *long == name && commands.contains(&command.as_str())
+        };
+        if let Some((long, _, takes, _)) = FLAGS.iter().find(has)
+            && !self.values.contains_key(*long)
+        {
+            self.push(long, *takes, value.to_owned());
         }
     }
 

@@ -3,6 +3,7 @@
 mod commands;
 mod execute;
 mod flags;
+mod global;
 mod inspect;
 mod repositories;
 mod surroundings;
@@ -46,6 +47,7 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("render", "the manifests"),
         ("fix", "the configuration in the newest version"),
         ("schema list|get", "versions and their schemas"),
+        ("config list|set|unset", "settings in `~/.skaffold/config`"),
         ("version", "the version of Purlin"),
     ],
     options: &[
@@ -75,7 +77,7 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("    --allow-path DIR", "allow reading below DIR"),
     ],
     refused: &[
-        "apply", "completion", "config", "credits", "debug", "dev", "exec", "filter",
+        "apply", "completion", "credits", "debug", "dev", "exec", "filter",
         "find-configs", "generate-pipeline", "init", "lint", "lsp", "options", "survey", "verify",
     ],
     run,
@@ -86,8 +88,10 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     surroundings::load_env_file(invocation)?;
     let setting = |name: &str| inspect::setting(args, name);
     let flags = Flags::read(args, &invocation.env, &invocation.project_env, &setting);
-    let flags = flags.map_err(|message| usage(invocation, &message))?;
+    let mut flags = flags.map_err(|message| usage(invocation, &message))?;
+    global::fill(invocation, &mut flags);
     match flags.word(0) {
+        "config" => global::run(invocation, &flags),
         "build" => execute::build(invocation, &flags),
         "test" => execute::test(invocation, &flags),
         "deploy" => execute::deploy(invocation, &flags, false),
