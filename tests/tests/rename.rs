@@ -3,7 +3,7 @@
 //!
 //! `PURLIN_RENAMES` is the number of renames; a few by default.
 
-#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
 
 use purlin_compiler::{Named, search};
 use purlin_ide::{Buffers, Desk, Ide, Workspace, apply, place_of};

@@ -126,6 +126,9 @@ enum Key {
     Named(usize, &'static str, EcoString, EcoString),
 }
 
+/// A place in a file, what it does there, and the number of its name.
+type Mark = (EcoString, u32, u32, Part, usize);
+
 /// Puts the notes of several projects together.
 #[derive(Default)]
 struct Merge {
@@ -133,7 +136,7 @@ struct Merge {
     /// For each key another one of its group, or itself.
     above: Vec<usize>,
     /// By place and what the place does; places that cannot be edited may depend on several names.
-    marks: BTreeMap<(EcoString, u32, u32, Part, usize), (Named, usize)>,
+    marks: BTreeMap<Mark, (Named, usize)>,
 }
 
 impl Merge {

@@ -486,7 +486,7 @@ fn last_part(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_syntax::{FileId, Rule};
+    use purlin_syntax::{FileId, Hint, Rule};
 
     #[test]
     fn uses_of_one_unknown_name_are_one_problem() {

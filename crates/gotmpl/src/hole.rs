@@ -339,6 +339,7 @@ impl Effects {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test says what it expects")]
 mod tests {
     use super::*;
 

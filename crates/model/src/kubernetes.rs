@@ -169,7 +169,7 @@ mod tests {
     }
 
     fn hint(version: &str, kind: &str) -> Option<String> {
-        slip(&object(&[("apiVersion", Value::str(version)), ("kind", Value::str(kind))])).map(|slip| slip.hint)
+        slip(&object(&[("apiVersion", Value::str(version)), ("kind", Value::str(kind))])).map(|slip| slip.hint.into())
     }
 
     #[test]

@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use purlin_syntax::print::{Tool, sarif};
-use purlin_syntax::{Diagnostic, FileId, Kind, Limits, Node, Rule, Scalar, Source, Span, Tree, json, rules};
+use purlin_syntax::{Diagnostic, FileId, Kind, Limits, Node, Rule, Scalar, Source, Span, Tree, json};
 use std::sync::Arc;
 
 /// Objects by path, with the members they must have and those they may have.

@@ -651,9 +651,8 @@ fn unicode_table(name: &str) -> Option<Table> {
         let is_known = regex_syntax::parse(&format!(r"\p{{{script}}}")).is_ok();
         return Some(if is_known { Table::Named((*script).to_owned()) } else { Table::Empty });
     }
-    let short = CATEGORIES
-        .iter()
-        .find(|(short, long)| short.eq_ignore_ascii_case(&plain) || long.iter().any(|long| is_same(&long)))?;
+    let short =
+        CATEGORIES.iter().find(|(short, long)| short.eq_ignore_ascii_case(&plain) || long.iter().any(&is_same))?;
     Some(Table::Named(short.0.to_owned()))
 }
 

@@ -177,7 +177,7 @@ impl Evaluator<'_, '_> {
             let forced = self.eval.force(value);
             let keys: Vec<EcoString> = forced.as_map().map(|map| map.keys().cloned().collect()).unwrap_or_default();
             for key in keys {
-                let found = self.found(&[forced.clone()], &key);
+                let found = self.found(std::slice::from_ref(&forced), &key);
                 let symbol = match self.symbol(trail, &key) {
                     None => self.declared(&found, trail, &key),
                     known => known,

@@ -293,6 +293,7 @@ fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 #[cfg(test)]
+#[allow(clippy::panic, reason = "a test says what it expects")]
 mod tests {
     use super::{expand, translate};
     use regex::bytes::Regex;

@@ -26,11 +26,14 @@ pub fn subject(resolution: &Resolution<'_>, action: &GardenAction) -> String {
     }
 }
 
+/// Paths of files, and the digest of what a version does not count of them.
+type FileKey = (Arc<[String]>, [u8; 32]);
+
 /// Puts keys together, and remembers what it looked up on the disk.
 #[derive(Default)]
 pub struct Keys {
     /// Of files: what a version does not count. Actions with the same source share it.
-    files: RefCell<HashMap<usize, (Arc<[String]>, [u8; 32])>>,
+    files: RefCell<HashMap<usize, FileKey>>,
     /// The same of an action with everything it depends on.
     whole: RefCell<HashMap<String, [u8; 32]>>,
 }
