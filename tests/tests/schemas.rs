@@ -148,7 +148,7 @@ fn a_small_project_answers_as_told() {
     std::fs::write(folder.join("skaffold.yaml"), format!("{SAMPLE}wrong: 1\nwrong: 2\n")).unwrap();
     let broken = purlin(&folder, &["check", "--diagnostics", "json"]);
     let diagnostic = Schema::load("diagnostic");
-    for line in broken.stderr.lines() {
+    for line in broken.stdout.lines() {
         diagnostic.check(line, "a broken file");
         counts[6] += 1;
     }

@@ -227,8 +227,8 @@ fn world_of(case: &Json, folder: Option<&Folder>) -> Option<Arc<dyn World>> {
     let settings = DiskSettings {
         cwd: root.clone(),
         root,
+        project_env: environment.iter().cloned().collect(),
         env: environment.into_iter().collect(),
-        project_env: Default::default(),
         permissions: Permissions { exec: true, ..Permissions::default() },
         now: Moment(1_700_000_000_000_000_000),
         seed: purlin_cli::seed::SeedSource::default(),

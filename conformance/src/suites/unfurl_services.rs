@@ -145,8 +145,8 @@ fn session_of(folder: &Path, settings: &Json) -> Option<Session> {
     let world = DiskWorld::new(DiskSettings {
         cwd: root.clone(),
         root,
+        project_env: env.clone(),
         env,
-        project_env: Default::default(),
         permissions: Permissions::default(),
         now: Moment(1_700_000_000_000_000_000),
         seed: purlin_cli::seed::SeedSource::default(),

@@ -171,9 +171,12 @@ impl Making<'_> {
         Made { value, cause, expression, line, inputs, more_inputs: 0, overrode, because }
     }
 
-    /// An expression as it is written, without what closes it.
+    /// An expression as it is written. If it begins inside an action of a template, what closes the action is left out.
     fn expression(&self, span: Span) -> Option<String> {
         let text = self.written_at(span)?;
+        if text.contains("{{") {
+            return Some(text);
+        }
         let inner = text.split("}}").next().unwrap_or_default().trim_end_matches([' ', '-']);
         (!inner.is_empty()).then(|| inner.to_owned())
     }

@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use purlin_syntax::print::{Tool, sarif};
-use purlin_syntax::{Diagnostic, FileId, Kind, Limits, Node, Rule, Scalar, Source, Span, Tree, json};
+use purlin_syntax::{Diagnostic, FileId, Hint, Kind, Limits, Node, Rule, Scalar, Source, Span, Tree, json};
 use std::sync::Arc;
 
 /// Objects by path, with the members they must have and those they may have.
@@ -20,7 +20,24 @@ const OBJECTS: &[(&str, &[&str], &[&str])] = &[
     ("runs[].tool.driver.rules[].shortDescription", &["text"], &[]),
     ("runs[].tool.driver.rules[].help", &["text"], &[]),
     ("runs[].tool.driver.rules[].defaultConfiguration", &[], &["level"]),
-    ("runs[].results[]", &["message"], &["ruleId", "ruleIndex", "level", "locations", "relatedLocations", "codeFlows"]),
+    (
+        "runs[].results[]",
+        &["message"],
+        &["ruleId", "ruleIndex", "level", "locations", "relatedLocations", "codeFlows", "fixes", "partialFingerprints"],
+    ),
+    // The standard leaves the names of fingerprints to the tool.
+    ("runs[].results[].partialFingerprints", &[], &["purlin/v1"]),
+    ("runs[].results[].fixes[]", &["artifactChanges"], &["description"]),
+    ("runs[].results[].fixes[].description", &["text"], &[]),
+    ("runs[].results[].fixes[].artifactChanges[]", &["artifactLocation", "replacements"], &[]),
+    ("runs[].results[].fixes[].artifactChanges[].artifactLocation", &[], &["uri", "uriBaseId"]),
+    ("runs[].results[].fixes[].artifactChanges[].replacements[]", &["deletedRegion"], &["insertedContent"]),
+    (
+        "runs[].results[].fixes[].artifactChanges[].replacements[].deletedRegion",
+        &[],
+        &["startLine", "startColumn", "endLine", "endColumn"],
+    ),
+    ("runs[].results[].fixes[].artifactChanges[].replacements[].insertedContent", &[], &["text"]),
     ("runs[].results[].message", &["text"], &[]),
     ("runs[].results[].codeFlows[]", &["threadFlows"], &[]),
     ("runs[].results[].codeFlows[].threadFlows[]", &["locations"], &[]),
@@ -54,6 +71,7 @@ const SCALARS: &[(&str, Fits)] = &[
     ("columnKind", |node| matches!(node.text(), "utf16CodeUnits" | "unicodeCodePoints")),
     ("id", |node| is_text(node) || at_least(node, 0)),
     ("text", is_text),
+    ("purlin/v1", is_text),
     ("level", |node| matches!(node.text(), "none" | "note" | "warning" | "error")),
     ("ruleId", is_text),
     ("ruleIndex", |node| at_least(node, 0)),
@@ -121,7 +139,9 @@ fn written() -> String {
     let files = [Arc::new(Source::new(FileId(0), "dir/a b.yaml", "kind: x\nimgé: y\n"))];
     let at = |start, end| Span::new(FileId(0), start, end);
     let found = [
-        Diagnostic::at(&BAD, at(8, 13), "`imgé` is [no](key)\u{1b}").label(at(0, 4), "of this").hint("try `image`"),
+        Diagnostic::at(&BAD, at(8, 13), "`imgé` is [no](key)\u{1b}")
+            .label(at(0, 4), "of this")
+            .hint(Hint::meant("imgé", "image")),
         Diagnostic::at(&ODD, at(14, 14), "odd").through(at(6, 7), "included here").through(at(0, 1), "from here"),
         Diagnostic::nowhere(&ODD, "nowhere"),
     ];
@@ -154,7 +174,7 @@ fn results_point_at_rules_and_places() {
     let numbers = place.get("region").unwrap().entries().map(|entry| entry.value.as_int().unwrap());
     assert_eq!(numbers.collect::<Vec<_>>(), [2, 1, 2, 5]);
     let message = results[0].get("message").unwrap().get("text").unwrap().text();
-    assert_eq!(message, "`imgé` is \\[no\\](key)\u{1b}\nHint: try `image`");
+    assert_eq!(message, "`imgé` is \\[no\\](key)\u{1b}\nHint: did you mean `image`?");
     let flow = results[1].get("codeFlows").unwrap().items().next().unwrap().get("threadFlows").unwrap();
     let steps = flow.items().next().unwrap().get("locations").unwrap().items();
     let texts = steps.map(|step| step.get("location").unwrap().get("message").unwrap().get("text").unwrap().text());

@@ -428,7 +428,7 @@ fn checked(root: &Path) -> BTreeSet<(String, u64, u64, String)> {
         .output()
         .unwrap();
     let mut all = BTreeSet::new();
-    for line in String::from_utf8_lossy(&run.stderr).lines() {
+    for line in String::from_utf8_lossy(&run.stdout).lines() {
         let one: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let start = &one["range"]["start"];
         let Some(file) = one["file"].as_str() else { continue };
