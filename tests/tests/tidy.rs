@@ -22,14 +22,15 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-kustomize", 4),
     ("purlin-compiler", 5),
     ("purlin-ide", 6),
-    ("purlin-cluster", 6),
-    ("purlin-run", 7),
-    ("purlin-lsp", 7),
-    ("purlin-cli", 8),
-    ("purlin-conformance", 9),
-    ("purlin-suite", 9),
-    ("purlin-bench", 9),
-    ("purlin-fuzz", 9),
+    ("purlin-host", 6),
+    ("purlin-cluster", 7),
+    ("purlin-run", 8),
+    ("purlin-lsp", 8),
+    ("purlin-cli", 9),
+    ("purlin-conformance", 10),
+    ("purlin-suite", 10),
+    ("purlin-bench", 10),
+    ("purlin-fuzz", 10),
 ];
 
 /// The one edge between dialects.

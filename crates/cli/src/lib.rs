@@ -5,17 +5,13 @@
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
 mod args;
-mod border;
 mod commands;
 mod completions;
 mod csar;
 mod declared;
-pub mod disk;
-mod fetch;
 mod help;
 mod ignores;
 mod invocation;
-mod native;
 mod options;
 mod pager;
 mod paint;
@@ -24,7 +20,6 @@ mod printable;
 mod project;
 mod report;
 mod run_args;
-pub mod seed;
 mod settings;
 mod steering;
 mod veil;
@@ -33,6 +28,8 @@ mod watch;
 
 pub use invocation::{Exit, Invocation};
 pub use project::{Setup, open_session};
+use purlin_host::{border, fetch, native};
+pub use purlin_host::{disk, seed};
 pub use report::report;
 pub use veil::Veil;
 

@@ -24,7 +24,6 @@ pub mod past;
 mod perform;
 mod pod;
 pub mod report;
-pub mod secret;
 pub mod select;
 pub mod service;
 pub mod skaffold;

@@ -4,7 +4,7 @@
 //! and sizes of files say nothing about what is in them.
 
 use crate::action::{Artifact, Copy, Stage};
-use crate::store::folder::{Access, Folder, kind};
+use purlin_host::folder::{Access, Folder, kind};
 use purlin_value::glob::Glob;
 use rustix::fs::{FileType, OFlags};
 use sha1::{Digest, Sha1};

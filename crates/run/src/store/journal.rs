@@ -4,9 +4,9 @@
 //! not ours; every append begins with a line end, so that what follows a broken line is whole. Every writer holds a
 //! shared lock on the file; whoever gets it alone may write a shorter journal in its place.
 
-use super::folder::Folder;
 use super::seal::Seal;
 use crate::outputs::Outputs;
+use purlin_host::folder::Folder;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;

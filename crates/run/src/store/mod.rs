@@ -15,7 +15,6 @@
 //! notes count only with a seal that this user has made for this checkout ([`seal`]), and names of files have a part that
 //! nobody else can guess.
 
-pub mod folder;
 mod journal;
 pub mod made;
 mod note;
@@ -27,9 +26,9 @@ pub use note::{Log, Note};
 pub use seal::Key;
 
 use crate::outputs::Outputs;
-use folder::{Access, Folder};
 use journal::Journal;
 use made::Made;
+use purlin_host::folder::{Access, Folder};
 use seal::Seal;
 use sha2::{Digest, Sha256};
 use std::fs::File;

@@ -4,8 +4,8 @@
 //! or removed, so it counts only with our seal.
 
 use super::FOLDER;
-use super::folder::{Access, Folder};
 use super::seal::Seal;
+use purlin_host::folder::{Access, Folder};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};

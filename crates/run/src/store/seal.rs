@@ -27,9 +27,9 @@ impl std::fmt::Debug for Key {
 impl Key {
     /// The key of the user whose environment this is. Where none can be kept, one for this process alone.
     pub fn of_user(env: &BTreeMap<String, String>) -> Self {
-        match crate::secret::of_user(env) {
+        match purlin_host::secret::of_user(env) {
             Some(secret) => Key { secret, is_kept: true },
-            None => Key { secret: crate::secret::draw(), is_kept: false },
+            None => Key { secret: purlin_host::secret::draw(), is_kept: false },
         }
     }
 

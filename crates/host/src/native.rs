@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// How a system writes paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Notation {
+pub enum Notation {
     /// `/a/b`; every character but `/` may stand in a name.
     Unix,
     /// `C:\a\b`, `C:/a/b`, `\\?\C:\a\b`.
@@ -18,7 +18,7 @@ pub(crate) enum Notation {
 }
 
 /// The notation of the system this runs on.
-pub(crate) const HERE: Notation = if cfg!(windows) { Notation::Windows } else { Notation::Unix };
+pub const HERE: Notation = if cfg!(windows) { Notation::Windows } else { Notation::Unix };
 
 /// Names that Windows takes for devices in every folder, whatever ending they have.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
@@ -28,7 +28,7 @@ const NUMBERED: &[&str] = &["com", "lpt"];
 
 impl Notation {
     /// A path of the system as the world writes it: `/` between the parts, drives as `C:/`, no `\\?\` in front.
-    pub(crate) fn to_world(self, native: &str) -> Cow<'_, str> {
+    pub fn to_world(self, native: &str) -> Cow<'_, str> {
         if self == Notation::Unix {
             return Cow::Borrowed(native);
         }
@@ -37,7 +37,7 @@ impl Notation {
     }
 
     /// A path of the world as the system may be asked for it, or why it may not.
-    pub(crate) fn to_native(self, path: &str) -> Result<Cow<'_, str>, &'static str> {
+    pub fn to_native(self, path: &str) -> Result<Cow<'_, str>, &'static str> {
         if path.contains('\0') {
             return Err("a path cannot hold a NUL character");
         }
@@ -96,19 +96,19 @@ fn is_device(part: &str) -> bool {
 }
 
 /// Follows links, to a path in the plain notation of this system.
-pub(crate) fn canonical(path: &Path) -> std::io::Result<PathBuf> {
+pub fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     let real = path.canonicalize()?;
     // On Unix the path is what it is, whether it is text or not.
     Ok(if HERE == Notation::Unix { real } else { PathBuf::from(plain(&real.to_string_lossy())) })
 }
 
 /// Follows links as far as the path is there; as it is otherwise.
-pub(crate) fn canonical_or_same(path: PathBuf) -> PathBuf {
+pub fn canonical_or_same(path: PathBuf) -> PathBuf {
     canonical(&path).unwrap_or(path)
 }
 
 /// A path of this system as the world writes it.
-pub(crate) fn world_text(path: &Path) -> String {
+pub fn world_text(path: &Path) -> String {
     HERE.to_world(&path.to_string_lossy()).into_owned()
 }
 

@@ -29,7 +29,7 @@ use internet::Internet;
 use ledger::Ledger;
 use purlin_value::lock::{Locked, is_commit};
 use purlin_value::world::{Fetched, Remote, WorldError};
-pub(crate) use revision::lay_out;
+pub use revision::lay_out;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};

@@ -11,11 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The folder with the files of a revision.
-pub(crate) fn lay_out(
-    env: &BTreeMap<String, String>,
-    repository: &Path,
-    revision: &str,
-) -> Result<PathBuf, WorldError> {
+pub fn lay_out(env: &BTreeMap<String, String>, repository: &Path, revision: &str) -> Result<PathBuf, WorldError> {
     check_revision(revision)?;
     let git = Git::find(env)?;
     let data = git_folder(repository)?;

@@ -12,24 +12,24 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// A folder, or a single file, that may be used with everything below it. Opened when first asked for.
-pub(crate) struct Root {
+pub struct Root {
     path: PathBuf,
     opened: OnceLock<Option<(PathBuf, Dir)>>,
 }
 
 impl Root {
     /// A root. Its path holds no links.
-    pub(crate) fn new(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         Root { path, opened: OnceLock::new() }
     }
 
     /// Whether a path lies here by its name.
-    pub(crate) fn holds(&self, full: &Path) -> bool {
+    pub fn holds(&self, full: &Path) -> bool {
         beneath(&self.path, full).is_some() || full.starts_with(&self.path)
     }
 
     /// How many bytes its path has: of two roots that hold a path the longer one is nearer.
-    pub(crate) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.path.as_os_str().len()
     }
 
@@ -42,7 +42,7 @@ impl Root {
     }
 
     /// Opens a file for reading. Does not wait for a pipe that nobody writes to.
-    pub(crate) fn open(&self, full: &Path) -> Result<File> {
+    pub fn open(&self, full: &Path) -> Result<File> {
         let (dir, rest) = self.below(full)?;
         let mut options = OpenOptions::new();
         options.read(true);
@@ -51,31 +51,31 @@ impl Root {
     }
 
     /// What is there; links are followed.
-    pub(crate) fn metadata(&self, full: &Path) -> Result<Metadata> {
+    pub fn metadata(&self, full: &Path) -> Result<Metadata> {
         let (dir, rest) = self.below(full)?;
         dir.metadata(rest)
     }
 
     /// What a folder holds.
-    pub(crate) fn list(&self, full: &Path) -> Result<cap_std::fs::ReadDir> {
+    pub fn list(&self, full: &Path) -> Result<cap_std::fs::ReadDir> {
         let (dir, rest) = self.below(full)?;
         dir.read_dir(rest)
     }
 
     /// Where a link leads, as it is written.
-    pub(crate) fn read_link(&self, full: &Path) -> Result<PathBuf> {
+    pub fn read_link(&self, full: &Path) -> Result<PathBuf> {
         let (dir, rest) = self.below(full)?;
         dir.read_link_contents(rest)
     }
 
     /// Makes a folder, and those it lies in.
-    pub(crate) fn create_folder(&self, full: &Path) -> Result<()> {
+    pub fn create_folder(&self, full: &Path) -> Result<()> {
         let (dir, rest) = self.below(full)?;
         if rest.as_os_str().is_empty() { Ok(()) } else { dir.create_dir_all(rest) }
     }
 
     /// Writes a file, and the folders it lies in.
-    pub(crate) fn write(&self, full: &Path, bytes: &[u8]) -> Result<()> {
+    pub fn write(&self, full: &Path, bytes: &[u8]) -> Result<()> {
         let (dir, rest) = self.below(full)?;
         let name = rest.file_name().ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
         match rest.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -98,7 +98,7 @@ fn beneath<'p>(folder: &Path, full: &'p Path) -> Option<&'p Path> {
 }
 
 /// Whether a call failed because it would have left the folder, not because the system denied it.
-pub(crate) fn is_escape(error: &Error) -> bool {
+pub fn is_escape(error: &Error) -> bool {
     error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
@@ -136,7 +136,7 @@ fn replace(folder: &Dir, name: &std::ffi::OsStr, bytes: &[u8]) -> Result<()> {
 
 /// Writes a file that the user named, whole or not at all. Devices and pipes are written to as they are. Inside a
 /// repository no folder on the way may be a link that leads out of it: links come with a clone.
-pub(crate) fn write_atomically(full: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_atomically(full: &Path, bytes: &[u8]) -> Result<()> {
     let name = full.file_name().ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
     if is_stream(full) {
         return std::fs::OpenOptions::new().write(true).open(full)?.write_all(bytes);
@@ -158,7 +158,7 @@ fn repository_above(full: &Path) -> Option<&Path> {
 }
 
 /// Removes a file below a folder that the user named.
-pub(crate) fn remove_file_below(folder: &Path, path: &str) -> Result<()> {
+pub fn remove_file_below(folder: &Path, path: &str) -> Result<()> {
     let root = Root::new(folder.to_owned());
     let full = folder.join(path);
     let (dir, rest) = root.below(&full)?;
@@ -166,7 +166,7 @@ pub(crate) fn remove_file_below(folder: &Path, path: &str) -> Result<()> {
 }
 
 /// Removes a folder below a folder that the user named, with all that is in it. A link is not a folder.
-pub(crate) fn remove_folder_below(folder: &Path, path: &str) -> Result<()> {
+pub fn remove_folder_below(folder: &Path, path: &str) -> Result<()> {
     let root = Root::new(folder.to_owned());
     let full = folder.join(path);
     let (dir, rest) = root.below(&full)?;
@@ -179,14 +179,14 @@ pub(crate) fn remove_folder_below(folder: &Path, path: &str) -> Result<()> {
 }
 
 /// Writes a file below a folder that the user named. Its path comes from configuration and may not leave the folder.
-pub(crate) fn write_below(folder: &Path, path: &str, bytes: &[u8]) -> Result<()> {
+pub fn write_below(folder: &Path, path: &str, bytes: &[u8]) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     Root::new(folder.to_owned()).write(&folder.join(path), bytes)
 }
 
 /// The beginning of a regular file below a folder; links that lead out of the folder are refused, and nothing waits for a
 /// pipe. More bytes than asked for say that the file is longer.
-pub(crate) fn read_below(folder: &Path, full: &Path, most: u64) -> Result<Vec<u8>> {
+pub fn read_below(folder: &Path, full: &Path, most: u64) -> Result<Vec<u8>> {
     let file = Root::new(folder.to_owned()).open(full)?;
     if !file.metadata()?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "it is not a regular file"));

@@ -3,7 +3,7 @@
 //! What is only shown is drawn from a number, so that a run can be repeated. What is deployed is drawn from a secret that
 //! is kept in the user's own folder: it cannot be guessed, and the next deploy draws the same.
 
-use purlin_run::secret;
+use crate::secret;
 use purlin_value::Seed;
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -39,7 +39,7 @@ impl FromStr for SeedSource {
 
 impl SeedSource {
     /// The seed of a run over a folder.
-    pub(crate) fn seed(self, env: &BTreeMap<String, String>, root: &str) -> Seed {
+    pub fn seed(self, env: &BTreeMap<String, String>, root: &str) -> Seed {
         match self {
             SeedSource::Number(number) => Seed::from(number),
             SeedSource::Fresh => Seed::secret(secret::draw()),

@@ -1,0 +1,14 @@
+//! The one way to the machine: files below opened folders, the disk `World`, fetching, the user's own secret.
+//!
+//! Everything that a project names is opened below a folder that was opened before, so that no link leads out of it.
+//! Knows nothing of commands, dialects and actions.
+
+#![allow(clippy::disallowed_methods)] // This is where the outside is touched.
+
+pub mod border;
+pub mod disk;
+pub mod fetch;
+pub mod folder;
+pub mod native;
+pub mod secret;
+pub mod seed;
