@@ -8,7 +8,7 @@ use purlin_gotmpl::hole::Hole;
 use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual, Variant, Variants,
 };
-use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree};
+use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Severity, Span, Tree};
 use purlin_value::{Data, EcoString, Map, Origin, Origins, Session, Value, path, value_of};
 
 use crate::chart::Chart;
@@ -29,7 +29,7 @@ use crate::report::{
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
-use crate::{guessable, nearby, schema_file, unread, unset, words};
+use crate::{guessable, nearby, schema_file, unread, unset, unused, words};
 
 /// The dialect of charts.
 pub const DIALECT: Dialect = Dialect {
@@ -161,7 +161,7 @@ fn seen_from_here(session: &Session, file: &str) -> String {
 }
 
 /// Whether a file is by its name one of values for the chart beside it: `values-production.yaml`, `dev.values.yml`.
-fn is_values_file(name: &str) -> bool {
+pub(crate) fn is_values_file(name: &str) -> bool {
     let Some(stem) = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")) else { return false };
     let before = ["values-", "values.", "values_"].iter().any(|start| stem.starts_with(start));
     before || ["-values", ".values", "_values"].iter().any(|end| stem.ends_with(end))
@@ -218,6 +218,10 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
         unset::check(session, &prepared.chart, &prepared.values, prepared.missing.is_empty());
         unset::check_conditions(session, folder, &prepared.chart, &prepared.values);
         unread::check(session, &prepared.chart, &prepared.values);
+        // What is broken reads nothing.
+        if options.is_rehearsal && session.sink.count(Severity::Error) == 0 {
+            unused::check(session, folder, &prepared, options);
+        }
     }
     if let Some(kinds) = job.kinds.as_ref().filter(|_| options.lenient) {
         let mut rendered: Vec<&str> = kinds.rendered.iter().map(|kind| kind.key.as_str()).collect();

@@ -35,6 +35,7 @@ pub mod template;
 mod trace;
 mod unread;
 mod unset;
+mod unused;
 mod values;
 mod words;
 pub mod yaml;

@@ -5,6 +5,7 @@
 //! variables stand for is known as far as it leads back to values. Where a template uses a mapping as a whole, or
 //! computes a key, the names in it are bound to what they are.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ use crate::ci;
 use crate::report::source_of;
 use crate::template::Options;
 use crate::trace::template_path;
+use crate::unread::strings;
 
 /// Keys of values that all charts of a release share.
 const GLOBAL: &str = "global";
@@ -34,24 +36,70 @@ const DEPTH: usize = 60;
 
 /// Notes the names of a chart that is prepared.
 pub(crate) fn note(session: &Session, folder: &str, chart: &Chart, options: &Options) {
-    let mut walk = Walk {
-        session,
-        space: chart.folder.as_str().into(),
-        prefixes: Vec::new(),
-        known: BTreeSet::new(),
-        templates: HashMap::new(),
-        seen: HashSet::new(),
-        steps: 0,
-    };
-    walk.chart(chart, &[]);
+    let mut walk = Walk::new(session, chart);
     let tests = ci::files(session, folder).into_iter().map(|file| path::join(folder, &file));
     let files = options.values.iter().map(|(file, _)| file.clone()).chain(tests);
-    for file in files.collect::<BTreeSet<String>>() {
-        walk.values_file(&file);
+    walk.look(chart, files.collect(), options);
+}
+
+/// What the templates of a chart may read, over all branches. Whatever is not in it is certainly not read.
+#[derive(Default)]
+pub(crate) struct Reads {
+    /// Values that are read by name or as part of a mapping, as [`key_of`] writes them.
+    values: HashSet<String>,
+    /// Mappings of which every value is read.
+    wholes: HashSet<String>,
+    /// Templates that are included.
+    templates: HashSet<String>,
+    /// Templates that are defined, by chart, with the places of their names.
+    pub defined: Vec<(usize, String, Span)>,
+    /// Whether a template is included whose name is computed.
+    pub includes_any: bool,
+    /// Whether something could not be followed, so that anything may be read.
+    pub is_lost: bool,
+    /// Texts that `tpl` may make templates of.
+    texts: Vec<(usize, String)>,
+}
+
+impl Reads {
+    /// Whether a value may be read by its name.
+    pub fn holds(&self, path: &[EcoString]) -> bool {
+        self.values.contains(&key_of(path))
     }
-    walk.set_values(&options.inline, 0, &[]);
-    walk.set_values(&options.given, 0, &[]);
-    walk.follow(chart);
+
+    /// Whether every value in a mapping may be read.
+    pub fn holds_all(&self, path: &[EcoString]) -> bool {
+        self.wholes.contains(&key_of(path))
+    }
+
+    /// Whether a template may be included.
+    pub fn includes(&self, name: &str) -> bool {
+        self.includes_any || self.templates.contains(name) || self.texts.iter().any(|(_, text)| text.contains(name))
+    }
+}
+
+/// The identity of a value in the root chart.
+pub(crate) fn key_of(path: &[EcoString]) -> String {
+    path.join(BETWEEN)
+}
+
+/// What the templates of a chart may read. `files` are all values files that may be used with it, `texts` further texts
+/// that `tpl` may be given.
+pub(crate) fn reads(
+    session: &Session,
+    chart: &Chart,
+    files: BTreeSet<String>,
+    texts: Vec<String>,
+    options: &Options,
+) -> Reads {
+    let mut walk = Walk::new(session, chart);
+    let reads = Reads { texts: texts.into_iter().map(|text| (0, text)).collect(), ..Reads::default() };
+    walk.reads = Some(RefCell::new(reads));
+    walk.look(chart, files, options);
+    let is_lost = walk.steps > STEPS;
+    let mut reads = walk.reads.map(RefCell::into_inner).unwrap_or_default();
+    reads.is_lost |= is_lost;
+    reads
 }
 
 /// What an operand of a template may stand for; nothing if it leads back to no value.
@@ -88,6 +136,8 @@ struct Walk<'s> {
     /// Templates that were followed, with what they were given.
     seen: HashSet<(usize, Meaning)>,
     steps: usize,
+    /// What is read, if that is asked for instead of names; whatever cannot be followed then counts as read.
+    reads: Option<RefCell<Reads>>,
 }
 
 /// What names mean while one template is followed.
@@ -99,7 +149,75 @@ struct Frame {
     depth: usize,
 }
 
-impl Walk<'_> {
+impl<'s> Walk<'s> {
+    fn new(session: &'s Session, chart: &Chart) -> Self {
+        Walk {
+            session,
+            space: chart.folder.as_str().into(),
+            prefixes: Vec::new(),
+            known: BTreeSet::new(),
+            templates: HashMap::new(),
+            seen: HashSet::new(),
+            steps: 0,
+            reads: None,
+        }
+    }
+
+    /// Looks through a chart, values files for it and what a project gives it.
+    fn look(&mut self, chart: &Chart, files: BTreeSet<String>, options: &Options) {
+        self.chart(chart, &[]);
+        for file in files {
+            self.values_file(&file);
+        }
+        self.set_values(&options.inline, 0, &[]);
+        self.set_values(&options.given, 0, &[]);
+        let texts = self.reads.as_ref().map(|reads| reads.borrow().texts.clone()).unwrap_or_default();
+        for (number, text) in texts {
+            self.reading_text(number, &text);
+        }
+        self.follow(chart);
+    }
+
+    /// Whether reads are asked for, not names.
+    fn is_strict(&self) -> bool {
+        self.reads.is_some()
+    }
+
+    /// Notes something about reads, if they are asked for.
+    fn read(&self, note: impl FnOnce(&mut Reads)) {
+        if let Some(reads) = &self.reads {
+            note(&mut reads.borrow_mut());
+        }
+    }
+
+    /// The values that a text reads once `tpl` makes something of it; one that is not named may be any.
+    fn reading_text(&self, chart: usize, text: &str) {
+        for (at, start) in text.match_indices(".Values") {
+            let mut path: Vec<EcoString> = Vec::new();
+            let mut rest = text.get(at + start.len()..).unwrap_or_default();
+            while let Some(behind) = rest.strip_prefix('.') {
+                let end = behind.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(behind.len());
+                if end == 0 {
+                    break;
+                }
+                path.push(behind.get(..end).unwrap_or_default().into());
+                rest = behind.get(end..).unwrap_or_default();
+                self.read_value(chart, &path);
+            }
+            self.read_whole(chart, &path);
+        }
+    }
+
+    fn read_value(&self, chart: usize, path: &[EcoString]) {
+        let key = self.key(chart, path);
+        self.read(|reads| _ = reads.values.insert(key));
+    }
+
+    fn read_whole(&self, chart: usize, path: &[EcoString]) {
+        let key = self.key(chart, path);
+        self.read(|reads| _ = reads.wholes.insert(key));
+    }
+
     /// The path of a value from the root chart.
     fn path(&self, chart: usize, path: &[EcoString]) -> Vec<EcoString> {
         let prefix = self.prefixes.get(chart).map(Vec::as_slice).unwrap_or_default();
@@ -118,22 +236,35 @@ impl Walk<'_> {
 
     fn declare(&mut self, chart: usize, path: &[EcoString], span: Span, whole: Span) {
         let key = self.key(chart, path);
+        if self.is_strict() {
+            self.known.insert(key);
+            return;
+        }
         self.session.names.declare(self.id(&key), kind::VALUE, path.join("."), span, whole);
         self.known.insert(key);
     }
 
     fn uses(&self, chart: usize, path: &[EcoString], span: Span) {
+        if self.is_strict() {
+            return self.read_value(chart, path);
+        }
         let id = self.id(&self.key(chart, path));
         self.session.names.uses(id, kind::VALUE, path.join("."), span);
     }
 
     /// Names below a path that cannot change because of a place; `is_deep` if that goes for all levels.
     fn bind_below(&self, chart: usize, path: &[EcoString], span: Span, is_deep: bool, why: Bound) {
+        if is_deep && self.is_strict() {
+            return self.read_whole(chart, path);
+        }
         let above = self.key(chart, path);
         let start = if above.is_empty() { String::new() } else { format!("{above}{BETWEEN}") };
         for key in self.known.range(start.clone()..).take_while(|key| key.starts_with(&start)) {
             let below = key.get(start.len()..).unwrap_or_default();
-            if !below.is_empty() && (is_deep || !below.contains(BETWEEN)) {
+            let is_meant = !below.is_empty() && (is_deep || !below.contains(BETWEEN));
+            if is_meant && self.is_strict() {
+                self.read(|reads| _ = reads.values.insert(key.clone()));
+            } else if is_meant {
                 self.session.names.bound(self.id(key), kind::VALUE, key.replace(BETWEEN, "."), span, why);
             }
         }
@@ -145,8 +276,14 @@ impl Walk<'_> {
         self.prefixes.push(prefix.to_vec());
         self.set_values(&chart.values, number, &[]);
         self.conditions(chart, number);
-        if chart.schema.is_some() {
+        // What a schema allows is not read by it.
+        if chart.schema.is_some() && !self.is_strict() {
             self.schema_file(&format!("{}/values.schema.json", chart.folder), number);
+        }
+        for dependency in chart.metadata.dependencies.iter().filter(|one| !one.import_values.is_empty()) {
+            for name in [&dependency.name, &dependency.alias] {
+                self.read_whole(number, &[name.as_str().into()]);
+            }
         }
         for child in &chart.dependencies {
             let prefix: Vec<EcoString> = prefix.iter().cloned().chain([child.name().into()]).collect();
@@ -160,7 +297,9 @@ impl Walk<'_> {
         for (key, value) in values.as_map().into_iter().flat_map(|map| map.iter()) {
             let key = EcoString::from(key);
             let path: Vec<EcoString> = above.iter().cloned().chain([key.clone()]).collect();
-            if let Some(span) = session.origins.key_place(value.origin, &key, &session.sources) {
+            if self.is_strict() {
+                self.known.insert(self.key(chart, &path));
+            } else if let Some(span) = session.origins.key_place(value.origin, &key, &session.sources) {
                 let span = unquoted(span, &session.sources);
                 let end = session.origins.span(value.origin, &session.sources).filter(|end| end.file == span.file);
                 let whole = Span::new(span.file, span.start, end.map_or(span.end, |end| end.end.max(span.end)));
@@ -173,10 +312,16 @@ impl Walk<'_> {
             }
             self.set_values(value, chart, &path);
         }
+        if self.is_strict() && above.is_empty() {
+            strings(values, &mut |text, _| self.read(|reads| reads.texts.push((chart, text.to_owned()))));
+        }
     }
 
     /// Values that a text in values reads once `tpl` makes something of it.
     fn template_text(&self, text: &str, chart: usize, span: Span) {
+        if self.is_strict() {
+            return;
+        }
         for (at, start) in text.match_indices(".Values.") {
             let rest = text.get(at + start.len()..).unwrap_or_default();
             let mut path: Vec<EcoString> = Vec::new();
@@ -209,7 +354,10 @@ impl Walk<'_> {
             let path: Vec<EcoString> = above.iter().cloned().chain([entry.key.eco_text()]).collect();
             let (span, end) = (written(entry.key), entry.value.span().end);
             self.declare(0, &path, span, Span::new(span.file, span.start, end.max(span.end)));
-            if entry.value.is_scalar() && entry.value.text().contains("{{") {
+            if self.is_strict() {
+                let texts = texts_in(entry.value).into_iter().map(|text| (0, text));
+                self.read(|reads| reads.texts.extend(texts));
+            } else if entry.value.is_scalar() && entry.value.text().contains("{{") {
                 self.template_text(entry.value.text(), 0, entry.value.span());
             }
             self.set_nodes(entry.value, &path);
@@ -292,6 +440,7 @@ impl Walk<'_> {
             let text = String::from_utf8_lossy(&file.bytes).into_owned();
             let mut set = Set::new();
             if set.add(&name, text.as_str()).is_err() {
+                self.read(|reads| reads.is_lost = true);
                 continue;
             }
             let source = source_of(self.session, &template_path(root, &name), text);
@@ -316,8 +465,13 @@ impl Walk<'_> {
                 let quoted = text.get(start..).and_then(|rest| rest.strip_prefix(['"', '`']));
                 let is_whole =
                     quoted.and_then(|rest| rest.strip_prefix(&*name)).is_some_and(|rest| rest.starts_with(['"', '`']));
-                if is_whole {
-                    let span = defined.source.span(start + 1, start + 1 + name.len());
+                let span = defined.source.span(start + 1, start + 1 + name.len());
+                self.read(|reads| {
+                    if is_whole {
+                        reads.defined.push((defined.chart, name.to_string(), span));
+                    }
+                });
+                if is_whole && !self.is_strict() {
                     self.session.names.declare(self.template_id(&name), kind::NAMED_TEMPLATE, &*name, span, span);
                 }
             }
@@ -331,6 +485,9 @@ impl Walk<'_> {
     /// Follows a template with what it is given.
     fn template(&mut self, defined: &Defined, dot: Meaning, depth: usize) {
         let address = Arc::as_ptr(&defined.tree) as usize;
+        if depth > DEPTH {
+            self.read(|reads| reads.is_lost = true);
+        }
         if depth > DEPTH || self.steps > STEPS || !self.seen.insert((address, dot.clone())) {
             return;
         }
@@ -371,12 +528,23 @@ impl Walk<'_> {
                         inner.variables.insert(key.name.clone(), Vec::new());
                     }
                     inner.dot = items;
+                    let before = frame.variables.clone();
                     self.bodies(branch, &inner, frame);
+                    // What a round assigns, the next one may read.
+                    if frame.variables != before && self.steps <= STEPS {
+                        let outer = frame.variables.iter().filter(|(name, _)| before.contains_key(*name));
+                        for (name, meaning) in outer {
+                            add(inner.variables.entry(name.clone()).or_default(), meaning);
+                        }
+                        self.bodies(branch, &inner, frame);
+                    }
                 }
                 Stmt::Template(invoke) => {
                     let given = invoke.pipe.as_ref().map(|pipe| self.pipe(pipe, frame)).unwrap_or_default();
                     let name = invoke.name.text().into_owned();
-                    if let Some(start) = self.quoted_at(&frame.source, invoke.pos as usize, &name) {
+                    if self.is_strict() {
+                        self.read(|reads| _ = reads.templates.insert(name.clone()));
+                    } else if let Some(start) = self.quoted_at(&frame.source, invoke.pos as usize, &name) {
                         self.uses_template(&name, frame.source.span(start, start + name.len()));
                     }
                     self.include(&name, &given, frame);
@@ -386,12 +554,14 @@ impl Walk<'_> {
     }
 
     fn bodies(&mut self, branch: &Branch, inner: &Frame, outer: &mut Frame) {
-        self.statements(&branch.body, &mut inner.clone());
-        if let Some(otherwise) = &branch.otherwise {
-            self.statements(otherwise, &mut Frame { dot: outer.dot.clone(), ..inner.clone() });
+        let mut body = inner.clone();
+        self.statements(&branch.body, &mut body);
+        let mut otherwise = Frame { dot: outer.dot.clone(), ..inner.clone() };
+        if let Some(statements) = &branch.otherwise {
+            self.statements(statements, &mut otherwise);
         }
         // What a body assigns to outer variables may count behind it.
-        for (name, meaning) in &inner.variables {
+        for (name, meaning) in [inner, &body, &otherwise].into_iter().flat_map(|frame| &frame.variables) {
             if let Some(known) = outer.variables.get_mut(name) {
                 add(known, meaning);
             }
@@ -452,7 +622,14 @@ impl Walk<'_> {
     fn operand(&mut self, operand: &Expr, frame: &mut Frame) -> Meaning {
         match operand {
             Expr::Dot(_) => frame.dot.clone(),
-            Expr::Nil(_) | Expr::Bool(..) | Expr::Number(_) | Expr::Str(_) => Vec::new(),
+            Expr::Str(quoted) => {
+                // A text that templates make is one that `tpl` may be given.
+                if self.is_strict() && quoted.source.contains(".Values") {
+                    self.charts().for_each(|chart| self.reading_text(chart, &quoted.source));
+                }
+                Vec::new()
+            }
+            Expr::Nil(_) | Expr::Bool(..) | Expr::Number(_) => Vec::new(),
             Expr::Field(fields) => {
                 let names: Vec<EcoString> = fields.names.iter().map(|name| name.text().into()).collect();
                 self.fields(frame.dot.clone(), &names, fields.pos as usize, frame)
@@ -483,6 +660,10 @@ impl Walk<'_> {
     /// first of others is.
     fn fields(&mut self, mut meaning: Meaning, names: &[EcoString], pos: usize, frame: &Frame) -> Meaning {
         let Some(first) = names.first() else { return meaning };
+        if self.is_strict() {
+            let nowhere = frame.source.span(0, 0);
+            return names.iter().fold(meaning, |meaning, name| self.field(&meaning, name, Some(nowhere)));
+        }
         let text = frame.source.text();
         let joined: String = names.iter().map(|name| format!(".{name}")).collect();
         let starts = [Some(pos), pos.checked_sub(first.len() + 1)];
@@ -502,6 +683,7 @@ impl Walk<'_> {
         for place in meaning {
             match place {
                 Place::Top(chart) if name == "Values" => add(&mut found, &vec![Place::Value(*chart, Vec::new())]),
+                Place::Top(_) if name == "Subcharts" => self.charts().for_each(|chart| self.read_whole(chart, &[])),
                 Place::Top(_) => {}
                 Place::Value(chart, path) => {
                     let path: Vec<EcoString> = path.iter().cloned().chain([name.clone()]).collect();
@@ -522,13 +704,77 @@ impl Walk<'_> {
     }
 
     fn uses_template(&self, name: &str, span: Span) {
+        if self.is_strict() {
+            return self.read(|reads| _ = reads.templates.insert(name.to_owned()));
+        }
         self.session.names.uses(self.template_id(name), kind::NAMED_TEMPLATE, name, span);
     }
 
     fn include(&mut self, name: &str, given: &Meaning, frame: &Frame) {
+        // A template that is not here may read whatever it is given.
+        if self.is_strict() && !self.templates.contains_key(name) {
+            return self.escape(given, 0, frame);
+        }
         for defined in self.templates.get(name).cloned().unwrap_or_default() {
             self.template(&defined, given.clone(), frame.depth + 1);
         }
+    }
+
+    /// The numbers of all charts.
+    fn charts(&self) -> std::ops::Range<usize> {
+        0..self.prefixes.len()
+    }
+
+    /// A template whose name is computed: the file of a template, which is followed anyway, or any that is defined.
+    fn include_any(&mut self, given: &Meaning, pos: u32, frame: &Frame) {
+        let action = frame.source.text().get(pos as usize..).and_then(|text| text.split("}}").next());
+        if !self.is_strict() || action.is_some_and(|action| action.contains("BasePath")) {
+            return;
+        }
+        self.read(|reads| reads.includes_any = true);
+        let mut names: Vec<String> = self.templates.keys().cloned().collect();
+        names.sort();
+        names.iter().for_each(|name| self.include(name, given, frame));
+    }
+
+    /// What the entries of mappings and lists that templates make stand for.
+    fn entries_of(meaning: &Meaning) -> Meaning {
+        let mut all = meaning.clone();
+        for place in meaning {
+            if let Place::Made(entries) = place {
+                entries.values().for_each(|inner| add(&mut all, inner));
+            }
+        }
+        all
+    }
+
+    /// What a function reads beyond what the names in it say, where nothing may be missed.
+    fn reads_of(&self, name: &str, given: &[Meaning], pos: u32, frame: &Frame) {
+        let (first, rest) = given.split_first().map_or((None, given), |(first, rest)| (Some(first), rest));
+        match name {
+            "set" => rest.iter().skip(1).for_each(|meaning| self.escape(meaning, pos, frame)),
+            "merge" | "mergeOverwrite" | "mustMerge" | "mustMergeOverwrite" => {
+                rest.iter().for_each(|meaning| self.escape(meaning, pos, frame));
+            }
+            "dig" => given.iter().rev().skip(1).for_each(|meaning| self.escape(meaning, pos, frame)),
+            "len" | "fail" => given.iter().for_each(|meaning| self.escape(meaning, pos, frame)),
+            // What the context is for is named in the text, which is looked at by itself.
+            "tpl" => {
+                first.into_iter().for_each(|text| self.escape(text, pos, frame));
+                for place in rest.iter().flatten() {
+                    if let Place::Made(entries) = place {
+                        let inner = entries.iter().filter(|(key, _)| *key != "Values");
+                        inner.for_each(|(_, meaning)| self.escape_but_top(meaning, pos, frame));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn escape_but_top(&self, meaning: &Meaning, pos: u32, frame: &Frame) {
+        let rest: Meaning = meaning.iter().filter(|place| !matches!(place, Place::Top(_))).cloned().collect();
+        self.escape(&rest, pos, frame);
     }
 
     fn literal(&self, operand: &Expr, frame: &Frame) -> Option<(EcoString, Span)> {
@@ -548,12 +794,19 @@ impl Walk<'_> {
                 all
             })
         };
+        if self.is_strict() {
+            self.reads_of(name, &given, pos, frame);
+        }
         match name {
+            "tpl" if self.is_strict() => Vec::new(),
+            "first" | "last" if self.is_strict() => Self::entries_of(&union(&given)),
             "include" => {
                 let meaning = given.get(1).cloned().unwrap_or_default();
                 if let Some((name, span)) = operands.first().and_then(|operand| self.literal(operand, frame)) {
                     self.uses_template(&name, span);
                     self.include(&name, &meaning, frame);
+                } else {
+                    self.include_any(&meaning, pos, frame);
                 }
                 Vec::new()
             }
@@ -594,6 +847,7 @@ impl Walk<'_> {
         for key in keys.unwrap_or_default() {
             match self.literal(key, frame) {
                 Some((name, span)) => meaning = self.field(&meaning, &name, Some(span)),
+                None if matches!(key, Expr::Number(_)) && self.is_strict() => meaning = Self::entries_of(&meaning),
                 None if matches!(key, Expr::Number(_)) => return Vec::new(),
                 None => {
                     let span = frame.source.span(pos as usize, pos as usize + 1);
@@ -602,7 +856,8 @@ impl Walk<'_> {
                             self.bind_below(*chart, path, span, true, Bound::Computed);
                         }
                     }
-                    return Vec::new();
+                    let made = meaning.iter().filter(|place| self.is_strict() && matches!(place, Place::Made(_)));
+                    return Self::entries_of(&made.cloned().collect());
                 }
             }
         }
@@ -616,10 +871,29 @@ impl Walk<'_> {
             match place {
                 Place::Value(chart, path) => self.bind_below(*chart, path, span, true, Bound::Whole),
                 Place::Made(entries) => entries.values().for_each(|inner| self.escape(inner, pos, frame)),
+                Place::Top(chart) if self.is_strict() => self.read_whole(*chart, &[]),
                 Place::Top(_) => {}
             }
         }
     }
+}
+
+/// The strings below a node that are templates.
+fn texts_in(node: Node<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut left: Vec<Node<'_>> = node.items().collect();
+    if node.is_scalar() {
+        left.push(node);
+    }
+    // Mappings are walked by their keys.
+    while let Some(node) = left.pop() {
+        if node.is_scalar() && node.text().contains("{{") {
+            found.push(node.text().to_owned());
+        }
+        left.extend(node.items());
+        left.extend(node.entries().map(|entry| entry.value));
+    }
+    found
 }
 
 impl Place {

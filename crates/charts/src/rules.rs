@@ -50,6 +50,13 @@ pub const UNSET: Rule =
 /// A value that is given and not known, beside a similar one that is.
 pub const UNREAD: Rule =
     Rule::warning("chart-unread-value", "A value is given that the chart does not know, and a similar one is known.");
+/// A value that no template reads.
+pub const UNUSED_VALUE: Rule =
+    Rule::warning("chart-unused-value", "No template reads this value, whatever the other values are.");
+/// A named template that is never included.
+pub const UNUSED_TEMPLATE: Rule = Rule::warning("chart-unused-template", "No template includes this named template.");
+/// A value that is given and equal to the one that the chart has by itself.
+pub const REPEATED: Rule = Rule::warning("chart-repeated-value", "A value is the same as the chart's own.");
 /// A field of a built-in object that Helm does not have.
 pub const UNKNOWN_FIELD: Rule =
     Rule::warning("chart-unknown-field", "A template reads a field that a built-in object does not have.");
@@ -81,5 +88,8 @@ pub const RULES: &[&Rule] = &[
     &OUTDATED,
     &UNSET,
     &UNREAD,
+    &UNUSED_VALUE,
+    &UNUSED_TEMPLATE,
+    &REPEATED,
     &UNKNOWN_FIELD,
 ];

@@ -220,6 +220,7 @@ impl About {
                     include_crds,
                     // Garden updates the dependencies of a chart before it renders or deploys it.
                     is_fetched_later: self.is_rehearsal(),
+                    is_rehearsal: self.is_rehearsal(),
                     ..ChartOptions::default()
                 };
                 ("chart", "values")

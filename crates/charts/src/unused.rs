@@ -1,0 +1,321 @@
+//! Values that no template reads, named templates that nothing includes, and values files that repeat what the chart has
+//! by itself.
+//!
+//! Templates are followed without being rendered (`names.rs`), so that a value counts as read if any branch reads it.
+//! What cannot be followed counts as read: there is no warning where a read cannot be excluded. What charts inside are
+//! given by other hands, and what libraries define for others, is not judged.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use purlin_syntax::{Diagnostic, Flavor, Node, Span};
+use purlin_value::names::{unquoted, written};
+use purlin_value::{EcoString, Session, Value, path};
+
+use crate::chart::Chart;
+use crate::dialect::is_values_file;
+use crate::names::{Reads, reads};
+use crate::template::{Options, Prepared};
+use crate::{ci, rules};
+
+/// The file with a chart's own values.
+const OWN: &str = "values.yaml";
+
+/// Longer texts of a chart are not looked through for what `tpl` may be given.
+const LONGEST_TEXT: usize = 1 << 20;
+
+/// So many names are shown in one message.
+const NAMED: usize = 5;
+
+/// A key that is written somewhere, with those inside it.
+struct Key {
+    name: EcoString,
+    span: Option<Span>,
+    inner: Vec<Key>,
+    /// Whether it may be read.
+    is_live: bool,
+}
+
+/// Warns of what nothing uses in a chart that is prepared.
+pub(crate) fn check(session: &Session, folder: &str, prepared: &Prepared, options: &Options) {
+    let chart = &prepared.chart;
+    if chart.is_library() || !has_manifests(chart) || !prepared.missing.is_empty() {
+        return;
+    }
+    let reads = reads_of(session, folder, chart, options);
+    if reads.is_lost {
+        return;
+    }
+    let judge = Judge { session, chart, reads: &reads, is_whole: is_whole(chart), known: names_reported(session) };
+    let own = path::join(folder, OWN);
+    judge.file(&own);
+    for (file, _) in options.values.iter().filter(|(file, _)| !is_of_tests(file)) {
+        judge.file(file);
+        if options.values.len() == 1 {
+            judge.repeated(&own, file);
+        }
+    }
+    judge.value(&options.inline);
+    judge.value(&options.given);
+    judge.templates();
+}
+
+/// A chart without any template that prints something defines templates for others, whatever it says it is.
+fn has_manifests(chart: &Chart) -> bool {
+    let prints = |name: &str| !path::file_name(name).starts_with('_') && !name.ends_with("NOTES.txt");
+    !chart.dependencies.is_empty() || chart.templates.iter().any(|file| prints(&file.name))
+}
+
+/// Whether all charts inside take part; one that does not may read what is shared, and include any template.
+fn is_whole(chart: &Chart) -> bool {
+    let declared = &chart.metadata.dependencies;
+    let is_there = |name: &str| chart.dependencies.iter().any(|inner| inner.name() == name);
+    declared.iter().all(|one| is_there(&one.name) || is_there(&one.alias)) && chart.dependencies.iter().all(is_whole)
+}
+
+/// What templates may read. It is the same for all values files of a chart.
+fn reads_of(session: &Session, folder: &str, chart: &Chart, options: &Options) -> Arc<Reads> {
+    let listed = session.listed(folder);
+    let beside = listed.names().filter(|name| is_values_file(name)).map(str::to_owned);
+    let files: BTreeSet<String> =
+        beside.chain(ci::files(session, folder)).map(|file| path::join(folder, &file)).collect();
+    let find = |files: BTreeSet<String>| {
+        let texts = texts_of_files(chart);
+        reads(session, chart, files, texts, options)
+    };
+    let is_alone = options.inline.is_null() && options.given.is_null();
+    let others = options.values.iter().map(|(file, _)| file).filter(|file| !files.contains(*file));
+    let others: Vec<String> = others.cloned().collect();
+    if !is_alone || !others.is_empty() {
+        return Arc::new(find(files.into_iter().chain(others).collect()));
+    }
+    // Charts that take part differ with the values.
+    let parts: Vec<String> = parts_of(chart);
+    session.in_common(&format!("reads of {folder} {}", parts.join(" ")), || find(files))
+}
+
+fn parts_of(chart: &Chart) -> Vec<String> {
+    let bytes = chart.templates.first().map(|file| file.bytes.as_ptr());
+    let own = format!("{} {bytes:?}", chart.name());
+    std::iter::once(own).chain(chart.dependencies.iter().flat_map(parts_of)).collect()
+}
+
+/// Texts of files that a template may hand to `tpl`.
+fn texts_of_files(chart: &Chart) -> Vec<String> {
+    let mut found = Vec::new();
+    let mentions = |text: &[u8]| String::from_utf8_lossy(text).contains(".Files");
+    if chart.templates.iter().any(|file| mentions(&file.bytes)) {
+        let is_text = |name: &str| !name.ends_with(".md") && !name.ends_with(".gotmpl");
+        for file in chart.files.iter().filter(|file| is_text(&file.name) && file.bytes.len() <= LONGEST_TEXT) {
+            let text = String::from_utf8_lossy(&file.bytes);
+            if text.contains("{{") {
+                found.push(text.into_owned());
+            }
+        }
+    }
+    found.extend(chart.dependencies.iter().flat_map(texts_of_files));
+    found
+}
+
+/// Names that problems are about already: a value that is misspelt is not reported as unread, too.
+fn names_reported(session: &Session) -> HashSet<String> {
+    let about = |found: &Diagnostic| found.rule == &rules::UNREAD || found.rule == &rules::UNSET;
+    let known = session.sink.since(0);
+    let texts = known.iter().filter(|found| about(found)).flat_map(|found| {
+        let hints = found.hints.iter().map(|hint| hint.to_string());
+        std::iter::once(found.message.clone()).chain(hints).collect::<Vec<_>>()
+    });
+    let mut names = HashSet::new();
+    for text in texts {
+        let quoted = text.split('`').skip(1).step_by(2);
+        names.extend(quoted.map(|name| name.rsplit('.').next().unwrap_or(name).to_owned()));
+    }
+    names
+}
+
+/// Values for the chart's own tests.
+fn is_of_tests(file: &str) -> bool {
+    path::file_name(path::parent(file)) == "ci"
+}
+
+struct Judge<'a> {
+    session: &'a Session,
+    chart: &'a Chart,
+    reads: &'a Reads,
+    is_whole: bool,
+    known: HashSet<String>,
+}
+
+impl Judge<'_> {
+    /// A file of values; one in an archive has no place to point at.
+    fn file(&self, file: &str) {
+        self.keys(self.keys_of_file(file));
+    }
+
+    fn keys_of_file(&self, file: &str) -> Vec<Key> {
+        let Ok(text) = self.session.load_text(file, file) else { return Vec::new() };
+        let tree = self.session.load_tree(&text.source, Flavor::Go);
+        tree.root().map(keys_of_node).unwrap_or_default()
+    }
+
+    /// Values that a project gives.
+    fn value(&self, value: &Value) {
+        self.keys(self.keys_of_value(value));
+    }
+
+    fn keys_of_value(&self, value: &Value) -> Vec<Key> {
+        let (origins, sources) = (&self.session.origins, &self.session.sources);
+        let key = |name: &str, value: &Value| Key {
+            name: name.into(),
+            span: origins.key_place(value.origin, name, sources).map(|span| unquoted(span, sources)),
+            inner: self.keys_of_value(value),
+            is_live: false,
+        };
+        value.as_map().into_iter().flat_map(|map| map.iter()).map(|(name, value)| key(name, value)).collect()
+    }
+
+    fn keys(&self, mut keys: Vec<Key>) {
+        self.mark(&mut keys, &mut Vec::new(), self.reads.holds_all(&[]));
+        self.judge(&keys, &mut Vec::new(), Some(self.chart));
+    }
+
+    /// Notes which keys may be read: by name, with a mapping around them, or with something in them.
+    fn mark(&self, keys: &mut [Key], path: &mut Vec<EcoString>, is_whole: bool) {
+        for key in keys {
+            path.push(key.name.clone());
+            let is_whole = is_whole || self.reads.holds_all(path);
+            self.mark(&mut key.inner, path, is_whole);
+            key.is_live = is_whole || self.reads.holds(path) || key.inner.iter().any(|inner| inner.is_live);
+            path.pop();
+        }
+    }
+
+    /// Reports keys that nothing reads, at the highest level. `of` is the chart whose values they are, at their top.
+    fn judge(&self, keys: &[Key], path: &mut Vec<EcoString>, of: Option<&Chart>) {
+        // A mapping that is only tested is not empty because of what is in it.
+        let is_tested = of.is_none() && self.reads.holds(path) && !keys.iter().any(|key| key.is_live);
+        for key in keys.iter().filter(|_| !is_tested) {
+            let inside = of.and_then(|chart| chart.dependencies.iter().find(|inner| inner.name() == key.name));
+            let declared = of.into_iter().flat_map(|chart| &chart.metadata.dependencies);
+            let is_off = || declared.into_iter().any(|one| one.name == key.name || one.alias == key.name);
+            let is_global = of.is_some() && key.name == "global";
+            let is_left = match (inside, is_global) {
+                (Some(_), _) => false,
+                (None, true) => !path.is_empty() || !self.is_whole,
+                (None, false) => of.is_some() && (key.name == "tags" || is_off()),
+            };
+            if is_left {
+                continue;
+            }
+            path.push(key.name.clone());
+            if key.is_live || inside.is_some() || is_global {
+                self.judge(&key.inner, path, inside);
+            } else {
+                self.report(key, path);
+            }
+            path.pop();
+        }
+    }
+
+    fn report(&self, key: &Key, path: &[EcoString]) {
+        let Some(span) = key.span.filter(|_| !self.known.contains(key.name.as_str())) else { return };
+        let message = format!("no template reads the value `{}`", path.join("."));
+        self.session
+            .sink
+            .push(Diagnostic::at(&rules::UNUSED_VALUE, span, message).hint("remove it, or read it in a template"));
+    }
+
+    /// Named templates of the chart itself.
+    fn templates(&self) {
+        if !self.is_whole {
+            return;
+        }
+        for (_, name, span) in self.reads.defined.iter().filter(|(chart, ..)| *chart == 0) {
+            if !self.reads.includes(name) {
+                let message = format!("no template includes `{name}`");
+                self.session.sink.push(Diagnostic::at(&rules::UNUSED_TEMPLATE, *span, message).hint("remove it"));
+            }
+        }
+    }
+
+    /// A values file that says what the chart's own says.
+    fn repeated(&self, own: &str, file: &str) {
+        let load = |file: &str| {
+            let text = self.session.load_text(file, file).ok()?;
+            Some(self.session.load_tree(&text.source, Flavor::Go))
+        };
+        let (Some(own), Some(other)) = (load(own), load(file)) else { return };
+        let (Some(own), Some(other)) = (own.root(), other.root()) else { return };
+        let mut found = Vec::new();
+        repeats(own, other, &mut Vec::new(), &mut found);
+        let Some((_, span)) = found.first() else { return };
+        let names: Vec<String> = found.iter().take(NAMED).map(|(name, _)| format!("`{name}`")).collect();
+        let message = match found.len() {
+            1 => format!("{} repeats the chart's own value", names.join("")),
+            more if more <= NAMED => format!("{} repeat the chart's own values", names.join(", ")),
+            more => format!("{} and {} more repeat the chart's own values", names.join(", "), more - NAMED),
+        };
+        self.session
+            .sink
+            .push(Diagnostic::at(&rules::REPEATED, *span, message).hint("remove what the chart has by itself"));
+    }
+}
+
+/// The keys of a mapping. What has an anchor is used where its alias is.
+fn keys_of_node(node: Node<'_>) -> Vec<Key> {
+    let is_plain = |value: Node<'_>| !value.is_alias() && !has_anchor(value);
+    let own = node.entries().filter(|entry| !entry.key.is_merge_key() && is_plain(entry.value));
+    own.map(|entry| Key {
+        name: entry.key.eco_text(),
+        span: Some(written(entry.key)),
+        inner: keys_of_node(entry.value),
+        is_live: false,
+    })
+    .collect()
+}
+
+fn has_anchor(node: Node<'_>) -> bool {
+    let mut left = vec![node];
+    while let Some(node) = left.pop() {
+        if node.anchor().is_some() {
+            return true;
+        }
+        if !node.is_alias() {
+            left.extend(node.items());
+            left.extend(node.entries().map(|entry| entry.value));
+        }
+    }
+    false
+}
+
+/// The scalars and lists of a file that another one has at the same path.
+fn repeats(own: Node<'_>, other: Node<'_>, above: &mut Vec<EcoString>, found: &mut Vec<(String, Span)>) {
+    for entry in other.entries().filter(|entry| !entry.key.is_merge_key() && !entry.value.is_alias()) {
+        let name = entry.key.eco_text();
+        let Some(known) = own.get(&name) else { continue };
+        above.push(name);
+        if entry.value.is_map() {
+            repeats(known, entry.value, above, found);
+        } else if entry.value.size() == known.size() && is_same(known, entry.value) {
+            found.push((above.join("."), written(entry.key)));
+        }
+        above.pop();
+    }
+}
+
+/// Whether two nodes say the same.
+fn is_same(one: Node<'_>, other: Node<'_>) -> bool {
+    if one.is_scalar() && other.is_scalar() {
+        return one.scalar() == other.scalar() && one.text() == other.text();
+    }
+    let pairs = || one.entries().zip(other.entries());
+    let same_entries =
+        || pairs().all(|(one, other)| one.key.text() == other.key.text() && is_same(one.value, other.value));
+    let same_items = || one.items().zip(other.items()).all(|(one, other)| is_same(one, other));
+    one.is_map() == other.is_map()
+        && one.is_list() == other.is_list()
+        && one.entries().count() == other.entries().count()
+        && one.items().count() == other.items().count()
+        && same_entries()
+        && same_items()
+}
