@@ -238,23 +238,29 @@ fn the_page_of_mistakes_is_made_from_the_suite() {
     assert!(std::fs::read_to_string(&file).unwrap_or_default() == page, "docs/mistakes.md: UPDATE=1 rewrites it");
 }
 
+/// The sessions on the front page, in the folder of the example that they are about. `…` stands for lines left out.
 #[test]
-fn the_mistake_of_the_readme_is_shown_as_it_says() {
+fn the_sessions_of_the_readme_are_true() {
     let readme = std::fs::read_to_string(top().join("README.md")).unwrap();
-    let Some(shown) = readme.split("$ purlin check examples/shop\n").nth(1).and_then(|rest| rest.split("\n```").next())
-    else {
-        return;
-    };
     let scratch = Scratch::new("readme").unwrap();
-    // Paths are shown from the top of the repository.
-    std::fs::create_dir(scratch.path().join(".git")).unwrap();
-    let shop = scratch.path().join("examples/shop");
-    copy(&top().join("examples/shop"), &shop);
-    let file = shop.join("templates.garden.yml");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("hostname: ${var.hostname}", "hostname: ${var.hostnme}")).unwrap();
-    let ran = purlin(scratch.path(), &["check", "examples/shop"]);
-    assert!(ran.stderr.contains(shown), "README shows:\n{shown}\nPurlin says:\n{}", ran.stderr);
+    let shop = scratch.path().join("storefront");
+    copy(&top().join("examples/storefront"), &shop);
+    std::fs::create_dir(shop.join(".git")).unwrap();
+    let blocks = readme.split("```console\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+    let mut tried = 0;
+    for session in blocks.flat_map(|block| block.split("$ purlin ").skip(1)) {
+        let (command, expected) = session.split_once('\n').unwrap_or((session, ""));
+        let ran = purlin(&shop, &command.split(' ').collect::<Vec<_>>());
+        let answer = format!("{}{}", ran.stdout, ran.stderr);
+        let mut left = answer.as_str();
+        for part in expected.trim_end().split("  …") {
+            let part = part.trim_matches('\n');
+            let Some(at) = left.find(part) else { panic!("README shows:\n{part}\npurlin {command} says:\n{answer}") };
+            left = &left[at + part.len()..];
+        }
+        tried += 1;
+    }
+    assert!(tried >= 3, "README shows {tried} commands");
 }
 
 fn copy(from: &Path, to: &Path) {
