@@ -2,46 +2,89 @@
 //! nearly called like a variable that the environment should have. Garden takes them for others in silence.
 
 use crate::config::Document;
-use crate::ground::Ground;
 use crate::place::NodeRef;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::suggest::is_typo;
 use purlin_syntax::{Diagnostic, Hint, Node};
+use purlin_value::{FastMap, FastSet};
 
 /// So many names of an environment are compared; nobody writes more of them by hand.
 const MOST_NAMES: usize = 200;
 
-pub(crate) fn report(ground: &Ground<'_>, document: &Document, environments: &[(EcoString, NodeRef)]) {
+/// So many times a file's text is searched for a name.
+const MOST_SEARCHES: usize = 200;
+
+/// The variables of the environments and of the project.
+struct Known<'a> {
+    /// Names of the project's variables, as they are written.
+    of_project: Vec<&'a str>,
+    in_project: FastSet<&'a str>,
+    /// Variables of each environment, as they are written.
+    of_each: Vec<Vec<(&'a str, Node<'a>)>>,
+    /// How many environments have a variable of a name.
+    having: FastMap<&'a str, usize>,
+}
+
+impl<'a> Known<'a> {
+    fn new(project: Option<Node<'a>>, environments: &'a [(EcoString, NodeRef)]) -> Self {
+        let of_project: Vec<&str> = project.map(names).unwrap_or_default();
+        let of_each: Vec<Vec<(&str, Node<'_>)>> = environments.iter().map(|(_, node)| variables(node)).collect();
+        let mut having = FastMap::default();
+        for own in &of_each {
+            for name in own.iter().map(|(name, _)| *name).collect::<FastSet<&str>>() {
+                *having.entry(name).or_insert(0) += 1;
+            }
+        }
+        Known { in_project: of_project.iter().copied().collect(), of_project, of_each, having }
+    }
+
+    /// Whether only one environment has the variable, and the project has none of that name.
+    fn is_lonely(&self, name: &str) -> bool {
+        !self.in_project.contains(name) && self.having.get(name) == Some(&1)
+    }
+
+    /// Whether an environment without the variable should have it: the project does, or all other environments do.
+    fn is_expected(&self, name: &str) -> bool {
+        let others = self.of_each.len() - 1;
+        self.in_project.contains(name) || others > 0 && self.having.get(name) == Some(&others)
+    }
+
+    /// A variable that the environment should have and that is called nearly like one of its own.
+    fn near(&self, at: usize, own: &FastSet<&str>, name: &str) -> Option<&'a str> {
+        let others = self.of_each.iter().enumerate().filter(|(other, _)| *other != at);
+        let candidates = self.of_project.iter().copied().chain(others.flat_map(|(_, list)| list.iter().map(|v| v.0)));
+        let mut candidates = candidates.take(MOST_NAMES);
+        candidates.find(|other| !own.contains(other) && is_typo(name, other) && self.is_expected(other))
+    }
+}
+
+/// What is to be said of all environments, whichever is resolved.
+pub(crate) fn problems(document: &Document, environments: &[(EcoString, NodeRef)]) -> Vec<Diagnostic> {
     let project = document.field("variables");
-    let of_project: Vec<&str> = project.as_ref().and_then(NodeRef::get).map(names).unwrap_or_default();
-    let of_each: Vec<Vec<(&str, Node<'_>)>> = environments.iter().map(|(_, node)| variables(node)).collect();
-    for (at, own) in of_each.iter().enumerate() {
-        let others: Vec<&Vec<(&str, Node<'_>)>> =
-            of_each.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, list)| list).collect();
-        let has = |list: &[(&str, Node<'_>)], name: &str| list.iter().any(|(known, _)| *known == name);
-        for (name, key) in own.iter().take(MOST_NAMES) {
-            if of_project.contains(name) || others.iter().any(|list| has(list, name)) || is_used(*key, name) {
-                continue;
+    let known = Known::new(project.as_ref().and_then(NodeRef::get), environments);
+    let mut problems = Vec::new();
+    let mut searches = 0;
+    for (at, (own, (environment, _))) in known.of_each.iter().zip(environments).enumerate() {
+        let all: FastSet<&str> = own.iter().map(|(name, _)| *name).collect();
+        for (name, key) in own.iter().take(MOST_NAMES).filter(|(name, _)| known.is_lonely(name)) {
+            let Some(near) = known.near(at, &all, name) else { continue };
+            searches += 1;
+            if searches > MOST_SEARCHES {
+                return problems;
             }
-            let expected = |wanted: &str| {
-                of_project.contains(&wanted) || (!others.is_empty() && others.iter().all(|list| has(list, wanted)))
-            };
-            let candidates = of_project.iter().copied().chain(others.iter().flat_map(|list| list.iter().map(|v| v.0)));
-            let near =
-                candidates.take(MOST_NAMES).find(|other| is_typo(name, other) && expected(other) && !has(own, other));
-            let Some(near) = near else { continue };
             // Of two that are each other's slip, the later one is shown.
-            if environments.len() == 2 && at == 0 && !of_project.contains(&near) && !is_used(*key, near) {
+            let is_earlier = environments.len() == 2 && at == 0 && !known.in_project.contains(near);
+            if is_used(*key, name) || is_earlier && !is_used(*key, near) {
                 continue;
             }
-            let environment = environments.get(at).map_or("", |(name, _)| name.as_str());
             let message =
                 format!("only the environment `{environment}` has a variable `{name}`, and it has no `{near}`");
             let diagnostic = Diagnostic::at(&rules::NEAR_VARIABLE, key.span(), message);
-            ground.session.sink.push(diagnostic.hint(Hint::meant(*name, near)));
+            problems.push(diagnostic.hint(Hint::meant(*name, near)));
         }
     }
+    problems
 }
 
 fn names(node: Node<'_>) -> Vec<&str> {

@@ -16,7 +16,7 @@ use crate::vars::{Presence, VarFile, VarScope, VarSource, flag_map, known_names,
 use ecow::EcoString;
 use purlin_model::Request;
 use purlin_syntax::{Diagnostic, Flavor, Node, suggest};
-use purlin_value::{Data, Eval, Map, MapLayer, Origin, Scope, Session, Value, path};
+use purlin_value::{Data, Eval, FastMap, FastSet, Map, MapLayer, Origin, Scope, Session, Value, path};
 use std::sync::Arc;
 
 /// The folder of the project that a request means: the nearest at or above its path.
@@ -104,7 +104,6 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
     let environments = environment_nodes(&document);
     let names: Vec<EcoString> = environments.iter().map(|(name, _)| name.clone()).collect();
     report_environments(ground, &document, &environments);
-    near_variables::report(ground, &document, &environments);
     let (environment, namespace_flag) = select_environment(ground, &document, &base, &names)?;
     let project_scope = base.push_shared(import_layer(ground, &document, &base));
     let flags = has_flags(ground.request).then(|| ground.cell());
@@ -207,14 +206,10 @@ fn environment_nodes(document: &Document) -> Vec<(EcoString, NodeRef)> {
 /// The names of all environments that a project declares. Reports nothing.
 pub fn environment_names(session: &Session, request: &Request) -> Vec<EcoString> {
     let named = |root: Node<'_>| {
-        let mut names: Vec<EcoString> = Vec::new();
+        let mut known: FastSet<EcoString> = FastSet::default();
         let list = root.get("environments").into_iter().flat_map(|list| list.items());
-        for name in list.filter_map(|item| item.get("name")).map(|name| EcoString::from(name.text())) {
-            if !name.is_empty() && !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+        let names = list.filter_map(|item| item.get("name")).map(|name| EcoString::from(name.text()));
+        names.filter(|name| !name.is_empty() && known.insert(name.clone())).collect()
     };
     with_project(session, request, named).unwrap_or_default()
 }
@@ -235,24 +230,44 @@ fn with_project<T>(session: &Session, request: &Request, look: impl FnOnce(Node<
     tree.roots().find(is_project).map(look)
 }
 
-/// Reports a list of environments that is empty, or names one twice.
+/// What is wrong with the list of environments, whichever of them is resolved.
+struct Listed(Vec<Diagnostic>);
+
 fn report_environments(ground: &Ground<'_>, document: &Document, environments: &[(EcoString, NodeRef)]) {
+    let find = || {
+        let mut problems = listing_problems(document, environments);
+        problems.extend(near_variables::problems(document, environments));
+        Listed(problems)
+    };
+    let found = ground.session.in_common(&document.file, find);
+    ground.session.sink.extend(found.0.iter().cloned());
+}
+
+/// Problems of a list of environments that is empty, or names one twice.
+fn listing_problems(document: &Document, environments: &[(EcoString, NodeRef)]) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
     let is_empty = |list: NodeRef| list.get().is_some_and(|node| node.is_list() && node.items().next().is_none());
     if document.field("environments").is_some_and(is_empty) {
         let place = document.node.get().and_then(|node| node.entry("environments")).map(|entry| entry.key.span());
-        let diagnostic = Diagnostic::nowhere(&rules::ENVIRONMENT, "a project needs at least one environment");
-        ground.push(diagnostic.hint("for example `environments: [{name: dev}]`"), place);
+        let mut diagnostic = Diagnostic::nowhere(&rules::ENVIRONMENT, "a project needs at least one environment");
+        diagnostic.span = place;
+        problems.push(diagnostic.hint("for example `environments: [{name: dev}]`"));
     }
     let place = |node: &NodeRef| node.get().and_then(|node| node.get("name")).map(|name| name.span());
-    for (index, (name, node)) in environments.iter().enumerate() {
-        let first = environments.iter().take(index).find(|(other, _)| other == name);
-        let Some((_, first)) = first else { continue };
+    let mut known: FastMap<&EcoString, &NodeRef> = FastMap::default();
+    for (name, node) in environments {
+        let first = *known.entry(name).or_insert(node);
+        if std::ptr::eq(first, node) {
+            continue;
+        }
         let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, format!("duplicate environment `{name}`"));
+        diagnostic.span = place(node);
         if let Some(span) = place(first) {
             diagnostic = diagnostic.label(span, "the first one");
         }
-        ground.push(diagnostic.hint("remove one of them"), place(node));
+        problems.push(diagnostic.hint("remove one of them"));
     }
+    problems
 }
 
 /// The environment to use, and the namespace if the user named one.

@@ -296,8 +296,9 @@ fn render_use(
     configs
 }
 
-/// What a configuration takes that a template makes, and what an entry of its inputs takes.
-const MADE: (u64, u64) = (200, 2_048);
+/// What a configuration takes that a template makes, what each value in it takes, and what an entry of its inputs takes.
+const MADE: (u64, u64) = (400, 6_144);
+const VALUE: (u64, u64) = (8, 160);
 const INPUT: (u64, u64) = (4, 128);
 
 /// Charges the meter for `count` items before a template makes them, and reports an exceeded limit.
@@ -417,7 +418,8 @@ fn render_one(
     is_module: bool,
 ) -> Option<Config> {
     let view = node.get()?;
-    if !can_afford(ground, MADE, 1, node.span()) {
+    let values = view.size() as usize;
+    if !can_afford(ground, MADE, 1, node.span()) || !can_afford(ground, VALUE, values, node.span()) {
         return None;
     }
     let kind = if is_module { ConfigKind::Module } else { config_kind(ground, view)? };

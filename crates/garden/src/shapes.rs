@@ -13,9 +13,9 @@ use ecow::EcoString;
 use purlin_model::check::{alternatives, describe_shape, with_article};
 use purlin_model::rules;
 use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
-use purlin_syntax::{Diagnostic, Node, Span, suggest};
+use purlin_syntax::{Diagnostic, MergeKeys, Node, Span, suggest};
 use purlin_value::emit::REDACTED;
-use purlin_value::{Data, Map, Session, Value};
+use purlin_value::{Data, FastMap, Map, Session, Value};
 
 /// Rows nest a handful deep; the bound is for a table that is wrong.
 const DEPTH: u32 = 20;
@@ -55,6 +55,16 @@ impl<'t> At<'t> {
         }
     }
 
+    /// The places of all keys of a mapping that may have thousands: looking for each would take the square of them.
+    fn keys(self) -> Keys<'t> {
+        let At::Written(node) = self else { return Keys { at: self, written: FastMap::default() } };
+        let mut written = FastMap::default();
+        for entry in node.merged_entries(MergeKeys::Apply) {
+            written.entry(entry.name()).or_insert(entry.value);
+        }
+        Keys { at: self, written }
+    }
+
     /// The places of the items of a list, in order. Where items were dropped, they cannot be told apart.
     fn items(self, count: usize) -> Box<dyn Iterator<Item = At<'t>> + 't> {
         match self {
@@ -68,6 +78,21 @@ impl<'t> At<'t> {
         match self {
             At::Written(_) => None,
             At::Computed(span) => Some(span),
+        }
+    }
+}
+
+/// Where the values of a mapping stand.
+struct Keys<'t> {
+    at: At<'t>,
+    written: FastMap<&'t str, Node<'t>>,
+}
+
+impl<'t> Keys<'t> {
+    fn key(&self, key: &str) -> At<'t> {
+        match self.at {
+            At::Written(node) => self.written.get(key).map_or(At::Computed(node.span()), |node| At::of(*node)),
+            At::Computed(_) => self.at,
         }
     }
 }
@@ -154,8 +179,9 @@ impl Checker<'_> {
             }
             (Shape::Special(word), _) => self.word(slot, word, value, at),
             (Shape::MapOf(inner), Data::Map(map)) if **inner != Shape::Any => {
+                let keys = at.keys();
                 for (key, value) in map.iter() {
-                    self.value(Slot { part: "an entry of ", ..slot }, inner, value, at.key(key), depth + 1);
+                    self.value(Slot { part: "an entry of ", ..slot }, inner, value, keys.key(key), depth + 1);
                 }
             }
             _ => {}
@@ -175,11 +201,12 @@ impl Checker<'_> {
 
     /// Looks at environment variables that expressions made, all of them or some.
     fn environment(&self, word: &'static Special, map: &Map, at: At<'_>) {
+        let keys = at.keys();
         for (name, value) in map.iter() {
             if let Some(span) = at.expression().filter(|_| !words::is_variable_of(word, name)) {
                 self.session.sink.push(invalid_variable(name, span));
             }
-            let Some(span) = at.key(name).expression() else { continue };
+            let Some(span) = keys.key(name).expression() else { continue };
             let Some(kind) = variable(value) else { continue };
             if let Some(problem) = words::variable_problem(word, kind) {
                 let shown = match value.is_collection() {

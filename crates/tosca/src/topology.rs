@@ -40,6 +40,9 @@ pub struct Prop {
     pub given: Given,
 }
 
+/// Interfaces by name.
+pub type Interfaces = IndexMap<EcoString, Arc<Interface>>;
+
 /// Values by name.
 pub type Props = IndexMap<EcoString, Prop, foldhash::fast::RandomState>;
 
@@ -96,7 +99,7 @@ pub struct Node {
     /// Whether not all of its type is known, because a file could not be read.
     pub partial: bool,
     /// Its interfaces.
-    pub interfaces: IndexMap<EcoString, Arc<Interface>>,
+    pub interfaces: Interfaces,
     /// Its artifacts.
     pub artifacts: IndexMap<EcoString, Artifact>,
 }
@@ -159,7 +162,7 @@ pub struct Relationship {
     /// Its attributes.
     pub attributes: Props,
     /// Its interfaces.
-    pub interfaces: IndexMap<EcoString, Arc<Interface>>,
+    pub interfaces: Interfaces,
 }
 
 /// An interface of a node, relationship or group.
@@ -219,7 +222,7 @@ pub struct Group {
     /// Its properties.
     pub properties: Props,
     /// Its interfaces (before TOSCA 1.3).
-    pub interfaces: IndexMap<EcoString, Arc<Interface>>,
+    pub interfaces: Interfaces,
     /// The nodes in it.
     pub members: Vec<Text>,
 }

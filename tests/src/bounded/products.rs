@@ -74,7 +74,103 @@ fn shown(levels: usize, times: usize) -> Input {
     Input::new(format!("unfurl/product/shown-{levels}"), "check", Ends::Answered).file("ensemble.yaml", text)
 }
 
+/// Environments, each of which reads the list of all.
+fn environments(count: usize, actions: usize) -> Input {
+    let names = each(count, |at| format!("{{name: e{at}, variables: {{v{at}x: 1}}}}"));
+    let mut text = format!("{GARDEN}environments: [{names}]\nvariables: {{a: 1}}\n");
+    for at in 0..actions {
+        text.push_str(&format!("---\nkind: Run\ntype: exec\nname: r{at}\ninclude: []\nspec: {{command: [x]}}\n"));
+    }
+    Input::new("garden/product/environments", "check --all-envs", Ends::Answered).file("project.garden.yml", text)
+}
+
+/// Configurations of a template, made for each use of it.
+fn renders(uses: usize, configs: usize, values: usize) -> Input {
+    let body = each(values, |at| format!("k{at}: v"));
+    let mut text = format!("{GARDEN}environments: [{{name: d}}]\n---\nkind: ConfigTemplate\nname: t\nconfigs:\n");
+    for at in 0..configs {
+        text.push_str(&format!(
+            "- {{kind: Run, type: exec, name: \"${{parent.name}}-{at}\", include: [], spec: {{command: [x], env: {{{body}}}}}}}\n"
+        ));
+    }
+    for at in 0..uses {
+        text.push_str(&format!("---\nkind: RenderTemplate\ntemplate: t\nname: u{at}\n"));
+    }
+    let name = format!("garden/product/renders-{configs}");
+    Input::new(name, "resolve", Ends::Answered).file("project.garden.yml", text)
+}
+
+const TOSCA: &str = "tosca_definitions_version: tosca_simple_yaml_1_3\n";
+
+fn nodes(count: usize, more: &str) -> String {
+    let templates = each(count, |at| format!("n{at}: {{type: N{more}}}"));
+    format!("topology_template:\n  node_templates: {{{templates}}}\n")
+}
+
+/// Templates, capabilities of their type, and properties of these.
+fn capabilities(templates: usize, capabilities: usize, properties: usize) -> Input {
+    let properties = each(properties, |at| format!("p{at}: {{type: string, default: x}}"));
+    let capabilities = each(capabilities, |at| format!("c{at}: C"));
+    let text = format!(
+        "{TOSCA}capability_types:\n  C: {{properties: {{{properties}}}}}\nnode_types:\n  N: {{capabilities: {{{capabilities}}}}}\n{}",
+        nodes(templates, "")
+    );
+    Input::new("tosca/product/capabilities", "check service.yaml", Ends::Limit).file("service.yaml", text)
+}
+
+/// Templates, interfaces of their type, operations and inputs of these.
+fn interfaces(templates: usize, interfaces: usize, operations: usize) -> Input {
+    let inputs = each(operations, |at| format!("q{at}: {{type: string, default: x}}"));
+    let operations = each(operations, |at| format!("o{at}: {{description: x}}"));
+    let interfaces = each(interfaces, |at| format!("i{at}: {{type: I}}"));
+    let text = format!(
+        "{TOSCA}interface_types:\n  I: {{inputs: {{{inputs}}}, operations: {{{operations}}}}}\nnode_types:\n  N: {{interfaces: {{{interfaces}}}}}\n{}",
+        nodes(templates, "")
+    );
+    Input::new("tosca/product/interfaces", "resolve service.yaml", Ends::Limit).file("service.yaml", text)
+}
+
+/// Templates, requirements of their type, and properties of the relationships that these make.
+fn relationships(templates: usize, requirements: usize, properties: usize) -> Input {
+    let properties = each(properties, |at| format!("p{at}: {{type: string, default: x}}"));
+    let definitions = each(requirements, |at| {
+        format!("{{r{at}: {{capability: tosca.capabilities.Node, node: N, relationship: R}}}}")
+    });
+    let assigned = each(requirements, |at| format!("{{r{at}: n0}}"));
+    let text = format!(
+        "{TOSCA}relationship_types:\n  R: {{derived_from: tosca.relationships.DependsOn, properties: {{{properties}}}}}\n\
+         node_types:\n  N: {{derived_from: tosca.nodes.Root, requirements: [{definitions}]}}\n{}",
+        nodes(templates, &format!(", requirements: [{assigned}]"))
+    );
+    Input::new("tosca/product/relationships", "resolve service.yaml", Ends::Limit).file("service.yaml", text)
+}
+
+/// Policies and the properties of their type.
+fn policies(count: usize, properties: usize) -> Input {
+    let properties = each(properties, |at| format!("p{at}: {{type: string, default: x}}"));
+    let policies = each(count, |at| format!("{{p{at}: {{type: P}}}}"));
+    let text = format!(
+        "{TOSCA}policy_types:\n  P: {{derived_from: tosca.policies.Root, properties: {{{properties}}}}}\n\
+         topology_template:\n  policies: [{policies}]\n"
+    );
+    Input::new("tosca/product/policies", "resolve service.yaml", Ends::Limit).file("service.yaml", text)
+}
+
 /// All products.
 pub fn inputs() -> Vec<Input> {
-    vec![messages(8_000), ignores(8_000, 250), dense(500), imports(3_500), shown(11, 80), shown(14, 12)]
+    vec![
+        messages(8_000),
+        ignores(8_000, 250),
+        dense(500),
+        imports(3_500),
+        shown(11, 80),
+        shown(14, 12),
+        environments(2_000, 20),
+        renders(3_000, 300, 20),
+        renders(2_000, 1, 5_000),
+        capabilities(800, 100, 100),
+        interfaces(300, 60, 60),
+        relationships(150, 50, 300),
+        policies(4_000, 1_000),
+    ]
 }

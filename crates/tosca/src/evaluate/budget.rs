@@ -4,7 +4,7 @@
 //! through all of it, so its parts are counted as often as they are met. Nothing here knows what functions do.
 
 use super::{Evaluator, Failure};
-use crate::topology::Node;
+use crate::topology::{Group, Interface, Interfaces, Node, Operation, Policy};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::rules::LIMIT_DEPTH;
@@ -32,6 +32,10 @@ const USUAL_MEMBERS: usize = 32;
 /// What one of the others takes: it is made, evaluated, checked and shown for each node.
 const STEPS_PER_MEMBER: u64 = 32;
 const MEMBER_BYTES: u64 = 512;
+/// The same for what its capabilities, relationships and interfaces have: values, operations and their inputs.
+const USUAL_INNER: u64 = 64;
+const STEPS_PER_INNER: u64 = 16;
+const INNER_BYTES: u64 = 160;
 /// So many bytes of text can be copied in one step.
 pub(super) const BYTES_PER_STEP: u64 = 8;
 
@@ -93,7 +97,23 @@ impl Budget {
         let requirements = node.requirements.iter().filter(|requirement| !requirement.is_counted()).count();
         let own = node.properties.len() + node.attributes.len() + node.capabilities.len() + requirements;
         let unusual = own.saturating_sub(USUAL_MEMBERS) as u64;
-        self.take(unusual * STEPS_PER_MEMBER, unusual * MEMBER_BYTES)
+        self.take(unusual * STEPS_PER_MEMBER, unusual * MEMBER_BYTES)?;
+        self.hold_inner(inner_members(node))
+    }
+
+    /// The same for a group, which before TOSCA 1.3 may have interfaces.
+    pub(crate) fn hold_group(&self, group: &Group) -> Result<(), Exceeded> {
+        self.hold_inner(group.properties.len() + of_interfaces(&group.interfaces))
+    }
+
+    /// The same for a policy.
+    pub(crate) fn hold_policy(&self, policy: &Policy) -> Result<(), Exceeded> {
+        self.hold_inner(policy.properties.len())
+    }
+
+    fn hold_inner(&self, members: usize) -> Result<(), Exceeded> {
+        let unusual = (members as u64).saturating_sub(USUAL_INNER);
+        self.take(unusual * STEPS_PER_INNER, unusual * INNER_BYTES)
     }
 
     fn take(&self, steps: u64, bytes: u64) -> Result<(), Exceeded> {
@@ -106,6 +126,25 @@ impl Budget {
         }
         taken
     }
+}
+
+/// How many values and operations the capabilities, relationships and interfaces of a node have.
+fn inner_members(node: &Node) -> usize {
+    let capabilities = node.capabilities.values();
+    let of_capabilities: usize = capabilities.map(|one| one.properties.len() + one.attributes.len()).sum();
+    let relationships = node.requirements.iter().filter_map(|requirement| requirement.relationship.as_deref());
+    let of_relationships: usize =
+        relationships.map(|one| one.properties.len() + one.attributes.len() + of_interfaces(&one.interfaces)).sum();
+    of_capabilities + of_relationships + of_interfaces(&node.interfaces)
+}
+
+fn of_interfaces(interfaces: &Interfaces) -> usize {
+    let of_operation = |operation: &Operation| 1 + operation.inputs.len() + operation.outputs.len();
+    let of_interface = |interface: &Interface| {
+        let operations = interface.operations.values().chain(interface.notifications.values());
+        1 + interface.inputs.len() + operations.map(of_operation).sum::<usize>()
+    };
+    interfaces.values().map(|interface| of_interface(interface)).sum()
 }
 
 /// How large a value is.

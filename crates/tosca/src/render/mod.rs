@@ -29,6 +29,7 @@ use crate::val::Val;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::Diagnostic;
+use purlin_value::Exceeded;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -156,6 +157,14 @@ impl<'a> Renderer<'a> {
         }
     }
 
+    /// Whether what is made of a template stays within the limits, which is reported where it does not.
+    fn can_hold(&mut self, held: Result<(), Exceeded>, template: &Entity) -> bool {
+        let Err(limit) = held else { return true };
+        let diagnostic = Diagnostic::at(limit.rule(), template.at, limit.message()).hint(limit.hint());
+        self.problems.push(diagnostic);
+        false
+    }
+
     /// Everything but inputs and outputs, and which inputs come from a node that the service stands for.
     fn frame(model: &'a Model, service: &Arc<Entity>, problems: &'a mut Problems) -> (Topology, Vec<EcoString>) {
         let mut renderer = Renderer::new(model, Topology::default(), problems);
@@ -166,9 +175,7 @@ impl<'a> Renderer<'a> {
                 break;
             }
             let Some(node) = renderer.node(template) else { continue };
-            if let Err(limit) = model.budget.hold_members(&node) {
-                let diagnostic = Diagnostic::at(limit.rule(), template.at, limit.message()).hint(limit.hint());
-                renderer.problems.push(diagnostic);
+            if !renderer.can_hold(model.budget.hold_members(&node), template) {
                 break;
             }
             renderer.topology.nodes.insert(name.clone(), Arc::new(node));

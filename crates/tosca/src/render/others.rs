@@ -17,14 +17,18 @@ use std::sync::Arc;
 impl Renderer<'_> {
     pub(super) fn groups_and_policies(&mut self, service: &Arc<Entity>) {
         for (name, template) in service.entries("groups") {
-            if let Some(group) = self.group(template, service) {
-                self.topology.groups.insert(name.clone(), group);
+            let Some(group) = self.group(template, service) else { continue };
+            if !self.can_hold(self.model.budget.hold_group(&group), template) {
+                break;
             }
+            self.topology.groups.insert(name.clone(), group);
         }
         for (name, template) in service.entries("policies") {
-            if let Some(policy) = self.policy(template, service) {
-                self.topology.policies.insert(name.clone(), policy);
+            let Some(policy) = self.policy(template, service) else { continue };
+            if !self.can_hold(self.model.budget.hold_policy(&policy), template) {
+                break;
             }
+            self.topology.policies.insert(name.clone(), policy);
         }
     }
 
