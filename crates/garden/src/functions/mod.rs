@@ -146,7 +146,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
     helper(
         "lower",
         &[one("string", "string")],
-        "All letters small.",
+        "Converts letters to lower case.",
         ("${lower('ABC')}", "abc"),
         Cost::Slow,
         calls::lower,
@@ -219,7 +219,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
     helper(
         "upper",
         &[one("string", "string")],
-        "All letters capital.",
+        "Converts letters to upper case.",
         ("${upper('abc')}", "ABC"),
         Cost::Slow,
         calls::upper,

@@ -97,7 +97,7 @@ pub const FILTERS: &[Filter] = &[
     jinja("last", &[], "The last item.", lists::last),
     jinja("length", &[], "The number of items.", lists::length),
     slow(jinja("list", &[], "The items as a list.", lists::list)),
-    slow(jinja("lower", &[], "All letters small.", text::lower)),
+    slow(jinja("lower", &[], "Converts letters to lower case.", text::lower)),
     jinja(
         "map",
         &[optional("filter", "name of a filter"), many("argument", "any")],
@@ -191,7 +191,7 @@ pub const FILTERS: &[Filter] = &[
         "The items, each once.",
         lists::unique,
     )),
-    slow(jinja("upper", &[], "All letters large.", text::upper)),
+    slow(jinja("upper", &[], "Converts letters to upper case.", text::upper)),
     slow(jinja("urlencode", &[], "Text, or pairs, for a URL.", encode::urlencode)),
     slow(jinja(
         "urlize",
