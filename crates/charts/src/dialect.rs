@@ -102,6 +102,7 @@ pub(crate) fn options(session: &Session, request: &Request) -> Options {
         pending: request.pending.iter().map(|text| pending_flag(text)).collect(),
         track: purlin_value::origin::NOTED,
         is_rehearsal: request.chart.is_rehearsal,
+        sets_from: request.chart.sets_from.clone(),
         is_fetched_later: request.chart.is_fetched_later,
         ..Options::default()
     }

@@ -171,6 +171,18 @@ impl<'s> Walk<'s> {
         }
         self.set_values(&options.inline, 0, &[]);
         self.set_values(&options.given, 0, &[]);
+        if self.is_strict() {
+            for (path, _) in options.sets.iter().filter_map(|flag| flag.text.split_once('=')) {
+                let names: Vec<EcoString> = path.split('.').map(EcoString::from).collect();
+                for end in 1..=names.len() {
+                    self.known.insert(key_of(names.get(..end).unwrap_or_default()));
+                }
+            }
+            self.read(|reads| {
+                let texts = options.sets.iter().filter(|flag| flag.text.contains("{{"));
+                reads.texts.extend(texts.map(|flag| (0, flag.text.clone())));
+            });
+        }
         let texts = self.reads.as_ref().map(|reads| reads.borrow().texts.clone()).unwrap_or_default();
         for (number, text) in texts {
             self.reading_text(number, &text);

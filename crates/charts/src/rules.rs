@@ -52,11 +52,15 @@ pub const UNREAD: Rule =
     Rule::warning("chart-unread-value", "A value is given that the chart does not know, and a similar one is known.");
 /// A value that no template reads.
 pub const UNUSED_VALUE: Rule =
-    Rule::warning("chart-unused-value", "No template reads this value, whatever the other values are.");
+    Rule::warning("chart-unused-value", "No template reads this value, whatever the other values are.").of_text();
 /// A named template that is never included.
-pub const UNUSED_TEMPLATE: Rule = Rule::warning("chart-unused-template", "No template includes this named template.");
+pub const UNUSED_TEMPLATE: Rule =
+    Rule::warning("chart-unused-template", "No template includes this named template.").of_text();
 /// A value that is given and equal to the one that the chart has by itself.
-pub const REPEATED: Rule = Rule::warning("chart-repeated-value", "A value is the same as the chart's own.");
+pub const REPEATED: Rule = Rule::warning("chart-repeated-value", "A value is the same as the chart's own.").of_text();
+/// A value that the values files of all environments override.
+pub const OVERRIDDEN: Rule =
+    Rule::warning("chart-overridden-value", "The values file of every environment overrides this value.").of_text();
 /// A field of a built-in object that Helm does not have.
 pub const UNKNOWN_FIELD: Rule =
     Rule::warning("chart-unknown-field", "A template reads a field that a built-in object does not have.");
@@ -91,5 +95,6 @@ pub const RULES: &[&Rule] = &[
     &UNUSED_VALUE,
     &UNUSED_TEMPLATE,
     &REPEATED,
+    &OVERRIDDEN,
     &UNKNOWN_FIELD,
 ];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purlin_gotmpl::{Limits, Machine, Outside, Set, SpareKey, Val};
 use purlin_model::SetFlag;
 use purlin_model::validate::{Fault, Problem, Stopped, outside as outside_schema};
-use purlin_syntax::Rule;
+use purlin_syntax::{Rule, Span};
 use purlin_value::glob::{Glob, Notation};
 use purlin_value::{EcoString, Origin, Seed, Session, Value};
 
@@ -71,6 +71,8 @@ pub struct Options {
     pub lenient: bool,
     /// Whether what comes out is judged and not shown.
     pub is_rehearsal: bool,
+    /// Where each of `sets` is written, if a project gives them.
+    pub sets_from: Vec<Option<Span>>,
     /// Whether the chart is linted: `required` and `fail` only leave a note, and neither library charts nor missing
     /// dependencies stop it.
     pub is_lint: bool,

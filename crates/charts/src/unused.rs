@@ -24,6 +24,9 @@ const OWN: &str = "values.yaml";
 /// Longer texts of a chart are not looked through for what `tpl` may be given.
 const LONGEST_TEXT: usize = 1 << 20;
 
+/// So many of the places that override a value are shown.
+const SHOWN_PLACES: usize = 3;
+
 /// So many names are shown in one message.
 const NAMED: usize = 5;
 
@@ -57,7 +60,11 @@ pub(crate) fn check(session: &Session, folder: &str, prepared: &Prepared, option
     }
     judge.value(&options.inline);
     judge.value(&options.given);
+    judge.sets(options);
     judge.templates();
+    if options.values.is_empty() && options.inline.is_null() && options.given.is_null() && options.sets.is_empty() {
+        judge.overridden(folder, &own);
+    }
 }
 
 /// A chart without any template that prints something defines templates for others, whatever it says it is.
@@ -83,7 +90,7 @@ fn reads_of(session: &Session, folder: &str, chart: &Chart, options: &Options) -
         let texts = texts_of_files(chart);
         reads(session, chart, files, texts, options)
     };
-    let is_alone = options.inline.is_null() && options.given.is_null();
+    let is_alone = options.inline.is_null() && options.given.is_null() && options.sets.is_empty();
     let others = options.values.iter().map(|(file, _)| file).filter(|file| !files.contains(*file));
     let others: Vec<String> = others.cloned().collect();
     if !is_alone || !others.is_empty() {
@@ -163,6 +170,20 @@ impl Judge<'_> {
         self.keys(self.keys_of_value(value));
     }
 
+    /// Values that a project gives as `--set` flags. A key that is not a plain path is left alone.
+    fn sets(&self, options: &Options) {
+        for (flag, span) in options.sets.iter().zip(&options.sets_from) {
+            let (Some((path, _)), Some(span)) = (flag.text.split_once('='), span) else { continue };
+            if path.is_empty() || path.contains(['[', '\\', '{', ',', ' ']) {
+                continue;
+            }
+            let inner = path.rsplit('.').fold(Vec::new(), |inner, name| {
+                vec![Key { name: name.into(), span: Some(*span), inner, is_live: false }]
+            });
+            self.keys(inner);
+        }
+    }
+
     fn keys_of_value(&self, value: &Value) -> Vec<Key> {
         let (origins, sources) = (&self.session.origins, &self.session.sources);
         let key = |name: &str, value: &Value| Key {
@@ -238,6 +259,35 @@ impl Judge<'_> {
         }
     }
 
+    /// Values that the file of every environment sets. Where there are files for other purposes, or only one, the chart's
+    /// own values may be used.
+    fn overridden(&self, folder: &str, own: &str) {
+        let listed = self.session.listed(folder);
+        let mut files: Vec<&str> = listed.names().filter(|name| is_values_file(name)).collect();
+        files.sort_unstable();
+        if files.len() < 2 || !files.iter().all(|file| is_of_environment(file)) {
+            return;
+        }
+        let load = |file: &str| {
+            let text = self.session.load_text(file, file).ok()?;
+            Some(self.session.load_tree(&text.source, Flavor::Go))
+        };
+        let trees: Option<Vec<_>> = files.iter().map(|file| load(&path::join(folder, file))).collect();
+        let (Some(own), Some(trees)) = (load(own), trees) else { return };
+        let others: Option<Vec<Node<'_>>> = trees.iter().map(|tree| tree.root()).collect();
+        let (Some(own), Some(others)) = (own.root(), others) else { return };
+        let mut found = Vec::new();
+        set_by_all(own, &others, &mut Vec::new(), &mut found);
+        for (name, span, places) in found {
+            let message = format!("the value `{name}` is overridden in every values file");
+            let mut diagnostic = Diagnostic::at(&rules::OVERRIDDEN, span, message);
+            for place in places.into_iter().take(SHOWN_PLACES) {
+                diagnostic = diagnostic.label(place, "overridden here");
+            }
+            self.session.sink.push(diagnostic.hint("remove it, or one of the values that override it"));
+        }
+    }
+
     /// A values file that says what the chart's own says.
     fn repeated(&self, own: &str, file: &str) {
         let load = |file: &str| {
@@ -258,6 +308,58 @@ impl Judge<'_> {
         self.session
             .sink
             .push(Diagnostic::at(&rules::REPEATED, *span, message).hint("remove what the chart has by itself"));
+    }
+}
+
+/// Words that values files of environments have in their names.
+const ENVIRONMENTS: &[&str] = &[
+    "canary",
+    "dev",
+    "development",
+    "live",
+    "local",
+    "preprod",
+    "preproduction",
+    "preview",
+    "prd",
+    "prod",
+    "production",
+    "qa",
+    "sandbox",
+    "stage",
+    "staging",
+    "stg",
+    "test",
+    "testing",
+    "uat",
+];
+
+/// Whether a values file is by its name that of an environment, such as `values-prod-eu.yaml`.
+fn is_of_environment(file: &str) -> bool {
+    file.split(['.', '-', '_']).any(|word| ENVIRONMENTS.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+/// Scalars and lists that all of several files set, with the places where they do.
+fn set_by_all(
+    own: Node<'_>,
+    others: &[Node<'_>],
+    above: &mut Vec<EcoString>,
+    found: &mut Vec<(String, Span, Vec<Span>)>,
+) {
+    for entry in own.entries().filter(|entry| !entry.key.is_merge_key() && !entry.value.is_alias()) {
+        let name = entry.key.eco_text();
+        let set: Vec<_> = others.iter().filter_map(|other| other.entry(&name)).collect();
+        if set.len() < others.len() || has_anchor(entry.value) {
+            continue;
+        }
+        above.push(name);
+        if entry.value.is_map() {
+            let inner: Vec<Node<'_>> = set.iter().map(|entry| entry.value).collect();
+            set_by_all(entry.value, &inner, above, found);
+        } else {
+            found.push((above.join("."), written(entry.key), set.iter().map(|entry| written(entry.key)).collect()));
+        }
+        above.pop();
     }
 }
 

@@ -189,6 +189,7 @@ impl<'v> Problems<'v> {
         let told = |Problem { mut said, variants, differs }: Problem| {
             let names: Vec<&str> = variants.iter().map(|&at| all[at].name.as_str()).collect();
             match names.as_slice() {
+                _ if said.rule.is_of_text => {}
                 [first, others @ ..] if differs => said.message.push_str(&first_of(noun, first, others.len())),
                 names if names.len() < all.len() => said.message.push_str(&only_in(noun, names)),
                 _ => {}

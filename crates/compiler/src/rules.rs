@@ -35,6 +35,8 @@ pub const DEAD_BRANCH: Rule =
 pub const UNUSED_VARIABLE: Rule = Rule::warning("unused-variable", "No environment uses this variable.");
 /// A template that nothing uses.
 pub const UNUSED_TEMPLATE: Rule = Rule::warning("unused-template", "No environment uses this template.");
+/// Something else that is declared and that nothing uses.
+pub const UNUSED_DECLARATION: Rule = Rule::warning("unused-declaration", "Nothing uses what is declared here.");
 /// A file that nothing uses.
 pub const UNUSED_FILE: Rule = Rule::warning("unused-file", "No environment reads this file.");
 
@@ -56,6 +58,7 @@ pub const RULES: &[&Rule] = &[
     &DEAD_BRANCH,
     &UNUSED_VARIABLE,
     &UNUSED_TEMPLATE,
+    &UNUSED_DECLARATION,
     &UNUSED_FILE,
     &LIMIT_VARIANTS,
 ];

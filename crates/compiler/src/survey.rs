@@ -8,7 +8,7 @@ use crate::dialects::DIALECTS;
 use crate::everywhere::{Everywhere, everywhere};
 use crate::inner::ENGINES;
 use crate::rules;
-use crate::unused::Unread;
+use crate::unused::{Unread, not_used};
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
 use purlin_model::{Detection, Dialect, Glance, Kept, Request, Resolved, Resumable, Role, Together, Variant};
@@ -523,6 +523,15 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let own = session.sibling();
     let mark = session.sources.mark();
     let resolved = claim.resolve(&own, request);
+    let declared = resolved.iter().flat_map(|resolved| &resolved.declared);
+    // What one of several variants does not use, another one may.
+    if declared.clone().any(|declared| !declared.is_used)
+        && !own.sink.has_errors()
+        && claim.variants(session, request).is_empty()
+    {
+        let found = not_used(&own, declared);
+        own.sink.extend(found);
+    }
     soften(&own);
     let checked = checked(session, claim, resolved.as_ref(), &own);
     hand_on(session, &own, claim, &mark);

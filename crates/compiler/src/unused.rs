@@ -9,7 +9,7 @@ use crate::rules;
 use crate::survey::{Claim, first_line};
 use purlin_model::detect::judge;
 use purlin_model::glance::is_data;
-use purlin_model::{Glance, Variant};
+use purlin_model::{Declared, Glance, Variant};
 use purlin_syntax::{Diagnostic, Head, Span};
 use purlin_value::world::FileKind;
 use purlin_value::{FastSet, Origin, OriginKind, OriginSet, Session, Value, path};
@@ -27,6 +27,9 @@ pub(crate) struct Usage<'a> {
     /// The expressions among them, each a part of the text it is written in.
     expressions: Spans,
 }
+
+/// The rule by which a values file or flag overrides an earlier one.
+const GIVEN_LATER: &str = "a later values file or flag";
 
 /// A variable, with where it comes from in one variant.
 struct Variable {
@@ -88,6 +91,9 @@ impl<'a> Usage<'a> {
             if self.sides.len() > 1 {
                 self.branches(&mut found);
             }
+        }
+        if self.claim.dialect().name == "garden" {
+            self.given(&mut found);
         }
         self.declared(&mut found);
         found
@@ -167,6 +173,45 @@ impl<'a> Usage<'a> {
         }
     }
 
+    /// Values of files that are given to what is inside the project and that later ones override wherever they are given.
+    fn given(&self, found: &mut Vec<Diagnostic>) {
+        let mut lost: BTreeMap<Span3, (Origin, Option<Span>)> = BTreeMap::new();
+        let mut won: HashSet<Span3> = HashSet::new();
+        self.session.origins.each(|_, kind| {
+            let OriginKind::Chosen { winner, rule, overrode } = kind else { return };
+            let by = self.session.origins.span(*winner, &self.session.sources);
+            won.extend(by.map(span3));
+            if *rule == GIVEN_LATER {
+                let places = overrode.iter().filter_map(|origin| Some((*origin, self.span(*origin)?)));
+                for (origin, place) in places {
+                    lost.entry(span3(place)).or_insert((origin, by));
+                }
+            }
+        });
+        for (place, (origin, by)) in lost {
+            let span = of_span3(place);
+            if won.contains(&place) || self.is_used(origin, span) {
+                continue;
+            }
+            let name = self.key_of(span).map_or_else(|| "this value".to_owned(), |key| format!("the value `{key}`"));
+            let mut diagnostic =
+                Diagnostic::at(&rules::NEVER_WINS, span, format!("{name} is overridden in every environment"));
+            if let Some(by) = by {
+                diagnostic = diagnostic.label(by, "overridden here");
+            }
+            found.push(diagnostic.hint("remove it, or the value that overrides it"));
+        }
+    }
+
+    /// The key before a value on its line.
+    fn key_of(&self, span: Span) -> Option<String> {
+        let source = self.session.sources.get(span.file)?;
+        let before = source.text().get(..span.start as usize)?.trim_end_matches([' ', '"', '\'']);
+        let before = before.strip_suffix(':')?;
+        let key = before.rsplit(|c: char| c.is_whitespace() || "{,".contains(c)).next()?;
+        (!key.is_empty()).then(|| key.trim_matches(['"', '\'']).to_owned())
+    }
+
     /// Conditions that came to the same wherever they were looked at.
     fn branches(&self, found: &mut Vec<Diagnostic>) {
         let mut outcomes: BTreeMap<Span3, Outcomes> = BTreeMap::new();
@@ -227,17 +272,7 @@ impl<'a> Usage<'a> {
 
     /// What dialects declare and no variant uses.
     fn declared(&self, found: &mut Vec<Diagnostic>) {
-        let mut all: BTreeMap<Span3, (&'static str, &str, bool)> = BTreeMap::new();
-        for declared in self.sides.iter().flat_map(|(_, side)| &side.declared) {
-            let entry = all.entry(span3(declared.span)).or_insert((declared.what, &declared.name, false));
-            entry.2 |= declared.is_used;
-        }
-        for (place, (what, name, is_used)) in all {
-            if !is_used {
-                let message = format!("nothing uses the {what} `{name}`");
-                found.push(Diagnostic::at(&rules::UNUSED_TEMPLATE, of_span3(place), message).hint("remove it"));
-            }
-        }
+        found.extend(not_used(self.session, self.sides.iter().flat_map(|(_, side)| &side.declared)));
     }
 
     /// Files that look like those the project reads by name, beside them, and that no variant reads or names.
@@ -322,6 +357,24 @@ impl Kind {
         }
         self.extension == other.extension && other.keys.is_subset(&self.keys)
     }
+}
+
+/// What is declared and not used by any of those that declare it. What a problem is about already is left out.
+pub(crate) fn not_used<'d>(session: &Session, declared: impl Iterator<Item = &'d Declared>) -> Vec<Diagnostic> {
+    let reported = session.sink.since(0);
+    let spans = reported.iter().flat_map(|found| found.span.into_iter().chain(found.labels.iter().map(|one| one.span)));
+    let reported: HashSet<Span3> = spans.map(span3).collect();
+    let mut all: BTreeMap<Span3, (&'static str, &str, bool)> = BTreeMap::new();
+    for declared in declared {
+        let entry = all.entry(span3(declared.span)).or_insert((declared.what, &declared.name, false));
+        entry.2 |= declared.is_used;
+    }
+    let unused = all.into_iter().filter(|(place, (.., is_used))| !is_used && !reported.contains(place));
+    let told = unused.map(|(place, (what, name, _))| {
+        let rule = if what == "template" { &rules::UNUSED_TEMPLATE } else { &rules::UNUSED_DECLARATION };
+        Diagnostic::at(rule, of_span3(place), format!("nothing uses the {what} `{name}`")).hint("remove it")
+    });
+    told.collect()
 }
 
 fn overridden(name: &str, span: Span, by: &[(&str, Span)]) -> Diagnostic {

@@ -13,14 +13,14 @@ use purlin_syntax::Diagnostic;
 use purlin_value::{Data, Origin, Origins, Session, Value};
 use regex::Regex;
 
-/// Gives containers, and what else is known to hold images, the image that a rule wants.
+/// Gives containers, and what else is known to hold images, the image that a rule wants. Returns whether there are any.
 pub fn image(
     session: &Session,
     rule: &Value,
     specs: &[FieldSpec],
     index: &mut Index,
     resources: &mut [Resource],
-) -> Result<(), Problem> {
+) -> Result<bool, Problem> {
     if !index.knows_images() {
         spend(session, rule, work_of_all(resources, STEPS_PER_IMAGES), 0)?;
         for (at, resource) in resources.iter_mut().enumerate() {
@@ -28,12 +28,14 @@ pub fn image(
         }
     }
     let rule = Rule::read(session, rule)?;
-    for at in index.take_imaged(session, rule.rule, resources, |image| rule.is_about(image))? {
+    let concerned = index.take_imaged(session, rule.rule, resources, |image| rule.is_about(image))?;
+    let is_used = !concerned.is_empty();
+    for at in concerned {
         let Some(resource) = resources.get_mut(at) else { continue };
         let now = each(resource, specs, &mut |field| rule.apply(field)).and_then(|()| held(resource, specs));
         index.note_images(at, now.map_err(|why| wrong(session, rule.rule, why))?);
     }
-    Ok(())
+    Ok(is_used)
 }
 
 /// The images that a resource holds.

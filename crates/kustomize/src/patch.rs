@@ -6,6 +6,7 @@ use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, spend, wro
 use crate::resource::Resource;
 use crate::select::Target;
 use crate::strategic::{self, Lists};
+use crate::transform::no_effect;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, Source};
 use purlin_value::lazy::ENTRY_BYTES;
@@ -124,6 +125,9 @@ pub fn entry(
     }
     let Some(document) = documents.first() else { return Ok(()) };
     let concerned = concerned(session, item, &target, index, resources)?;
+    if concerned.is_empty() {
+        no_effect(session, kustomization, item, "the target of this patch selects no resource".to_owned());
+    }
     if !operations && is_removal(document) {
         index.forget();
         let mut places = 0..;

@@ -55,7 +55,9 @@ pub fn transform(
     let done = match config.kind() {
         "AnnotationsTransformer" => return labels::add(session, part("annotations"), &specs, resources),
         "LabelTransformer" => return labels::add(session, part("labels"), &specs, resources),
-        "ImageTagTransformer" => return images::image(session, part("imageTag"), &specs, index, resources),
+        "ImageTagTransformer" => {
+            return images::image(session, part("imageTag"), &specs, index, resources).map(drop);
+        }
         "ReplicaCountTransformer" => return images::replicas(session, part("replica"), &specs, index, resources),
         "PrefixTransformer" => affix(origins, Affix::Prefix, part("prefix"), &specs, resources),
         "SuffixTransformer" => affix(origins, Affix::Suffix, part("suffix"), &specs, resources),

@@ -77,10 +77,33 @@ impl Step {
             "LabelTransformer" => return labels::labels(session, kustomization, config, resources),
             "AnnotationsTransformer" => return labels::annotations(session, kustomization, config, resources),
             "ReplicaCountTransformer" => return images::replicas(session, item, &config.replicas, index, resources),
-            _ => return images::image(session, item, &config.images, index, resources),
+            _ => {
+                let is_used = images::image(session, item, &config.images, index, resources)?;
+                if !is_used {
+                    let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
+                    no_effect(session, kustomization, item, format!("no resource has the image `{name}`"));
+                }
+                return Ok(());
+            }
         };
         done.map_err(|why| wrong(session, item, why).into())
     }
+}
+
+/// Warns of an entry that concerns no resource. A component may be meant for resources that only some of those have that
+/// name it.
+pub fn no_effect(session: &Session, kustomization: &Kustomization, item: &Value, message: String) {
+    if kustomization.is_component() {
+        return;
+    }
+    let mut warning =
+        Diagnostic::nowhere(&rules::NO_EFFECT, message).hint("remove the entry, or correct what it names");
+    let place = item.get("target").or_else(|| item.get("name")).unwrap_or(item);
+    warning.span = session
+        .origins
+        .span(place.origin, &session.sources)
+        .or_else(|| session.origins.span(item.origin, &session.sources));
+    session.sink.push(warning);
 }
 
 fn put_into(namespace: &Value, config: &Config, resources: &mut [Resource]) -> Result<(), String> {

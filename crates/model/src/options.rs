@@ -1,5 +1,6 @@
 //! Options that concern one dialect, each in the struct of that dialect: an option of another one cannot be given.
 
+use purlin_syntax::Span;
 use purlin_value::Origin;
 
 /// Options of charts, as `helm template` has them.
@@ -23,6 +24,8 @@ pub struct ChartOptions {
     pub ci_values: bool,
     /// Whether what is rendered is judged and not shown, so that random keys need not differ.
     pub is_rehearsal: bool,
+    /// Where each of the request's `--set` values is written, if a project gives them.
+    pub sets_from: Vec<Option<Span>>,
     /// Whether whoever deploys the chart fetches its dependencies first, so that it is not wrong if they are missing now.
     pub is_fetched_later: bool,
 }

@@ -227,6 +227,9 @@ impl Work<'_> {
             let renders = self.request.manifests;
             let engines = if renders { self.request.engines } else { Engines::default() };
             resolved.manifests = render::render(session, filled, &settings, engines);
+            if !renders && self.request.chart.is_rehearsal {
+                render::rehearse(session, filled, &settings, self.request.engines);
+            }
             if !renders {
                 unused_images(session, filled, &resolved.manifests);
             }

@@ -23,6 +23,8 @@ pub struct Helm<'a> {
     pub engines: Engines,
     /// What was built, and for which namespace.
     pub settings: &'a Settings,
+    /// Whether releases are only judged: what cannot be known before a build is then no error.
+    pub is_rehearsal: bool,
 }
 
 /// The releases of a configuration; those of older documents are in both places and counted once.
@@ -50,13 +52,21 @@ impl Helm<'_> {
         let asked = self.ask(config, release);
         let (folder, request, values) = match asked {
             Ok(asked) => asked,
+            Err(_) if self.is_rehearsal => return Vec::new(),
             Err((span, why)) => {
                 let diagnostic = Diagnostic::at(&rules::TEMPLATE, span.unwrap_or(config.span), why);
                 self.session.sink.push(diagnostic);
                 return Vec::new();
             }
         };
+        // Files that are missing are reported where they are named.
+        if self.is_rehearsal && request.values.iter().any(|file| !self.session.world.exists(file)) {
+            return Vec::new();
+        }
         if !self.session.world.exists(&folder) {
+            if self.is_rehearsal {
+                return Vec::new();
+            }
             let chart = release.get("chartPath");
             let message = format!("no chart is found at `{}`", release.text_of("chartPath"));
             let span = chart.and_then(View::span).unwrap_or(config.span);
@@ -91,18 +101,21 @@ impl Helm<'_> {
             }
         };
         let part = |view: View<'_, '_>| template::expand(&view.text(), &names).map_err(|why| (view.span(), why));
-        let mut sets = Vec::new();
+        let (mut sets, mut sets_from) = (Vec::new(), Vec::new());
         for (key, value) in flat(release, "setValues") {
+            sets_from.push(value.span());
             sets.push(SetFlag { kind: SetKind::Typed, text: format!("{key}={}", value.text()) });
         }
         for (key, value) in flat(release, "setFiles") {
             let file = from_file(config, &value.text());
+            sets_from.push(value.span());
             sets.push(SetFlag { kind: SetKind::File, text: format!("{key}={file}") });
         }
         for (key, value) in flat(release, "setValueTemplates") {
             let key = template::expand(&key, &names).map_err(|why| (value.span(), why))?;
             let text = part(value)?;
             let text = text.strip_suffix('@').unwrap_or(&text);
+            sets_from.push(value.span());
             sets.push(SetFlag { kind: SetKind::Typed, text: format!("{key}={text}") });
         }
         let mut values = Vec::new();
@@ -113,7 +126,15 @@ impl Helm<'_> {
         let from = |key: &str| Some(place(key).map_or(Origin::NONE, |span| self.session.origins.file(span)));
         let (release_from, namespace_from) = (from("name"), from("namespace"));
         let release_name = Some(whole("name")?);
-        let mut chart = ChartOptions { release_name, release_from, namespace_from, ..ChartOptions::default() };
+        let mut chart = ChartOptions {
+            release_name,
+            release_from,
+            namespace_from,
+            sets_from,
+            is_rehearsal: self.is_rehearsal,
+            is_fetched_later: self.is_rehearsal,
+            ..ChartOptions::default()
+        };
         self.flags(config, &mut chart, &mut sets);
         chart.skip_tests |= release.get("skipTests").and_then(View::bool) == Some(true);
         let namespace = match &self.settings.release_namespace {

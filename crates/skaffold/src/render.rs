@@ -48,7 +48,7 @@ pub fn from_file(config: &Config<'_>, text: &str) -> String {
 pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, engines: Engines) -> Vec<Manifest> {
     let mut found = Vec::new();
     let single = configs.len() == 1;
-    let helm = Helm { session, engines, settings };
+    let helm = Helm { session, engines, settings, is_rehearsal: false };
     let names: BTreeMap<String, String> = session.world.env_all().into_iter().collect();
     let seen = Seen::default();
     for config in configs {
@@ -86,6 +86,16 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
         }
     }
     found
+}
+
+/// Renders the releases of charts to find what is wrong with the values that they are given. Nothing is kept.
+pub fn rehearse(session: &Session, configs: &[Config<'_>], settings: &Settings, engines: Engines) {
+    let helm = Helm { session, engines, settings, is_rehearsal: true };
+    for config in configs {
+        for release in helm::releases(config).into_iter().filter(|release| helm::is_local(*release)) {
+            helm.render(config, release);
+        }
+    }
 }
 
 /// A path with its template expanded.

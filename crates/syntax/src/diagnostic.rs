@@ -54,6 +54,8 @@ pub struct Rule {
     pub about: About,
     /// What is not read because of it.
     pub loses: Loses,
+    /// Whether its problems are those of a text, so that it does not matter which variant of a project shows them.
+    pub is_of_text: bool,
 }
 
 /// What the messages of a rule are about, as far as it decides whether one mistake shows twice.
@@ -93,6 +95,7 @@ impl Rule {
             advice_for: &[],
             about: About::Anything,
             loses: Loses::Nothing,
+            is_of_text: false,
         }
     }
 
@@ -136,6 +139,12 @@ impl Rule {
     /// What is not read because of it.
     pub const fn loses(mut self, loses: Loses) -> Self {
         self.loses = loses;
+        self
+    }
+
+    /// Its problems hold whichever variant of a project shows them.
+    pub const fn of_text(mut self) -> Self {
+        self.is_of_text = true;
         self
     }
 

@@ -72,6 +72,7 @@ mod signatures;
 pub mod special;
 mod substitute;
 pub mod topology;
+pub mod unused;
 pub mod val;
 pub mod validate;
 pub mod values;

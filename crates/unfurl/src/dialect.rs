@@ -17,10 +17,11 @@ use crate::rules::RULES;
 use crate::tree::{NodeId, NodeKind};
 use crate::val::{Data, Val};
 use ecow::EcoString;
-use purlin_model::Glance;
 use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign, Usual, Variant, Variants};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
+use purlin_model::{Declared, Glance};
 use purlin_syntax::{Diagnostic, Flavor, Hint, Span};
+use purlin_tosca::unused::{Uses, declared_in};
 use purlin_value::{Map, Origin, Session, Value, path};
 
 /// The dialect.
@@ -118,6 +119,11 @@ struct Resolver<'r> {
     known: Vec<Span>,
 }
 
+/// The service template that is a part of an ensemble's file.
+fn service_in(root: purlin_syntax::Node<'_>) -> Option<purlin_syntax::Node<'_>> {
+    root.get("spec")?.get("service_template")
+}
+
 impl Resolver<'_> {
     fn run(&self) -> Resolved {
         let tree = &self.ensemble.tree;
@@ -134,9 +140,22 @@ impl Resolver<'_> {
         if self.request.nodes.is_empty() {
             resolved.outputs = self.attributes(tree.outputs());
         }
+        resolved.declared = self.declared();
         resolved.trees = self.ensemble.manifest.trees.clone();
         resolved.trees.extend(self.ensemble.service.model.files.list.iter().map(|file| file.tree.clone()));
         resolved
+    }
+
+    /// What the service template declares. Expressions and templates of an ensemble may name an input anywhere, so that
+    /// every word of a text that is read counts as a use.
+    fn declared(&self) -> Vec<Declared> {
+        let read = self.ensemble.service.model.files.list.first().map(|file| &file.tree);
+        let roots = read.into_iter().chain(&self.ensemble.manifest.trees).filter_map(|tree| tree.root());
+        let mut uses = Uses::default();
+        self.session.sources.all().iter().for_each(|source| uses.add_text(source.text()));
+        let services = roots.flat_map(|root| [Some(root), service_in(root)]).flatten();
+        let declared = services.flat_map(|root| declared_in(root, &uses));
+        declared.filter(|declared| declared.what == "input").collect()
     }
 
     /// A result as a value; an error is reported and leaves an invalid value.

@@ -17,6 +17,7 @@ use crate::quirks::Quirks;
 use crate::render::{Inputs, MissingInputs};
 use crate::rules::RULES;
 use crate::topology::{Given, Prop};
+use crate::unused;
 use crate::val::{self, Val};
 use ecow::EcoString;
 use print::Printer;
@@ -190,6 +191,7 @@ pub(crate) fn resolved(session: &Session, compiled: &Compiled, file: &str) -> Re
     out.variables = printer.owned(Owner::Service, false, &compiled.topology.inputs);
     printer.service(&mut out, &Vec::new());
     out.outputs = printer.loose(&compiled.topology.outputs, &Scope::default());
+    out.declared = unused::declared(&compiled.model.files);
     out
 }
 

@@ -1,0 +1,142 @@
+//! Inputs, relationship templates and repositories of a service template that nothing in it uses.
+//!
+//! Looks at what is written, not at what is evaluated, so that a use counts whatever the inputs are. What could be a use
+//! counts as one: there is no finding where a use cannot be excluded.
+
+use std::collections::HashSet;
+
+use purlin_model::Declared;
+use purlin_syntax::Node;
+use purlin_value::EcoString;
+use purlin_value::names::written;
+
+use crate::load::Files;
+
+/// The function that reads an input, in both notations.
+const GET_INPUT: &[&str] = &["get_input", "$get_input"];
+
+/// Keys of the root that hold the service.
+const SERVICE: &[&str] = &["topology_template", "service_template"];
+
+/// Names that are used somewhere.
+#[derive(Default)]
+pub struct Uses {
+    /// Inputs that a function reads.
+    inputs: HashSet<EcoString>,
+    /// Every scalar that is a value, not a key.
+    scalars: HashSet<EcoString>,
+    /// Words of texts in which something may be named that is not a scalar by itself.
+    words: HashSet<EcoString>,
+    /// Whether the name of an input is computed, so that any may be read.
+    reads_any: bool,
+}
+
+impl Uses {
+    /// Adds what a tree uses. Aliases are left out: what they refer to is in the same tree.
+    pub fn add(&mut self, root: Node<'_>) {
+        let mut left = vec![(root, false)];
+        while let Some((node, in_substitution)) = left.pop() {
+            if node.is_alias() {
+                continue;
+            }
+            if node.is_scalar() {
+                self.scalar(node, in_substitution);
+            }
+            for entry in node.entries() {
+                let key = entry.key.text();
+                if GET_INPUT.contains(&key) {
+                    self.read(entry.value);
+                }
+                left.push((entry.value, in_substitution || key == "substitution_mappings"));
+            }
+            left.extend(node.items().map(|item| (item, in_substitution)));
+        }
+    }
+
+    fn scalar(&mut self, node: Node<'_>, in_substitution: bool) {
+        let text = node.text();
+        self.scalars.insert(node.eco_text());
+        if in_substitution {
+            self.inputs.insert(node.eco_text());
+        }
+        if text.contains("input") || text.contains("{{") {
+            self.add_text(text);
+        }
+    }
+
+    fn read(&mut self, given: Node<'_>) {
+        let name = if given.is_list() { given.items().next() } else { Some(given) };
+        match name.filter(|name| name.is_scalar() && !name.is_alias()) {
+            Some(name) => drop(self.inputs.insert(name.eco_text())),
+            None => self.reads_any = true,
+        }
+    }
+
+    /// Adds the words of a text, but for those that are keys.
+    pub fn add_text(&mut self, text: &str) {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        let mut rest = text;
+        while let Some(start) = rest.find(is_part) {
+            let from = rest.get(start..).unwrap_or_default();
+            let end = from.find(|c| !is_part(c)).unwrap_or(from.len());
+            let (word, behind) = from.split_at(end);
+            let is_key =
+                behind.trim_start_matches(['"', '\'']).strip_prefix(':').is_some_and(|next| !next.starts_with(':'));
+            if !is_key {
+                self.words.insert(word.into());
+            }
+            rest = behind;
+        }
+    }
+
+    fn has_input(&self, name: &str) -> bool {
+        self.reads_any || self.inputs.contains(name) || self.words.contains(name)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.scalars.contains(name) || self.words.contains(name)
+    }
+}
+
+/// What the root file of a service declares, with whether something uses it.
+pub(crate) fn declared(files: &Files) -> Vec<Declared> {
+    let Some(root) = files.list.first().and_then(|file| file.tree.root()) else { return Vec::new() };
+    if files.any_unread {
+        return Vec::new();
+    }
+    let mut uses = Uses::default();
+    files.list.iter().filter_map(|file| file.tree.root()).for_each(|root| uses.add(root));
+    let mut found = declared_in(root, &uses);
+    found.extend(entries(root, "repositories").map(|name| of("repository", name, uses.has(name.text()))));
+    found
+}
+
+/// The inputs and relationship templates of a service, wherever its root is.
+pub fn declared_in(root: Node<'_>, uses: &Uses) -> Vec<Declared> {
+    let services = SERVICE.iter().filter_map(|key| root.get(key));
+    let mut found = Vec::new();
+    for service in services {
+        found.extend(entries(service, "inputs").map(|name| of("input", name, uses.has_input(name.text()))));
+        let templates = entries(service, "relationship_templates");
+        found.extend(templates.map(|name| of("relationship template", name, uses.has(name.text()))));
+    }
+    found
+}
+
+fn entries<'t>(node: Node<'t>, key: &str) -> impl Iterator<Item = Node<'t>> {
+    let all = node.get(key).filter(|all| !all.is_alias());
+    let keys = all.into_iter().flat_map(Node::entries).map(|entry| entry.key);
+    // What a host puts together from several files has no place of its own; `+` begins its directives.
+    keys.filter(|key| !key.is_merge_key() && is_written(*key) && !key.text().starts_with('+'))
+}
+
+/// Whether a key is in the text where its place is.
+fn is_written(key: Node<'_>) -> bool {
+    let span = key.span();
+    let text = key.tree().source().text().get(span.start as usize..span.end as usize);
+    text.is_some_and(|text| !key.text().is_empty() && text.contains(key.text()))
+}
+
+fn of(what: &'static str, name: Node<'_>, is_used: bool) -> Declared {
+    Declared { what, name: name.eco_text(), span: written(name), is_used }
+}
