@@ -318,9 +318,12 @@ pub enum Command {
         places: Places,
         #[command(flatten)]
         target: Target,
-        /// Write to PATH instead of stdout.
+        /// Write to PATH instead of stdout; to a folder, one file per object, if PATH is one or ends with `/`.
         #[arg(long, value_name = "PATH")]
         out: Option<PathBuf>,
+        /// What each file of a folder holds: one object, or all objects of one app.
+        #[arg(long, value_enum, default_value_t = Per::Object, requires = "out")]
+        per: Per,
         /// Show secrets.
         #[arg(long)]
         reveal: bool,
@@ -480,8 +483,8 @@ pub enum Command {
     },
     /// Create a small commented project.
     Init {
-        /// Kind of project.
-        starter: Starter,
+        /// Kind of project; all kinds are listed if omitted.
+        starter: Option<Starter>,
         /// Folder to create it in; created if missing.
         #[arg(default_value = ".", value_name = "DIR")]
         folder: PathBuf,
@@ -602,6 +605,15 @@ pub enum NameKind {
     Nodes,
     /// Profiles.
     Profiles,
+}
+
+/// What one file of a rendered folder holds.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Per {
+    /// One object.
+    Object,
+    /// All objects of one action, chart or kustomization.
+    App,
 }
 
 /// A kind of project to start with.

@@ -27,7 +27,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("dev", [("purlin dev", "everything, and again after each change"), ("purlin dev deploy.api", "one Deploy and its dependencies")]),
     ("status", [("purlin status", "every action of the project"), ("purlin status deploy.api -o json", "one, as JSON")]),
     ("logs", [("purlin logs build.api", "the output of its last run"), ("purlin logs deploy.api -e staging", "in another environment")]),
-    ("cleanup", [("purlin cleanup", "delete what every Deploy has created"), ("purlin cleanup deploy.api", "one of them")]),
+    ("cleanup", [("purlin cleanup --yes", "delete what every Deploy has created, without asking"), ("purlin cleanup deploy.api", "one of them")]),
     ("symbols", [("purlin symbols", "everything this folder's projects declare"), ("purlin symbols -o json", "the same, as JSON")]),
     ("refs", [("purlin refs registry", "where a variable is declared and used"), ("purlin refs api -o json", "the same, as JSON")]),
     ("complete", [("purlin complete garden.yml:12:9", "completions at this location"), ("purlin complete values.yaml:3:1 -o json", "the same, as JSON")]),
@@ -97,7 +97,8 @@ const WITHOUT_PROJECT: &[&str] = &["explain", "limits", "completions", "man", "v
 const RUNNING: &[(&str, bool)] = &[
     ("jobs", true),
     ("force", true),
-    ("skip", true),
+    ("skip", false),
+    ("dry-run", true),
     ("with-dependants", false),
     ("skip-dependencies", false),
     ("fail-fast", false),

@@ -31,6 +31,9 @@ pub struct RunFlags {
     /// Run these actions even if they are up to date.
     #[arg(long)]
     pub force: bool,
+    /// Print what would run and why, and run nothing.
+    #[arg(long)]
+    pub dry_run: bool,
     /// Also run actions of the same kind that depend on these.
     #[arg(long)]
     pub with_dependants: bool,
@@ -131,4 +134,7 @@ pub struct CleanupFlags {
     /// Also delete Deploys with `removeOnCleanup: false`.
     #[arg(long)]
     pub force: bool,
+    /// Do not ask.
+    #[arg(short, long)]
+    pub yes: bool,
 }

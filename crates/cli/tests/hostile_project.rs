@@ -286,7 +286,7 @@ fn a_kubeconfig_of_a_project_connects_to_nothing() {
         ground.path("outside/ran").display()
     );
     let commands =
-        [vec!["status"], vec!["logs", "deploy.k"], vec!["diff", "--cluster"], vec!["deploy"], vec!["cleanup"]];
+        [vec!["status"], vec!["logs", "deploy.k"], vec!["diff", "--cluster"], vec!["deploy"], vec!["cleanup", "--yes"]];
     for (scheme, user) in [("http", "{token: t}"), ("https", token.as_str()), ("https", plugin.as_str())] {
         clustered(&ground, &format!("{scheme}://127.0.0.1:{port}"), user);
         for args in &commands {

@@ -140,9 +140,14 @@ fn state_that_is_part_of_the_repository_is_refused() {
         place.write(file, "x");
         place.git(&["init", "-q", "."]);
         place.git(&["add", "-f", file, "garden.yml"]);
-        for command in
-            [&["test"][..], &["status"], &["build"], &["run", "migrate"], &["cleanup"], &["logs", "test.smoke"]]
-        {
+        for command in [
+            &["test"][..],
+            &["status"],
+            &["build"],
+            &["run", "migrate"],
+            &["cleanup", "--yes"],
+            &["logs", "test.smoke"],
+        ] {
             let output = place.run(command);
             let told = text(&output.stderr);
             assert!(!output.status.success(), "{command:?}: {told}");
@@ -183,7 +188,7 @@ fn links_that_a_repository_brings_lead_nowhere() {
         &["build", "site"],
         &["deploy"],
         &["test"],
-        &["cleanup"],
+        &["cleanup", "--yes"],
         &["status"],
         &["logs", "run.hello"],
     ];
@@ -271,7 +276,11 @@ fn a_signal_ends_the_wait_for_a_server_within_a_second() {
     std::fs::write(&kubeconfig, text).unwrap();
     for (command, signal) in [("deploy", "INT"), ("status", "TERM"), ("cleanup", "HUP")] {
         let mut purlin = Command::new(env!("CARGO_BIN_EXE_purlin"));
-        purlin.args([command, "--path", "m.yaml"]).current_dir(&place.project).env("KUBECONFIG", &kubeconfig);
+        purlin
+            .args([command, "--path", "m.yaml"])
+            .args((command == "cleanup").then_some("--yes"))
+            .current_dir(&place.project)
+            .env("KUBECONFIG", &kubeconfig);
         purlin.env("HOME", place.top.join("home")).env_remove("XDG_STATE_HOME").env("CI", "1");
         let mut child = purlin.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
         // Once a connection is there, an answer is waited for.

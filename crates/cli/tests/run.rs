@@ -199,7 +199,7 @@ fn children_of_a_killed_run_are_ended_and_persistent_ones_live_on() {
     let again = project.run(&["deploy"]);
     assert!(text(&again.stderr).contains("deploy.kept: nothing to do"), "{}", text(&again.stderr));
     assert_eq!(processes(&kept), first, "and is found again");
-    assert!(project.run(&["cleanup"]).status.success());
+    assert!(project.run(&["cleanup", "--yes"]).status.success());
     eventually("cleanup ends it", || processes(&kept).is_empty());
 }
 
@@ -222,11 +222,11 @@ fn a_deploy_that_is_killed_while_it_starts_a_process_leaves_at_most_the_one_that
         assert!(project.run(&["deploy"]).status.success());
         assert_eq!(processes(&kept).len(), 1, "round {round}");
         if round % 3 == 0 {
-            assert!(project.run(&["cleanup"]).status.success());
+            assert!(project.run(&["cleanup", "--yes"]).status.success());
             eventually("cleanup ends it", || processes(&kept).is_empty());
         }
     }
-    assert!(project.run(&["cleanup"]).status.success());
+    assert!(project.run(&["cleanup", "--yes"]).status.success());
     eventually("cleanup ends it", || processes(&kept).is_empty());
 }
 
@@ -241,7 +241,7 @@ fn what_a_persistent_process_has_started_ends_with_it() {
     let project = Project::new("started", &action);
     assert!(project.run(&["deploy"]).status.success());
     eventually("both run", || !processes(&kept).is_empty() && !processes(&hidden).is_empty());
-    assert!(project.run(&["cleanup"]).status.success());
+    assert!(project.run(&["cleanup", "--yes"]).status.success());
     eventually("both are gone", || processes(&kept).is_empty() && processes(&hidden).is_empty());
 }
 

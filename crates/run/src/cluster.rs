@@ -183,7 +183,7 @@ impl Work for ClusterDeploy {
     fn state(&self, doing: Doing<'_>) -> StateOf {
         match self.with(|client| Ok(standing(client, &self.deployment, &|| doing.goes_on())?)) {
             Ok(Standing::Missing) => StateOf::NeverRun,
-            Ok(Standing::Outdated(_)) => StateOf::Outdated,
+            Ok(Standing::Outdated(why)) => StateOf::Outdated(why),
             Ok(Standing::NotReady(why)) => StateOf::Failed(why),
             Ok(Standing::Ready) => StateOf::Done,
             Err(trouble) => StateOf::Unknown(trouble.cause.to_string()),

@@ -63,8 +63,8 @@ impl Due {
                 StateOf::Done => node.kind != Kind::Deploy || is_tried,
                 StateOf::Running => true,
                 StateOf::Disabled => node.kind != Kind::Build,
-                StateOf::NeverRun | StateOf::Outdated | StateOf::Failed(_) => is_tried,
-                StateOf::Waits => true,
+                StateOf::NeverRun | StateOf::Outdated(_) | StateOf::Failed(_) => is_tried,
+                StateOf::Waits(_) => true,
                 // Whoever resolves it again says why it cannot be.
                 StateOf::Unknown(_) => false,
             };
@@ -75,11 +75,11 @@ impl Due {
         }
         let unfinished = |index: usize| {
             let state = nodes.get(index).and_then(|node| known.get(&node.id)).map(|(state, _)| state);
-            matches!(state, Some(StateOf::NeverRun | StateOf::Outdated | StateOf::Failed(_)))
+            matches!(state, Some(StateOf::NeverRun | StateOf::Outdated(_) | StateOf::Failed(_)))
         };
         let waits = |index: usize| {
             let state = nodes.get(index).and_then(|node| known.get(&node.id)).map(|(state, _)| state);
-            matches!(state, Some(StateOf::Waits))
+            matches!(state, Some(StateOf::Waits(_)))
         };
         // Outputs that were not kept are known only after another run.
         for &index in reached.iter().filter(|index| waits(**index)) {

@@ -22,6 +22,7 @@ pub mod objects;
 mod outputs;
 pub mod past;
 mod perform;
+pub mod plan;
 mod pod;
 pub mod report;
 pub mod select;

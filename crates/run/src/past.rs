@@ -3,7 +3,7 @@
 //! Nothing is run to find out; a cluster is asked what it has. Outputs of actions that are done are known, so what refers to them is resolved, too.
 
 use crate::action::{Action, Kind, Reuse};
-use crate::engine::{Node, Project};
+use crate::engine::{Need, Node, Project};
 use crate::event::{End, Event, Failure, Reporter, Summary};
 use crate::executor::Executor;
 use crate::local::persistent::Started;
@@ -29,12 +29,12 @@ pub enum StateOf {
     Done,
     /// Its process runs, at this version.
     Running,
-    /// Its last result is of another version.
-    Outdated,
+    /// Its last result is of another version; what is known of the difference.
+    Outdated(String),
     /// It failed the last time; why.
     Failed(String),
-    /// What it refers to has not run.
-    Waits,
+    /// Actions that it refers to have not run; which.
+    Waits(Vec<String>),
     /// It could not be resolved; why.
     Unknown(String),
 }
@@ -45,7 +45,34 @@ impl StateOf {
         match self {
             StateOf::Failed(why) => StateOf::Failed(mask.text(&why)),
             StateOf::Unknown(why) => StateOf::Unknown(mask.text(&why)),
+            StateOf::Outdated(why) => StateOf::Outdated(mask.text(&why)),
             other => other,
+        }
+    }
+}
+
+/// So many actions are named that another one waits for.
+const NAMED: usize = 3;
+
+/// The names of actions that another one waits for.
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
+}
+
+impl StateOf {
+    /// Why an action is in this state, in half a sentence.
+    pub fn reason(&self) -> String {
+        match self {
+            StateOf::Disabled => "it is disabled".to_owned(),
+            StateOf::NeverRun => "it never ran".to_owned(),
+            StateOf::Done => "its last result is of this version".to_owned(),
+            StateOf::Running => "its process runs at this version".to_owned(),
+            StateOf::Waits(names) if names.is_empty() => "it refers to outputs that are not known".to_owned(),
+            StateOf::Waits(names) => format!("it uses outputs of {}", listed(names)),
+            StateOf::Outdated(why) | StateOf::Failed(why) | StateOf::Unknown(why) => why.clone(),
         }
     }
 }
@@ -57,9 +84,10 @@ impl std::fmt::Display for StateOf {
             StateOf::NeverRun => f.write_str("never run"),
             StateOf::Done => f.write_str("done"),
             StateOf::Running => f.write_str("running"),
-            StateOf::Outdated => f.write_str("outdated"),
+            StateOf::Outdated(why) => write!(f, "outdated: {why}"),
             StateOf::Failed(why) => write!(f, "failed: {why}"),
-            StateOf::Waits => f.write_str("waits for what it refers to"),
+            StateOf::Waits(names) if names.is_empty() => f.write_str("waits for what it refers to"),
+            StateOf::Waits(names) => write!(f, "waits for {}", listed(names)),
             StateOf::Unknown(why) => write!(f, "unknown: {why}"),
         }
     }
@@ -78,6 +106,26 @@ pub struct Status {
     key: Option<String>,
     /// Whether its outputs are known: those that held a secret were not kept.
     pub has_outputs: bool,
+    /// When a run runs it although it is done.
+    pub rerun: Rerun,
+}
+
+/// When a run runs an action although its last result is of this version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rerun {
+    /// Never, unless it is forced.
+    #[default]
+    Never,
+    /// Always: nothing tells whether it is still so.
+    Always,
+    /// If its status command says so, which is not asked without a run.
+    Asked,
+}
+
+impl Status {
+    fn new(id: &str, state: StateOf) -> Self {
+        Status { id: id.to_owned(), state, version: None, key: None, has_outputs: false, rerun: Rerun::Never }
+    }
 }
 
 /// Which results stand for what an action would leave now.
@@ -102,19 +150,18 @@ fn look(project: &dyn Project, store: &Store, stop: &Stop, trust: Trust) -> Vec<
     for index in dependencies_first(nodes) {
         let Some(node) = nodes.get(index) else { continue };
         let is_known = |other: usize| known.get(other).copied().unwrap_or(false);
-        let waits = node.needs.iter().any(|need| need.is_runtime && !is_known(need.node))
-            || node.needs.iter().any(|need| {
-                let state = found.get(need.node).and_then(Option::as_ref).map(|status| &status.state);
-                matches!(state, Some(StateOf::Waits | StateOf::Unknown(_)))
-            });
-        let mut status = match (node.disabled, waits) {
-            (true, _) => {
-                Status { id: node.id.clone(), state: StateOf::Disabled, version: None, key: None, has_outputs: false }
-            }
-            (false, true) => {
-                Status { id: node.id.clone(), state: StateOf::Waits, version: None, key: None, has_outputs: false }
-            }
-            (false, false) => status(project, store, stop, index, node),
+        let is_open = |need: &&Need| {
+            let state = found.get(need.node).and_then(Option::as_ref).map(|status| &status.state);
+            (need.is_runtime && !is_known(need.node)) || matches!(state, Some(StateOf::Waits(_) | StateOf::Unknown(_)))
+        };
+        let open = node.needs.iter().filter(is_open);
+        let mut waits: Vec<String> = open.filter_map(|need| Some(nodes.get(need.node)?.id.clone())).collect();
+        waits.sort();
+        waits.dedup();
+        let mut status = match (node.disabled, waits.is_empty()) {
+            (true, _) => Status::new(&node.id, StateOf::Disabled),
+            (false, false) => Status::new(&node.id, StateOf::Waits(waits)),
+            (false, true) => status(project, store, stop, index, node),
         };
         if let Some(slot) = known.get_mut(index) {
             *slot = learn(project, store, index, &status, trust);
@@ -132,17 +179,16 @@ fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node:
     let action = match project.prepare(index) {
         Ok(action) => action,
         Err(failure) => {
-            return Status {
-                id,
-                state: StateOf::Unknown(failure.cause.to_string()),
-                version: None,
-                key: None,
-                has_outputs: false,
-            };
+            return Status::new(&id, StateOf::Unknown(failure.cause.to_string()));
         }
     };
     let state = state_of(store, &action, stop).masked(&Mask::new(action.secrets.iter().map(String::as_str)));
-    Status { id, state, version: Some(action.version), key: Some(action.key), has_outputs: false }
+    let rerun = match &action {
+        Action { status: Some(_), .. } => Rerun::Asked,
+        Action { work: None, persistent: None, image: None, reuse: Reuse::Never, .. } => Rerun::Always,
+        _ => Rerun::Never,
+    };
+    Status { version: Some(action.version), key: Some(action.key), rerun, ..Status::new(&id, state) }
 }
 
 /// Hands the outputs of an action to those that refer to it. Says whether they are known.
@@ -174,7 +220,12 @@ fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
         && let Some(started) = Started::read(&store.deploy_note(&action.subject))
         && started.is_alive()
     {
-        return if started.version == action.key { StateOf::Running } else { StateOf::Outdated };
+        let is_same = started.version == action.key;
+        return if is_same {
+            StateOf::Running
+        } else {
+            StateOf::Outdated("its process runs another version".to_owned())
+        };
     }
     if action.reuse == Reuse::Version && store.find(&action.subject, &action.key).is_some() {
         return StateOf::Done;
@@ -183,7 +234,10 @@ fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
         None => StateOf::NeverRun,
         Some(last) => match &last.ending {
             Ending::Failed(why) => StateOf::Failed(why.clone()),
-            _ if last.version != action.key || action.persistent.is_some() => StateOf::Outdated,
+            _ if last.version != action.key => {
+                StateOf::Outdated("its files, values or dependencies changed since its last result".to_owned())
+            }
+            _ if action.persistent.is_some() => StateOf::Outdated("its process has ended".to_owned()),
             _ => StateOf::Done,
         },
     }
@@ -196,16 +250,13 @@ pub fn to_json(statuses: &[Status]) -> String {
         StateOf::NeverRun => "never-run",
         StateOf::Done => "done",
         StateOf::Running => "running",
-        StateOf::Outdated => "outdated",
+        StateOf::Outdated(_) => "outdated",
         StateOf::Failed(_) => "failed",
-        StateOf::Waits => "waits",
+        StateOf::Waits(_) => "waits",
         StateOf::Unknown(_) => "unknown",
     };
     let entry = |status: &Status| {
-        let reason = match &status.state {
-            StateOf::Failed(why) | StateOf::Unknown(why) => Some(why.as_str()),
-            _ => None,
-        };
+        let reason = status.state.reason();
         let value = json!({ "state": word(&status.state), "version": status.version, "reason": reason });
         (status.id.clone(), value)
     };
@@ -214,7 +265,7 @@ pub fn to_json(statuses: &[Status]) -> String {
 }
 
 /// All actions, each after what it needs. Cycles were reported before anything got here.
-fn dependencies_first(nodes: &[Node]) -> Vec<usize> {
+pub(crate) fn dependencies_first(nodes: &[Node]) -> Vec<usize> {
     let mut order = Vec::with_capacity(nodes.len());
     let mut done = vec![false; nodes.len()];
     for start in 0..nodes.len() {
@@ -284,7 +335,7 @@ pub fn clean_up(
             continue;
         }
         let began = Instant::now();
-        let waits = known.iter().any(|status| status.id == node.id && status.state == StateOf::Waits);
+        let waits = known.iter().any(|status| status.id == node.id && matches!(status.state, StateOf::Waits(_)));
         let undone = match waits {
             true => undo_unresolved(project, &performer, index, node, &report),
             false => project.prepare(index).and_then(|action| undo(&performer, &action, &report)),

@@ -54,7 +54,7 @@ fn hooks_run_at_their_moment_by_weight() {
     let done = jobs(&bench.fake.changes());
     assert_eq!(done, ["DELETE first", "PATCH first", "PATCH settings", "DELETE upgraded", "PATCH upgraded"]);
 
-    bench.good(&["cleanup"]);
+    bench.good(&["cleanup", "--yes"]);
     let done = jobs(&bench.fake.changes());
     assert_eq!(done, ["DELETE last", "PATCH last", "DELETE settings"]);
 }
@@ -77,7 +77,7 @@ fn definitions_of_a_chart_are_made_once_and_stay() {
     bench.good(&["deploy", "--force"]);
     let changes = bench.fake.changes();
     assert!(!changes.iter().any(|line| line.contains("customresourcedefinitions")), "{changes:#?}");
-    bench.good(&["cleanup"]);
+    bench.good(&["cleanup", "--yes"]);
     assert!(bench.fake.names("Widget").is_empty());
     assert_eq!(bench.fake.names("CustomResourceDefinition"), ["widgets.shop.example"]);
 }

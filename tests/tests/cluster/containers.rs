@@ -29,7 +29,7 @@ fn a_container_is_a_workload_a_service_and_an_ingress() {
     let ran = bench.good(&["deploy"]);
     assert!(ran.stderr.contains("Deployment/web is removed"), "{}", ran.stderr);
     assert_eq!(bench.fake.names("DaemonSet"), ["web"]);
-    bench.good(&["cleanup"]);
+    bench.good(&["cleanup", "--yes"]);
     assert!(bench.fake.names("DaemonSet").is_empty() && bench.fake.names("Ingress").is_empty());
 }
 

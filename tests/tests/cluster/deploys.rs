@@ -53,7 +53,7 @@ fn servers_without_aggregated_discovery_are_asked_per_group() {
     bench.fake.state.lock().unwrap().old = true;
     bench.deploy_of("web", &deployment("web", 1, ""));
     bench.good(&["deploy"]);
-    bench.good(&["cleanup"]);
+    bench.good(&["cleanup", "--yes"]);
     assert!(bench.fake.names("Deployment").is_empty());
 }
 
@@ -98,7 +98,7 @@ fn cleanup_removes_in_reverse_order_and_forgets() {
     bench.deploy_of("web", &all);
     bench.good(&["deploy"]);
     bench.fake.changes();
-    let ran = bench.good(&["cleanup"]);
+    let ran = bench.good(&["cleanup", "--yes"]);
     assert!(ran.stderr.contains("3 objects removed"), "{}", ran.stderr);
     let changes = bench.fake.changes();
     let order = ["deployments/web", "services/web", "configmaps/settings", "configmaps/purlin.shop.web"];
@@ -107,7 +107,7 @@ fn cleanup_removes_in_reverse_order_and_forgets() {
     assert!(changes.iter().all(|line| line.starts_with("DELETE")), "{changes:#?}");
     assert_eq!(bench.fake.names("Secret"), ["kept"]);
     assert!(bench.good(&["status"]).stdout.contains("never run"));
-    bench.good(&["cleanup"]);
+    bench.good(&["cleanup", "--yes"]);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn what_refers_to_actions_that_never_ran_is_taken_down() {
         &format!("{run}---\n{deploy}{}", exec.replace("$WORD", "${actions.run.seed.outputs.log}")),
     );
     // Nothing ran, so there is nothing to take down.
-    let ran = bench.good(&["cleanup"]);
+    let ran = bench.good(&["cleanup", "--yes"]);
     assert!(!ran.stderr.contains("failed"), "{}", ran.stderr);
     bench.good(&["deploy"]);
     assert_eq!(bench.fake.object("v1", "ConfigMap", "shop-dev", "settings").unwrap()["data"]["seed"], "one");
@@ -207,7 +207,7 @@ fn what_refers_to_actions_that_never_ran_is_taken_down() {
     assert!(ran.stderr.contains("bye-one"), "{}", ran.stderr);
     // All results are gone: what the cluster has is enough.
     std::fs::remove_dir_all(bench.scratch.path().join(".purlin")).unwrap();
-    let ran = bench.good(&["cleanup"]);
+    let ran = bench.good(&["cleanup", "--yes"]);
     assert!(ran.stderr.contains("1 objects removed"), "{}", ran.stderr);
     assert!(bench.fake.object("v1", "ConfigMap", "shop-dev", "settings").is_none());
 }

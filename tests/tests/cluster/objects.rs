@@ -33,7 +33,7 @@ fn a_chart_is_a_release() {
     let logs = bench.purlin(&["logs", "deploy.web", "--path", "web", "--namespace", "team"]);
     assert_eq!(logs.code, 0, "{}", logs.stderr);
     bench.fake.changes();
-    bench.good(&with("cleanup", &["--release-name", "shop"]));
+    bench.good(&with("cleanup", &["--yes", "--release-name", "shop"]));
     assert!(bench.fake.changes().iter().any(|line| line.contains("configmaps/gone")), "its hook ran");
     assert_eq!(bench.fake.names("Deployment"), ["web"]);
 }
@@ -53,7 +53,7 @@ fn a_kustomization_and_its_neighbour_do_not_meet() {
         bench.good(&["deploy", "--path", overlay]);
     }
     assert_eq!(bench.fake.names("Deployment"), ["dev-web", "prod-web"]);
-    bench.good(&["cleanup", "--path", "dev"]);
+    bench.good(&["cleanup", "--yes", "--path", "dev"]);
     assert_eq!(bench.fake.names("Deployment"), ["prod-web"]);
 }
 

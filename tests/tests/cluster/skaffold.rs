@@ -102,7 +102,7 @@ fn an_action_deploys_with_the_images_of_the_builds_it_depends_on() {
     let pod = bench.fake.object("v1", "Pod", "shop-dev", "web").unwrap();
     let image = pod["spec"]["containers"][0]["image"].as_str().unwrap().to_owned();
     assert!(image.starts_with("web:v-"), "{image}");
-    let gone = bench.purlin_with(&["cleanup"], ALONE);
+    let gone = bench.purlin_with(&["cleanup", "--yes"], ALONE);
     assert_eq!(gone.code, 0, "{}\n{}", gone.stdout, gone.stderr);
     assert!(bench.fake.object("v1", "Pod", "shop-dev", "web").is_none());
 }

@@ -60,6 +60,6 @@ fn storefront_is_deployed_tested_and_taken_down() {
     let tested = good(&["test"]);
     assert!(tested.stderr.contains("storefront.localhost/health"), "{}", tested.stderr);
 
-    good(&["cleanup"]);
+    good(&["cleanup", "--yes"]);
     assert!(bench.fake.names("Deployment").is_empty());
 }

@@ -146,6 +146,7 @@ impl Dev {
             timings: None,
             push: false,
             clusters,
+            dry_run: false,
         };
         let mut summary = {
             let mut reporter = reporter(cx.invocation, &order, style, None);

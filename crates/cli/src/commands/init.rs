@@ -4,6 +4,7 @@ use super::Context;
 use crate::args::Starter;
 use crate::border::write_below;
 use crate::invocation::Exit;
+use clap::ValueEnum;
 use std::path::Path;
 
 /// The files of a starter.
@@ -31,7 +32,20 @@ fn files(starter: Starter) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-pub(super) fn run(cx: &mut Context<'_, '_>, starter: Starter, folder: &Path) -> Result<Exit, Exit> {
+/// All starters, one line each.
+fn list(cx: &mut Context<'_, '_>) -> Exit {
+    let line = |starter: &Starter| {
+        let value = starter.to_possible_value()?;
+        let files: Vec<&str> = files(*starter).iter().map(|(name, _)| *name).collect();
+        let help = value.get_help().map(ToString::to_string).unwrap_or_default();
+        Some(format!("{:10}{help}: {}\n", value.get_name(), files.join(", ")))
+    };
+    let lines: String = Starter::value_variants().iter().filter_map(line).collect();
+    cx.print(&format!("{lines}try: purlin init garden shop\n"), None)
+}
+
+pub(super) fn run(cx: &mut Context<'_, '_>, starter: Option<Starter>, folder: &Path) -> Result<Exit, Exit> {
+    let Some(starter) = starter else { return Ok(list(cx)) };
     let full = cx.invocation.cwd.join(folder);
     let files = files(starter);
     if let Some((name, _)) = files.iter().find(|(name, _)| full.join(name).exists()) {

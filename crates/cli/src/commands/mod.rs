@@ -11,6 +11,7 @@ mod explain;
 mod files;
 mod fix;
 mod fmt;
+mod folder;
 mod graph;
 mod init;
 mod logs;
@@ -431,9 +432,9 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             let (path, nodes) = cx.split(&places, &target);
             resolve::resolve(&mut cx, &path, &nodes, &target, output, out.as_deref(), reveal)
         }
-        Command::Render { places, target, out, reveal } => {
+        Command::Render { places, target, out, per, reveal } => {
             let (path, nodes) = cx.split(&places, &target);
-            resolve::render(&mut cx, &path, &nodes, &target, out.as_deref(), reveal)
+            resolve::render(&mut cx, &path, &nodes, &target, (out.as_deref(), per), reveal)
         }
         Command::Graph { place, target, output, view, out } => {
             graph::run(&mut cx, &place.path(), &target, (output, &view), out.as_deref())

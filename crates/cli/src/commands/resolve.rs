@@ -2,7 +2,8 @@
 
 use super::Context;
 use super::check::worse;
-use crate::args::{DataFormat, Target};
+use super::folder;
+use crate::args::{DataFormat, Per, Target};
 use crate::invocation::Exit;
 use purlin_compiler::{Compiled, compile, detect, loose_objects, read_objects, resolved_value};
 use purlin_model::{Detection, Manifest, Node, Request, Resolved, Variant};
@@ -283,7 +284,7 @@ pub(super) fn render(
     path: &Path,
     nodes: &[String],
     target: &Target,
-    out: Option<&Path>,
+    out: (Option<&Path>, Per),
     reveal: bool,
 ) -> Result<Exit, Exit> {
     let (session, mut request) = cx.open(path, target, nodes)?;
@@ -297,7 +298,7 @@ pub(super) fn render(
         let found = cx.report(&session);
         let found = if cx.refuse_others(&objects.manifests) { worse(found, Exit::Invalid) } else { found };
         return match found {
-            Exit::Ok => print_manifests(cx, &objects.manifests, out, reveal),
+            Exit::Ok => print_manifests(cx, &objects, out, reveal),
             exit => Err(exit),
         };
     }
@@ -310,7 +311,7 @@ pub(super) fn render(
     if compiled.resolved.manifests.is_empty() && !compiled.dialect.renders {
         return Err(cx.usage(&format!("a {} project has no manifests to render", compiled.dialect.name)));
     }
-    print_manifests(cx, &compiled.resolved.manifests, out, reveal)
+    print_manifests(cx, &compiled.resolved, out, reveal)
 }
 
 /// The objects of a kustomization or of files with nothing but objects, as a project of their own.
@@ -327,13 +328,15 @@ fn objects_at(session: &Session, place: &str, nodes: &[String]) -> Resolved {
 /// Prints manifests, and a note if what is printed cannot be applied because secrets are hidden.
 fn print_manifests(
     cx: &mut Context<'_, '_>,
-    manifests: &[Manifest],
-    out: Option<&Path>,
+    resolved: &Resolved,
+    (out, per): (Option<&Path>, Per),
     reveal: bool,
 ) -> Result<Exit, Exit> {
+    let folder = out.filter(|out| folder::is_folder(&cx.invocation.cwd, out));
+    let mut files = folder::Files::default();
     let mut text = String::new();
     let mut hidden = 0;
-    for manifest in manifests {
+    for manifest in &resolved.manifests {
         let has_secret = manifest.value.is_tainted_deep();
         hidden += usize::from(has_secret && !reveal);
         let body = match manifest.body() {
@@ -341,13 +344,22 @@ fn print_manifests(
             // Line ends at the end may belong to the last string.
             _ => to_yaml(&manifest.value, secrets(reveal)).map_err(|error| cx.too_long(error))?,
         };
+        let start = text.len();
         text.push_str("---\n");
         if !manifest.source.is_empty() {
             text.push_str(&format!("# Source: {}\n", manifest.source));
         }
         text.push_str(&body);
+        if folder.is_some() {
+            let name = folder::name_of(manifest, &resolved.project, per);
+            files.add(&name, text.get(start..).unwrap_or_default(), per == Per::Object);
+            text.clear();
+        }
     }
-    let exit = cx.print(&text, out);
+    let exit = match folder {
+        Some(folder) => files.write(cx, folder)?,
+        None => cx.print(&text, out),
+    };
     if hidden > 0 {
         let objects = if hidden == 1 { "1 object".to_owned() } else { format!("{hidden} objects") };
         let _ = writeln!(

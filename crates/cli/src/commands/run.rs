@@ -17,12 +17,14 @@ use purlin_run::executor::Local;
 use purlin_run::garden::GardenProject;
 use purlin_run::local::process::Surroundings;
 use purlin_run::past::Removal;
+use purlin_run::plan;
 use purlin_run::report::{JsonLines, Live, Look, Plain, Several, Trace};
 use purlin_run::select::{Wanted, select};
 use purlin_run::stop::{Signals, Stop};
 use purlin_run::store::{FOLDER, Key, Store};
 use purlin_syntax::Diagnostic;
 use purlin_value::Session;
+use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ pub(crate) struct Order {
     /// Whether built images are pushed.
     pub push: bool,
     pub clusters: Arc<Clusters>,
+    /// Whether it is only shown what would run.
+    pub dry_run: bool,
 }
 
 pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Result<Exit, Exit> {
@@ -63,6 +67,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         timings: flags.timings.as_ref().map(|file| cx.invocation.cwd.join(file)),
         push: flags.push,
         clusters: clusters(cx, &flags.target, &flags.cluster, flags.force_conflicts),
+        dry_run: flags.dry_run,
     };
     let style = cx.style;
     if dialect == "skaffold" {
@@ -204,6 +209,12 @@ pub(crate) fn execute(
     style: Style,
 ) -> Result<(Exit, Summary), Exit> {
     let surroundings = Place::new(invocation, root)?;
+    if order.dry_run {
+        return Ok((
+            show_plan(invocation, session, project, &surroundings, requested, order, style),
+            Summary::default(),
+        ));
+    }
     let mut trace = order.timings.clone().map(Trace::new);
     let mut summary = {
         let mut reporter = reporter(invocation, order, style, trace.as_mut());
@@ -222,6 +233,26 @@ pub(crate) fn execute(
     locate(&mut summary);
     let exit = conclude(invocation, session, &summary, style);
     Ok((exit, summary))
+}
+
+/// Prints what would run, and why.
+fn show_plan(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    project: &dyn Project,
+    place: &Place,
+    requested: &[usize],
+    order: &Order,
+    style: Style,
+) -> Exit {
+    let steps = plan::plan(project, &place.store, &place.stop, requested, &order.options);
+    let text = match order.output {
+        AnswerFormat::Json => plan::to_json(&steps),
+        AnswerFormat::Text => plan::to_text(&steps),
+    };
+    let written = invocation.stdout.write_all(invocation.veil.text(&text).as_bytes());
+    let exit = crate::report::report(invocation, session, style);
+    if written.is_err() { Exit::Io } else { exit }
 }
 
 /// What a run needs beside its project.
@@ -331,8 +362,31 @@ fn problem(failure: &Failure) -> Option<Diagnostic> {
     Some(diagnostic.maybe_hint(failure.command.as_ref().map(|line| format!("the command was `{line}`"))))
 }
 
+/// Asks before something is taken down. A script says what it means by names or by `--yes`.
+fn confirm(cx: &mut Context<'_, '_>, names: &[String]) -> Result<(), Exit> {
+    let is_person = cx.invocation.terminal && cx.invocation.last && std::io::stdin().is_terminal();
+    if !is_person {
+        return match names {
+            [] => Err(cx.usage("`cleanup` without names takes down every Deploy: add `--yes`, or name them")),
+            _ => Ok(()),
+        };
+    }
+    let what = if names.is_empty() { "every Deploy".to_owned() } else { names.join(", ") };
+    let _ = write!(cx.invocation.stderr, "take down {what}? [y/N] ");
+    let _ = cx.invocation.stderr.flush();
+    let mut answer = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(cx.usage("nothing was taken down")),
+    }
+}
+
 pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<Exit, Exit> {
     let (session, request, dialect) = detected(cx, "cleanup", &flags.path, &flags.target)?;
+    if !flags.yes {
+        confirm(cx, &flags.nodes)?;
+    }
     let style = cx.style;
     let clusters = clusters(cx, &flags.target, &flags.cluster, false);
     let wanted = Removal { names: flags.nodes.clone(), force: flags.force, ..Removal::default() };

@@ -118,7 +118,7 @@ impl Work for EnsembleDeploy {
             Ok(match count {
                 0 => StateOf::Done,
                 _ if is_new => StateOf::NeverRun,
-                _ => StateOf::Outdated,
+                _ => StateOf::Outdated("its plan has something to do".to_owned()),
             })
         });
         found.unwrap_or_else(|trouble| StateOf::Unknown(trouble.cause.to_string()))

@@ -245,7 +245,7 @@ impl Work for ServiceDeploy {
         match (is_done, ran) {
             (Ok(Some(_)), _) => StateOf::Done,
             (Ok(None), Ok(false)) => StateOf::NeverRun,
-            (Ok(None), _) => StateOf::Outdated,
+            (Ok(None), _) => StateOf::Outdated("the service changed since it was deployed".to_owned()),
             (Err(trouble), _) => StateOf::Unknown(trouble.cause.to_string()),
         }
     }

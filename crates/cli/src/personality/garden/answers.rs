@@ -144,7 +144,7 @@ pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Fla
         let state = |action: &Action| match cluster_state(resolution, clusters, action) {
             Some(StateOf::Done) => "ready",
             Some(StateOf::Failed(_)) => "failed",
-            Some(StateOf::NeverRun | StateOf::Outdated) => "not-ready",
+            Some(StateOf::NeverRun | StateOf::Outdated(_)) => "not-ready",
             Some(_) => "unknown",
             None => state_of(session, resolution, store.as_ref(), action),
         };

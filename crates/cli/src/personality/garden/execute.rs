@@ -79,6 +79,7 @@ pub(super) fn run(
         timings: None,
         push: false,
         clusters: clusters(invocation),
+        dry_run: false,
     };
     let done = carry_out(invocation, &session, &request, &order, Style::default());
     let (exit, summary) = done.map_err(|exit| if_any(invocation, exit))?;
