@@ -32,8 +32,7 @@ enum Keys {
 }
 
 /// Names that are no part of what a project comes to.
-const INNER: &[&str] =
-    &[kind::VARIABLE, kind::VALUE, kind::NAMED_TEMPLATE, kind::STEP, kind::INPUT, kind::TEMPLATE, kind::PROFILE];
+const INNER: &[&str] = &[kind::VARIABLE, kind::VALUE, kind::NAMED_TEMPLATE, kind::STEP, kind::INPUT, kind::TEMPLATE];
 
 /// Compares all variants with what they were.
 pub(crate) fn compare(

@@ -12,6 +12,7 @@ use crate::forest::Forest;
 use crate::item::{Item, View};
 use crate::load::{Format, Loader};
 use crate::merge::{Part, merge};
+use crate::names::Writer;
 use crate::profile::activation::Surroundings;
 use crate::remote::Sync;
 use crate::render::{self, Settings};
@@ -165,6 +166,9 @@ impl Work<'_> {
         let context = self.request.skaffold.kube_context.as_deref().unwrap_or_default();
         let around = Surroundings::new(self.request.command(), context, Box::new(move |name| world.env(name)));
         let raw = Walk::new(&loader, &wanted, &around).run();
+        if session.names.is_on() {
+            Writer::new(session, &wanted.file).files(&loader.files());
+        }
         let filled = self.filled(&raw, &wanted);
         work(self, &raw, &filled)
     }
@@ -225,10 +229,15 @@ impl Work<'_> {
             let settings = Settings { release_namespace: settings.namespace.clone(), ..settings };
             // Charts and kustomizations are projects of their own; only `render` wants what they come to here.
             let renders = self.request.manifests;
-            let engines = if renders { self.request.engines } else { Engines::default() };
+            let is_wanted = renders || session.names.is_on();
+            let engines = if is_wanted { self.request.engines } else { Engines::default() };
             resolved.manifests = render::render(session, filled, &settings, engines);
             if !renders && self.request.chart.is_rehearsal {
                 render::rehearse(session, filled, &settings, self.request.engines);
+            }
+            if session.names.is_on() {
+                let file = path::join(world.root(), &self.file);
+                Writer::new(session, &file).result(filled, &resolved.manifests, self.request);
             }
             if !renders {
                 unused_images(session, filled, &resolved.manifests);

@@ -24,6 +24,7 @@ pub mod keys;
 pub mod load;
 mod merge;
 mod modules;
+mod names;
 mod objects;
 mod paths;
 pub mod profile;

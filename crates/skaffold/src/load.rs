@@ -213,6 +213,13 @@ impl<'f> Loader<'f> {
         }
     }
 
+    /// The files that were read so far.
+    pub(crate) fn files(&self) -> Vec<Rc<File<'f>>> {
+        let mut files: Vec<_> = self.files.borrow().values().flatten().cloned().collect();
+        files.sort_by_key(|file| file.first);
+        files
+    }
+
     /// The file that a required path leads to. Problems inside it are reported once, when it is first read.
     pub fn required(&self, target: &str) -> Result<Option<Rc<File<'f>>>, Missing> {
         if let Some(known) = self.targets.borrow().get(target) {
