@@ -2,6 +2,7 @@
 
 use crate::compile::is_invalid;
 use crate::dialect::{answer, compiled, resolved};
+use crate::marks;
 use crate::render::Inputs;
 use crate::val::{Data, Val};
 use purlin_model::{Answer, Ask, Question, Resolved};
@@ -12,6 +13,7 @@ use std::sync::Arc;
 /// A service with the inputs another dialect has for it. `None` if it is invalid.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     let compiled = compiled(session, ask.path, &ask.request, inputs(session, ask), ask.span);
+    marks::note_service(session, &compiled, &ask.values);
     (!is_invalid(&compiled.problems)).then(|| resolved(session, &compiled, ask.path))
 }
 

@@ -53,6 +53,7 @@ pub mod library;
 mod link;
 pub mod load;
 pub mod locate;
+pub mod marks;
 pub mod model;
 mod multiply;
 pub mod names;

@@ -11,6 +11,7 @@ use crate::edition::{Edition, Standard};
 use crate::entity::Entity;
 use crate::evaluate::{Owner, Scope};
 use crate::inputs;
+use crate::marks;
 use crate::problem::Problems;
 use crate::profile;
 use crate::quirks::Quirks;
@@ -23,7 +24,7 @@ use ecow::EcoString;
 use print::Printer;
 use purlin_model::{Answer, Dialect, Glance, Question, Request, Resolved, Role, Sign, Variants};
 use purlin_syntax::{Flavor, Head, Span, yaml};
-use purlin_value::{Origin, Session, path};
+use purlin_value::{Origin, Session, Value, path};
 
 /// The TOSCA dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -177,6 +178,7 @@ pub(crate) fn compiled(
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let file = DIALECT.file_of(session, request)?;
     let compiled = compiled(session, &file, request, Inputs::new(), None);
+    marks::note_service(session, &compiled, &Value::null());
     Some(resolved(session, &compiled, &file))
 }
 
