@@ -9,6 +9,7 @@ pub mod bounded;
 pub mod edits;
 mod folder;
 mod page;
+pub mod projects;
 mod transcript;
 
 pub use folder::folder_cases;

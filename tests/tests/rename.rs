@@ -9,15 +9,13 @@ use purlin_compiler::{Named, search};
 use purlin_ide::{Buffers, Desk, Ide, Workspace, apply, place_of};
 use purlin_model::{Request, Resolved};
 use purlin_suite::edits::Dice;
+use purlin_suite::projects::{Files, folder, projects};
 use purlin_syntax::Limits;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
 use purlin_value::{MemoryWorld, Secrets, Session, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// A project: its files by path.
-type Files = BTreeMap<String, String>;
 
 const ENVIRONMENTS: [&str; 2] = ["dev", "prod"];
 const NAMES: [&str; 4] = ["port", "host", "level", "tag"];
@@ -197,4 +195,269 @@ fn a_rename_changes_nothing_but_the_name() {
     let total: usize = refused.values().sum();
     println!("{made} renames, {total} refused: {refused:#?}");
     assert!(total * 10 <= made, "{made} renames, {total} refused: {refused:#?}");
+}
+
+const WORDS: [&str; 4] = ["app", "web", "port", "host"];
+
+/// Configurations, profiles and images with equal names, in two files.
+fn skaffold(dice: &mut Dice) -> Files {
+    let mut files = Files::new();
+    for (at, folder) in ["", "lib/"].iter().enumerate() {
+        let mut text = String::new();
+        for (number, name) in WORDS.iter().enumerate().filter(|(number, _)| number % 2 == at) {
+            let image = format!("{name}{}", ["", "/x"][dice.roll(2)]);
+            text += &format!("---\napiVersion: skaffold/v4beta11\nkind: Config\nmetadata: {{name: {name}}}\n");
+            if at == 0 {
+                let required = dice.one(&["port", "web"]);
+                let profile = dice.one(&WORDS);
+                text += &format!("requires:\n  - path: lib\n    configs: [{required}]\n");
+                text += &format!("    activeProfiles: [{{name: {profile}, activatedBy: [{}]}}]\n", dice.one(&WORDS));
+            }
+            text += &format!(
+                "build:\n  artifacts:\n    - image: {image}\n      context: .\n      docker: {{dockerfile: D}}\n"
+            );
+            if number == 2 {
+                text += "      requires: [{image: \"other\", alias: BASE}]\n    - {image: 'other', docker: {dockerfile: D}}\n";
+            }
+            text += &format!("manifests: {{rawYaml: [{name}.yaml]}}\nprofiles:\n");
+            for profile in WORDS {
+                text += &format!("  - name: {profile}\n");
+                match dice.roll(3) {
+                    0 => text += &format!("    build: {{artifacts: [{{image: {profile}-p}}, {{image: {image}}}]}}\n"),
+                    1 => text += "    build: {tagPolicy: {sha256: {}}}\n",
+                    _ => text += "    patches: [{op: add, path: /build/local, value: {push: false}}]\n",
+                }
+            }
+            let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n";
+            files.insert(format!("{folder}{name}.yaml"), format!("{pod}    - {{name: c, image: \"{image}:v1\"}}\n"));
+        }
+        files.insert(format!("{folder}skaffold.yaml"), text);
+        files.insert(format!("{folder}D"), "FROM scratch\n".into());
+    }
+    files
+}
+
+/// Types with equal names for everything, in a library behind a prefix, and a service; in TOSCA 1.3 or 2.0.
+fn tosca(dice: &mut Dice, is_2: bool) -> Files {
+    let (call, version) = if is_2 { ("$", "tosca_2_0") } else { ("", "tosca_simple_yaml_1_3") };
+    let service = if is_2 { "service_template" } else { "topology_template" };
+    let version = format!("tosca_definitions_version: {version}\n");
+    let [a, b, c, d] = WORDS;
+    let value = |dice: &mut Dice| match dice.roll(3) {
+        0 => format!("{{{call}get_property: [SELF, {c}]}}"),
+        1 => format!("{{{call}get_property: [SELF, {d}, {}]}}", dice.one(&[a, b])),
+        _ => "x".to_owned(),
+    };
+    let mut library = version.clone();
+    library += &format!("data_types:\n  {a}:\n    properties:\n      {a}: {{type: string}}\n");
+    library += &format!("      {b}: {{type: string, default: v, required: false}}\n");
+    library += &format!("capability_types:\n  {a}:\n    properties:\n      {a}: {{type: string, default: cap}}\n");
+    library += &format!("relationship_types:\n  {a}:\n    properties:\n      {b}: {{type: string, default: rel}}\n");
+    library += &format!("interface_types:\n  {a}:\n    operations:\n      {a}: {{}}\n      {b}: {{}}\n");
+    library += &format!("node_types:\n  {a}:\n    properties:\n      {c}: {{type: string, default: node}}\n");
+    library += &format!("      {d}: {{type: {a}}}\n      {a}: {{type: string, default: {}}}\n", value(dice));
+    library += &format!("    attributes:\n      {b}: {{type: string, default: {}}}\n", value(dice));
+    library += &format!("    capabilities:\n      {a}: {{type: {a}}}\n      {b}: {a}\n");
+    library += &format!("    interfaces:\n      {c}: {{type: {a}, operations: {{{a}: {{implementation: x.sh, ");
+    library += &format!("inputs: {{{c}: {{type: string, default: {}}}}}}}}}}}\n", value(dice));
+    library += &format!(
+        "  {b}:\n    derived_from: {a}\n    properties:\n      {c}: {{type: string, default: {}}}\n",
+        dice.roll(9)
+    );
+    let node = ["", &format!("node: {a}, ")][dice.roll(2)].to_owned();
+    library += &format!("    requirements:\n      - {b}: {{capability: {a}, {node}relationship: {a}}}\n");
+    library += "group_types:\n  web: {}\npolicy_types:\n  web: {}\n";
+    let (import, prefix) = match (is_2, dice.roll(2) == 0) {
+        (true, true) => ("imports: [{url: lib.yaml, namespace: app}]\n", "app:"),
+        (true, false) => ("imports: [{url: lib.yaml}]\n", ""),
+        (false, true) => ("imports: [{file: lib.yaml, namespace_prefix: app}]\n", "app:"),
+        (false, false) => ("imports: [lib.yaml]\n", ""),
+    };
+    let mut text = version + import;
+    text += &format!(
+        "{service}:\n  inputs:\n    {a}: {{type: string, default: in}}\n    {c}: {{type: '{prefix}{a}', default: {{{a}: q}}}}\n"
+    );
+    text += "  node_templates:\n";
+    for (number, name) in WORDS.iter().enumerate() {
+        let of = if number % 2 == 0 { a } else { b };
+        text += &format!("    {name}:\n      type: {prefix}{of}\n      properties:\n        {d}: {{{a}: ");
+        text += &match dice.roll(3) {
+            0 => format!("{{{call}get_input: {a}}}"),
+            1 => format!("{{{call}get_input: [{c}, {a}]}}"),
+            _ => "s".to_owned(),
+        };
+        text += "}\n";
+        if dice.roll(2) == 0 {
+            text += &format!("        {c}: {{{call}get_property: [{a}, {d}, {a}]}}\n");
+        }
+        if dice.roll(2) == 0 {
+            text += &format!("      capabilities:\n        {a}: {{properties: {{{a}: z}}}}\n");
+        }
+        if of == b {
+            let to = ["app".to_owned(), format!("{{node: app, capability: {}}}", dice.one(&[a, b]))];
+            text += &format!("      requirements:\n        - {b}: {}\n", to[dice.roll(2)]);
+            if dice.roll(2) == 0 {
+                text += &format!(
+                    "      attributes:\n        {b}: {}\n",
+                    match is_2 {
+                        true => format!("{{$get_property: [SELF, RELATIONSHIP, {b}, {b}]}}"),
+                        false => format!("{{get_property: [SELF, {b}, {}]}}", dice.one(&[a, b])),
+                    }
+                );
+            }
+        }
+        if dice.roll(3) == 0 {
+            text += &format!("      interfaces:\n        {c}: {{operations: {{{a}: {{inputs: {{{c}: k}}}}}}}}\n");
+        }
+    }
+    text += &format!("  groups:\n    {b}: {{type: '{prefix}web', members: [{a}, {d}]}}\n");
+    text += &format!("  policies:\n    - {c}: {{type: '{prefix}web', targets: [{a}, {b}]}}\n");
+    text += &format!(
+        "  workflows:\n    {a}: {{steps: {{{a}: {{target: {a}, activities: [{{call_operation: {c}.{a}}}], on_success: [{b}]}}, "
+    );
+    text += &format!("{b}: {{target: {b}, activities: [{{call_operation: {c}.{b}}}]}}}}}}\n");
+    text += &format!("  outputs:\n    {a}: {{value: {{{call}get_property: [{d}, {c}]}}}}\n");
+    text += &format!("    {b}: {{value: {{{call}get_attribute: [{a}, {b}]}}}}\n");
+    Files::from([("service.yaml".into(), text), ("lib.yaml".into(), library), ("x.sh".into(), String::new())])
+}
+
+/// What all variants of all projects come to, leaf by leaf, without hashes.
+fn leaves(ide: &Ide) -> Vec<String> {
+    let mut all = Vec::new();
+    for (number, result) in ide.all_names().results.iter().enumerate() {
+        let Some(resolved) = &result.resolved else { continue };
+        let mut open: Vec<(String, purlin_value::Value)> = vec![
+            (format!("{number} variables"), resolved.variables.clone()),
+            (format!("{number} outputs"), resolved.outputs.clone()),
+        ];
+        for node in &resolved.nodes {
+            let needs: Vec<&str> = node.dependencies.iter().map(|need| need.node.as_str()).collect();
+            all.push(format!("{number} {} {} {} {needs:?}", node.id, node.type_name, node.disabled));
+            open.push((format!("{number} {}", node.id), node.resolved.clone()));
+            open.push((format!("{number} {} outputs", node.id), node.outputs.clone()));
+        }
+        open.extend(resolved.manifests.iter().map(|manifest| (format!("{number} manifest"), manifest.value.clone())));
+        while let Some((path, value)) = open.pop() {
+            if let Some(map) = value.as_map() {
+                open.extend(map.iter().map(|(key, value)| (format!("{path} {key}"), value.clone())));
+            } else if let Some(list) = value.as_list() {
+                open.extend(list.iter().map(|value| (format!("{path} -"), value.clone())));
+            } else if value.as_str().is_some() || !value.is_pending() {
+                let text = to_json(&value, Secrets::Hide, JsonLayout::Compact).expect("json");
+                all.push(format!("{path} = {text}"));
+            }
+        }
+    }
+    all
+}
+
+/// A line without what is made from a name: hashes and versions.
+fn masked(line: &str, new: &str, old: &str) -> String {
+    let mut plain = String::new();
+    let mut run = String::new();
+    for c in line.replace(new, old).chars().chain(['\n']) {
+        if c.is_ascii_hexdigit() {
+            run.push(c);
+            continue;
+        }
+        plain += if run.len() >= 10 { "#" } else { &run };
+        run.clear();
+        plain.push(c);
+    }
+    plain
+}
+
+/// Renames things of a project, each to a new name and back; how many were made and refused, by kind.
+#[derive(Default)]
+struct Tally {
+    made: BTreeMap<String, usize>,
+    refused: BTreeMap<String, usize>,
+}
+
+impl Tally {
+    fn try_names(&mut self, files: &Files, dice: &mut Dice, draws: usize, context: &str) {
+        const NEW: &str = "zq7new";
+        let ide = opened(files);
+        let all = ide.all_names();
+        let declared: Vec<Named> = all.table.all().iter().filter(|one| one.is_declaration()).cloned().collect();
+        let sorted = |lines: Vec<String>, old: &str| -> Vec<String> {
+            let mut lines: Vec<String> = lines.iter().map(|line| masked(line, NEW, old)).collect();
+            lines.sort();
+            lines
+        };
+        if declared.is_empty() {
+            return;
+        }
+        let before = leaves(&ide);
+        for _ in 0..draws {
+            let named = declared[dice.roll(declared.len())].clone();
+            let (kind, old, place) = (named.kind, named.text().to_owned(), place_of(&named));
+            if matches!(kind, "provider" | "chart") {
+                continue;
+            }
+            let renamed = match ide.rename_to(all.clone(), named, NEW) {
+                Ok(renamed) => renamed,
+                Err(refusal) => {
+                    if std::env::var("PURLIN_REFUSED").is_ok() {
+                        println!("{context} {}:{} {kind} {old}: {}", place.file, place.start.line + 1, refusal.shown());
+                    }
+                    *self.refused.entry(format!("{context} {kind}")).or_default() += 1;
+                    continue;
+                }
+            };
+            *self.made.entry(format!("{context} {kind}")).or_default() += 1;
+            let after = applied(files, &renamed.edits);
+            let shown = format!("{context}: {kind} `{old}` at {place:?}\n{:#?}", renamed.edits);
+            let back = opened(&after);
+            assert_eq!(sorted(leaves(&back), &old), sorted(before.clone(), &old), "{shown}");
+            let first = renamed.edits.first().expect("an edit");
+            let again = back.rename(&first.place.file, first.place.bytes.0 as usize, &old);
+            let again = again.unwrap_or_else(|refusal| panic!("back: {refusal:?}\n{shown}"));
+            assert_eq!(applied(&after, &again.edits), *files, "{shown}");
+        }
+    }
+}
+
+/// Folders with recorded projects, one below each; where `PURLIN_PROJECTS` says.
+fn recorded() -> Vec<(String, Files)> {
+    let Ok(root) = std::env::var("PURLIN_PROJECTS") else { return Vec::new() };
+    let mut found: Vec<_> = std::fs::read_dir(&root).expect("a folder").flatten().map(|entry| entry.path()).collect();
+    found.sort();
+    found
+        .iter()
+        .map(|path| (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), folder(path)))
+        .collect()
+}
+
+#[test]
+fn names_of_all_dialects_can_be_renamed() {
+    let count: usize = std::env::var("PURLIN_RENAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let only = std::env::var("PURLIN_ONLY").unwrap_or_default();
+    let mut dice = Dice(11);
+    let mut tally = Tally::default();
+    let known = projects();
+    let recorded = recorded();
+    let mut round = 0;
+    while tally.made.values().chain(tally.refused.values()).sum::<usize>() < count && round < count * 4 {
+        round += 1;
+        let (context, files) = match round % 6 {
+            0 => ("skaffold", skaffold(&mut dice)),
+            1 => ("tosca 1.3", tosca(&mut dice, false)),
+            2 => ("tosca 2.0", tosca(&mut dice, true)),
+            3 if !recorded.is_empty() => {
+                let (name, files) = &recorded[dice.roll(recorded.len())];
+                (name.as_str(), files.clone())
+            }
+            _ => {
+                let (name, files) = &known[dice.roll(known.len())];
+                (*name, files.clone())
+            }
+        };
+        if context.contains(&only) {
+            tally.try_names(&files, &mut dice, 4, context);
+        }
+    }
+    let (made, refused): (usize, usize) = (tally.made.values().sum(), tally.refused.values().sum());
+    println!("{made} renames {:#?}, {refused} refused {:#?}", tally.made, tally.refused);
+    assert!(refused * 20 <= made + refused || made < 500, "{made} renames, {refused} refused: {:#?}", tally.refused);
 }
