@@ -13,6 +13,7 @@ use crate::eval::status::{effective, target};
 use crate::eval::trace::Trace;
 use crate::eval::{Ctx, Engine, form};
 use crate::jinja;
+use crate::names;
 use crate::rules::RULES;
 use crate::tree::{NodeId, NodeKind};
 use crate::val::{Data, Val};
@@ -96,6 +97,7 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
 /// The same with inputs that another dialect gives.
 pub(crate) fn resolve_given(session: &Session, request: &Request, inputs: &Value) -> Option<Resolved> {
     let ensemble = ensemble::open_given(session, request, inputs)?;
+    names::note(session, &ensemble, inputs);
     let known = check::check(session, &ensemble);
     let engine = ensemble.engine(session);
     let resolved = Resolver { session, request, ensemble: &ensemble, engine: &engine, known }.run();

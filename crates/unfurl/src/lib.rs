@@ -16,6 +16,7 @@ pub mod jinja;
 pub mod job;
 mod limits;
 mod lookup;
+mod names;
 pub mod python;
 pub mod query;
 mod rules;

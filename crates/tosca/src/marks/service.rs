@@ -274,8 +274,8 @@ impl<'a> Marks<'a> {
     /// Inputs that another project has written.
     pub(super) fn given(&self, values: &Value) {
         let (origins, sources) = (&self.session.origins, &self.session.sources);
-        for name in values.as_map().into_iter().flat_map(|map| map.keys()) {
-            let key = origins.key_place(values.origin, name, sources);
+        for (name, value) in values.as_map().into_iter().flat_map(|map| map.iter()) {
+            let key = origins.key_place(value.origin, name, sources);
             if let (Some(found), Some(key)) = (self.template("inputs", name), key) {
                 self.uses(kind::INPUT, found.key, unquoted(key, sources));
             }

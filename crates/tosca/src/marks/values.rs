@@ -257,7 +257,7 @@ impl<'a> Marks<'a> {
         let mut sections: &[&str] = &["attributes", "properties"];
         for (word, span) in words {
             match word.as_str() {
-                "." | ".self" => continue,
+                "." | ".self" | ".super" => continue,
                 ".targets" | ".requirements" => sections = &["requirements"],
                 ".capabilities" => sections = &["capabilities"],
                 ".source" => holder = ctx.source.clone(),

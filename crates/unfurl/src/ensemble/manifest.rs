@@ -194,6 +194,11 @@ fn is_alone(root: Node<'_>) -> bool {
     root.get("tosca_definitions_version").is_some() && root.get("spec").is_none()
 }
 
+/// The service template in a file: the whole of it, or a part of an ensemble.
+pub(crate) fn template_node(root: Node<'_>) -> Option<Node<'_>> {
+    if is_alone(root) { Some(root) } else { root.get("spec").and_then(template_in) }
+}
+
 /// An older name of `service_template`.
 const OLDER_NAME: &str = "tosca";
 

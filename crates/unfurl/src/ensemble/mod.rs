@@ -51,7 +51,7 @@ pub struct Ensemble {
     /// Its service, rendered.
     pub service: Rc<Service>,
     /// The services of topologies that stand for its nodes, as the tree lists them.
-    nested: Vec<Rc<Service>>,
+    pub(crate) nested: Vec<Rc<Service>>,
     /// Its instances.
     pub tree: Tree,
     /// What it is given, whether or not it declares it.
