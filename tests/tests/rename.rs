@@ -321,6 +321,49 @@ fn tosca(dice: &mut Dice, is_2: bool) -> Files {
     Files::from([("service.yaml".into(), text), ("lib.yaml".into(), library), ("x.sh".into(), String::new())])
 }
 
+/// An ensemble whose queries and templates refer to equal names.
+fn unfurl(dice: &mut Dice) -> Files {
+    let [a, b, c, _] = WORDS;
+    let query = |dice: &mut Dice| match dice.roll(6) {
+        0 => format!("{{eval: \"::{}::{c}\"}}", dice.one(&[a, b])),
+        1 => format!("\"{{{{ '::{}::{c}' | eval }}}}\"", dice.one(&[a, b])),
+        2 => format!("\"{{{{ SELF.{c} }}}}-x\""),
+        3 => format!("{{eval: .::{c}}}"),
+        4 => format!("{{get_input: {a}}}"),
+        _ => "plain".to_owned(),
+    };
+    let mut text = "apiVersion: unfurl/v1.0.0\nkind: Ensemble\nspec:\n".to_owned();
+    if dice.roll(2) == 0 {
+        text += &format!("  inputs: {{{a}: given}}\n");
+    }
+    text += "  service_template:\n    tosca_definitions_version: unfurl/v1.0.0\n    node_types:\n";
+    for of in [a, b] {
+        text += &format!(
+            "      {of}:\n        derived_from: tosca.nodes.Root\n        properties:\n          {c}: {{type: string, default: {of}}}\n"
+        );
+        text += &format!("          {a}: {{type: string, default: {}}}\n", query(dice));
+        text += &format!("        attributes:\n          {b}: {{type: string, default: {}}}\n", query(dice));
+        if of == b {
+            text += &format!(
+                "        requirements:\n          - {a}: {{node: {a}, relationship: tosca.relationships.DependsOn}}\n"
+            );
+        }
+    }
+    text += &format!(
+        "    topology_template:\n      inputs:\n        {a}: {{type: string, default: v}}\n        {b}: {{type: string, default: w}}\n      node_templates:\n"
+    );
+    text += &format!("        {a}: {{type: {a}, properties: {{{a}: {}}}}}\n", query(dice));
+    text += &format!(
+        "        {b}:\n          type: {b}\n          properties: {{{a}: {}}}\n          requirements: [{{{a}: {a}}}]\n",
+        query(dice)
+    );
+    text += &format!(
+        "      outputs:\n        {a}: {{value: {{eval: \"::{b}::{a}\"}}}}\n        {b}: {{value: {{eval: \"::{b}::.targets::{a}::{c}\"}}}}\n"
+    );
+    let project = "apiVersion: unfurl/v1.0.0\nkind: Project\nenvironments:\n  app: {}\n  web: {variables: {X: y}}\nensembles:\n  - file: ensemble.yaml\n    environment: app\n";
+    Files::from([("ensemble.yaml".into(), text), ("unfurl.yaml".into(), project.into())])
+}
+
 /// What all variants of all projects come to, leaf by leaf, without hashes.
 fn leaves(ide: &Ide) -> Vec<String> {
     let mut all = Vec::new();
@@ -440,10 +483,11 @@ fn names_of_all_dialects_can_be_renamed() {
     let mut round = 0;
     while tally.made.values().chain(tally.refused.values()).sum::<usize>() < count && round < count * 4 {
         round += 1;
-        let (context, files) = match round % 6 {
+        let (context, files) = match round % 7 {
             0 => ("skaffold", skaffold(&mut dice)),
             1 => ("tosca 1.3", tosca(&mut dice, false)),
             2 => ("tosca 2.0", tosca(&mut dice, true)),
+            6 => ("unfurl law", unfurl(&mut dice)),
             3 if !recorded.is_empty() => {
                 let (name, files) = &recorded[dice.roll(recorded.len())];
                 (name.as_str(), files.clone())

@@ -241,9 +241,15 @@ impl Renaming<'_> {
         if self.is_inner() {
             return without_hashes(text, "v-");
         }
-        without_hashes(&text.replace(self.new, self.old), "")
+        // One name may be a part of the other.
+        let (longer, shorter) =
+            if self.old.len() < self.new.len() { (self.new, self.old) } else { (self.old, self.new) };
+        without_hashes(&text.replace(longer, NAME).replace(shorter, NAME), "")
     }
 }
+
+/// What stands for both names.
+const NAME: &str = "\u{1}";
 
 /// Hashes are at least so long.
 const HASH: usize = 10;
@@ -286,7 +292,9 @@ mod tests {
     #[test]
     fn names_of_actions_are_part_of_the_result() {
         let renaming = Renaming { kind: kind::ACTION, old: "api", new: "web" };
-        assert_eq!(renaming.plain("registry/web:1"), "registry/api:1");
+        assert_eq!(renaming.plain("registry/web:1"), renaming.plain("registry/api:1"));
+        let part = Renaming { kind: kind::ACTION, old: "api-2", new: "p" };
+        assert_eq!(part.plain("x/api-2"), part.plain("x/p"));
         let inner = Renaming { kind: kind::VARIABLE, ..renaming };
         assert_eq!(inner.plain("web"), "web");
     }
