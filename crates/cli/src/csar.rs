@@ -7,6 +7,7 @@ use crate::border::{write_atomically, write_below};
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
+use purlin_host::named;
 use purlin_tosca::archive::{self, Archive, Heading};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
@@ -26,7 +27,7 @@ pub(crate) fn create(
         return Err(invocation.refuse(&message, Exit::Usage));
     }
     let full = invocation.cwd.join(folder);
-    if !full.is_dir() {
+    if !named::is_folder(&full) {
         return Err(invocation.refuse(&format!("`{}` is not a folder", folder.display()), Exit::Io));
     }
     let setup = Setup { root: Some(full), ..Setup::of(folder) };
@@ -124,7 +125,7 @@ pub(crate) fn meta(invocation: &mut Invocation<'_>, named: &Path) -> Result<Exit
 /// Writes all files of an archive below a folder that is not there yet, or empty.
 pub(crate) fn unpack(invocation: &mut Invocation<'_>, named: &Path, folder: &Path) -> Result<Exit, Exit> {
     let target = invocation.cwd.join(folder);
-    if target.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || target.is_file() {
+    if named::list(&target).is_ok_and(|mut entries| entries.next().is_some()) || named::is_file(&target) {
         return Err(invocation.refuse(&format!("`{}` is not an empty folder", folder.display()), Exit::Io));
     }
     with_archive(invocation, named, |invocation, archive| {

@@ -1,7 +1,5 @@
 //! The `purlin` program: hands its surroundings to the library.
 
-#![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
-
 use purlin_cli::{Exit, Invocation};
 use std::io::{IsTerminal, Write};
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Fewer lines fit every screen.
 const SHORT: usize = 24;
@@ -19,7 +19,7 @@ pub(crate) fn show(text: &str, env: &BTreeMap<String, String>) -> bool {
     let wanted = env.get("PURLIN_PAGER").or_else(|| env.get("PAGER")).map_or("less", String::as_str);
     let mut words = wanted.split_whitespace();
     let Some(program) = words.next().filter(|program| *program != "cat") else { return false };
-    let mut command = Command::new(program);
+    let mut command = purlin_host::process::command(program);
     command.args(words).stdin(Stdio::piped());
     if !env.contains_key("LESS") {
         // Leave when it fits, keep colours, do not clear the screen.

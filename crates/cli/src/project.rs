@@ -9,6 +9,7 @@ use crate::report::Style;
 use crate::seed::SeedSource;
 use crate::settings::User;
 use crate::viewpoint::Viewpoint;
+use purlin_host::named;
 use purlin_model::{ChartOptions, Request, SetFlag, SetKind, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::Limits;
 use purlin_value::Session;
@@ -129,7 +130,8 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
     let named = invocation.cwd.join(&setup.path);
     let full = native::canonical(&named)
         .map_err(|error| invocation.refuse(&format!("cannot open `{}`: {error}", setup.path.display()), Exit::Io))?;
-    let folder = if full.is_dir() { full.clone() } else { full.parent().unwrap_or(Path::new("/")).to_owned() };
+    let folder =
+        if named::is_folder(&full) { full.clone() } else { full.parent().unwrap_or(Path::new("/")).to_owned() };
     let root = match &setup.root {
         Some(root) => native::canonical_or_same(root.clone()),
         None => repository_of(&folder),
@@ -213,25 +215,28 @@ const GARDEN_FILES: &[&str] = &["garden.yml", "garden.yaml"];
 /// How much of such a file is searched.
 const MOST_PROJECT_BYTES: u64 = 16 << 20;
 
-fn holds_project(folder: &Path) -> bool {
+/// Whether a folder holds a project that the folder below it belongs to.
+fn holds_project(folder: &Path, below: &Path) -> bool {
     let is_project = |name: &&str| {
         let file = folder.join(name);
         // Most folders have none, and are not opened to find that out.
-        let there = file.symlink_metadata().ok().and_then(|_| read_below(folder, &file, MOST_PROJECT_BYTES).ok());
+        let there = named::itself(&file).ok().and_then(|_| read_below(folder, &file, MOST_PROJECT_BYTES).ok());
         let text = there.unwrap_or_default();
         String::from_utf8_lossy(&text).lines().any(|line| line.trim_end() == "kind: Project")
     };
-    PROJECT_FILES.iter().any(|name| folder.join(name).is_file()) || GARDEN_FILES.iter().any(is_project)
+    let speaks = |name: &&str| named::speaks_for(&folder.join(name), below);
+    PROJECT_FILES.iter().any(|name| speaks(name) && named::is_file(&folder.join(name)))
+        || GARDEN_FILES.iter().any(|name| speaks(name) && is_project(name))
 }
 
 /// The repository a folder lies in, which bounds what may be read; without one, the project that it is part of, and
 /// otherwise the folder itself. An ensemble may have a repository of its own inside the project it belongs to: then the
 /// project's counts.
 pub(crate) fn repository_of(folder: &Path) -> PathBuf {
-    let repository = folder.ancestors().find(|above| above.join(".git").exists());
-    let own = repository.or_else(|| folder.ancestors().find(|above| holds_project(above))).unwrap_or(folder);
+    let repository = folder.ancestors().find(|above| named::speaks_for(&above.join(".git"), folder));
+    let own = repository.or_else(|| folder.ancestors().find(|above| holds_project(above, folder))).unwrap_or(folder);
     match own.parent() {
-        Some(project) if own.join("ensemble.yaml").is_file() && project.join("unfurl.yaml").is_file() => {
+        Some(project) if named::is_file(&own.join("ensemble.yaml")) && named::is_file(&project.join("unfurl.yaml")) => {
             repository_of(project)
         }
         _ => own.to_owned(),
@@ -242,7 +247,7 @@ pub(crate) fn repository_of(folder: &Path) -> PathBuf {
 /// there, or no file at all (`-`, an address).
 pub(crate) fn consent(cwd: &Path, named: &str) -> Option<PathBuf> {
     let full = native::canonical(&cwd.join(named)).ok()?;
-    let folder = if full.is_dir() { full.as_path() } else { full.parent()? };
+    let folder = if named::is_folder(&full) { full.as_path() } else { full.parent()? };
     Some(repository_of(folder))
 }
 

@@ -7,6 +7,7 @@
 use crate::border::{is_escape, read_below};
 use crate::native;
 use purlin_compiler::{all_rules, rules};
+use purlin_host::named;
 use purlin_syntax::{Diagnostic, Limits, Severity, Source, Sources, Span, suggest};
 use purlin_value::WorldError;
 use std::collections::BTreeMap;
@@ -99,10 +100,10 @@ impl Settings {
 
 /// Finds the settings of a path: the nearest file at or above it, not above its repository.
 pub(crate) fn find(start: &Path, repository: &Path) -> Option<PathBuf> {
-    let folder = if start.is_dir() { start } else { start.parent()? };
+    let folder = if named::is_folder(start) { start } else { start.parent()? };
     let within = folder.ancestors().take_while(|folder| folder.starts_with(repository));
     // A link counts by its name: one that leads nowhere is a mistake, not an absence.
-    let is_there = |file: &PathBuf| file.symlink_metadata().is_ok_and(|there| !there.is_dir());
+    let is_there = |file: &PathBuf| named::itself(file).is_ok_and(|there| !there.is_dir());
     within.map(|folder| folder.join(FILE)).find(is_there)
 }
 

@@ -1,6 +1,7 @@
 //! Paths as the user sees them: from the folder they are in, whatever the project's root is.
 
 use crate::native;
+use purlin_host::named;
 use purlin_value::path;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ impl Viewpoint {
         // A file in an archive does not exist on disk, but the archive does.
         let first = name.split('/').next().filter(|part| !part.is_empty() && *part != "..");
         let known = first.map_or_else(|| PathBuf::from(name), |first| self.files.join(first));
-        known.symlink_metadata().is_ok().then(|| self.path(name))
+        named::itself(&known).is_ok().then(|| self.path(name))
     }
 }
 

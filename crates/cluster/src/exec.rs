@@ -53,7 +53,7 @@ pub(crate) fn credentials(
     let info = json!({ "apiVersion": version, "kind": "ExecCredential", "spec": spec });
     // A program with a path begins in the folder of its kubeconfig.
     let full = if program.contains('/') { folder.join(&program) } else { program.clone().into() };
-    let mut command = Command::new(full);
+    let mut command = purlin_host::process::command(full);
     command.env_clear().envs(&wanted.env).env("KUBERNETES_EXEC_INFO", info.to_string());
     command.args(plugin.get("args").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str));
     for variable in plugin.get("env").and_then(Json::as_array).into_iter().flatten() {

@@ -4,6 +4,7 @@
 use crate::exec;
 use crate::foreign;
 use crate::hidden::Hidden;
+use purlin_host::named;
 use purlin_syntax::write::JsonLayout;
 use purlin_syntax::{FileId, Flavor, Limits, MergeKeys, Source, suggest};
 use purlin_value::emit::to_json;
@@ -38,7 +39,7 @@ pub struct Wanted {
 impl Wanted {
     /// Whether a kubeconfig is one of the user's own: listed in `KUBECONFIG`, or below `~/.kube`.
     fn is_users_own(&self, file: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let real = |path: &Path| named::canonical(path).unwrap_or_else(|_| path.to_owned());
         let file = real(file);
         let listed = self.env.get("KUBECONFIG").into_iter().flat_map(std::env::split_paths);
         let own = home(&self.env).map(|home| real(&home.join(".kube")));
@@ -100,14 +101,14 @@ impl Entry {
     fn read(&self, file: &str) -> std::io::Result<Vec<u8>> {
         let full = self.folder.join(file);
         if !self.is_confined {
-            return std::fs::read(full);
+            return named::stream(&full, named::LARGEST);
         }
-        let (real, folder) = (full.canonicalize()?, self.folder.canonicalize()?);
-        if !real.starts_with(folder) || !real.is_file() {
+        let (real, folder) = (named::canonical(&full)?, named::canonical(&self.folder)?);
+        if !real.starts_with(folder) || !named::is_file(&real) {
             let why = "a kubeconfig of a project can only name files below its own folder";
             return Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, why));
         }
-        std::fs::read(real)
+        named::read(&real, named::LARGEST)
     }
 }
 
@@ -160,7 +161,11 @@ impl Merged {
             if merged.files.contains(&file) {
                 continue;
             }
-            match std::fs::read(&file) {
+            let found = match merged.is_confined {
+                true => named::read(&file, named::LARGEST),
+                false => named::stream(&file, named::LARGEST),
+            };
+            match found {
                 Ok(bytes) => merged.add(&file, &bytes)?,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {}
                 Err(error) => return Err(format!("could not read `{}`: {error}", file.display())),
@@ -358,7 +363,7 @@ fn in_cluster(env: &BTreeMap<String, String>) -> Result<Option<Access>, String> 
     let (Some(host), Some(port)) = (env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT")) else {
         return Ok(None);
     };
-    let read = |name: &str| std::fs::read(Path::new(ACCOUNT).join(name));
+    let read = |name: &str| named::read(&Path::new(ACCOUNT).join(name), named::LARGEST);
     let Ok(token) = read("token") else { return Ok(None) };
     let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
     Ok(Some(Access {

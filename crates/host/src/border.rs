@@ -88,6 +88,32 @@ impl Root {
     }
 }
 
+/// Replaces a file below a folder as a whole. A link in its place stays, and leads to the new content, if it does not lead
+/// out of the folder.
+pub fn rewrite_below(folder: &Path, file: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = folder.canonicalize()?;
+    let full = match file.canonicalize() {
+        Ok(full) => full,
+        Err(error) if error.kind() == ErrorKind::NotFound => folder.join(file),
+        Err(error) => return Err(error),
+    };
+    Root::new(folder).write(&full, bytes)
+}
+
+/// Appends to a regular file below a folder, made if it is not there.
+pub fn append_below(folder: &Path, file: &Path, bytes: &[u8]) -> Result<()> {
+    let root = Root::new(folder.to_owned());
+    let (dir, rest) = root.below(file)?;
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    do_not_wait(&mut options);
+    let mut opened = dir.open_with(rest, &options)?;
+    if !opened.metadata()?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    opened.write_all(bytes)
+}
+
 /// The rest of a path whose text starts with that of a folder. Nearly all do, and comparing parts costs much more.
 fn beneath<'p>(folder: &Path, full: &'p Path) -> Option<&'p Path> {
     let rest = full.to_str()?.strip_prefix(folder.to_str()?)?;
@@ -139,6 +165,8 @@ fn replace(folder: &Dir, name: &std::ffi::OsStr, bytes: &[u8]) -> Result<()> {
 pub fn write_atomically(full: &Path, bytes: &[u8]) -> Result<()> {
     let name = full.file_name().ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
     if is_stream(full) {
+        // Held until the other is open, so that a reader does not see an end in between.
+        let _held = open_read_pipe(full)?;
         return std::fs::OpenOptions::new().write(true).open(full)?.write_all(bytes);
     }
     if let Some(repository) = repository_above(full) {
@@ -147,6 +175,14 @@ pub fn write_atomically(full: &Path, bytes: &[u8]) -> Result<()> {
     let folder = full.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     replace(&Dir::open_ambient_dir(folder, ambient_authority())?, name, bytes)
+}
+
+/// Opens what is no file without waiting: a pipe that nobody reads is an error.
+fn open_read_pipe(full: &Path) -> Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    options.write(true).open(full)
 }
 
 /// The repository that a path lies in by its name. A link to a repository elsewhere is not one.

@@ -9,6 +9,8 @@ pub mod border;
 pub mod disk;
 pub mod fetch;
 pub mod folder;
+pub mod named;
 pub mod native;
+pub mod process;
 pub mod secret;
 pub mod seed;

@@ -12,11 +12,12 @@ use crate::mask::Mask;
 use crate::stop::Level;
 use crate::store::{Lock, Store};
 use crate::work::Doing;
+use purlin_host::{border, named};
 use purlin_unfurl::job::Job;
 use purlin_unfurl::job::store::Files;
 use purlin_unfurl::job::task::{Ran, Shell};
 use purlin_unfurl::tree::Status;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -195,19 +196,17 @@ impl Runner<'_> {
     fn write(&self, files: &Files) -> Result<(), String> {
         if let Some((file, text)) = &files.changes {
             let file = self.root.join(file);
-            let made = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-            made.and_then(|()| replace(&file, text.as_bytes())).map_err(|error| failed(&file, &error))?;
+            border::rewrite_below(self.root, &file, text.as_bytes()).map_err(|error| failed(&file, &error))?;
         }
         let ensemble = self.root.join(&files.ensemble);
-        let text = std::fs::read_to_string(&ensemble).map_err(|error| failed(&ensemble, &error))?;
+        let text = named::read_text(&ensemble, named::LARGEST).map_err(|error| failed(&ensemble, &error))?;
         let text = files
             .rewritten(&text)
             .map_err(|why| format!("could not store the status in `{}`: {why}", files.ensemble))?;
-        replace(&ensemble, text.as_bytes()).map_err(|error| failed(&ensemble, &error))?;
+        border::rewrite_below(self.root, &ensemble, text.as_bytes()).map_err(|error| failed(&ensemble, &error))?;
         if let Some((file, lines)) = &files.log {
             let file = self.root.join(file);
-            let open = std::fs::File::options().create(true).append(true).open(&file);
-            open.and_then(|mut log| log.write_all(lines.as_bytes())).map_err(|error| failed(&file, &error))?;
+            border::append_below(self.root, &file, lines.as_bytes()).map_err(|error| failed(&file, &error))?;
         }
         Ok(())
     }
@@ -285,25 +284,7 @@ impl Progress {
 fn other_owner(ensemble: &Path) -> Option<u32> {
     let mut name = ensemble.as_os_str().to_owned();
     name.push(".lock");
-    let owner: u32 = std::fs::read_to_string(PathBuf::from(name)).ok()?.trim().parse().ok()?;
+    let owner: u32 = named::read_text(&PathBuf::from(name), 100).ok()?.trim().parse().ok()?;
     let pid = crate::local::tree::pid_of(owner)?;
     rustix::process::test_kill_process(pid).is_ok().then_some(owner)
-}
-
-/// Replaces a file as a whole; its permissions stay, and so does a link that leads to it.
-fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let beside = file.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = std::fs::File::create(&beside).and_then(|mut out| {
-        out.write_all(bytes)?;
-        if let Ok(known) = std::fs::metadata(&file) {
-            out.set_permissions(known.permissions())?;
-        }
-        out.sync_data()?;
-        std::fs::rename(&beside, &file)
-    });
-    written.inspect_err(|_| {
-        let _ = std::fs::remove_file(&beside);
-    })
 }

@@ -1,5 +1,6 @@
 //! What an action leaves for those that refer to it: its output, and what it wrote into the folder it was given.
 
+use purlin_host::named;
 use serde_json::Value as Json;
 use std::io::Read;
 use std::path::Path;
@@ -20,7 +21,7 @@ const LONGEST: u64 = 4 << 20;
 pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
     let mut outputs = Outputs::new();
     let mut skipped = Vec::new();
-    let entries = std::fs::read_dir(folder).map_err(|error| format!("could not read the outputs folder: {error}"))?;
+    let entries = named::list(folder).map_err(|error| format!("could not read the outputs folder: {error}"))?;
     let mut names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
@@ -78,12 +79,8 @@ fn refused(name: &str) -> Option<&'static str> {
 
 /// The text of a regular file; the inner error says why it cannot be an output.
 fn read_text(path: &Path) -> std::io::Result<Result<String, &'static str>> {
-    // A pipe or a device would block, or never end.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(std::io::ErrorKind::InvalidInput.into());
-    }
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    named::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LONGEST {
         return Ok(Err("is larger than 4 MiB"));
     }

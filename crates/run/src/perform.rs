@@ -13,6 +13,7 @@ use crate::stop::{Level, Stop};
 use crate::store::made::Made;
 use crate::store::{Ending, Lock, Log, Record, Store};
 use crate::work::{Deadline, Doing, Trouble};
+use purlin_host::named;
 use serde_json::Value as Json;
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -117,8 +118,11 @@ impl<'r> Performer<'r> {
             }
             Reuse::Last(folder) => {
                 let last = self.store.last(&action.subject)?;
-                (last.version == action.key && last.is_reusable() && folder.is_dir() && self.store.is_intact(&last))
-                    .then_some(last)?
+                (last.version == action.key
+                    && last.is_reusable()
+                    && named::is_folder(folder)
+                    && self.store.is_intact(&last))
+                .then_some(last)?
             }
         };
         Some((End::Cached, self.store.outputs(&record)?, Vec::new()))
@@ -127,7 +131,7 @@ impl<'r> Performer<'r> {
     fn ask_status(&self, action: &Action, status: &Command, report: Report<'_>) -> Result<Option<Performed>, Failure> {
         self.prepare(action)?;
         let mask = mask_of(action);
-        if !status.folder.is_dir() {
+        if !named::is_folder(&status.folder) {
             return Ok(None);
         }
         let outcome = self.command(action, status, action.timeout, &mask, None, report)?;

@@ -7,6 +7,7 @@ use crate::options;
 use crate::report::{document, exit_of, findings, report, settle};
 use crate::settings::Settings;
 use purlin_compiler::{Checked, DIALECTS, survey_declared, survey_variants};
+use purlin_host::named;
 use purlin_model::Request;
 use purlin_syntax::write::JsonLayout;
 use purlin_syntax::{Diagnostic, Severity, Sources};
@@ -130,9 +131,9 @@ fn sessions(cx: &mut Context<'_, '_>, paths: &[PathBuf], target: &Target) -> Res
 fn chart_of(cwd: &Path, path: &Path) -> PathBuf {
     let holds = |above: &&Path| {
         let is_folder = above.file_name().is_some_and(|name| name == "templates");
-        is_folder && cwd.join(above).with_file_name("Chart.yaml").is_file()
+        is_folder && named::is_file(&cwd.join(above).with_file_name("Chart.yaml"))
     };
-    let templates = path.ancestors().skip(1).find(holds).filter(|_| cwd.join(path).is_file());
+    let templates = path.ancestors().skip(1).find(holds).filter(|_| named::is_file(&cwd.join(path)));
     match templates.and_then(Path::parent) {
         Some(chart) if chart.as_os_str().is_empty() => PathBuf::from("."),
         Some(chart) => chart.to_owned(),

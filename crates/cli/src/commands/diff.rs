@@ -8,6 +8,7 @@ use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
 use purlin_compiler::{Difference, compared, diff, differences_value, hidden_alike, in_variants, origin_text, wholes};
+use purlin_host::named;
 use purlin_model::Resolved;
 use purlin_run::mask::Mask;
 use purlin_syntax::write::JsonLayout;
@@ -211,7 +212,7 @@ fn variant_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
 /// What to say where a word that stands for a path names nothing on disk: most likely it is an environment.
 fn meant_as_names(cx: &Context<'_, '_>, path: &Path, other: &Other, target: &Target) -> Option<String> {
     let there = other.to_path.as_deref();
-    let is_missing = |path: &Path| !cx.invocation.cwd.join(path).exists();
+    let is_missing = |path: &Path| !named::exists(&cx.invocation.cwd.join(path));
     // A revision may have files that are gone; and who names the other side by an option means a path here.
     let is_path = target.rev.is_some() || other.to_rev.is_some() || (there.is_none() && other.is_another(target));
     if is_path || !(is_missing(path) || there.is_some_and(is_missing)) {

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::border::write_atomically;
 use crate::invocation::Exit;
+use purlin_host::named;
 use purlin_syntax::format::{Untouched, format};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, paths: &[PathBuf], mode: Mode) -> Re
     for path in paths {
         for file in super::files::yaml_below(cx, path)? {
             let full = cx.invocation.cwd.join(&file);
-            let text = match std::fs::read(&full).map(String::from_utf8) {
+            let text = match named::read(&full, named::LARGEST).map(String::from_utf8) {
                 Ok(Ok(text)) => text,
                 Ok(Err(_)) => {
                     total.untouched.push((file, Untouched::Unusual("bytes that are not UTF-8")));

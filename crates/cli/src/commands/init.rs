@@ -5,6 +5,7 @@ use crate::args::Starter;
 use crate::border::write_below;
 use crate::invocation::Exit;
 use clap::ValueEnum;
+use purlin_host::named;
 use std::path::Path;
 
 /// The files of a starter.
@@ -48,11 +49,10 @@ pub(super) fn run(cx: &mut Context<'_, '_>, starter: Option<Starter>, folder: &P
     let Some(starter) = starter else { return Ok(list(cx)) };
     let full = cx.invocation.cwd.join(folder);
     let files = files(starter);
-    if let Some((name, _)) = files.iter().find(|(name, _)| full.join(name).exists()) {
+    if let Some((name, _)) = files.iter().find(|(name, _)| named::exists(&full.join(name))) {
         return Err(cx.usage(&format!("`{}` is already there; nothing was written", folder.join(name).display())));
     }
-    std::fs::create_dir_all(&full)
-        .map_err(|error| cx.io(&format!("could not create `{}`: {error}", folder.display())))?;
+    named::create_folder(&full).map_err(|error| cx.io(&format!("could not create `{}`: {error}", folder.display())))?;
     for (name, text) in files {
         let written = write_below(&full, name, text.as_bytes());
         written.map_err(|error| cx.io(&format!("could not write `{name}`: {error}")))?;

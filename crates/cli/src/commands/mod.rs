@@ -42,6 +42,7 @@ use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report, settle};
 use crate::seed::SeedSource;
 use crate::settings::{self, Settings, User};
+use purlin_host::named;
 use purlin_model::{Detection, Request, Resolved};
 use purlin_run::action::Kind;
 use purlin_syntax::credentials::without_credentials;
@@ -115,7 +116,7 @@ impl Context<'_, '_> {
         let cwd = native::canonical_or_same(self.invocation.cwd.clone());
         if let Some(file) = request.file.as_mut().filter(|_| root_is_open) {
             let beside = cwd.join(&path).join(&*file);
-            if !beside.exists() && cwd.join(&*file).exists() {
+            if !named::exists(&beside) && named::exists(&cwd.join(&*file)) {
                 *file = native::world_text(&native::canonical_or_same(cwd.join(&*file)));
             }
         }
@@ -141,7 +142,7 @@ impl Context<'_, '_> {
     }
 
     fn is_path(&self, word: &str) -> bool {
-        self.invocation.cwd.join(word).exists()
+        named::exists(&self.invocation.cwd.join(word))
     }
 
     /// Whether there is a project where the user stands.
@@ -149,7 +150,7 @@ impl Context<'_, '_> {
         if target.file.is_some() || target.rev.is_some() {
             return true;
         }
-        if !self.invocation.cwd.exists() {
+        if !named::exists(&self.invocation.cwd) {
             return false;
         }
         let opened = open_session(self.invocation, &Setup::of("."));
@@ -221,7 +222,7 @@ impl Context<'_, '_> {
         let laid_out = lay_out(&self.invocation.env, repository, revision).map_err(|error| error.reason().to_owned());
         let found = laid_out.and_then(|root| {
             let there = root.join(full.strip_prefix(repository).unwrap_or(Path::new("")));
-            if there.exists() { Ok((there, root)) } else { Err("it is not in that revision".to_owned()) }
+            if named::exists(&there) { Ok((there, root)) } else { Err("it is not in that revision".to_owned()) }
         });
         let message = |why| format!("cannot read `{}` at `{revision}`: {why}", path.display());
         found.map_err(|why| self.io(&message(why)))
@@ -233,8 +234,9 @@ impl Context<'_, '_> {
         let is_there = |option: &str, name: &str| {
             let is_elsewhere = name == "-" || name.contains("://");
             // A project's file is beside it, or where the user stands.
-            let beside = || [cwd.join(path).join(name), cwd.join(path).with_file_name(name)].iter().any(|p| p.exists());
-            is_elsewhere || cwd.join(name).exists() || (option == "file" && beside())
+            let beside =
+                || [cwd.join(path).join(name), cwd.join(path).with_file_name(name)].iter().any(|p| named::exists(p));
+            is_elsewhere || named::exists(&cwd.join(name)) || (option == "file" && beside())
         };
         let lists = [
             ("values", &target.values),
@@ -298,7 +300,7 @@ impl Context<'_, '_> {
     fn read_settings(&mut self, path: &Path) -> Option<String> {
         (self.settings, self.unread) = (Settings::default(), None);
         let full = native::canonical_or_same(self.invocation.cwd.join(path));
-        let folder = if full.is_dir() { full.clone() } else { full.parent()?.to_owned() };
+        let folder = if named::is_folder(&full) { full.clone() } else { full.parent()?.to_owned() };
         let repository = project::repository_of(&folder);
         self.is_trusted = self.global.trust || self.user.trusts(&repository);
         let file = settings::find(&full, &repository)?;

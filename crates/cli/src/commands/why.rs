@@ -12,6 +12,7 @@ use chain::{Answered, shown};
 use purlin_compiler::{
     Affected, Cause, affects, affects_value, inputs_at, inputs_value, made, origin_text, wholes, why, why_at, why_value,
 };
+use purlin_host::named;
 use purlin_model::{Node, Resolved};
 use purlin_syntax::{Diagnostic, Source, suggest};
 use purlin_value::value::below;
@@ -45,7 +46,7 @@ pub(crate) fn rewrite(args: &mut [String], cwd: &Path) {
         return;
     }
     let at = args.iter().position(|arg| arg == "--inputs");
-    let is_file = |next: Option<&String>| next.is_some_and(|next| cwd.join(next).is_file());
+    let is_file = |next: Option<&String>| next.is_some_and(|next| named::is_file(&cwd.join(next)));
     if let Some(at) = at.filter(|at| !is_file(args.get(at + 1))) {
         "--list-inputs".clone_into(&mut args[at]);
     }

@@ -11,6 +11,7 @@ use crate::seed::SeedSource;
 use purlin_charts::lint::{Level, lint};
 use purlin_charts::load::load;
 use purlin_charts::template::{Options, TemplateError, template};
+use purlin_host::named;
 use purlin_model::{SetFlag, SetKind};
 use purlin_value::Session;
 use std::io::Read;
@@ -271,7 +272,7 @@ fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) ->
     setup.permissions = Permissions { paths: named, ..Permissions::default() };
     // As in Helm, each run draws secrets of its own.
     (setup.seed, setup.usual_seed) = (parsed.seed, SeedSource::Fresh);
-    if !cwd.join(chart).exists() {
+    if !named::exists(&cwd.join(chart)) {
         let _ = writeln!(invocation.stderr, "Error: path {chart:?} not found");
         return Err(Exit::Invalid);
     }
@@ -419,7 +420,7 @@ const MOST_FOLDERS: usize = 32;
 
 /// The charts below a folder, as folders and archives, in the order of their names.
 fn charts_inside(cwd: &std::path::Path, folder: &str, depth: usize, found: &mut Vec<String>) {
-    let Ok(entries) = std::fs::read_dir(cwd.join(folder)) else { return };
+    let Ok(entries) = named::list(&cwd.join(folder)) else { return };
     let mut entries: Vec<(String, bool)> = entries
         .flatten()
         .map(|entry| {

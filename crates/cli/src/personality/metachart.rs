@@ -8,6 +8,7 @@ use purlin_charts::metachart::current::{OWN_DEFINITIONS, read_definitions};
 use purlin_charts::metachart::generate::{Generated, Inputs, generate, undefined};
 use purlin_charts::metachart::{config, skeleton};
 use purlin_charts::yaml::value_of_tree;
+use purlin_host::named;
 use purlin_value::{Session, Value, path};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -69,7 +70,7 @@ fn write(invocation: &mut Invocation<'_>, folder: &Path, name: &str, text: &str)
 
 fn init(invocation: &mut Invocation<'_>, root: &str) -> Result<Exit, Exit> {
     let folder = invocation.cwd.join(root);
-    let is_empty = std::fs::read_dir(&folder).map_or(true, |mut entries| entries.next().is_none());
+    let is_empty = named::list(&folder).map_or(true, |mut entries| entries.next().is_none());
     if !is_empty {
         return Err(fail(invocation, "init can be performed only in the empty directory"));
     }

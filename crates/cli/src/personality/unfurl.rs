@@ -8,6 +8,7 @@ use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
 use crate::seed::SeedSource;
 use flags::Flags;
+use purlin_host::named;
 use purlin_model::dialect::Question;
 use purlin_model::project::Request;
 use purlin_syntax::write::JsonLayout;
@@ -132,7 +133,7 @@ fn export(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> 
     match &flags.file {
         Some(file) => {
             let target = invocation.cwd.join(file);
-            let keeps = flags.overwrite.as_deref() == Some("never") && target.exists();
+            let keeps = flags.overwrite.as_deref() == Some("never") && named::exists(&target);
             if !keeps && let Err(error) = crate::border::write_atomically(&target, text.trim_end().as_bytes()) {
                 return Err(invocation.refuse(&format!("could not write `{file}`: {error}"), Exit::Io));
             }

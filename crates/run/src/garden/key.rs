@@ -8,6 +8,7 @@ use crate::cluster::{Clusters, digest};
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
+use purlin_host::named;
 use purlin_model::Manifest;
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
@@ -96,10 +97,10 @@ impl Keys {
         let mut hash = Sha256::new();
         for (number, file) in files.iter().enumerate() {
             let full = PathBuf::from(resolution.ground.full_path(file).as_str());
-            let Ok(found) = full.symlink_metadata() else { continue };
+            let Ok(found) = named::itself(&full) else { continue };
             if found.is_symlink() {
                 hash.update(format!("link {number} "));
-                hash.update(std::fs::read_link(&full).unwrap_or_default().as_os_str().as_bytes());
+                hash.update(named::read_link(&full).unwrap_or_default().as_os_str().as_bytes());
                 hash.update([0]);
                 // A file behind a link is read as well; a version counts only where the link leads.
                 let session = resolution.ground.session;

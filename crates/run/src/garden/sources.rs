@@ -7,6 +7,7 @@ use super::GardenProject;
 use crate::action::{Kind, Sources};
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::Hashed;
+use purlin_host::named;
 use purlin_syntax::Limits;
 use purlin_value::world::World;
 use purlin_value::{Session, Value};
@@ -58,7 +59,7 @@ impl Found {
     }
 
     fn is_touched(path: &Path) -> bool {
-        path.symlink_metadata().is_ok_and(|found| found.ctime() >= *BEGUN)
+        named::itself(path).is_ok_and(|found| found.ctime() >= *BEGUN)
     }
 
     /// Whether a file may have come since: every folder that holds files notes that.
@@ -90,7 +91,7 @@ impl Sources for Found {
         let session = || session.get_or_init(|| Session::with_limits(self.world.clone(), self.limits.clone(), 1));
         for (at, file) in self.hashed.files.iter().enumerate() {
             let full = self.full(file);
-            let is_there = full.symlink_metadata().is_ok();
+            let is_there = named::itself(&full).is_ok();
             if !is_there || (Self::is_touched(&full) && !self.hashed.is_same(session(), at)) {
                 return Some(file.clone());
             }

@@ -10,9 +10,9 @@ use crate::local::process::{Ended, Stream};
 use crate::mask::Mask;
 use crate::outputs::Outputs;
 use crate::perform::{Performed, Performer, Report, cause_of, secret_names};
+use purlin_host::named;
 use serde_json::Value as Json;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ impl Performer<'_> {
     }
 
     fn tool(&self, words: Vec<String>, image: &Image, env: Vec<(String, String)>) -> Command {
-        let folder = if image.context.is_dir() { image.context.clone() } else { "/".into() };
+        let folder = if named::is_folder(&image.context) { image.context.clone() } else { "/".into() };
         Command { words, shell: false, folder, env }
     }
 
@@ -84,7 +84,7 @@ impl Performer<'_> {
         {
             return Err(failure);
         }
-        if image.command.is_none() && !image.dockerfile.is_file() {
+        if image.command.is_none() && !named::is_file(&image.dockerfile) {
             let why = format!(
                 "no Dockerfile at `{}`; it may be excluded by `include`, `exclude` or an ignore file",
                 image.dockerfile.display()
@@ -295,7 +295,7 @@ impl<'s, 'm> Session<'s, 'm> {
 const PRINTED: usize = 1 << 20;
 
 fn read(file: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
+    let text = named::read_text(file, named::LARGEST).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
@@ -303,9 +303,7 @@ fn read(file: &Path) -> Option<String> {
 fn write_secrets(image: &Image, files: &Files<'_>) -> std::io::Result<()> {
     for (number, secret) in image.secrets.iter().enumerate() {
         if let SecretValue::Text(text) = &secret.value {
-            let mut options = std::fs::File::options();
-            let file = options.create_new(true).write(true).mode(0o600).open(files.secret(number));
-            file?.write_all(text.as_bytes())?;
+            named::create_private(&files.secret(number))?.write_all(text.as_bytes())?;
         }
     }
     Ok(())

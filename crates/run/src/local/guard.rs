@@ -31,7 +31,7 @@ impl Guard {
     /// Starts one; `program` is this program.
     pub fn start(program: &Path) -> std::io::Result<Self> {
         use std::os::unix::process::CommandExt;
-        let mut command = std::process::Command::new(program);
+        let mut command = purlin_host::process::command(program);
         // In a group of its own it outlives signals to ours.
         command.arg(ARGUMENT).process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // A run inside of another one is ended with the mark of that; its guard is not, and ends what the run has started.

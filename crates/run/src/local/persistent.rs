@@ -7,6 +7,7 @@ use super::process::{NoStart, Surroundings, find_program, native};
 use super::tree::{self, pid_of, start_time};
 use crate::action::Command;
 use crate::store::{Log, Note};
+use purlin_host::named;
 use rustix::process::{Signal, kill_process_group, test_kill_process};
 use serde_json::json;
 use std::io;
@@ -90,7 +91,7 @@ impl Started {
 
 /// What the system calls the time since it was started; nothing where it has no name for it.
 fn boot() -> Option<String> {
-    Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
+    Some(named::read_text(std::path::Path::new("/proc/sys/kernel/random/boot_id"), 100).ok()?.trim().to_owned())
 }
 
 /// Where a process that outlives us writes, and where it is noted.
@@ -120,7 +121,7 @@ pub fn start(
     let path = around.env.get("PATH").map(String::as_str);
     let mut detached = match find_program("setsid", &command.folder, path) {
         Some(setsid) => {
-            let mut outer = std::process::Command::new(setsid);
+            let mut outer = purlin_host::process::command(setsid);
             outer.arg(plain.get_program()).args(plain.get_args()).current_dir(&command.folder).env_clear();
             outer.envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
             outer

@@ -3,6 +3,7 @@
 use super::tree;
 use crate::action::Command;
 use crate::stop::{Level, Stop};
+use purlin_host::named;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::Signal;
@@ -75,30 +76,30 @@ pub struct Surroundings {
 pub fn find_program(word: &str, folder: &Path, path: Option<&str>) -> Option<PathBuf> {
     if word.contains('/') {
         let full = folder.join(word);
-        return full.exists().then_some(full);
+        return named::exists(&full).then_some(full);
     }
     let folders = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").split(':');
     let candidates = folders.map(|part| folder.join(if part.is_empty() { "." } else { part }).join(word));
-    let mut found = candidates.filter(|full| full.is_file());
+    let mut found = candidates.filter(|full| named::is_file(full));
     found.find(|full| rustix::fs::access(full, rustix::fs::Access::EXEC_OK).is_ok())
 }
 
 /// A command of the standard library for one of ours.
 pub fn native(command: &Command, around: &Surroundings) -> Result<std::process::Command, NoStart> {
     let first = command.words.first().filter(|word| !word.is_empty()).ok_or(NoStart::Empty)?;
-    if !command.folder.is_dir() {
+    if !named::is_folder(&command.folder) {
         return Err(NoStart::NoFolder(command.folder.clone()));
     }
     let own = |name: &str| command.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let path = own("PATH").or_else(|| around.env.get("PATH").map(String::as_str));
     let mut native = if command.shell {
-        let mut shell = std::process::Command::new("/bin/sh");
+        let mut shell = purlin_host::process::command("/bin/sh");
         shell.arg("-c").arg(command.words.join(" "));
         shell
     } else {
         // Found here rather than by the system: the message can name it, and no search is left for the child.
         let program = find_program(first, &command.folder, path).ok_or_else(|| NoStart::Missing(first.clone()))?;
-        let mut native = std::process::Command::new(program);
+        let mut native = purlin_host::process::command(program);
         native.arg0(first).args(command.words.get(1..).unwrap_or_default());
         native
     };

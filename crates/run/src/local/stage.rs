@@ -5,15 +5,16 @@
 
 use crate::action::{Artifact, Copy, Stage};
 use purlin_host::folder::{Access, Folder, kind};
+use purlin_host::named;
 use purlin_value::glob::Glob;
-use rustix::fs::{FileType, OFlags};
+use rustix::fs::FileType;
 use sha1::{Digest, Sha1};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Files are read and compared in pieces of this size.
@@ -63,7 +64,7 @@ pub struct Fetched {
 fn open_below(root: &Path, folder: &Path) -> Tried<Folder> {
     let opened = match folder.strip_prefix(root) {
         Ok(inside) => Folder::open(root).and_then(|root| root.make_below(inside, Access::Usual)),
-        Err(_) => std::fs::create_dir_all(folder).and_then(|()| Folder::open(folder)),
+        Err(_) => named::create_folder(folder).and_then(|()| Folder::open(folder)),
     };
     opened.map_err(failed("create", folder))
 }
@@ -134,12 +135,12 @@ fn below(folder: &Path) -> Tried<Vec<PathBuf>> {
     let mut open = vec![folder.to_owned()];
     while let Some(next) = open.pop() {
         let mut entries: Vec<PathBuf> = Vec::new();
-        for entry in std::fs::read_dir(&next).map_err(failed("read", &next))? {
+        for entry in named::list(&next).map_err(failed("read", &next))? {
             entries.push(entry.map_err(failed("read", &next))?.path());
         }
         entries.sort();
         for path in entries {
-            if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            if named::itself(&path).is_ok_and(|found| found.is_dir()) {
                 open.push(path.clone());
             }
             found.push(path);
@@ -150,11 +151,11 @@ fn below(folder: &Path) -> Tried<Vec<PathBuf>> {
 
 /// Copies a file or a link to a path below a folder, unless the copy is already the same. Returns git's digest of it.
 fn copy_file(from: &Path, target: &Folder, to: &Path) -> Tried<[u8; 20]> {
-    let found = from.symlink_metadata().map_err(failed("read", from))?;
+    let found = named::itself(from).map_err(failed("read", from))?;
     let folder = make_folder(target, to.parent().unwrap_or(Path::new("")))?;
     let name = to.file_name().unwrap_or_default();
     if found.is_symlink() {
-        let leads = std::fs::read_link(from).map_err(failed("read", from))?;
+        let leads = named::read_link(from).map_err(failed("read", from))?;
         copy_link(leads.as_os_str(), &folder, name).map_err(failed("create", to))?;
         return Ok(begin_blob(leads.as_os_str().len() as u64)
             .chain_update(leads.as_os_str().as_bytes())
@@ -180,12 +181,8 @@ fn copy_link(leads: &OsStr, folder: &Folder, name: &OsStr) -> io::Result<()> {
 
 /// Copies a regular file. A copy that holds the same is left as it is, for tools that go by times.
 fn copy_content(from: &Path, folder: &Folder, name: &OsStr) -> io::Result<[u8; 20]> {
-    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-    let mut source = File::options().read(true).custom_flags(flags).open(from)?;
+    let mut source = named::open_itself(from)?;
     let found = source.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is neither a file nor a link"));
-    }
     let (mode, modified) = (found.permissions().mode() & 0o777, found.modified()?);
     let there = folder.open_file(name).ok();
     let there_modified = there.as_ref().and_then(|there| there.metadata().ok()?.modified().ok());
@@ -307,7 +304,7 @@ fn copy_from(copy: &Copy, root: &Folder, missing: &mut Vec<String>) -> Tried<()>
         return copy_matches(copy, root, &inside(&copy.target), missing);
     }
     let source = copy.from.join(copy.source.trim_end_matches('/'));
-    let Ok(found) = std::fs::metadata(&source) else {
+    let Ok(found) = named::metadata(&source) else {
         missing.push(format!("`copyFrom` finds no `{}` in `{}`", copy.source, copy.from.display()));
         return Ok(());
     };
@@ -321,7 +318,7 @@ fn copy_from(copy: &Copy, root: &Folder, missing: &mut Vec<String>) -> Tried<()>
         make_folder(root, &target)?;
         for path in below(&source)? {
             let within = path.strip_prefix(&source).unwrap_or(&path);
-            if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            if named::itself(&path).is_ok_and(|found| found.is_dir()) {
                 make_folder(root, &target.join(within))?;
             } else {
                 copy_file(&path, root, &target.join(within))?;
@@ -362,7 +359,7 @@ fn copy_matches(copy: &Copy, root: &Folder, target: &Path, missing: &mut Vec<Str
     all.sort();
     for path in all {
         let within = path.strip_prefix(&copy.from).unwrap_or(&path).to_owned();
-        let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_folder = named::itself(&path).is_ok_and(|found| found.is_dir());
         let is_matched = glob.matches(&within.to_string_lossy());
         if is_folder {
             folders.extend(is_matched.then_some(within));
@@ -387,7 +384,7 @@ fn copy_matches(copy: &Copy, root: &Folder, target: &Path, missing: &mut Vec<Str
 /// The files below a folder that a pattern matches.
 fn matches(folder: &Path, pattern: &str) -> Tried<Vec<PathBuf>> {
     let glob = Glob::new(pattern.trim_start_matches("./"));
-    let files = below(folder)?.into_iter().filter(|path| !path.is_dir());
+    let files = below(folder)?.into_iter().filter(|path| !named::is_folder(path));
     let matched = files.filter(|path| {
         let within = path.strip_prefix(folder).unwrap_or(path);
         glob.covers(&within.to_string_lossy())
@@ -404,7 +401,7 @@ pub fn keep_artifacts(artifacts: &[Artifact], folder: &Path) -> Tried<Fetched> {
         let fixed = source.split('/').take_while(|part| !is_pattern(part)).collect::<Vec<_>>();
         let is_plain = fixed.len() == source.split('/').count();
         let base = match (is_plain, folder.join(source)) {
-            (true, full) if full.is_dir() => full,
+            (true, full) if named::is_folder(&full) => full,
             (true, full) => full.parent().unwrap_or(folder).to_owned(),
             (false, _) => folder.join(fixed.join("/")),
         };

@@ -1,9 +1,11 @@
 //! Ends whole trees of processes: by group, by a mark in their environment that no `setsid` takes off, and by descent, which
 //! no cleared environment hides.
 
+use purlin_host::named;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, Signal};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Child;
 
 /// The environment variable that marks everything an action starts.
@@ -80,7 +82,7 @@ impl Known {
 
 /// The parent of a process, and when it started; nothing of one that has ended.
 fn look(pid: u32) -> Option<(u32, u64)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = named::read_text(Path::new(&format!("/proc/{pid}/stat")), named::LARGEST).ok()?;
     // The name is in parentheses and may hold anything.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     if *fields.first()? == "Z" {
@@ -127,7 +129,7 @@ pub fn end_all(roots: &BTreeSet<Known>) {
 }
 
 fn numbers() -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(entries) = named::list(Path::new("/proc")) else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
@@ -136,7 +138,9 @@ pub fn marked(marks: &[String]) -> Vec<Pid> {
     let needles: Vec<Vec<u8>> = marks.iter().map(|mark| format!("{MARK}={mark}").into_bytes()).collect();
     let own = std::process::id();
     let is_marked = |number: &u32| {
-        let Ok(environ) = std::fs::read(format!("/proc/{number}/environ")) else { return false };
+        let Ok(environ) = named::read(Path::new(&format!("/proc/{number}/environ")), named::LARGEST) else {
+            return false;
+        };
         environ.split(|byte| *byte == 0).any(|entry| needles.iter().any(|needle| entry == needle.as_slice()))
     };
     numbers().into_iter().filter(|number| *number != own).filter(is_marked).filter_map(pid_of).collect()

@@ -14,6 +14,7 @@ use crate::outputs::{self as left, Outputs};
 use crate::past::StateOf;
 use crate::store::{Ending, Record, Store};
 use crate::work::{Doing, Trouble, Work};
+use purlin_host::named;
 use purlin_model::Ask;
 use purlin_syntax::write::JsonLayout;
 use purlin_tosca::operate::{Service, Step};
@@ -98,7 +99,7 @@ impl ServiceDeploy {
     fn run(&self, store: &Store, step: &Step, given: &Given, doing: Doing<'_>) -> Result<Outputs, Trouble> {
         let folder = self.0.root().join(Path::new(&step.file).parent().unwrap_or(Path::new(".")));
         let file = self.0.root().join(&step.file);
-        let is_program = std::fs::metadata(&file).is_ok_and(|known| {
+        let is_program = named::metadata(&file).is_ok_and(|known| {
             use std::os::unix::fs::PermissionsExt;
             known.permissions().mode() & 0o111 != 0
         });

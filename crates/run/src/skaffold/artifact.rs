@@ -4,6 +4,7 @@ use super::SkaffoldProject;
 use crate::action::{Action, Command, Kind, Reuse};
 use crate::event::Cause;
 use crate::image::{Image, Secret, SecretValue};
+use purlin_host::named;
 use purlin_skaffold::artifacts::Artifact;
 use purlin_skaffold::entities::artifact::builders;
 use purlin_skaffold::environment;
@@ -31,7 +32,7 @@ impl SkaffoldProject<'_, '_> {
         let tag = self.tags.get(at).cloned().unwrap_or_default();
         self.refuse(artifact)?;
         let context = self.context(artifact.config, artifact.view);
-        if !context.is_dir() {
+        if !named::is_folder(&context) {
             return Err(Cause::Other(format!("its context `{}` is not a folder", context.display())));
         }
         let image = match artifact.view.get("custom") {
@@ -123,7 +124,7 @@ impl SkaffoldProject<'_, '_> {
         let docker = artifact.view.get("docker").unwrap_or(nothing.view());
         let file = text(docker, "dockerfile").unwrap_or_else(|| "Dockerfile".to_owned());
         let (inside, beside) = (context.join(&file), self.settings.here.join(&file));
-        let dockerfile = if !inside.exists() && beside.exists() { beside } else { inside };
+        let dockerfile = if !named::exists(&inside) && named::exists(&beside) { beside } else { inside };
         let secrets = docker.get("secrets").into_iter().flat_map(View::items).map(|secret| self.secret(secret));
         let cached = |other: String| match self.settings.default_repo.as_deref() {
             Some(registry)
@@ -174,7 +175,7 @@ impl SkaffoldProject<'_, '_> {
         tag: &str,
         dockerfile: &Path,
     ) -> Result<Vec<(String, Option<String>)>, Cause> {
-        let asked = asked_arguments(&std::fs::read_to_string(dockerfile).unwrap_or_default());
+        let asked = asked_arguments(&named::read_text(dockerfile, named::LARGEST).unwrap_or_default());
         let mode = ("SKAFFOLD_RUN_MODE".to_owned(), self.settings.mode.to_owned());
         let known = std::iter::once(mode).chain(self.required(artifact)?);
         let mut all: std::collections::BTreeMap<String, Option<String>> =

@@ -1,10 +1,11 @@
 //! Tags of images by the policies of Skaffold. Asks git, as the policy says.
 
+use purlin_host::named;
 use purlin_skaffold::item::View;
 use purlin_skaffold::template;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The layout of a time where none is given.
 const LAYOUT: &str = "2006-01-02_15-04-05.999_MST";
@@ -105,7 +106,7 @@ impl Tagger<'_> {
     fn git(&self, prefix: &str, variant: &str, ignore_changes: bool) -> Result<String, String> {
         let tree = || -> Result<String, String> {
             let top = self.ask_git(&["rev-parse", "--show-toplevel"])?;
-            let folder = std::fs::canonicalize(&self.folder).map_err(|error| error.to_string())?;
+            let folder = named::canonical(&self.folder).map_err(|error| error.to_string())?;
             let within =
                 folder.strip_prefix(Path::new(&top)).map_err(|_| "it is outside of its repository".to_owned())?;
             let within = within.to_string_lossy();
@@ -128,7 +129,7 @@ impl Tagger<'_> {
     }
 
     fn ask_git(&self, args: &[&str]) -> Result<String, String> {
-        let mut command = Command::new("git");
+        let mut command = purlin_host::process::command("git");
         command.args(args).current_dir(&self.folder).env_clear().envs(self.env).stdin(Stdio::null());
         let output = command.output().map_err(|error| format!("could not run git: {error}"))?;
         if !output.status.success() {

@@ -3,6 +3,7 @@
 //! A file counts by its size, its permissions and the two times that the system keeps of it. The time of its last change
 //! of any kind is set by the system alone, so a file that was put in its place, or whose time was set back, is noticed.
 
+use purlin_host::named;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
@@ -23,7 +24,7 @@ impl Made {
         let mut found = Made::default();
         let mut open = vec![folder.to_owned()];
         while let Some(next) = open.pop() {
-            for entry in std::fs::read_dir(&next)? {
+            for entry in named::list(&next)? {
                 let entry = entry?;
                 let is_tool = next == folder && OF_TOOLS.iter().any(|name| entry.file_name() == *name);
                 match entry.file_type()?.is_dir() {
@@ -83,7 +84,7 @@ impl Made {
 }
 
 fn look(file: &Path) -> Option<String> {
-    let found = file.symlink_metadata().ok()?;
+    let found = named::itself(file).ok()?;
     let time = |seconds: i64, nanos: i64| format!("{seconds}.{nanos:09}");
     let (modified, changed) = (time(found.mtime(), found.mtime_nsec()), time(found.ctime(), found.ctime_nsec()));
     Some(format!("{:o}:{}:{modified}:{changed}", found.mode(), found.size()))

@@ -29,11 +29,11 @@ use crate::outputs::Outputs;
 use journal::Journal;
 use made::Made;
 use purlin_host::folder::{Access, Folder};
+use purlin_host::named;
 use seal::Seal;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -102,7 +102,7 @@ impl Store {
     /// Opens the results of a project, which are empty if there is no folder yet. Creates nothing. Files of the
     /// repository in the place of results are refused.
     pub fn open(project: &Path, key: &Key) -> io::Result<Self> {
-        let project = std::fs::canonicalize(project)?;
+        let project = named::canonical(project)?;
         if let Some(file) = tracked::tracked(&project) {
             let own = tracked::own_part(&file);
             let why = format!(
@@ -363,7 +363,7 @@ impl Store {
 
 /// The note of the pod that an action runs in.
 pub(crate) fn pod_note(project: &Path, key: &Key, id: &str) -> Note {
-    let project = std::fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
+    let project = named::canonical(project).unwrap_or_else(|_| project.to_owned());
     let seal = key.seal(&project);
     let name = format!("{}.pod", file_name(&seal, id));
     Note::new(&project, seal, &format!("pod of {id}"), name)
@@ -419,13 +419,13 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}-{number}", std::process::id()));
-    let written = File::options().create_new(true).write(true).mode(0o600).open(&beside).and_then(|mut file| {
+    let written = named::create_private(&beside).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_data()?;
-        std::fs::rename(&beside, path)
+        named::rename(&beside, path)
     });
     written.inspect_err(|_| {
-        let _ = std::fs::remove_file(&beside);
+        let _ = named::remove_file(&beside);
     })
 }
 

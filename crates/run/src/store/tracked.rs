@@ -3,9 +3,8 @@
 //! Reads the index of the repository and runs nothing. What cannot be read counts as untracked: results are sealed, so
 //! this only explains early what would be ignored later.
 
-use std::fs::File;
+use purlin_host::named;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// An index larger than this is not looked at.
@@ -24,7 +23,7 @@ const OWN: [&str; 7] = [
 
 /// The first file that git tracks where only we write, from the project's folder.
 pub fn tracked(project: &Path) -> Option<String> {
-    if !OWN.iter().any(|own| project.join(own).symlink_metadata().is_ok()) {
+    if !OWN.iter().any(|own| named::itself(&project.join(own)).is_ok()) {
         return None;
     }
     let (top, index) = project.ancestors().find_map(|top| Some((top, index_file(top)?)))?;
@@ -51,7 +50,7 @@ pub fn own_part(file: &str) -> &str {
 /// The index of the repository whose top is a folder.
 fn index_file(top: &Path) -> Option<PathBuf> {
     let git = top.join(".git");
-    let found = git.symlink_metadata().ok()?;
+    let found = named::itself(&git).ok()?;
     if found.is_dir() {
         return Some(git.join("index"));
     }
@@ -61,11 +60,7 @@ fn index_file(top: &Path) -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<Vec<u8>> {
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let file = named::open(path).ok()?;
     let mut bytes = Vec::new();
     file.take(LONGEST_INDEX).read_to_end(&mut bytes).ok()?;
     Some(bytes)

@@ -12,6 +12,7 @@ use purlin_charts::repository::{
     Lock, Locked, archive_address, choose, digest, index_address, index_entries, is_in_sync, is_same_version,
     lock_names, read_lock, sort_newest_first, status, write_lock,
 };
+use purlin_host::named;
 use purlin_syntax::calendar::Date;
 use purlin_value::world::{FileKind, Remote, WorldError};
 use purlin_value::{Session, path};
@@ -122,7 +123,7 @@ fn parse(args: &[String]) -> Result<Parsed, String> {
 /// A session on the chart. `Chart.lock` says what is expected, so `purlin.lock` is left alone.
 fn open(invocation: &mut Invocation<'_>, parsed: &Parsed) -> Result<(Session, String), Failure> {
     let chart = parsed.chart.as_deref().unwrap_or(".");
-    if !invocation.cwd.join(chart).exists() {
+    if !named::exists(&invocation.cwd.join(chart)) {
         return Err(Failure::text(format!("path {chart:?} not found")));
     }
     let mut setup = Setup::of(chart);

@@ -3,6 +3,7 @@
 use super::{Look, Opened, flags::Flags, open, usage};
 use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
+use purlin_host::named;
 use purlin_skaffold::editions::{self, Edition, LATEST};
 use purlin_skaffold::emit::{Finish, Template, Written, section_without};
 use purlin_skaffold::entities::config::SKAFFOLD_CONFIG;
@@ -127,7 +128,8 @@ pub(super) fn settings(
     let mut built: Vec<(String, String)> = Vec::new();
     if let Some(file) = flags.text("build-artifacts") {
         let path = invocation.cwd.join(file);
-        let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{file}`: {error}"))?;
+        let text =
+            named::stream_text(&path, named::LARGEST).map_err(|error| format!("cannot read `{file}`: {error}"))?;
         built.extend(render::built(&text, session).ok_or_else(|| format!("`{file}` lists no `builds`"))?);
     }
     for given in flags.list("images") {

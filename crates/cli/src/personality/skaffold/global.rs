@@ -5,6 +5,7 @@ use super::flags::Flags;
 use super::surroundings;
 use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
+use purlin_host::named;
 use purlin_syntax::{Flavor, Limits, Source, yaml};
 use purlin_value::emit::{Secrets, to_yaml};
 use purlin_value::{Map, MergeKeys, Value, value_of};
@@ -74,7 +75,7 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit>
     }
     let text = to_yaml(&whole(&settings), Secrets::Reveal).unwrap_or_default();
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = std::fs::create_dir_all(folder).and_then(|()| write_atomically(&path, text.as_bytes()));
+    let written = named::create_folder(folder).and_then(|()| write_atomically(&path, text.as_bytes()));
     if let Err(error) = written {
         return Err(invocation.refuse(&format!("could not write `{}`: {error}", path.display()), Exit::Io));
     }
@@ -94,7 +95,7 @@ fn path(invocation: &Invocation<'_>, flags: &Flags) -> Option<PathBuf> {
 
 /// What the file says; nothing if there is none, or none that can be read.
 fn read(path: &Path) -> Map {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = named::read_text(path, named::LARGEST).unwrap_or_default();
     let source = Arc::new(Source::new(purlin_syntax::FileId(0), path.to_string_lossy().as_ref(), text));
     let tree = yaml::parse(source, Flavor::CoreGo, &Limits::default());
     let value = tree.root().filter(|_| tree.is_sound()).map(|root| value_of(root, MergeKeys::Apply));

@@ -3,6 +3,7 @@
 use super::{Look, Opened, commands, flags::Flags, open};
 use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
+use purlin_host::named;
 use purlin_skaffold::edit::{self, Change, Environment, NewText, Refusal};
 use purlin_skaffold::environment::{self, KINDS, Takes};
 use purlin_skaffold::inspect::{self, Resource};
@@ -174,7 +175,8 @@ fn jobs(invocation: &mut Invocation<'_>, flags: &Flags, session: &Session, mut c
 }
 
 fn file(invocation: &Invocation<'_>, path: &str) -> Result<String, String> {
-    std::fs::read_to_string(invocation.cwd.join(path)).map_err(|error| format!("could not read `{path}`: {error}"))
+    let full = invocation.cwd.join(path);
+    named::stream_text(&full, named::LARGEST).map_err(|error| format!("could not read `{path}`: {error}"))
 }
 
 fn write(invocation: &mut Invocation<'_>, new: &[NewText]) -> Exit {

@@ -5,6 +5,7 @@
 use super::flags::Flags;
 use crate::invocation::Invocation;
 use crate::native;
+use purlin_host::named;
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::requires::Git;
 use purlin_value::encoding;
@@ -63,7 +64,7 @@ impl Repositories {
 
     fn copy(&self, git: &Git, session: &Session) -> Result<String, WorldError> {
         let place = self.folder.join(name(&git.repo, &git.revision));
-        let here = place.is_dir();
+        let here = named::is_folder(&place);
         let shown = native::world_text(&place);
         if here && (self.sync != Sync::Always || git.sync == Some(false)) {
             return Ok(shown);
@@ -81,7 +82,7 @@ impl Repositories {
         let fetched = session.world.fetch(&remote)?;
         let failed = |error: std::io::Error| WorldError::FetchFailed(format!("its copy cannot be written: {error}"));
         if here {
-            std::fs::remove_dir_all(&place).map_err(failed)?;
+            named::remove_folder(&place).map_err(failed)?;
         }
         copy_folder(Path::new(&fetched.path), &place).map_err(failed)?;
         Ok(shown)
@@ -97,15 +98,15 @@ fn name(repo: &str, revision: &str) -> String {
 
 /// Files and folders; what a repository links to stays behind.
 fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
+    named::create_folder(to)?;
+    for entry in named::list(from)? {
         let entry = entry?;
         let kind = entry.file_type()?;
         let target = to.join(entry.file_name());
         if kind.is_dir() {
             copy_folder(&entry.path(), &target)?;
         } else if kind.is_file() {
-            std::fs::copy(entry.path(), target)?;
+            named::copy(&entry.path(), &target)?;
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::project::repository_of;
 use crate::steering::is_steering;
+use purlin_host::named;
 use purlin_syntax::{Flavor, Limits, Source, yaml};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -100,7 +101,7 @@ fn variables(text: &str) -> Vec<(String, String)> {
 pub fn cluster(invocation: &Invocation<'_>, flag: Option<&str>, file: Option<&str>) -> Cluster {
     let mut cluster = Cluster { context: flag.unwrap_or_default().to_owned(), namespace: String::new() };
     for path in kubeconfigs(invocation, file) {
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let Ok(text) = named::stream_text(&path, named::LARGEST) else { continue };
         let source = Arc::new(Source::new(purlin_syntax::FileId(0), path.to_string_lossy().as_ref(), text));
         let tree = yaml::parse(source, Flavor::CoreGo, &Limits::default());
         let Some(root) = tree.root() else { continue };
