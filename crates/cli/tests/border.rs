@@ -22,7 +22,8 @@ impl Ground {
     fn new(name: &str) -> Self {
         let base = std::env::temp_dir().join(format!("purlin-border-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&base);
-        for folder in ["project/folder", "outside"] {
+        // A repository of its own: what lies above it does not count.
+        for folder in ["project/folder", "project/.git", "outside"] {
             std::fs::create_dir_all(base.join(folder)).unwrap();
         }
         std::fs::write(base.join("project/folder/a.yaml"), "inside").unwrap();
