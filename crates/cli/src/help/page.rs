@@ -19,7 +19,9 @@ fn page() -> String {
     for sub in root.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         describe(sub, &mut out);
     }
-    out.push_str("\n## Options that several commands share\n\nAn option that does not apply to a project is rejected.\n");
+    out.push_str(
+        "\n## Options that several commands share\n\nAn option that does not apply to a project is rejected.\n",
+    );
     for group in [Group::Project, Group::Values, Group::Permissions, Group::Output] {
         out.push_str(&format!("\n**{}**\n\n| option | meaning |\n|---|---|\n", group.heading()));
         for row in OPTIONS.iter().filter(|row| row.group == group) {
