@@ -7,6 +7,7 @@ use super::Context;
 use crate::args::Per;
 use crate::border::{read_below, remove_file_below, write_below};
 use crate::invocation::Exit;
+use purlin_host::named;
 use purlin_model::Manifest;
 use purlin_value::encoding::hex;
 use sha2::{Digest, Sha256};
@@ -24,7 +25,7 @@ const LONGEST: u64 = 256 << 20;
 
 /// Whether a path is meant as a folder.
 pub(super) fn is_folder(cwd: &Path, out: &Path) -> bool {
-    out.as_os_str().to_string_lossy().ends_with('/') || cwd.join(out).is_dir()
+    out.as_os_str().to_string_lossy().ends_with('/') || named::is_folder(&cwd.join(out))
 }
 
 /// The file of a manifest in the folder, without its ending.
@@ -79,7 +80,7 @@ impl Files {
             self.all.iter().map(|(file, text)| (file.as_str(), cx.invocation.veil.text(text).into_owned())).collect();
         for file in files.keys().copied().chain(known.keys().map(String::as_str)) {
             let Ok(there) = read_below(&folder, &folder.join(file), LONGEST) else {
-                if folder.join(file).symlink_metadata().is_ok() {
+                if named::itself(&folder.join(file)).is_ok() {
                     return Err(cx.io(&format!("`{}` is not a regular file; nothing was written", shown(file))));
                 }
                 continue;
