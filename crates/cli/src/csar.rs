@@ -5,6 +5,7 @@
 
 use crate::border::{write_atomically, write_below};
 use crate::invocation::{Exit, Invocation};
+use crate::personality::Format;
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
 use purlin_host::named;
@@ -102,23 +103,32 @@ pub(crate) fn list(invocation: &mut Invocation<'_>, named: &Path) -> Result<Exit
 }
 
 /// Prints the metadata of an archive as `puccini-csar meta` does.
-pub(crate) fn meta(invocation: &mut Invocation<'_>, named: &Path) -> Result<Exit, Exit> {
+pub(crate) fn meta(invocation: &mut Invocation<'_>, named: &Path, format: Format) -> Result<Exit, Exit> {
     with_archive(invocation, named, |invocation, archive| {
         let pairs = archive.metadata().map_err(Box::new)?;
         let entry = archive.entry("").map_err(Box::new)?;
         let get = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let version = |name: &str| get(name).unwrap_or("1.1").to_owned();
-        let mut text = format!(
-            "version: \"{}\"\ncsarVersion: \"{}\"\ncreatedBy: {}\nentryDefinitions: {entry}\n",
-            version("TOSCA-Meta-File-Version"),
-            version("CSAR-Version"),
-            get("Created-By").unwrap_or("puccini-tosca"),
-        );
-        text.push_str("otherDefinitions:");
         let others = archive.others().map_err(Box::new)?;
-        text.push_str(if others.is_empty() { " []\n" } else { "\n" });
-        others.iter().for_each(|other| text.push_str(&format!("- {other}\n")));
-        Ok(invocation.print(&text))
+        let written = format.write(|emit| {
+            emit.begin_map(5);
+            for (key, text) in [
+                ("version", version("TOSCA-Meta-File-Version")),
+                ("csarVersion", version("CSAR-Version")),
+                ("createdBy", get("Created-By").unwrap_or("puccini-tosca").to_owned()),
+                ("entryDefinitions", entry),
+            ] {
+                emit.key(key);
+                emit.string(&text);
+            }
+            emit.key("otherDefinitions");
+            emit.begin_list(others.len());
+            others.iter().for_each(|other| emit.string(other));
+            emit.end_list();
+            emit.end_map();
+        });
+        let Ok(written) = written else { return Ok(Exit::Limit) };
+        Ok(invocation.stdout.write_all(&written).map_or(Exit::Io, |()| Exit::Ok))
     })
 }
 

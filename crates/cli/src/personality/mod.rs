@@ -11,6 +11,8 @@ mod puccini_tosca;
 pub mod skaffold;
 mod unfurl;
 
+pub(crate) use puccini_tosca::Format;
+
 use crate::invocation::{Exit, Invocation};
 
 /// One personality.

@@ -1,6 +1,6 @@
 //! `purlin puccini-csar`: create and meta with that tool's own arguments.
 
-use super::{Personality, option, usage, version};
+use super::{Format, Personality, option, usage, version};
 use crate::csar;
 use crate::invocation::{Exit, Invocation};
 use purlin_tosca::archive::Heading;
@@ -22,7 +22,7 @@ pub(super) const PUCCINI_CSAR: Personality = Personality {
         ("    --csar-version VERSION", "version of the archive format"),
         ("    --tosca-meta-file-version VERSION", "version of its metadata"),
         ("-a, --archive-format zip", "format of the archive"),
-        ("-f, --format yaml", "format of the metadata"),
+        ("-f, --format FORMAT", "yaml, json, xjson, xml, cbor or messagepack"),
     ],
     refused: &["completion"],
     run,
@@ -38,7 +38,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
             csar::create(invocation, Path::new(archive), Path::new(folder), &flags.heading)
         }
         ("create", _) => Err(usage(invocation, "expected `create CSAR DIRECTORY`")),
-        ("meta", [archive]) => csar::meta(invocation, Path::new(archive)),
+        ("meta", [archive]) => csar::meta(invocation, Path::new(archive), flags.format),
         ("meta", _) => Err(usage(invocation, "expected `meta CSAR`")),
         ("version", _) => Ok(version(invocation)),
         (other, _) => Err(super::unknown(invocation, &PUCCINI_CSAR, other)),
@@ -48,12 +48,13 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
 struct Flags {
     paths: Vec<String>,
     heading: Heading,
+    format: Format,
 }
 
 impl Flags {
     fn read(args: &[String]) -> Result<Flags, String> {
         let heading = Heading { created_by: "puccini-csar".to_owned(), ..Heading::default() };
-        let mut flags = Flags { paths: Vec::new(), heading };
+        let mut flags = Flags { paths: Vec::new(), heading, format: Format::default() };
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             let Some((name, given)) = option(arg) else {
@@ -74,12 +75,7 @@ impl Flags {
                         return Err(format!("archive format `{format}` is not supported: expected zip"));
                     }
                 }
-                "f" | "format" => {
-                    let format = value()?;
-                    if !["", "yaml"].contains(&format.as_str()) {
-                        return Err(format!("format `{format}` is not supported: expected yaml"));
-                    }
-                }
+                "f" | "format" => flags.format = Format::named(&value()?)?,
                 other => return Err(format!("unknown option `{other}`")),
             }
         }

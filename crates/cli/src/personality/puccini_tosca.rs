@@ -2,22 +2,30 @@
 //!
 //! The Clout goes to stdout (or to a file), problems to stderr. Ids and order are stable, unlike the original's.
 
+mod format;
+mod markup;
+mod packed;
+mod problems;
+
 use super::{Personality, option, usage, version};
 use crate::args::{DiagnosticFormat, Global, When};
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, named, open_session};
-use crate::report::{Style, report};
+use crate::report::{Style, exit_of, findings, report};
 use purlin_syntax::Severity;
-use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, YamlWriter};
+use purlin_syntax::write::Emit;
 use purlin_tosca::clout::{self, Form, Out};
 use purlin_tosca::compile::{Compiled, Settings, Substitution, compile, unknown_quirk};
 use purlin_tosca::problem::Problems;
 use purlin_tosca::quirks::Quirks;
 use purlin_tosca::render::MissingInputs;
-use purlin_tosca::{dump, inputs};
-use purlin_value::Session;
+use purlin_tosca::{dump, inputs, load};
 use purlin_value::glob::{Glob, Notation};
+use purlin_value::{Session, path};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+pub(crate) use format::Format;
 
 /// The personality.
 pub(super) const PUCCINI_TOSCA: Personality = Personality {
@@ -38,11 +46,13 @@ pub(super) const PUCCINI_TOSCA: Personality = Personality {
         ("-x, --quirk NAME", "accept a deviation from the specification"),
         ("-c, --coerce", "coerce values"),
         ("-r, --resolve", "resolve requirements (compile)"),
-        ("-f, --format yaml|json|cjson", "format of the Clout"),
+        ("-f, --format FORMAT", "yaml, json, xjson, xml, cbor or messagepack"),
+        ("-p, --pretty=false", "JSON and XML on one line"),
+        ("    --base64", "CBOR and MessagePack as Base64"),
         ("-o, --output FILE", "write to a file"),
         ("-s, --stop N", "stop after a phase (parse)"),
         ("-d, --dump N,…", "print phases (parse)"),
-        ("-m, --problems-format text|json", "format of problems"),
+        ("-m, --problems-format FORMAT", "problems as data: a format as above"),
         ("-z, --colorize WHEN", "always, never or auto"),
         ("-q, --quiet", "print no Clout"),
     ],
@@ -61,7 +71,11 @@ struct Flags {
     bases: Vec<String>,
     resolve: bool,
     coerce: bool,
-    format: String,
+    format: Format,
+    compact: bool,
+    base64: bool,
+    /// The format that problems are written in as data.
+    problems: Option<Format>,
     output: Option<String>,
     stop: Option<u8>,
     dump: Vec<u8>,
@@ -89,8 +103,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
 
 impl Flags {
     fn read(command: &str, args: &[String]) -> Result<Flags, String> {
-        let mut flags =
-            Flags { resolve: true, coerce: command == "validate", format: "yaml".to_owned(), ..Flags::default() };
+        let mut flags = Flags { resolve: true, coerce: command == "validate", ..Flags::default() };
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             let Some((name, given)) = option(arg) else {
@@ -128,7 +141,9 @@ impl Flags {
             "filter" => self.filter.push(value()?),
             "r" | "resolve" => self.resolve = truth(),
             "c" | "coerce" => self.coerce = truth(),
-            "f" | "format" => self.format = value()?,
+            "f" | "format" => self.format = Format::named(&value()?)?,
+            "p" | "pretty" => self.compact = !truth(),
+            "base64" => self.base64 = truth(),
             "o" | "output" => self.output = Some(value()?),
             "s" | "stop" => {
                 self.stop = Some(value()?.parse().map_err(|_| "a phase is a number from 1 to 5".to_owned())?)
@@ -139,7 +154,7 @@ impl Flags {
                 }
             }
             "q" | "quiet" => self.quiet = truth(),
-            "v" | "verbose" | "vv" | "vvv" | "y" | "strict" | "p" | "pretty" => {}
+            "v" | "verbose" | "vv" | "vvv" | "y" | "strict" | "trace" => {}
             "z" | "colorize" => {
                 self.global.color = match value()?.as_str() {
                     "always" | "true" | "force" => When::Always,
@@ -148,10 +163,9 @@ impl Flags {
                 };
             }
             "m" | "problems-format" => {
-                self.global.diagnostics = match value()?.as_str() {
-                    "" | "text" => DiagnosticFormat::Human,
-                    "json" | "cjson" => DiagnosticFormat::Json,
-                    other => return Err(format!("unknown format of problems `{other}`: expected text or json")),
+                self.problems = match value()?.as_str() {
+                    "" | "text" => None,
+                    name => Some(Format::named(name)?),
                 };
             }
             "l" | "log" | "timeout" => {
@@ -214,16 +228,23 @@ fn unknown_flag(name: &str) -> String {
 }
 
 fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Result<Exit, Exit> {
-    let Some(path) = &flags.path else { return Err(usage(invocation, "name a service template or an archive")) };
     for option in &flags.without_effect {
         let _ = writeln!(invocation.stderr, "warning: `{option}` has no effect");
     }
-    let setup = Setup::from_flags(Path::new(path), &flags.global);
+    let named = flags.path.as_deref().filter(|path| *path != "-");
+    // Standard input and what is on the network are read from the working directory.
+    let folder = named.filter(|path| !load::is_remote(path)).unwrap_or(".");
+    let setup = Setup::from_flags(Path::new(folder), &flags.global);
     let mut setup = setup.map_err(|message| usage(invocation, &message))?;
     // What the user names may be read wherever it lies.
     let lists = [&flags.input_files, &flags.bases, &flags.profile_paths];
     setup.permissions.paths.extend(lists.into_iter().flatten().map(PathBuf::from));
     let (session, path) = open_session(invocation, &setup)?;
+    let path = match named {
+        Some(address) if load::is_remote(address) => address.to_owned(),
+        Some(_) => path,
+        None => piped(invocation, &session, &path)?,
+    };
     let compiled = compiled(invocation, &session, &path, command, flags);
     compiled.problems.report(&session);
     let sound = session.sink.count(Severity::Error) == 0;
@@ -237,7 +258,39 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Result
         write(invocation, flags, |emit| clout::write(&compiled, options, emit))?;
     }
     let style = flags.style(invocation);
-    Ok(report(invocation, &session, style))
+    match flags.problems {
+        Some(format) if !sound => {
+            let found = findings(&session, style);
+            let written = written(flags, format, |emit| problems::emit(&compiled, &found, &session.sources, emit))?;
+            invocation.stderr.write_all(&written).map_err(|_| Exit::Io)?;
+            Ok(exit_of(&found))
+        }
+        _ => Ok(report(invocation, &session, style)),
+    }
+}
+
+/// The name of what is piped in, in the overlay of this run. Its imports are relative to the working directory.
+const PIPED: &str = ".stdin.yaml";
+
+/// The path of what is piped in, below the working directory.
+fn piped(invocation: &mut Invocation<'_>, session: &Session, folder: &str) -> Result<String, Exit> {
+    let mut bytes = Vec::new();
+    let most = session.limits.file_bytes;
+    // One byte more than is allowed, so that nothing is cut off in silence.
+    let read = match invocation.stdin.as_mut() {
+        Some(stdin) => stdin.take(most.saturating_add(1)).read_to_end(&mut bytes),
+        None => std::io::stdin().take(most.saturating_add(1)).read_to_end(&mut bytes),
+    };
+    if bytes.len() as u64 > most {
+        let message = format!("standard input has more than {most} bytes (limit `file-size`)");
+        return Err(invocation.refuse(&message, Exit::Limit));
+    }
+    let path = path::join(folder, PIPED);
+    let laid = read
+        .map_err(|error| error.to_string())
+        .and_then(|_| session.world.write(&path, &bytes).map_err(|error| error.diagnostic("standard input").message));
+    laid.map_err(|message| invocation.refuse(&format!("cannot read standard input: {message}"), Exit::Io))?;
+    Ok(path)
 }
 
 fn compiled(invocation: &Invocation<'_>, session: &Session, path: &str, command: &str, flags: &Flags) -> Compiled {
@@ -269,28 +322,17 @@ fn compiled(invocation: &Invocation<'_>, session: &Session, path: &str, command:
 
 /// Writes to stdout or to the named file.
 fn write(invocation: &mut Invocation<'_>, flags: &Flags, drive: impl FnOnce(&mut dyn Emit)) -> Result<(), Exit> {
-    let text = match flags.format.as_str() {
-        "json" | "cjson" => {
-            let mut writer = JsonWriter::with_limit(JsonLayout::Pretty, JsonFlavor::Plain, usize::MAX);
-            drive(&mut writer);
-            writer.finish()
-        }
-        "yaml" => {
-            let mut writer = YamlWriter::with_limit(usize::MAX);
-            drive(&mut writer);
-            writer.finish()
-        }
-        other => return Err(usage(invocation, &format!("unknown format `{other}`; the formats are yaml and json"))),
-    };
-    let Ok(mut text) = text else { return Err(Exit::Limit) };
-    if !text.ends_with('\n') {
-        text.push('\n');
-    }
+    let bytes = written(flags, flags.format, drive)?;
     let written = match &flags.output {
-        Some(path) => crate::border::write_atomically(&invocation.cwd.join(path), text.as_bytes()),
-        None => invocation.stdout.write_all(text.as_bytes()),
+        Some(path) => crate::border::write_atomically(&invocation.cwd.join(path), &bytes),
+        None => invocation.stdout.write_all(&bytes),
     };
     written.map_err(|error| invocation.refuse(&error.to_string(), Exit::Io))
+}
+
+/// A value in a format, laid out as the options say.
+fn written(flags: &Flags, format: Format, drive: impl FnOnce(&mut dyn Emit)) -> Result<Vec<u8>, Exit> {
+    format.laid_out(!flags.compact, flags.base64).write(drive).map_err(|_| Exit::Limit)
 }
 
 /// Only the entries whose path matches a filter such as `node_types.tosca.nodes.*`; all without one.

@@ -241,6 +241,11 @@ struct Loader<'a> {
     root: Place,
 }
 
+/// Whether a root file is named by an address on the network instead of a path.
+pub fn is_remote(path: &str) -> bool {
+    path.starts_with("https://") || path.starts_with("http://")
+}
+
 /// Loads a file or archive and everything it imports.
 pub fn load(session: &Session, path: &str, options: &Options, problems: &mut Problems) -> Files {
     load_all(session, &[path], options, problems)
@@ -305,6 +310,7 @@ impl Loader<'_> {
 
     /// Reads a file that was asked for, or the entry of an archive.
     fn add_root(&mut self, place: Place) -> Option<Version> {
+        let place = self.brought_here(place)?;
         let place = self.enter_archive(place)?;
         self.root = place.clone();
         let tree = self.root_tree(&place)?;

@@ -153,12 +153,20 @@ impl Loader<'_> {
     }
 
     pub(super) fn remote(&self, address: &str, at: Span) -> Result<Place, Box<Diagnostic>> {
+        self.fetch(address).map_err(|mut diagnostic| {
+            diagnostic.span = Some(at);
+            diagnostic
+        })
+    }
+
+    /// A file that is on the network.
+    pub(super) fn fetch(&self, address: &str) -> Result<Place, Box<Diagnostic>> {
         match self.session.world.fetch(&Remote::File { address: address.to_owned() }) {
             Ok(fetched) => Ok(Place::fetched(fetched.path, address)),
             Err(error) => {
                 let denied = matches!(error, WorldError::Denied(_));
                 let rule = if denied { &rules::IMPORT_DENIED } else { &purlin_value::rules::FETCH_FAILED };
-                let mut diagnostic = Diagnostic::at(rule, at, format!("`{address}` could not be fetched"));
+                let mut diagnostic = Diagnostic::nowhere(rule, format!("`{address}` could not be fetched"));
                 diagnostic.hints = error.diagnostic(address).hints;
                 if !denied {
                     diagnostic = diagnostic.hint(error.diagnostic(address).message);

@@ -11,6 +11,20 @@ use purlin_syntax::{Diagnostic, Hint, Node, Severity, Span, Tree, suggest};
 use std::sync::Arc;
 
 impl Loader<'_> {
+    /// A root file that is on the network, fetched if that is allowed.
+    pub(super) fn brought_here(&mut self, place: Place) -> Option<Place> {
+        if !super::is_remote(&place.path) {
+            return Some(place);
+        }
+        match self.fetch(&place.path) {
+            Ok(place) => Some(place),
+            Err(diagnostic) => {
+                self.problems.push(*diagnostic);
+                None
+            }
+        }
+    }
+
     pub(super) fn enter_archive(&mut self, mut place: Place) -> Option<Place> {
         // A file inside an archive is named by both.
         let inside = place.path.split_once("!/").map(|(archive, inside)| (archive.to_owned(), inside.to_owned()));
