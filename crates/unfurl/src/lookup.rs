@@ -150,6 +150,8 @@ impl<'a> Lookup<'a> {
             _ => self.here,
         };
         Ok(match entity {
+            // Evaluated, it is what has the value, which may be a capability.
+            "SELF" if self.when == When::Evaluated => Some(self.here),
             "SELF" => Some(owner),
             "SOURCE" | "TARGET" if node.kind == NodeKind::Node && self.when == When::Read => {
                 let message = format!("`{entity}` means something on a relationship only");

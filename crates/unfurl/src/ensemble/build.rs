@@ -829,9 +829,9 @@ impl<'a> Builder<'a> {
                 }
             };
             self.describe(id, said);
-            // What a job has stored without saying how it is can be in any state.
-            if let Some(node) = self.tree.node_mut(id).filter(|_| saved && said.get("readyState").is_none()) {
-                node.local_status = None;
+            // What a job has stored without saying how it is can be in any state; what a user specifies exists.
+            if let Some(node) = self.tree.node_mut(id).filter(|_| said.get("readyState").is_none()) {
+                node.local_status = if saved { None } else { Some(Status::Ok) };
             }
             if depth > 0 {
                 self.tree.move_to(id, parent);

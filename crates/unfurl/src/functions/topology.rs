@@ -271,7 +271,9 @@ fn named<'l>(list: &'l [(EcoString, EcoString)], name: &str) -> Option<&'l str> 
 fn handle(ctx: &Ctx<'_, '_>, id: NodeId) -> Result<Val> {
     let node = ctx.engine.tree.node(id);
     let field = |wanted: &str| node.fields.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
-    let Some(file) = field("file").and_then(Val::as_str) else {
+    // It may be an expression, evaluated on the artifact.
+    let written = field("file").map(|file| ctx.at(Val::node(id)).map_value(file)).transpose()?;
+    let Some(file) = written.as_ref().and_then(Val::as_str) else {
         return Ok(Val::null());
     };
     let repository = field("repository").and_then(Val::as_str);

@@ -89,6 +89,13 @@ impl Records {
                 }
             }
         }
+        // An instance that a user specifies exists before any job.
+        let specified = document.get("spec").and_then(|spec| spec.get("instances")).and_then(Val::as_map);
+        for (name, _) in specified.into_iter().flatten() {
+            if let Some(id) = name.as_str().and_then(|name| tree.by_name(name)) {
+                out.entry(id).or_insert_with(|| Record { stored: true, ..Record::default() });
+            }
+        }
         debug_assert!(
             out.keys()
                 .all(|id| matches!(tree.node(*id).kind, NodeKind::Node | NodeKind::Relationship | NodeKind::Root))
