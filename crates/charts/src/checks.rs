@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use purlin_model::Node;
-use purlin_model::kubernetes;
 use purlin_model::validate::{Problem, Validator};
 use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_value::{Origin, OriginKind, Session, Value};
@@ -36,10 +35,6 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
             let lacking = if kind.is_empty() { "kind" } else { "apiVersion" };
             report_headless(session, &node.resolved, &what, lacking);
             continue;
-        }
-        // Helm renders a misspelt name without a word; the cluster refuses it. Definitions say more than names.
-        if definitions.is_none() {
-            session.sink.extend(kubernetes::misspelt(session, &node.resolved, &rules::MANIFEST));
         }
         // What a hook leaves behind is removed before the next one: only what is there at one time is there twice.
         let annotations = metadata.and_then(|metadata| metadata.get("annotations"));

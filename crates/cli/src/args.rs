@@ -185,6 +185,17 @@ impl Place {
     }
 }
 
+/// The cluster that objects are judged for.
+#[derive(Args, Debug, Clone, Default)]
+pub struct ClusterTerms {
+    /// Judge Kubernetes objects for this version, and render charts for it. Default: the newest known one.
+    #[arg(long, value_name = "VERSION")]
+    pub kube_version: Option<String>,
+    /// Judge custom resources by the definitions in this folder, too. May be repeated.
+    #[arg(long, value_name = "DIR")]
+    pub schema_dir: Vec<PathBuf>,
+}
+
 /// The project that a command is about, and nodes of it.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Places {
@@ -295,6 +306,8 @@ pub enum Command {
         /// Write the findings to this file, in the format of `--diagnostics`.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
+        #[command(flatten)]
+        cluster: ClusterTerms,
     },
     /// Print the fully resolved configuration.
     Resolve {

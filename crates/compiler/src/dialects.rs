@@ -15,11 +15,12 @@ pub const DIALECTS: &[&Dialect] = &[
 
 /// All rules of all layers and dialects, sorted by name.
 pub fn all_rules() -> Vec<&'static Rule> {
-    let own: [&[&'static Rule]; 5] = [
+    let own: [&[&'static Rule]; 6] = [
         purlin_kustomize::rules::RULES,
         purlin_syntax::rules::RULES,
         purlin_value::rules::RULES,
         purlin_model::rules::RULES,
+        purlin_kubernetes::RULES,
         crate::rules::RULES,
     ];
     let dialects = DIALECTS.iter().map(|dialect| dialect.rules);

@@ -4,6 +4,7 @@
 //! Files are read and parsed once, since all variants share them. Everything is told from what resolution noted: the
 //! table of origins, and what dialects say they declare.
 
+use crate::judged::judged;
 use crate::rules;
 use crate::survey::{Claim, first_line};
 use crate::unused::{Unread, Usage};
@@ -36,7 +37,11 @@ pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) ->
     let mut all: Vec<Option<Side>> = Vec::with_capacity(variants.len());
     let (mut incomplete, mut unread) = (Vec::new(), Vec::new());
     let requests: Vec<&Request> = variants.iter().map(|variant| &variant.request).collect();
-    claim.resolve_each(session, &requests, &mut |resolved, found| {
+    claim.resolve_each(session, &requests, &mut |resolved, mut found| {
+        if let (Some(resolved), Some(asked)) = (&resolved, requests.get(all.len())) {
+            let is_partial = found.iter().any(Diagnostic::is_error);
+            found.extend(judged(session, asked, claim, resolved, is_partial));
+        }
         if found.iter().any(|problem| problem.rule.class == RuleClass::Denied) {
             incomplete.extend(variants.get(all.len()).map(|variant| variant.name.clone()));
         }

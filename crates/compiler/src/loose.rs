@@ -2,7 +2,8 @@
 //! takes them.
 
 use crate::inner::ENGINES;
-use purlin_model::{Ask, Detection, Manifest, Request};
+use purlin_kubernetes::table::table;
+use purlin_model::{Ask, Detection, Glance, Manifest, Request};
 use purlin_syntax::Flavor;
 use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
@@ -58,8 +59,19 @@ fn files(session: &Session, start: &str) -> Vec<String> {
     names
 }
 
+/// Whether a file, or one right in a folder, begins with an object of a built-in kind. Nothing is parsed.
+pub(crate) fn holds_objects(session: &Session, place: &str) -> bool {
+    let is_object = |file: &String| {
+        let glance = Glance::found(session, file);
+        let head = glance.head();
+        let known = head.get("apiVersion").zip(head.get("kind"));
+        known.is_some_and(|(version, kind)| table().kind(version, kind).is_some())
+    };
+    files(session, &path::normalize(place)).iter().any(is_object)
+}
+
 fn read(session: &Session, file: &str) -> Vec<Manifest> {
-    let tree = match session.read_yaml(file, Flavor::CoreGo) {
+    let tree = match session.read_yaml(file, Flavor::GoObjects) {
         Ok(tree) => tree,
         Err(diagnostic) => {
             session.sink.push(diagnostic);

@@ -7,6 +7,8 @@ use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
 use crate::everywhere::{Everywhere, everywhere};
 use crate::inner::ENGINES;
+use crate::judged::{judged, judged_alone};
+use crate::loose::{holds_objects, read_objects};
 use crate::rules;
 use crate::unused::{Unread, not_used};
 use purlin_model::detect::{Judged, above, judge};
@@ -241,6 +243,8 @@ pub struct Found {
     pub claims: Vec<Claim>,
     /// Files that belong to a project further up, with their dialects.
     members: Vec<(String, &'static Dialect)>,
+    /// Files and folders with nothing but Kubernetes objects, where no project is near.
+    objects: Vec<String>,
 }
 
 /// Checks what every path means, each project in all its variants unless the request names one. Options of the request
@@ -292,6 +296,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     // Projects have taken in some of the libraries.
     let alone = survey.together(&libraries);
     survey.one_by_one(&alone);
+    found.objects.iter().for_each(|place| survey.objects(place));
     // Of a single file nothing is known about what others read.
     let is_folder = |path: &String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if paths.iter().all(is_folder) {
@@ -355,6 +360,30 @@ struct Survey<'a> {
 }
 
 impl Survey<'_> {
+    /// Checks objects that belong to no project, as `kubectl apply` takes them.
+    fn objects(&mut self, place: &str) {
+        let own = self.session.sibling();
+        let manifests = read_objects(&own, place);
+        let (problems, nodes) = judged_alone(&own, self.request, &manifests);
+        own.sink.extend(problems);
+        let path = here(self.session, place);
+        self.checked.push(Checked {
+            label: path.clone(),
+            path,
+            name: EcoString::new(),
+            noun: "manifests",
+            unit: "object",
+            nodes,
+            errors: own.sink.count(Severity::Error),
+            contained: 0,
+            part_of: None,
+            variants: Vec::new(),
+            variant_noun: "environment",
+            incomplete: Vec::new(),
+        });
+        self.session.sink.extend(own.sink.take());
+    }
+
     /// The label of the project that has taken this one in.
     fn taker(&self, claim: &Claim) -> Option<&String> {
         self.taken.get(&claim.file).or_else(|| self.taken.get(&path::normalize(path::parent(&claim.file))))
@@ -512,6 +541,7 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
         let found = found_at(session, &request);
         all.claims.extend(found.claims);
         all.members.extend(found.members);
+        all.objects.extend(found.objects);
     }
     all.claims.sort_by(|a, b| a.order().cmp(&b.order()));
     all.claims.dedup_by(|a, b| a.is_same(b));
@@ -531,6 +561,10 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     {
         let found = not_used(&own, declared);
         own.sink.extend(found);
+    }
+    if let Some(resolved) = &resolved {
+        let is_partial = own.sink.has_errors();
+        own.sink.extend(judged(&own, request, claim, resolved, is_partial));
     }
     soften(&own);
     let checked = checked(session, claim, resolved.as_ref(), &own);
@@ -645,9 +679,14 @@ fn found_at(session: &Session, request: &Request) -> Found {
     match detect(session, request) {
         Detection::Project(file, dialect) => {
             let judged = judge(&Glance::named(session, &file), &[dialect]);
-            Found { claims: judged.map(|judged| Claim { file, judged }).into_iter().collect(), members: Vec::new() }
+            Found { claims: judged.map(|judged| Claim { file, judged }).into_iter().collect(), ..Found::default() }
         }
         other => {
+            let is_free = matches!(other, Detection::Nothing) && request.file.is_none();
+            if let Some(place) = Some(&request.path).filter(|place| is_free && holds_objects(session, place)) {
+                let place = path::normalize(place);
+                return Found { objects: vec![place], ..Found::default() };
+            }
             if is_folder || !reports_syntax(session, request) {
                 session.sink.push(nothing_found(session, request, &other));
             }

@@ -13,8 +13,7 @@ use crate::notes::{self, Wanted};
 use crate::resource::{Resource, duplicate};
 use crate::vars::{self, Vars};
 use crate::{generate, installed, order, patch, plugins, references, rules, transform};
-use purlin_model::rules::KUBERNETES_NAME;
-use purlin_model::{Ask, Manifest, Resolved, kubernetes};
+use purlin_model::{Ask, Manifest, Resolved};
 use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Flavor};
@@ -49,8 +48,6 @@ pub fn resolve_alone(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
 
 fn resolve_as(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Resolved> {
     let mut manifests = render(session, ask, is_alone)?;
-    let misspelt = |manifest: &Manifest| kubernetes::misspelt(session, &manifest.value, &KUBERNETES_NAME);
-    session.sink.extend(manifests.iter().filter_map(misspelt));
     Manifest::tell_apart(&mut manifests);
     let mut resolved = Resolved::new(path::file_name(ask.path));
     resolved.nodes = manifests.iter().filter_map(|manifest| manifest.object("kustomize")).collect();

@@ -11,7 +11,6 @@ mod guard;
 pub mod inner;
 pub mod json_schema;
 pub mod kinds;
-pub mod kubernetes;
 mod options;
 mod order;
 pub mod project;

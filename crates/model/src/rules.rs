@@ -14,9 +14,6 @@ pub const WRONG_SHAPE: Rule = Rule::error("wrong-shape", "A value has the wrong 
     .loses(Loses::Entry);
 /// A word that is not on the list.
 pub const UNKNOWN_CHOICE: Rule = Rule::error("unknown-choice", "A value is not one of the allowed ones.");
-/// A name that a cluster does not know, in an object that no dialect of its own describes.
-pub const KUBERNETES_NAME: Rule =
-    Rule::warning("kubernetes-name", "A well-known name in a Kubernetes object is misspelt.");
 /// Keys that exclude each other.
 pub const EXCLUSIVE_KEYS: Rule =
     Rule::error("exclusive-keys", "Mutually exclusive keys are used together.").advice("keep one of them");
@@ -26,13 +23,5 @@ pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A depre
 pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "The project has no node of that name.");
 
 /// All of them.
-pub const RULES: &[&Rule] = &[
-    &UNKNOWN_KEY,
-    &MISSING_KEY,
-    &WRONG_SHAPE,
-    &UNKNOWN_CHOICE,
-    &EXCLUSIVE_KEYS,
-    &KUBERNETES_NAME,
-    &DEPRECATED_KEY,
-    &UNKNOWN_NODE,
-];
+pub const RULES: &[&Rule] =
+    &[&UNKNOWN_KEY, &MISSING_KEY, &WRONG_SHAPE, &UNKNOWN_CHOICE, &EXCLUSIVE_KEYS, &DEPRECATED_KEY, &UNKNOWN_NODE];

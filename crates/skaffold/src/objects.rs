@@ -2,9 +2,7 @@
 //! other keys are the cluster's business.
 
 use crate::rules;
-use purlin_model::kubernetes::{self, Step};
 use purlin_syntax::{Diagnostic, Hint, Node, suggest};
-use purlin_value::Value;
 
 /// Keys at the root of objects. The first two must be there.
 const KEYS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
@@ -17,21 +15,6 @@ pub(crate) fn problems(root: Node<'_>) -> Vec<Diagnostic> {
     let metadata = root.get("metadata").filter(|node| node.is_map());
     found.extend(metadata.and_then(|node| missing(node, "name", &["name", "namespace", "labels"], false)));
     found
-}
-
-/// Warns of a well-known name that is misspelt.
-pub(crate) fn misspelt(root: Node<'_>, object: &Value) -> Option<Diagnostic> {
-    let slip = kubernetes::slip(object)?;
-    let place = slip.path.iter().try_fold(root, |node, at| step(node.target(), at))?;
-    let key = slip.key.and_then(|key| place.entries().find(|entry| entry.name() == key)).map(|entry| entry.key);
-    Some(warning(key.unwrap_or(place), slip.message).hint(slip.hint))
-}
-
-fn step<'t>(node: Node<'t>, at: &Step) -> Option<Node<'t>> {
-    match at {
-        Step::Key(key) => node.get(key),
-        Step::Item(index) => node.items().nth(*index),
-    }
 }
 
 /// A key that is not there, or is no single string. One that need not be there is missed only if it is misspelt.

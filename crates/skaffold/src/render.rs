@@ -150,9 +150,7 @@ fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Mani
             session.sink.push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));
             continue;
         }
-        let problems = objects::problems(root);
-        let misspelt = problems.is_empty().then(|| objects::misspelt(root, &value)).flatten();
-        session.sink.extend(problems.into_iter().chain(misspelt));
+        session.sink.extend(objects::problems(root));
         found.push(Manifest::new(source.clone(), value));
     }
 }

@@ -1,12 +1,13 @@
 //! `purlin check`: read and resolve everything, print all problems.
 
 use super::Context;
-use crate::args::{AnswerFormat, DiagnosticFormat, Target};
+use crate::args::{AnswerFormat, ClusterTerms, DiagnosticFormat, Target};
 use crate::invocation::Exit;
+use crate::native;
 use crate::options;
 use crate::report::{document, exit_of, findings, report, settle};
 use crate::settings::Settings;
-use purlin_compiler::{Checked, DIALECTS, survey_declared, survey_variants};
+use purlin_compiler::{Checked, DIALECTS, is_kube_version, survey_declared, survey_variants};
 use purlin_host::named;
 use purlin_model::Request;
 use purlin_syntax::write::JsonLayout;
@@ -30,7 +31,7 @@ struct Total {
 pub(super) fn run(
     cx: &mut Context<'_, '_>,
     paths: &[PathBuf],
-    target: &Target,
+    (target, cluster): (&Target, &ClusterTerms),
     all_envs: bool,
     (output, out): (Option<AnswerFormat>, Option<&Path>),
 ) -> Result<Exit, Exit> {
@@ -41,7 +42,7 @@ pub(super) fn run(
     let mut exit = Exit::Ok;
     let named = paths.first().map_or(Path::new("."), PathBuf::as_path);
     let survey = if all_envs { survey_variants } else { survey_declared };
-    let mut opened = sessions(cx, paths, target)?;
+    let mut opened = sessions(cx, paths, target, cluster)?;
     // An option is a mistake if none of all the projects uses it.
     for Opened { session, request, paths, .. } in &opened {
         total.projects.extend(survey(session, request, paths));
@@ -108,12 +109,23 @@ struct Opened {
 }
 
 /// The sessions that paths need: those in one repository share one.
-fn sessions(cx: &mut Context<'_, '_>, paths: &[PathBuf], target: &Target) -> Result<Vec<Opened>, Exit> {
+fn sessions(
+    cx: &mut Context<'_, '_>,
+    paths: &[PathBuf],
+    target: &Target,
+    cluster: &ClusterTerms,
+) -> Result<Vec<Opened>, Exit> {
+    refuse_terms(cx, cluster)?;
+    // What the user names may be read wherever it is.
+    cx.global.allow_path.extend(cluster.schema_dir.iter().cloned());
     let mut opened: Vec<Opened> = Vec::new();
     for path in paths {
         let (session, mut request) = cx.open_any(&chart_of(&cx.invocation.cwd, path), target, &[])?;
         request.chart.ci_values = true;
         request.chart.is_rehearsal = true;
+        request.chart.kube_version.clone_from(&cluster.kube_version);
+        let folder = |folder: &PathBuf| native::world_text(&native::canonical_or_same(cx.invocation.cwd.join(folder)));
+        request.schema_folders = cluster.schema_dir.iter().map(folder).collect();
         let path = request.path.clone();
         let settings = std::mem::take(&mut cx.settings);
         let shares = |known: &&mut Opened| {
@@ -125,6 +137,18 @@ fn sessions(cx: &mut Context<'_, '_>, paths: &[PathBuf], target: &Target) -> Res
         }
     }
     Ok(opened)
+}
+
+/// Options that name a version or folder that is not there are mistakes.
+fn refuse_terms(cx: &mut Context<'_, '_>, cluster: &ClusterTerms) -> Result<(), Exit> {
+    if let Some(version) = cluster.kube_version.as_deref().filter(|version| !is_kube_version(version)) {
+        return Err(cx.usage(&format!("`--kube-version {version}` is no version such as `1.34`")));
+    }
+    let missing = cluster.schema_dir.iter().find(|folder| !cx.invocation.cwd.join(folder).is_dir());
+    match missing {
+        Some(folder) => Err(cx.usage(&format!("`--schema-dir {}`: there is no such folder", folder.display()))),
+        None => Ok(()),
+    }
 }
 
 /// A template is part of its chart, and no YAML by itself.

@@ -427,8 +427,8 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let unread = None;
     let mut cx = Context { invocation, global, style, settings, unread, user, is_trusted, usual_seed, prefix: "" };
     let done = match cli.command {
-        Command::Check { paths, target, all_envs, output, out } => {
-            check::run(&mut cx, &paths, &target, all_envs, (output, out.as_deref()))
+        Command::Check { paths, target, all_envs, output, out, cluster } => {
+            check::run(&mut cx, &paths, (&target, &cluster), all_envs, (output, out.as_deref()))
         }
         Command::Resolve { places, target, output, out, reveal } => {
             let (path, nodes) = cx.split(&places, &target);

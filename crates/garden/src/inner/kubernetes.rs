@@ -11,8 +11,6 @@ use crate::place::{NodeRef, Place};
 use crate::rules;
 use crate::templates::syntax_problem;
 use ecow::EcoString;
-use purlin_model::kubernetes;
-use purlin_model::rules::KUBERNETES_NAME;
 use purlin_model::{Ask, Manifest, Request, Resolved};
 use purlin_syntax::scalar::resolve_plain;
 use purlin_syntax::{Diagnostic, Flavor, Node, Scalar, Source, Style, Tree};
@@ -38,8 +36,6 @@ impl Objects<'_> {
         }
         found.extend(self.kustomization(eval.session));
         self.patch(eval.session, &mut found);
-        let misspelt = |manifest: &Manifest| kubernetes::misspelt(eval.session, &manifest.value, &KUBERNETES_NAME);
-        eval.session.sink.extend(found.iter().filter_map(misspelt));
         let namespace = self.spec.get("namespace").filter(|namespace| namespace.as_str().is_some());
         if let Some(namespace) = namespace {
             found.iter_mut().for_each(|manifest| manifest.settle_in(namespace));

@@ -1,0 +1,112 @@
+//! The Kubernetes objects of a project, judged by `purlin-kubernetes` when it is checked.
+//!
+//! Objects come from charts, kustomizations, Garden, Skaffold; definitions of custom resources from the objects themselves,
+//! from `crds/` of charts, and from the folders that the user names.
+
+use crate::survey::Claim;
+use purlin_kubernetes::table::{Minor, table};
+use purlin_kubernetes::{Object, Terms, judge, minor};
+use purlin_model::{Manifest, Request, Resolved};
+use purlin_syntax::{Diagnostic, Flavor};
+use purlin_value::world::FileKind;
+use purlin_value::{MergeKeys, Session, Value, path, value_of};
+
+/// What is wrong with the objects of a project. Where something else is wrong with it, some objects may be missing.
+pub(crate) fn judged(
+    session: &Session,
+    request: &Request,
+    claim: &Claim,
+    resolved: &Resolved,
+    is_partial: bool,
+) -> Vec<Diagnostic> {
+    let all = objects(resolved);
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let definitions = definitions(session, &folders(session, request, claim), &all);
+    let terms = Terms { version: version(request), definitions: &definitions, is_partial };
+    judge(session, &all, terms)
+}
+
+/// What is wrong with objects that belong to no project, and how many they are.
+pub(crate) fn judged_alone(session: &Session, request: &Request, manifests: &[Manifest]) -> (Vec<Diagnostic>, usize) {
+    let all: Vec<Object<'_>> = manifests.iter().filter_map(|manifest| Object::of(&manifest.value)).collect();
+    let definitions = definitions(session, &request.schema_folders, &all);
+    (judge(session, &all, Terms { version: version(request), definitions: &definitions, is_partial: false }), all.len())
+}
+
+/// Whether a text names a version of Kubernetes.
+pub fn is_kube_version(text: &str) -> bool {
+    minor(table(), text).is_some()
+}
+
+/// The version of Kubernetes that is asked for.
+fn version(request: &Request) -> Option<Minor> {
+    minor(table(), request.chart.kube_version.as_deref()?)
+}
+
+/// The objects of a project.
+fn objects(resolved: &Resolved) -> Vec<Object<'_>> {
+    resolved.manifests.iter().filter_map(|manifest| Object::of(&manifest.value)).collect()
+}
+
+/// Endings of files that hold definitions.
+const ENDINGS: &[&str] = &[".yaml", ".yml", ".json"];
+
+/// Definitions of the kinds that objects have and that are not built in.
+fn definitions(session: &Session, folders: &[String], objects: &[Object<'_>]) -> Vec<Value> {
+    let mut wanted: Vec<(&str, &str)> = objects.iter().filter_map(|object| custom_kind(object.value)).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for folder in folders {
+        for file in files(session, folder) {
+            let Ok(text) = session.load_text(&file, &file) else { continue };
+            let text = text.source.text();
+            // Definitions are long: those of other kinds are not parsed.
+            if !wanted.iter().any(|(group, kind)| text.contains(group) && text.contains(kind)) {
+                continue;
+            }
+            let Ok(tree) = session.read_yaml(&file, Flavor::GoObjects) else { continue };
+            found.extend(tree.roots().map(|root| value_of(root, MergeKeys::Apply)));
+        }
+    }
+    found
+}
+
+/// The group and kind of an object that no table knows.
+fn custom_kind(object: &Value) -> Option<(&str, &str)> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str);
+    let (version, kind) = (text("apiVersion")?, text("kind")?);
+    let (group, _) = version.split_once('/')?;
+    (group.contains('.') && table().kind(version, kind).is_none()).then_some((group, kind))
+}
+
+/// Where definitions are: folders of the user, then those of a chart and of the charts inside it.
+fn folders(session: &Session, request: &Request, claim: &Claim) -> Vec<String> {
+    let mut found = request.schema_folders.clone();
+    if claim.dialect().name != "charts" {
+        return found;
+    }
+    let mut charts = vec![path::parent(claim.file()).to_owned()];
+    while let Some(chart) = charts.pop() {
+        found.push(path::join(&chart, "crds"));
+        let inside = path::join(&chart, "charts");
+        let entries = session.world.list(&inside).unwrap_or_default();
+        let folders = entries.into_iter().filter(|entry| entry.kind == FileKind::Folder);
+        charts.extend(folders.map(|entry| path::join(&inside, &entry.name)));
+    }
+    found
+}
+
+fn files(session: &Session, folder: &str) -> Vec<String> {
+    let entries = session.world.list(folder).unwrap_or_default();
+    let is_data = |name: &str| ENDINGS.iter().any(|end| name.ends_with(end));
+    let names = entries.iter().filter(|entry| entry.kind != FileKind::Folder && is_data(&entry.name));
+    let mut found: Vec<String> = names.map(|entry| path::join(folder, &entry.name)).collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,206 @@
+//! What fields hold beside their type, and which fields that schemas call required a cluster does without.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// What is known of the value of a field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fact {
+    /// A number of a port.
+    Port,
+    /// A number of a port, or 0 for none.
+    PortOrNone,
+    /// A name of a port.
+    PortName,
+    /// A number or a name of a port.
+    PortOrName,
+    /// A DNS label.
+    Label,
+    /// A DNS label that begins with a letter.
+    ServiceName,
+    /// DNS labels with dots.
+    Subdomain,
+    /// The name of a host, perhaps with `*.`.
+    Host,
+    /// An address.
+    Ip,
+    /// Addresses with a number of bits.
+    Cidr,
+    /// An integer from the one to the other.
+    Between(i64, i64),
+    /// A number of things, or a share of them.
+    CountOrPercent,
+    /// A time at which a job runs.
+    Schedule,
+    /// A string that says something.
+    Filled,
+    /// A list with something in it.
+    Items,
+    /// Labels: keys and values.
+    Labels,
+    /// Keys that have the form of those of labels.
+    QualifiedKeys,
+    /// Keys that become names of files.
+    ConfigKeys,
+    /// Amounts of which none is negative.
+    Amounts,
+    /// A string of a few.
+    OneOf(&'static [&'static str]),
+}
+
+const MOST: i64 = i32::MAX as i64;
+const COUNT: Fact = Fact::Between(0, MOST);
+const FROM_ONE: Fact = Fact::Between(1, MOST);
+
+/// Facts by the name of a type, without group and version, and a field.
+#[rustfmt::skip]
+const FACTS: &[(&str, &str, Fact)] = &[
+    ("ContainerPort", "containerPort", Fact::Port),
+    ("ContainerPort", "hostPort", Fact::PortOrNone),
+    ("ContainerPort", "name", Fact::PortName),
+    ("ServicePort", "port", Fact::Port),
+    ("ServicePort", "nodePort", Fact::PortOrNone),
+    ("ServicePort", "name", Fact::Label),
+    ("ServicePort", "targetPort", Fact::PortOrName),
+    ("HTTPGetAction", "port", Fact::PortOrName),
+    ("TCPSocketAction", "port", Fact::PortOrName),
+    ("GRPCAction", "port", Fact::Port),
+    ("ServiceBackendPort", "number", Fact::PortOrNone),
+    ("ServiceBackendPort", "name", Fact::PortName),
+    ("NetworkPolicyPort", "port", Fact::PortOrName),
+    ("NetworkPolicyPort", "endPort", Fact::Port),
+    ("Container", "name", Fact::Label),
+    ("EphemeralContainer", "name", Fact::Label),
+    ("EnvVar", "name", Fact::Filled),
+    ("Volume", "name", Fact::Label),
+    ("VolumeMount", "name", Fact::Filled),
+    ("VolumeMount", "mountPath", Fact::Filled),
+    ("PodSpec", "serviceAccountName", Fact::Subdomain),
+    ("PodSpec", "priorityClassName", Fact::Subdomain),
+    ("PodSpec", "hostname", Fact::Label),
+    ("PodSpec", "subdomain", Fact::Label),
+    ("PodSpec", "terminationGracePeriodSeconds", Fact::Between(0, i64::MAX)),
+    ("PodSpec", "activeDeadlineSeconds", FROM_ONE),
+    ("PodSpec", "nodeSelector", Fact::Labels),
+    ("HostAlias", "ip", Fact::Ip),
+    ("PodSecurityContext", "runAsUser", COUNT),
+    ("PodSecurityContext", "runAsGroup", COUNT),
+    ("PodSecurityContext", "fsGroup", COUNT),
+    ("SecurityContext", "runAsUser", COUNT),
+    ("SecurityContext", "runAsGroup", COUNT),
+    ("ResourceRequirements", "limits", Fact::Amounts),
+    ("ResourceRequirements", "requests", Fact::Amounts),
+    ("VolumeResourceRequirements", "requests", Fact::Amounts),
+    ("VolumeResourceRequirements", "limits", Fact::Amounts),
+    ("ResourceQuotaSpec", "hard", Fact::Amounts),
+    ("Probe", "initialDelaySeconds", COUNT),
+    ("Probe", "periodSeconds", COUNT),
+    ("Probe", "timeoutSeconds", COUNT),
+    ("Probe", "successThreshold", COUNT),
+    ("Probe", "failureThreshold", COUNT),
+    ("ConfigMapVolumeSource", "defaultMode", Fact::Between(0, 0o777)),
+    ("SecretVolumeSource", "defaultMode", Fact::Between(0, 0o777)),
+    ("ProjectedVolumeSource", "defaultMode", Fact::Between(0, 0o777)),
+    ("KeyToPath", "mode", Fact::Between(0, 0o777)),
+    ("KeyToPath", "path", Fact::Filled),
+    ("PersistentVolumeClaimVolumeSource", "claimName", Fact::Filled),
+    ("HostPathVolumeSource", "path", Fact::Filled),
+    ("ConfigMapKeySelector", "key", Fact::Filled),
+    ("SecretKeySelector", "key", Fact::Filled),
+    ("DeploymentSpec", "replicas", COUNT),
+    ("DeploymentSpec", "minReadySeconds", COUNT),
+    ("DeploymentSpec", "revisionHistoryLimit", COUNT),
+    ("DeploymentSpec", "progressDeadlineSeconds", COUNT),
+    ("StatefulSetSpec", "replicas", COUNT),
+    ("StatefulSetSpec", "minReadySeconds", COUNT),
+    ("ReplicaSetSpec", "replicas", COUNT),
+    ("DaemonSetSpec", "minReadySeconds", COUNT),
+    ("ReplicationControllerSpec", "replicas", COUNT),
+    ("RollingUpdateDeployment", "maxSurge", Fact::CountOrPercent),
+    ("RollingUpdateDeployment", "maxUnavailable", Fact::CountOrPercent),
+    ("RollingUpdateDaemonSet", "maxSurge", Fact::CountOrPercent),
+    ("RollingUpdateDaemonSet", "maxUnavailable", Fact::CountOrPercent),
+    ("RollingUpdateStatefulSetStrategy", "partition", COUNT),
+    ("PodDisruptionBudgetSpec", "minAvailable", Fact::CountOrPercent),
+    ("PodDisruptionBudgetSpec", "maxUnavailable", Fact::CountOrPercent),
+    ("JobSpec", "parallelism", COUNT),
+    ("JobSpec", "completions", COUNT),
+    ("JobSpec", "backoffLimit", COUNT),
+    ("JobSpec", "ttlSecondsAfterFinished", COUNT),
+    ("JobSpec", "activeDeadlineSeconds", Fact::Between(0, i64::MAX)),
+    ("CronJobSpec", "schedule", Fact::Schedule),
+    ("CronJobSpec", "successfulJobsHistoryLimit", COUNT),
+    ("CronJobSpec", "failedJobsHistoryLimit", COUNT),
+    ("CronJobSpec", "startingDeadlineSeconds", Fact::Between(0, i64::MAX)),
+    ("HorizontalPodAutoscalerSpec", "minReplicas", COUNT),
+    ("HorizontalPodAutoscalerSpec", "maxReplicas", FROM_ONE),
+    ("PreferredSchedulingTerm", "weight", Fact::Between(1, 100)),
+    ("WeightedPodAffinityTerm", "weight", Fact::Between(1, 100)),
+    ("PodAffinityTerm", "topologyKey", Fact::Filled),
+    ("TopologySpreadConstraint", "maxSkew", FROM_ONE),
+    ("TopologySpreadConstraint", "topologyKey", Fact::Filled),
+    ("NodeSelector", "nodeSelectorTerms", Fact::Items),
+    ("PodSpec", "containers", Fact::Items),
+    ("HTTPIngressRuleValue", "paths", Fact::Items),
+    ("PersistentVolumeClaimSpec", "accessModes", Fact::Items),
+    ("IngressRule", "host", Fact::Host),
+    ("IngressServiceBackend", "name", Fact::ServiceName),
+    ("IPBlock", "cidr", Fact::Cidr),
+    ("ObjectMeta", "labels", Fact::Labels),
+    ("ObjectMeta", "annotations", Fact::QualifiedKeys),
+    ("ObjectMeta", "namespace", Fact::Label),
+    ("LabelSelector", "matchLabels", Fact::Labels),
+    ("ServiceSpec", "selector", Fact::Labels),
+    ("ConfigMap", "data", Fact::ConfigKeys),
+    ("ConfigMap", "binaryData", Fact::ConfigKeys),
+    ("Secret", "data", Fact::ConfigKeys),
+    ("Secret", "stringData", Fact::ConfigKeys),
+    ("RoleRef", "kind", Fact::OneOf(&["ClusterRole", "Role"])),
+    ("Subject", "kind", Fact::OneOf(&["Group", "ServiceAccount", "User"])),
+    ("PolicyRule", "verbs", Fact::Items),
+    ("MetricTarget", "type", Fact::OneOf(&["AverageValue", "Utilization", "Value"])),
+];
+
+/// Fields that schemas call required and that clusters do without: zero or nothing is valid there.
+#[rustfmt::skip]
+const NOT_NEEDED: &[(&str, &str)] = &[
+    ("StatefulSetSpec", "serviceName"), ("Role", "rules"), ("ClusterRole", "rules"), ("Subject", "name"),
+    ("LocalObjectReference", "name"), ("DaemonSetSpec", "revisionHistoryLimit"), ("PolicyRule", "verbs"),
+    ("ResourceMetricStatus", "current"), ("ClientIPConfig", "timeoutSeconds"), ("EndpointSlice", "endpoints"),
+    ("ServiceReference", "path"), ("CustomResourceDefinitionVersion", "served"), ("CustomResourceDefinitionVersion", "storage"),
+    ("ControllerRevision", "revision"), ("APIServiceSpec", "service"), ("ResourceQuotaSpec", "hard"), ("PriorityClass", "value"),
+    ("APIServiceSpec", "groupPriorityMinimum"), ("APIServiceSpec", "versionPriority"), ("JSONSchemaProps", "default"),
+    ("CSIStorageCapacity", "storageClassName"), ("LimitResponse", "queuing"), ("Event", "involvedObject"), ("Event", "metadata"),
+    ("EndpointSlice", "addressType"), ("OwnerReference", "uid"), ("OwnerReference", "name"), ("CustomResourceDefinitionNames", "kind"),
+    ("MatchResources", "resourceRules"), ("NonResourcePolicyRule", "verbs"),
+];
+
+/// The fact about a field.
+pub fn fact(of: &str, field: &str) -> Option<Fact> {
+    static INDEX: OnceLock<HashMap<(&'static str, &'static str), Fact>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| FACTS.iter().map(|(of, field, fact)| ((*of, *field), *fact)).collect());
+    index.get(&(of, field)).copied()
+}
+
+/// Whether a cluster refuses an object without a field that its schema requires.
+pub fn is_needed(of: &str, field: &str) -> bool {
+    !of.ends_with("Status") && !of.ends_with("Condition") && !NOT_NEEDED.contains(&(of, field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::table;
+
+    #[test]
+    fn facts_are_about_fields() {
+        let table = table();
+        let mut known = std::collections::HashSet::new();
+        for of in (0..).map_while(|id| table.get(id)) {
+            known.extend(of.fields.iter().map(|field| (of.short(), field.name)));
+        }
+        let rows = FACTS.iter().map(|(of, field, _)| (*of, *field)).chain(NOT_NEEDED.iter().copied());
+        let wrong: Vec<_> = rows.filter(|row| !known.contains(row)).collect();
+        assert_eq!(wrong, [("", ""); 0]);
+    }
+}

@@ -1,0 +1,120 @@
+//! A place in an object while it is judged: the way to it, and what is there.
+
+use purlin_value::Value;
+use std::fmt;
+
+/// One step into an object.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'v> {
+    /// The object itself.
+    Top,
+    /// The value of a key.
+    Key(&'v str),
+    /// An item of a list.
+    Item(usize),
+}
+
+/// A place: the last step, the value there, and the place before.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'v, 'h> {
+    above: Option<&'h Here<'v, 'h>>,
+    step: Step<'v>,
+    /// What is there.
+    pub value: &'v Value,
+}
+
+impl<'v, 'h> Here<'v, 'h> {
+    /// The object itself.
+    pub fn top(value: &'v Value) -> Self {
+        Here { above: None, step: Step::Top, value }
+    }
+
+    /// The value of a key.
+    pub fn key<'b>(&'b self, key: &'v str) -> Option<Here<'v, 'b>>
+    where
+        'h: 'b,
+    {
+        Some(self.entry(key, self.value.get(key)?))
+    }
+
+    /// The value of a key, if it says something: null is nothing.
+    pub fn set<'b>(&'b self, key: &'v str) -> Option<Here<'v, 'b>>
+    where
+        'h: 'b,
+    {
+        self.key(key).filter(|here| !here.value.is_null())
+    }
+
+    /// A value of a key that is at hand.
+    pub fn entry<'b>(&'b self, key: &'v str, value: &'v Value) -> Here<'v, 'b>
+    where
+        'h: 'b,
+    {
+        Here { above: Some(self), step: Step::Key(key), value }
+    }
+
+    /// An item.
+    pub fn item<'b>(&'b self, index: usize, value: &'v Value) -> Here<'v, 'b>
+    where
+        'h: 'b,
+    {
+        Here { above: Some(self), step: Step::Item(index), value }
+    }
+
+    /// All items, if a list is there.
+    pub fn items<'b>(&'b self) -> impl Iterator<Item = Here<'v, 'b>>
+    where
+        'h: 'b,
+    {
+        let items = self.value.as_list().unwrap_or_default();
+        items.iter().enumerate().map(move |(index, value)| self.item(index, value))
+    }
+
+    /// The string there, if it is known.
+    pub fn text(&self) -> Option<&'v str> {
+        known(self.value)?.as_str()
+    }
+
+    /// The key that has this value, or that has the list around it.
+    pub fn last_key(&self) -> Option<(&'v str, &'v Value)> {
+        match (self.step, self.above) {
+            (Step::Key(key), _) => Some((key, self.value)),
+            (Step::Item(_), Some(above)) => above.last_key(),
+            _ => None,
+        }
+    }
+
+    /// Whether the way here goes through a key.
+    pub fn is_under(&self, name: &str) -> bool {
+        let is_it = matches!(self.step, Step::Key(key) if key == name);
+        is_it || self.above.is_some_and(|above| above.is_under(name))
+    }
+
+    /// The place before.
+    pub fn above(&self) -> Option<&'h Here<'v, 'h>> {
+        self.above
+    }
+}
+
+/// `spec.containers[0].image`.
+impl fmt::Display for Here<'_, '_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(above) = self.above {
+            above.fmt(out)?;
+        }
+        let is_first = self.above.is_none_or(|above| matches!(above.step, Step::Top));
+        match self.step {
+            Step::Top => Ok(()),
+            Step::Key(key) if key.contains(['.', '/', ' ']) => write!(out, "[{key}]"),
+            Step::Key(key) if is_first => write!(out, "{key}"),
+            Step::Key(key) => write!(out, ".{key}"),
+            Step::Item(index) => write!(out, "[{index}]"),
+        }
+    }
+}
+
+/// A value that is known and may be shown; what waits for something, is broken or secret is not judged.
+pub fn known(value: &Value) -> Option<&Value> {
+    let is_open = matches!(value.data, purlin_value::Data::Lazy(_));
+    (!value.is_pending() && !value.is_poison() && !value.is_tainted() && !is_open).then_some(value)
+}

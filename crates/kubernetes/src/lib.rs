@@ -1,0 +1,77 @@
+//! Kubernetes objects judged before a cluster sees them: what it would refuse, and what would not work without a word.
+//!
+//! Tables of all built-in kinds are in [`table`]; [`judge`] looks at objects, each alone and all together. Objects are
+//! values with origins, so that a finding is where a value was written. It must not know dialects, files, or the outside.
+
+mod custom;
+mod facts;
+mod finding;
+mod here;
+mod object;
+mod pods;
+pub mod rules;
+mod scalars;
+mod set;
+mod shape;
+mod structure;
+pub mod table;
+mod values;
+
+pub use object::minor;
+pub use rules::RULES;
+
+use purlin_syntax::Diagnostic;
+use purlin_value::{Session, Value};
+
+/// An object and what it goes by.
+#[derive(Clone, Debug)]
+pub struct Object<'v> {
+    /// `Deployment/web`.
+    pub id: String,
+    /// Its content.
+    pub value: &'v Value,
+}
+
+impl<'v> Object<'v> {
+    /// An object by its kind and name, as far as these may be shown; `None` for what is no object.
+    pub fn of(value: &'v Value) -> Option<Self> {
+        let text = |value: Option<&'v Value>| value.and_then(here::known).and_then(Value::as_str);
+        text(value.get("apiVersion"))?;
+        let kind = text(value.get("kind"))?;
+        let name = text(value.get("metadata").and_then(|metadata| metadata.get("name")));
+        let id = name.map_or_else(|| kind.to_owned(), |name| format!("{kind}/{name}"));
+        Some(Object { id, value })
+    }
+}
+
+/// What objects are judged by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms<'t> {
+    /// The minor version of Kubernetes; the newest known one without it.
+    pub version: Option<table::Minor>,
+    /// Definitions of custom resources beside those among the objects.
+    pub definitions: &'t [Value],
+    /// Whether some objects of the environment may be missing, so that nothing is said of what others refer to.
+    pub is_partial: bool,
+}
+
+/// What is wrong with the objects of one environment.
+pub fn judge(session: &Session, objects: &[Object<'_>], terms: Terms<'_>) -> Vec<Diagnostic> {
+    if objects.is_empty() {
+        return Vec::new();
+    }
+    let table = table::table();
+    let at = terms.version.unwrap_or(table.versions.last);
+    let mut schemas = custom::Schemas::default();
+    objects.iter().map(|object| object.value).chain(terms.definitions).for_each(|value| schemas.add(value));
+    let mut found = Vec::new();
+    for object in objects.iter().filter(|object| here::known(object.value).is_some()) {
+        let mut judge = shape::Judge { table, at, object: &object.id, found: std::mem::take(&mut found) };
+        object::check(&mut judge, object.value, &schemas);
+        found = judge.found;
+    }
+    if !terms.is_partial {
+        set::Set::of(objects).check(objects, &mut found);
+    }
+    finding::diagnostics(session, found)
+}
