@@ -290,7 +290,7 @@ impl<'s> Walk<'s> {
         self.conditions(chart, number);
         // What a schema allows is not read by it.
         if chart.schema.is_some() && !self.is_strict() {
-            self.schema_file(&format!("{}/values.schema.json", chart.folder), number);
+            self.schema_file(&path::join(&chart.folder, "values.schema.json"), number);
         }
         for dependency in chart.metadata.dependencies.iter().filter(|one| !one.import_values.is_empty()) {
             for name in [&dependency.name, &dependency.alias] {
