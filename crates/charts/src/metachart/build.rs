@@ -200,15 +200,16 @@ impl Workshop {
     fn preprocess(&self, m: &mut Machine<'_>, found: &Found, component: &str, resource: Val) -> Result<Val, Fault> {
         // Preprocessors change what they are given; the original stays to compare with.
         let copy = purlin_gotmpl::funcs::dicts::deep_copy(m, &resource, 0)?;
-        let related = found.related.as_deref().map_or(Val::NIL, Val::str);
         let name = at(&m.heap, &copy, &["metadata", "name"]).unwrap_or(Val::NIL);
-        let params = m.heap.any_map(BTreeMap::from([
+        let mut params = BTreeMap::from([
             (Str::from("definition"), copy),
             (Str::from("name"), name),
             (Str::from("key"), Val::str(found.name.as_str())),
             (Str::from("component"), Val::str(component)),
-            (Str::from("relatedComponent"), related),
-        ]));
+        ]);
+        // As with the templates, only what is related to something has the key.
+        params.extend(found.related.as_deref().map(|related| (Str::from("relatedComponent"), Val::str(related))));
+        let params = m.heap.any_map(params);
         let context = self.context(m, &[("params", params)]);
         let template = Str::from(format!("metachart.preprocess.{}", found.kind));
         let rope: Rope = m.execute(&template, context).map_err(Fault::Inner)?;

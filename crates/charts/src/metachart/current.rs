@@ -82,7 +82,28 @@ fn definitions(session: &Session, chart: &Chart, schema: &SchemaConfig) -> Optio
 }
 
 fn is_address(name: &str) -> bool {
-    name.contains("://")
+    name.contains("://") && !name.starts_with(FILE)
+}
+
+/// What begins the address of a file of this machine.
+const FILE: &str = "file://";
+
+/// A file by its path: an absolute one, or one of the chart or of where the user is, as the original looks for it.
+fn local(session: &Session, chart: &str, name: &str) -> Result<String, String> {
+    let below_root = name.strip_prefix(session.world.root()).and_then(|rest| rest.strip_prefix('/'));
+    let candidates = match below_root {
+        Some(inside) => vec![inside.to_owned()],
+        None if path::is_absolute(name) => vec![name.to_owned()],
+        None => vec![path::join(chart, name), path::join(session.world.here(), name)],
+    };
+    let found = candidates.iter().find(|path| session.world.exists(path));
+    let refused = || {
+        candidates.iter().find_map(|path| match session.world.stat(path) {
+            Err(error @ WorldError::Denied(_)) => Some(error.reason().to_owned()),
+            _ => None,
+        })
+    };
+    found.cloned().ok_or_else(|| refused().unwrap_or_else(|| "the file does not exist".to_owned()))
 }
 
 /// A definition file: fetched if it is an address, otherwise from the chart, then from where the user is, as the
@@ -94,11 +115,9 @@ pub fn read_definitions(session: &Session, chart: &str, name: &str) -> Result<Va
             .fetch(&Remote::File { address: name.to_owned() })
             .map(|fetched| fetched.path)
             .map_err(|error| error.reason().to_owned())?,
+        Some(("file", file)) => local(session, chart, file)?,
         Some((scheme, _)) => return Err(format!("`{scheme}:` is not supported; save the file beside the chart")),
-        None => {
-            let candidates = [path::join(chart, name), path::join(session.world.here(), name)];
-            candidates.into_iter().find(|path| session.world.exists(path)).ok_or("the file does not exist")?
-        }
+        None => local(session, chart, name)?,
     };
     let bytes = session.load_bytes(&place).map_err(|error: WorldError| error.reason().to_owned())?;
     json::parse(&bytes, Origin::NONE)
