@@ -7,6 +7,7 @@ use purlin_gotmpl::{Limits, Machine, Outside, Set};
 use purlin_value::Origin;
 
 use crate::context;
+use crate::edition::{HELM_4, Helm};
 use crate::engine::{self, RenderError};
 
 /// The cluster as a chart sees it.
@@ -16,8 +17,8 @@ pub struct Capabilities {
     pub kube: KubeVersion,
     /// `.Capabilities.APIVersions`
     pub api_versions: Vec<String>,
-    /// `.Capabilities.HelmVersion.Version`
-    pub helm_version: String,
+    /// The version of Helm, which `.Capabilities.HelmVersion` tells.
+    pub helm: &'static Helm,
     /// Where the Kubernetes version is from, if it was given.
     pub kube_from: Origin,
     /// Where the API versions behind the usual ones are from.
@@ -50,6 +51,15 @@ impl KubeVersion {
             minor: minor.to_string(),
         })
     }
+
+    /// The version as a version of Helm shows it.
+    #[must_use]
+    pub fn shown_by(mut self, helm: &Helm) -> Self {
+        if !helm.shows_whole_kube_version {
+            self.version.clone_from(&self.normalized);
+        }
+        self
+    }
 }
 
 impl Default for Capabilities {
@@ -62,7 +72,7 @@ impl Default for Capabilities {
                 minor: "36".to_owned(),
             },
             api_versions: API_VERSIONS.iter().map(|version| (*version).to_owned()).collect(),
-            helm_version: "v4.2".to_owned(),
+            helm: &HELM_4,
             kube_from: Origin::NONE,
             more_from: Origin::NONE,
         }
@@ -70,14 +80,14 @@ impl Default for Capabilities {
 }
 
 /// The version of Helm that is followed, in a user's template.
-pub fn version_text(template: &str) -> Result<String, String> {
+pub fn version_text(template: &str, helm: &'static Helm) -> Result<String, String> {
     let mut set = Set::new();
     set.add("_", template).map_err(|error| error.go_text())?;
     let set = Arc::new(set);
     let (outside, limits) = (Outside::default(), Limits::default());
     let work = || {
         let mut machine = Machine::new(set.namespace(), &outside, &limits);
-        let info = context::helm_version(&Capabilities::default());
+        let info = context::helm_version(helm);
         machine.execute(&"_".into(), info).map_err(RenderError::Exec)
     };
     let rope = engine::on_deep_stack(work).map_err(|error| error.helm_text())?;

@@ -11,6 +11,9 @@ pub struct Chart {
     pub metadata: Metadata,
     /// The chart's own `values.yaml`; null if there is none.
     pub values: Value,
+    /// Its values with those of the charts inside and what it imports from them: what values of users are merged with.
+    /// Known once dependencies are processed, if there are any.
+    pub merged: Option<Value>,
     /// `values.schema.json`
     pub schema: Option<Arc<[u8]>>,
     /// `Chart.yaml` and `values.yaml` as they are written.
@@ -148,6 +151,11 @@ impl Chart {
     /// The chart's name.
     pub fn name(&self) -> &str {
         &self.metadata.name
+    }
+
+    /// What values of users are merged with.
+    pub fn defaults(&self) -> &Value {
+        self.merged.as_ref().unwrap_or(&self.values)
     }
 
     /// Whether it only defines templates for others.

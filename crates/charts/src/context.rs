@@ -11,6 +11,7 @@ use purlin_value::{Origin, Origins, Pending, Piece, Value};
 
 use crate::capabilities::{API_VERSIONS, Capabilities};
 use crate::chart::{Chart, Metadata, Word};
+use crate::edition::Helm;
 
 /// What `.Release` says.
 #[derive(Clone, Debug)]
@@ -261,18 +262,15 @@ fn object(known: Struct) -> Val {
 static USUAL_VERSIONS: OnceLock<Vec<Str>> = OnceLock::new();
 
 /// `.Capabilities.HelmVersion`
-pub(crate) fn helm_version(capabilities: &Capabilities) -> Val {
-    object(Struct {
-        name: "version.BuildInfo",
-        fields: vec![
-            ("Version", Val::str(capabilities.helm_version.as_str())),
-            ("GitCommit", Val::str("")),
-            ("GitTreeState", Val::str("")),
-            ("GoVersion", Val::str("")),
-            ("KubeClientVersion", Val::str("v1.36")),
-        ],
-        text: None,
-    })
+pub(crate) fn helm_version(helm: &Helm) -> Val {
+    let mut fields = vec![
+        ("Version", Val::str(helm.version)),
+        ("GitCommit", Val::str("")),
+        ("GitTreeState", Val::str("")),
+        ("GoVersion", Val::str("")),
+    ];
+    fields.extend(helm.client_version.map(|version| ("KubeClientVersion", Val::str(version))));
+    object(Struct { name: "version.BuildInfo", fields, text: None })
 }
 
 fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
@@ -283,7 +281,7 @@ fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
         fields: vec![("Version", given(&kube.version)), ("Major", given(&kube.major)), ("Minor", given(&kube.minor))],
         text: Some(Str::from(kube.normalized.as_str())),
     });
-    let helm_version = helm_version(capabilities);
+    let helm_version = helm_version(capabilities.helm);
     let usual = USUAL_VERSIONS.get_or_init(|| API_VERSIONS.iter().map(|version| Str::from(*version)).collect());
     let version = |(at, version): (usize, &String)| match usual.get(at) {
         Some(usual) => Val::str(usual.clone()),

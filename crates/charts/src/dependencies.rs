@@ -6,6 +6,7 @@ use purlin_value::weight::weight;
 use purlin_value::{Data, EcoString, Exceeded, Map, Origin, Origins, Value};
 
 use crate::chart::{Chart, Dependency};
+use crate::edition::{HELM_4, Helm};
 use crate::values::{Account, Coalescer, Trouble};
 use std::collections::HashMap;
 
@@ -29,9 +30,10 @@ pub fn process(
     values: &Value,
     account: &Account<'_>,
     origins: Option<&Origins>,
+    helm: &'static Helm,
 ) -> Result<Vec<String>, Trouble> {
     let mut warnings = Vec::new();
-    enable(chart, values, "", &mut warnings, account)?;
+    enable(chart, values, "", &mut warnings, (account, helm))?;
     import(chart, &mut warnings, account, origins)?;
     Ok(warnings)
 }
@@ -92,7 +94,7 @@ fn enable(
     values: &Value,
     path: &str,
     warnings: &mut Vec<String>,
-    account: &Account<'_>,
+    (account, helm): (&Account<'_>, &'static Helm),
 ) -> Result<(), Trouble> {
     if chart.metadata.dependencies.is_empty() {
         return Ok(());
@@ -137,7 +139,7 @@ fn enable(
         dependency.enabled = true;
     }
     chart.dependencies = children;
-    let mut coalescer = Coalescer::new(None, account);
+    let mut coalescer = Coalescer::new(None, account, helm);
     let coalesced = coalescer.coalesce(chart, values)?;
     apply_tags(&mut chart.metadata.dependencies, &coalesced, warnings);
     apply_conditions(&mut chart.metadata.dependencies, &coalesced, path, warnings);
@@ -154,7 +156,7 @@ fn enable(
     chart.metadata.dependencies.retain(|dependency| dependency.enabled);
     for child in &mut chart.dependencies {
         let inner = format!("{path}{}.", child.name());
-        enable(child, &coalesced, &inner, warnings, account)?;
+        enable(child, &coalesced, &inner, warnings, (account, helm))?;
     }
     Ok(())
 }
@@ -222,11 +224,11 @@ fn import(
     for child in &mut chart.dependencies {
         import(child, warnings, account, origins)?;
     }
-    let imports = chart.metadata.dependencies.iter().any(|dependency| !dependency.import_values.is_empty());
-    if !imports {
+    // Helm merges the values of all charts here, with the nulls in them, whether or not something is imported.
+    if chart.metadata.dependencies.is_empty() {
         return Ok(());
     }
-    let mut merger = Coalescer { account, origins: None, warnings: Vec::new(), keep_null: true };
+    let mut merger = Coalescer::new(None, account, &HELM_4).keeping_nulls();
     let merged = merger.coalesce(chart, &Value::map(Map::new()))?;
     let mut imported = Value::map(Map::new());
     for dependency in &chart.metadata.dependencies {
@@ -250,7 +252,12 @@ fn import(
             }
         }
     }
-    chart.values = merger.merge_tables(&merged, &imported)?;
+    let is_imported = imported.as_map().is_some_and(|map| !map.is_empty());
+    let merged = if is_imported { merger.merge_tables(&merged, &imported)? } else { merged };
+    if chart.metadata.dependencies.iter().any(|dependency| !dependency.import_values.is_empty()) {
+        chart.values = merged.clone();
+    }
+    chart.merged = Some(merged);
     Ok(())
 }
 

@@ -16,6 +16,7 @@ use crate::checks;
 use crate::ci;
 use crate::context::origin_of;
 use crate::dependencies::decided_on;
+use crate::edition::Helm;
 use crate::engine::{self, RenderError, Rendered};
 use crate::json;
 use crate::manifest::{self, Document};
@@ -90,6 +91,8 @@ pub(crate) fn options(session: &Session, request: &Request) -> Options {
     Options {
         name: request.chart.release_name.clone().unwrap_or_default(),
         namespace: request.namespace.clone().unwrap_or_default(),
+        name_template: request.chart.name_template.clone(),
+        helm: request.chart.helm_version.as_deref().and_then(Helm::named).unwrap_or_default(),
         name_from: request.chart.release_from,
         namespace_from: request.chart.namespace_from,
         values,
@@ -358,13 +361,13 @@ fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Resul
     let holes = std::mem::take(&mut rendered.holes);
     let tracer = Tracer::new(session, &prepared.chart, sources, calls, holes);
     let failed = std::mem::take(&mut rendered.failed);
-    let (mut pieces, hooks) = documents(session, &tracer, rendered);
+    let (mut pieces, hooks) = documents(session, &tracer, rendered, prepared.capabilities.helm);
     pieces.extend(hooks);
     Ok(Documents { tracer, pieces, failed })
 }
 
 /// The documents of rendered files, resources and hooks, in the order of the files; what is not a manifest is reported.
-fn documents(session: &Session, tracer: &Tracer<'_>, rendered: Rendered) -> (Vec<Piece>, Vec<Piece>) {
+fn documents(session: &Session, tracer: &Tracer<'_>, rendered: Rendered, helm: &Helm) -> (Vec<Piece>, Vec<Piece>) {
     let texts: Vec<(String, String)> = rendered
         .files
         .iter()
@@ -372,7 +375,8 @@ fn documents(session: &Session, tracer: &Tracer<'_>, rendered: Rendered) -> (Vec
         .map(|(path, rope)| (path.clone(), String::from_utf8_lossy(&rope.bytes).into_owned()))
         .collect();
     let files = texts.iter().map(|(path, text)| (path.as_str(), text.as_str()));
-    let (manifests, broken) = manifest::sort_readable(files, &tracer.holes, &session.limits);
+    let (mut manifests, broken) = manifest::sort_readable(files, &tracer.holes, &session.limits);
+    manifests.order_as(helm);
     // Documents of one file share its text.
     let woven = |rope: purlin_gotmpl::Rope| Arc::new(Woven::new(rope.bytes, rope.pieces));
     let files: HashMap<String, Arc<Woven>> =
@@ -394,7 +398,8 @@ fn render_metachart<'s>(
     kinds: &[Kind],
     reported: &Reported,
 ) -> Result<Documents<'s>, TemplateError> {
-    let compiled = engine::compile_for(session, &prepared.chart).map_err(TemplateError::from)?;
+    let compiled =
+        engine::compile_for(session, &prepared.chart, prepared.capabilities.helm).map_err(TemplateError::from)?;
     let (outside, limits) = (prepared.outside(session, true), template::engine_limits(session));
     let computed = Arc::new(checksums::computed(session, &prepared.values, kinds));
     let job = pipeline::Job { compiled: &compiled, kinds, computed: &computed };
@@ -425,8 +430,9 @@ fn render_metachart<'s>(
         hooks.extend(sorted.hooks.into_iter().map(piece));
     }
     let tracer = Tracer::new(session, &prepared.chart, made.sources, made.calls, made.holes);
-    let (other_pieces, other_hooks) = documents(session, &tracer, made.rendered);
-    let order = |piece: &Piece| (manifest::place(&piece.document), piece.document.path.clone());
+    let (other_pieces, other_hooks) = documents(session, &tracer, made.rendered, prepared.capabilities.helm);
+    let helm = prepared.capabilities.helm;
+    let order = |piece: &Piece| (manifest::place(&piece.document, helm), piece.document.path.clone());
     for (all, others) in [(&mut pieces, other_pieces), (&mut hooks, other_hooks)] {
         all.extend(others);
         all.sort_by_cached_key(order);

@@ -14,6 +14,7 @@ use purlin_value::{Piece, Session, Value};
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
 use crate::context::{Contexts, Release, import, origin_number, origin_of};
+use crate::edition::{HELM_4, Helm};
 
 /// Why a chart could not be rendered.
 #[derive(Debug)]
@@ -33,6 +34,14 @@ impl RenderError {
             RenderError::Parse(error) => Some(&error.file),
             RenderError::Exec(error) => Some(&error.file),
             RenderError::Thread => None,
+        }
+    }
+
+    /// The text that a version of Helm prints.
+    pub fn text_of(&self, helm: &Helm) -> String {
+        match self {
+            Self::Exec(error) if !helm.traces_errors && error.stop_message().is_none() => error.go_text(),
+            _ => self.helm_text(),
         }
     }
 
@@ -125,9 +134,9 @@ fn collect<'c>(chart: &'c Chart, path: &str, out: &mut Vec<Found<'c>>) {
 }
 
 /// The same for a chart that the variants of a project render with values of their own: templates are parsed once.
-pub fn compile_for(session: &Session, chart: &Chart) -> Result<Arc<Compiled>, RenderError> {
+pub fn compile_for(session: &Session, chart: &Chart, helm: &Helm) -> Result<Arc<Compiled>, RenderError> {
     if !session.has_variants() {
-        return compile(chart).map(Arc::new);
+        return compile_as(chart, helm).map(Arc::new);
     }
     let mut found = Vec::new();
     collect(chart, chart.name(), &mut found);
@@ -145,11 +154,15 @@ struct Kept(Option<Arc<Compiled>>);
 
 /// Parses all templates of a chart, the deepest and last ones first, so that shallow and early ones win.
 pub fn compile(chart: &Chart) -> Result<Compiled, RenderError> {
+    compile_as(chart, &HELM_4)
+}
+
+fn compile_as(chart: &Chart, helm: &Helm) -> Result<Compiled, RenderError> {
     let mut found = Vec::new();
     collect(chart, chart.name(), &mut found);
     let depth = |name: &str| name.bytes().filter(|b| *b == b'/').count();
     found.sort_by(|a, b| depth(&b.name).cmp(&depth(&a.name)).then_with(|| b.name.cmp(&a.name)));
-    let mut set = Set::new();
+    let mut set = Set::with_functions(helm.functions);
     let mut files = Vec::new();
     for file in &found {
         set.add(&file.name, file.bytes).map_err(RenderError::Parse)?;

@@ -8,6 +8,7 @@ mod ci;
 pub mod context;
 pub mod dependencies;
 mod dialect;
+pub mod edition;
 pub mod engine;
 mod entities;
 mod files;

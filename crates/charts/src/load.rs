@@ -249,7 +249,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
         })?);
     }
     let folder = folder.to_owned();
-    Ok(Chart { metadata, values, schema, written, templates, files: others, dependencies, folder })
+    Ok(Chart { metadata, values, merged: None, schema, written, templates, files: others, dependencies, folder })
 }
 
 fn default_values(

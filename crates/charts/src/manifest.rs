@@ -1,5 +1,6 @@
 //! Splits rendered files into documents, tells hooks from resources, and sorts both as Helm installs them.
 
+use crate::edition::{HELM_4, Helm};
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::yaml::{first_problem, go_message, parse};
 use purlin_model::INSTALL_ORDER;
@@ -272,14 +273,36 @@ fn sorted<'f>(
             }
         }
     }
-    manifests.resources.sort_by_cached_key(place);
-    manifests.hooks.sort_by_cached_key(place);
+    manifests.resources.sort_by_cached_key(|document| place(document, &HELM_4));
+    manifests.hooks.sort_by_cached_key(|document| place(document, &HELM_4));
     (manifests, broken)
 }
 
+impl Manifests {
+    /// The same as another version of Helm orders and prints documents.
+    pub(crate) fn as_of(&mut self, helm: &Helm) {
+        self.order_as(helm);
+        if helm.trims_documents {
+            let all = self.resources.iter_mut().chain(&mut self.hooks);
+            all.for_each(|document| document.text.truncate(document.text.trim_end().len()));
+        }
+    }
+}
+
+impl Manifests {
+    /// The same in the order of another version of Helm.
+    pub(crate) fn order_as(&mut self, helm: &Helm) {
+        if !helm.late_kinds.is_empty() {
+            self.resources.sort_by_cached_key(|document| place(document, helm));
+            self.hooks.sort_by_cached_key(|document| place(document, helm));
+        }
+    }
+}
+
 /// Where a document stands in the order Helm installs in: known kinds first, others by name.
-pub fn place(document: &Document) -> (usize, String) {
-    match INSTALL_ORDER.iter().position(|known| *known == document.kind) {
+pub fn place(document: &Document, helm: &Helm) -> (usize, String) {
+    let is_known = |known: &&str| *known == document.kind && !helm.late_kinds.contains(known);
+    match INSTALL_ORDER.iter().position(is_known) {
         Some(place) => (place, String::new()),
         None => (INSTALL_ORDER.len(), document.kind.clone()),
     }

@@ -13,6 +13,7 @@ use purlin_value::{EcoString, Origin, Seed, Session, Value};
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::Chart;
 use crate::context::Release;
+use crate::edition::Helm;
 use crate::engine::{self, Inputs, RenderError, Rendered};
 use crate::files;
 use crate::given::user_values;
@@ -78,6 +79,8 @@ pub struct Options {
     pub is_lint: bool,
     /// Whether dependencies that are missing are fetched before the chart is deployed.
     pub is_fetched_later: bool,
+    /// The version of Helm.
+    pub helm: &'static Helm,
 }
 
 /// What in a chart an error is about.
@@ -293,6 +296,14 @@ pub struct Prepared {
 }
 
 impl TemplateError {
+    /// The message that a version of Helm prints.
+    pub fn message_of(&self, helm: &Helm) -> String {
+        match &self.render {
+            Some(render) => render.text_of(helm),
+            None => self.message.clone(),
+        }
+    }
+
     /// A failure while rendering.
     pub fn rendering(message: String) -> Self {
         Self { message, while_rendering: true, ..Self::default() }
@@ -338,14 +349,14 @@ pub(crate) fn prepare_chart(
     }
     let missing = dependencies::missing(&chart);
     if !missing.is_empty() && !options.lenient && !options.is_lint {
-        let message = "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies";
+        let message = options.helm.missing_dependencies;
         let names = missing.join(", ");
         return Err(format!("{message}: found in Chart.yaml, but missing in charts/ directory: {names}").into());
     }
-    let mut capabilities = Capabilities::default();
+    let mut capabilities = Capabilities { helm: options.helm, ..Capabilities::default() };
     if let Some(version) = &options.kube_version {
-        capabilities.kube =
-            KubeVersion::parse(version).map_err(|_| format!("invalid kube version '{version}': {version}"))?;
+        let kube = KubeVersion::parse(version).map_err(|_| format!("invalid kube version '{version}': {version}"))?;
+        capabilities.kube = kube.shown_by(options.helm);
     }
     capabilities.api_versions.extend(options.api_versions.iter().cloned());
     let given = |option: &str, is_given: bool| match options.track && is_given {
@@ -356,12 +367,12 @@ pub(crate) fn prepare_chart(
     capabilities.more_from = given("--api-versions", !options.api_versions.is_empty());
     let account = Account::new(&session.meter);
     let origins = options.track.then_some(&session.origins);
-    let processed = dependencies::process(&mut chart, &values, &account, origins);
+    let processed = dependencies::process(&mut chart, &values, &account, origins, options.helm);
     let mut warnings = processed.map_err(|trouble| match trouble {
         Trouble::Text(text) => Trouble::Text(format!("chart dependencies processing failed: {text}")),
         exceeded => exceeded,
     })?;
-    let mut coalescer = Coalescer::new(origins, &account);
+    let mut coalescer = Coalescer::new(origins, &account, options.helm);
     let values = coalescer.coalesce(&chart, &values)?;
     warnings.append(&mut coalescer.warnings);
     let judgement = if options.skip_schema { Judgement::default() } else { judge(session, &chart, &values)? };
@@ -431,7 +442,7 @@ impl Prepared {
     /// Renders all templates.
     pub fn render(&self, session: &Session) -> Result<Rendered, TemplateError> {
         let (outside, limits) = (self.outside(session, self.track), engine_limits(session));
-        let rendered = engine::compile_for(session, &self.chart)
+        let rendered = engine::compile_for(session, &self.chart, self.capabilities.helm)
             .and_then(|compiled| engine::render(&compiled, self.inputs(&outside, &limits)));
         rendered.map_err(TemplateError::from)
     }
@@ -452,11 +463,12 @@ fn finish(session: &Session, mut prepared: Prepared, options: &Options) -> Resul
         let text: String = filled.map(|(path, text)| format!("---\n# Source: {path}\n{text}\n")).collect();
         TemplateError { rendered: Some(text), ..TemplateError::rendering(broken.helm_text()) }
     };
-    let manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(broken)?;
+    let mut manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(broken)?;
+    manifests.as_of(options.helm);
     drop(texts);
     let mut warnings = std::mem::take(&mut prepared.warnings);
     for hook in &manifests.unknown_hooks {
-        warnings.push(format!("level=INFO msg=\"skipping unknown hooks\" hookTypes={hook}"));
+        warnings.push(options.helm.unknown_hook(hook));
     }
     Ok(Output { chart: prepared.chart, manifests, crds, warnings })
 }
@@ -500,13 +512,16 @@ impl Output {
         if options.show_only.is_empty() {
             return Ok(out);
         }
-        show_only(&out, &options.show_only)
+        show_only(&out, &options.show_only, options.helm)
     }
 }
 
 /// Only the documents whose path matches one of the globs.
-fn show_only(text: &str, wanted: &[String]) -> Result<String, String> {
-    let pieces = manifest::split(text);
+fn show_only(text: &str, wanted: &[String], helm: &Helm) -> Result<String, String> {
+    let mut pieces = manifest::split(text);
+    if helm.trims_documents {
+        pieces.iter_mut().for_each(|(_, piece)| *piece = piece.trim_end());
+    }
     let mut out = String::new();
     for wanted in wanted {
         let glob = Glob::read(wanted, Notation::GO);

@@ -7,6 +7,7 @@ use std::cell::Cell;
 
 use crate::chart::Chart;
 use crate::dependencies::because_enabled;
+use crate::edition::Helm;
 
 const GLOBAL: &str = "global";
 
@@ -42,14 +43,17 @@ pub fn put(base: Value, path: &str, value: Value) -> Value {
     base.with(map.into())
 }
 
-/// The winner, remembering what it overrode.
+/// The winner, remembering what it overrode. Defaults of charts inside are met twice, as a part of the outer chart's and
+/// by themselves: a value does not override itself, nor one default twice.
 fn chosen(winner: Value, loser: &Value, rule: &'static str, origins: Option<&Origins>) -> Value {
+    let is_known =
+        |origins: &Origins| winner.origin == loser.origin || origins.has_overridden(winner.origin, loser.origin);
     match origins {
-        Some(origins) => {
+        Some(origins) if !is_known(origins) => {
             let origin = origins.chosen(winner.origin, rule, vec![loser.origin]);
             winner.with_origin(origin)
         }
-        None => winner,
+        _ => winner,
     }
 }
 
@@ -107,7 +111,9 @@ pub struct Coalescer<'o> {
     /// What Helm would warn of.
     pub warnings: Vec<String>,
     /// Whether nulls are kept, as when values are merged for importing.
-    pub keep_null: bool,
+    keep_null: bool,
+    /// The version of Helm.
+    helm: &'static Helm,
 }
 
 fn join(prefix: &str, name: &str) -> String {
@@ -127,8 +133,14 @@ fn without_nulls(value: &Value) -> Value {
 
 impl<'o> Coalescer<'o> {
     /// A coalescer that drops keys set to null.
-    pub fn new(origins: Option<&'o Origins>, account: &'o Account<'o>) -> Self {
-        Self { account, origins, warnings: Vec::new(), keep_null: false }
+    pub fn new(origins: Option<&'o Origins>, account: &'o Account<'o>, helm: &'static Helm) -> Self {
+        Self { account, origins, warnings: Vec::new(), keep_null: false, helm }
+    }
+
+    /// The same for values that are merged before users give theirs: nulls are kept.
+    #[must_use]
+    pub fn keeping_nulls(self) -> Self {
+        Self { keep_null: true, ..self }
     }
 
     fn charge(&self, (steps, bytes): (u64, u64), count: usize) -> Result<(), Exceeded> {
@@ -151,7 +163,7 @@ impl<'o> Coalescer<'o> {
 
     fn defaults(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), Exceeded> {
         let prefix = join(prefix, chart.name());
-        let Some(defaults) = chart.values.as_map() else { return Ok(()) };
+        let Some(defaults) = chart.defaults().as_map() else { return Ok(()) };
         self.charge(ENTRY, defaults.len())?;
         for (key, default) in defaults.iter() {
             let Some(value) = values.get(key) else {
@@ -192,7 +204,7 @@ impl<'o> Coalescer<'o> {
 
     /// Copies a default that the user did not mention.
     fn add(&self, values: &mut Map, key: &EcoString, default: &Value, keep_null: bool) -> Result<(), Exceeded> {
-        if keep_null {
+        if keep_null || self.helm.keeps_default_nulls {
             values.insert(key.clone(), default.clone());
         } else if !default.is_null() {
             // What nulls are in is looked for in all of it.

@@ -7,21 +7,33 @@ use crate::ast::Tree;
 use crate::error::ParseError;
 use crate::funcs;
 use crate::machine::SourceFile;
-use crate::parse::{is_empty_tree, parse};
+use crate::parse::{FindFunc, is_empty_tree, parse};
 use crate::value::{Str, Table};
 
 /// Parsed templates, made once and rendered many times.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Set {
     trees: Table<Str, Arc<Tree>>,
     sources: Vec<SourceFile>,
     end: u32,
+    find: FindFunc,
+}
+
+impl Default for Set {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Set {
     /// An empty set.
     pub fn new() -> Self {
-        Self { end: 1, ..Self::default() }
+        Self::with_functions(funcs::find)
+    }
+
+    /// An empty set whose templates know only the functions that are found.
+    pub fn with_functions(find: FindFunc) -> Self {
+        Self { trees: Table::default(), sources: Vec::new(), end: 1, find }
     }
 
     /// Parses a file into the set; its definitions replace those of the same name unless they are empty.
@@ -29,7 +41,7 @@ impl Set {
         let text = text.into();
         let base = self.end;
         self.end = self.end.saturating_add(text.len() as u32 + 1);
-        let trees = parse(name, text, base, funcs::find)?;
+        let trees = parse(name, text, base, self.find)?;
         if let Some(tree) = trees.first() {
             self.sources.push(SourceFile { file: tree.file.clone(), origin: 0, digested: Vec::new() });
         }
@@ -92,7 +104,7 @@ impl Namespace {
 
     /// A layer with the definitions of a `tpl` text.
     pub fn layer(self: &Rc<Self>, text: Str, base: u32) -> Result<Self, ParseError> {
-        let mut trees = parse("gotpl", text, base, funcs::find)?;
+        let mut trees = parse("gotpl", text, base, self.find())?;
         let main = trees.iter().position(|tree| tree.name.bytes() == b"gotpl").map(|at| Arc::new(trees.remove(at)));
         let mut own = Table::default();
         for tree in trees {
@@ -102,6 +114,18 @@ impl Namespace {
             own.insert(tree.name.clone(), Arc::new(tree));
         }
         Ok(Self { parent: Some(self.clone()), set: None, trees: own, main })
+    }
+
+    /// How functions are found: as in the bottom layer.
+    fn find(&self) -> FindFunc {
+        let mut layer = self;
+        loop {
+            match (&layer.set, layer.parent.as_deref()) {
+                (Some(set), _) => return set.find,
+                (None, Some(parent)) => layer = parent,
+                (None, None) => return funcs::find,
+            }
+        }
     }
 
     /// Where places of further sources start.

@@ -12,6 +12,10 @@ pub struct ChartOptions {
     pub release_from: Option<Origin>,
     /// Where the namespace is from, if not from the option.
     pub namespace_from: Option<Origin>,
+    /// The template that the release's name is made from, if it has no name.
+    pub name_template: Option<String>,
+    /// The version of Helm to follow, if not the usual one.
+    pub helm_version: Option<String>,
     /// `--kube-version`
     pub kube_version: Option<String>,
     /// `--api-versions`

@@ -281,6 +281,16 @@ impl Origins {
         self.push(OriginKind::Chosen { winner, rule, overrode })
     }
 
+    /// Whether an origin is a choice that another one lost.
+    pub fn has_overridden(&self, winner: Origin, loser: Origin) -> bool {
+        if !winner.is_derived() {
+            return false;
+        }
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        let found = table.get((winner.0 & !DERIVED) as usize);
+        matches!(found, Some(OriginKind::Chosen { overrode, .. }) if overrode.contains(&loser))
+    }
+
     /// Something that was taken because of a condition. `step` says what decided and how.
     pub fn selected(
         &self,

@@ -8,6 +8,7 @@ use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::project::{Setup, open_session};
 use crate::seed::SeedSource;
+use purlin_charts::edition::Helm;
 use purlin_charts::lint::{Level, lint};
 use purlin_charts::load::load;
 use purlin_charts::template::{Options, TemplateError, template};
@@ -52,6 +53,7 @@ pub const HELM: Personality = Personality {
         ("    --strict", "lint: warnings fail"),
         ("    --quiet", "lint: only warnings and errors"),
         ("    --with-subcharts", "lint: the charts in `charts/` as well"),
+        ("    --helm-version 3|4", "the version of Helm to follow; otherwise that of the variable HELM_VERSION, or 4"),
         ("    --debug", "print rendered files that are not valid YAML"),
         ("    --dependency-update", "template: fetch missing dependencies first"),
         ("    --allow-net HOST", "connect to HOST; `http://HOST` where it is not encrypted"),
@@ -67,15 +69,38 @@ pub const HELM: Personality = Personality {
 };
 
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+    let (helm, args) = followed(invocation, args).map_err(|message| fail(invocation, &message))?;
     let Some((command, rest)) = args.split_first() else { return Err(super::unknown(invocation, &HELM, "")) };
     match command.as_str() {
-        "template" => run_template(invocation, rest),
-        "lint" => run_lint(invocation, rest),
+        "template" => run_template(invocation, rest, helm),
+        "lint" => run_lint(invocation, rest, helm),
         "show" | "inspect" => run_show(invocation, rest),
         "dependency" | "dep" | "dependencies" => dependency::run(invocation, rest),
-        "version" => run_version(invocation, rest),
+        "version" => run_version(invocation, rest, helm),
         other => Err(super::unknown(invocation, &HELM, other)),
     }
+}
+
+/// The environment variable that names a version of Helm, as images with Helm in them set it.
+const VERSION_VARIABLE: &str = "HELM_VERSION";
+
+/// The version of Helm to follow, and the arguments without the flag that names it.
+fn followed(invocation: &Invocation<'_>, args: &[String]) -> Result<(&'static Helm, Vec<String>), String> {
+    let mut rest = Vec::with_capacity(args.len());
+    let mut wanted = None;
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix("--helm-version") {
+            Some("") => wanted = Some(args.next().cloned().ok_or_else(|| format!("flag needs an argument: {arg}"))?),
+            Some(given) if given.starts_with('=') => wanted = Some(given.trim_start_matches('=').to_owned()),
+            _ => rest.push(arg.clone()),
+        }
+    }
+    let helm = match wanted {
+        Some(text) => Helm::named(&text).ok_or_else(|| format!("unknown Helm version {text:?}: expected 3 or 4"))?,
+        None => invocation.env.get(VERSION_VARIABLE).and_then(|text| Helm::named(text)).unwrap_or_default(),
+    };
+    Ok((helm, rest))
 }
 
 /// What the flags say, and what is no flag.
@@ -296,12 +321,12 @@ fn read_stdin(invocation: &mut Invocation<'_>, session: &Session, options: &mut 
     }
 }
 
-fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError, debug: bool) -> Exit {
+fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError, debug: bool, helm: &Helm) -> Exit {
     // As Helm does: everything that was rendered, so that the line of the message can be found.
     if let Some(text) = error.rendered.as_deref().filter(|_| debug) {
         let _ = writeln!(invocation.stdout, "{}", text.trim());
     }
-    let _ = writeln!(invocation.stderr, "Error: {}", error.message);
+    let _ = writeln!(invocation.stderr, "Error: {}", error.message_of(helm));
     let is_limit =
         matches!(&error.render, Some(purlin_charts::engine::RenderError::Exec(error)) if error.limit().is_some());
     if is_limit {
@@ -318,8 +343,9 @@ fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError, debug: 
     Exit::Invalid
 }
 
-fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+fn run_template(invocation: &mut Invocation<'_>, args: &[String], helm: &'static Helm) -> Result<Exit, Exit> {
     let mut parsed = parse(args).map_err(|message| fail(invocation, &message))?;
+    parsed.options.helm = helm;
     let chart = match parsed.positional.as_slice() {
         [chart] => chart.clone(),
         [_, _] if parsed.generate_name => {
@@ -341,12 +367,12 @@ fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit
     }
     let (session, path) = session(invocation, &chart, &mut parsed)?;
     let output = template(&session, &path, &parsed.options);
-    let output = output.map_err(|error| print_failure(invocation, &error, parsed.debug))?;
+    let output = output.map_err(|error| print_failure(invocation, &error, parsed.debug, helm))?;
     for warning in &output.warnings {
         let _ = writeln!(invocation.stderr, "{warning}");
     }
     if output.chart.metadata.deprecated {
-        let _ = writeln!(invocation.stderr, "level=WARN msg=\"this chart is deprecated\"");
+        let _ = writeln!(invocation.stderr, "{}", helm.deprecated);
     }
     let text = output.text(&parsed.options).map_err(|message| fail(invocation, &message))?;
     Ok(match &parsed.output_dir {
@@ -376,8 +402,9 @@ fn write_files(invocation: &mut Invocation<'_>, output: &purlin_charts::template
     Exit::Ok
 }
 
-fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
+fn run_lint(invocation: &mut Invocation<'_>, args: &[String], helm: &'static Helm) -> Result<Exit, Exit> {
     let mut parsed = parse(args).map_err(|message| fail(invocation, &message))?;
+    parsed.options.helm = helm;
     let mut charts = if parsed.positional.is_empty() { vec![".".to_owned()] } else { parsed.positional.clone() };
     if parsed.with_subcharts {
         for chart in charts.clone() {
@@ -441,19 +468,22 @@ fn charts_inside(cwd: &std::path::Path, folder: &str, depth: usize, found: &mut 
 }
 
 /// The version of Helm that is followed; scripts ask for it in several forms.
-fn run_version(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
-    const VERSION: &str = "v4.2";
+fn run_version(invocation: &mut Invocation<'_>, args: &[String], helm: &'static Helm) -> Result<Exit, Exit> {
+    let version = helm.version;
     match args {
-        [] => Ok(invocation.print(concat!("v4.2 (purlin ", env!("CARGO_PKG_VERSION"), ")\n"))),
-        [short] if short == "--short" => Ok(invocation.print(&format!("{VERSION}\n"))),
-        [flag, template] if flag == "--template" => print_version(invocation, template),
-        [flag] if flag.starts_with("--template=") => print_version(invocation, flag.trim_start_matches("--template=")),
+        [] => Ok(invocation.print(&format!("{version} (purlin {})\n", env!("CARGO_PKG_VERSION")))),
+        [short] if short == "--short" => Ok(invocation.print(&format!("{version}\n"))),
+        [flag, template] if flag == "--template" => print_version(invocation, template, helm),
+        [flag] if flag.starts_with("--template=") => {
+            print_version(invocation, flag.trim_start_matches("--template="), helm)
+        }
         [other, ..] => Err(fail(invocation, &format!("unknown flag: {other}"))),
     }
 }
 
-fn print_version(invocation: &mut Invocation<'_>, template: &str) -> Result<Exit, Exit> {
-    let text = purlin_charts::capabilities::version_text(template).map_err(|message| fail(invocation, &message))?;
+fn print_version(invocation: &mut Invocation<'_>, template: &str, helm: &'static Helm) -> Result<Exit, Exit> {
+    let text =
+        purlin_charts::capabilities::version_text(template, helm).map_err(|message| fail(invocation, &message))?;
     Ok(invocation.print(&text))
 }
 

@@ -1,0 +1,93 @@
+//! The versions of Helm that can be followed: a row each, with a column for everything in which they differ. The engine
+//! is one; it asks the row.
+
+use purlin_gotmpl::func::Func;
+use purlin_gotmpl::funcs;
+
+/// A version of Helm.
+#[derive(Debug)]
+pub struct Helm {
+    /// The version, as `.Capabilities.HelmVersion.Version` tells it.
+    pub version: &'static str,
+    /// The version of Kubernetes' client library, if `.Capabilities.HelmVersion` tells it.
+    pub client_version: Option<&'static str>,
+    /// Finds a function of templates.
+    pub functions: fn(&str) -> Option<&'static Func>,
+    /// Kinds that have no place in the order of installation, so that they come last, by their names.
+    pub late_kinds: &'static [&'static str],
+    /// Whether nulls in the defaults of a chart reach its templates.
+    pub keeps_default_nulls: bool,
+    /// Whether blanks and line breaks at the end of documents are cut.
+    pub trims_documents: bool,
+    /// Whether an error shows each level of the templates on lines of its own.
+    pub traces_errors: bool,
+    /// Whether `.Capabilities.KubeVersion.Version` keeps what providers add to a version.
+    pub shows_whole_kube_version: bool,
+    /// What is said before the names of missing dependencies.
+    pub missing_dependencies: &'static str,
+    /// What is said of a deprecated chart.
+    pub deprecated: &'static str,
+    /// What is said before and behind the name of an unknown hook.
+    unknown_hook: (&'static str, &'static str),
+}
+
+/// Helm 4.2, which is followed unless another version is asked for.
+pub const HELM_4: Helm = Helm {
+    version: "v4.2",
+    client_version: Some("v1.36"),
+    functions: funcs::find,
+    late_kinds: &[],
+    keeps_default_nulls: false,
+    trims_documents: false,
+    traces_errors: true,
+    shows_whole_kube_version: true,
+    missing_dependencies: "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies",
+    deprecated: "level=WARN msg=\"this chart is deprecated\"",
+    unknown_hook: ("level=INFO msg=\"skipping unknown hooks\" hookTypes=", ""),
+};
+
+/// Helm 3.21.
+pub const HELM_3: Helm = Helm {
+    version: "v3.21",
+    client_version: None,
+    functions: functions_of_3,
+    late_kinds: &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
+    keeps_default_nulls: true,
+    trims_documents: true,
+    traces_errors: false,
+    shows_whole_kube_version: false,
+    missing_dependencies: "An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies",
+    deprecated: "WARNING: This chart is deprecated",
+    unknown_hook: ("info: skipping unknown hook: \"", "\""),
+};
+
+/// Functions that came with Helm 4.
+const NEW_IN_4: &[&str] = &["mustToToml", "mustToYaml"];
+
+fn functions_of_3(name: &str) -> Option<&'static Func> {
+    if NEW_IN_4.contains(&name) { None } else { funcs::find(name) }
+}
+
+impl Default for &'static Helm {
+    fn default() -> Self {
+        &HELM_4
+    }
+}
+
+impl Helm {
+    /// The row for a version as users write it: `3`, `v3.17.3`, `4`.
+    pub fn named(text: &str) -> Option<&'static Helm> {
+        let text = text.strip_prefix('v').unwrap_or(text);
+        match text.split(['.', '+', '-']).next() {
+            Some("3") => Some(&HELM_3),
+            Some("4") => Some(&HELM_4),
+            _ => None,
+        }
+    }
+
+    /// What is logged of a hook of an unknown kind.
+    pub(crate) fn unknown_hook(&self, hook: &str) -> String {
+        let (before, behind) = self.unknown_hook;
+        format!("{before}{hook}{behind}")
+    }
+}
