@@ -87,7 +87,12 @@ pub fn read_objects(session: &Session, found: &str) -> Vec<Manifest> {
     if kustomization(session, found).is_none() {
         return files(session, found).iter().flat_map(|file| read(session, file)).collect();
     }
-    let ask = Ask { path: found, request: Request::default(), values: Value::null(), span: None };
+    let ask = Ask {
+        path: found,
+        request: Request { engines: ENGINES, ..Request::default() },
+        values: Value::null(),
+        span: None,
+    };
     let built = ENGINES.get("kustomization").and_then(|engine| (engine.resolve)(session, &ask));
     built.map(|built| built.manifests).unwrap_or_default()
 }

@@ -4,14 +4,8 @@ use crate::kustomization::Problem;
 use purlin_value::{Session, Value};
 
 /// Options that change nothing natively: what they allow is left to the installed tool, or is allowed by Purlin itself.
-const WITHOUT_EFFECT: &[&str] = &[
-    "--enable-helm",
-    "--enable-alpha-plugins",
-    "--enable_alpha_plugins",
-    "--enable-exec",
-    "--network",
-    "--stack-trace",
-];
+const WITHOUT_EFFECT: &[&str] =
+    &["--enable-alpha-plugins", "--enable_alpha_plugins", "--enable-exec", "--network", "--stack-trace"];
 
 /// What the arguments say.
 #[derive(Clone, Default)]
@@ -20,6 +14,8 @@ pub struct Arguments {
     pub written: Vec<String>,
     /// Whether files outside the folder of a kustomization may be used.
     pub reads_anywhere: bool,
+    /// Whether charts are rendered.
+    pub renders_charts: bool,
 }
 
 impl Arguments {
@@ -44,6 +40,7 @@ impl Arguments {
                     arguments.reads_anywhere = matches!(value, "LoadRestrictionsNone" | "none");
                 }
                 ("--reorder", Some("none")) => {}
+                ("--enable-helm", None | Some("true")) => arguments.renders_charts = true,
                 (name, None | Some("true")) if WITHOUT_EFFECT.contains(&name) => {}
                 _ => unknown = unknown.or(Some((item, word))),
             }

@@ -7,13 +7,13 @@ use crate::arguments::Arguments;
 use crate::config::{Config, Known};
 use crate::edit::text;
 use crate::fieldspec::merging;
-use crate::index::{Index, STEPS_PER_IMAGES, names, work_of_all};
+use crate::index::{Index, Places, STEPS_PER_IMAGES, names, work_of_all};
 use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, over, spend, wrong};
 use crate::notes::{self, Wanted};
 use crate::resource::{Resource, duplicate};
 use crate::vars::{self, Vars};
-use crate::{generate, installed, order, patch, plugins, references, rules, transform};
-use purlin_model::{Ask, Manifest, Resolved};
+use crate::{generate, helm, installed, order, patch, plugins, references, rules, transform};
+use purlin_model::{Ask, Engines, Manifest, Resolved};
 use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Flavor};
@@ -70,7 +70,7 @@ pub fn resolve_patch(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
             session.sink.push(Diagnostic { span: problem.span.or(ask.span), ..problem });
             None
         }
-        Err(Problem::Elsewhere { .. }) => None,
+        Err(Problem::Elsewhere { .. } | Problem::Reported) => None,
     }
 }
 
@@ -81,7 +81,9 @@ fn render(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Vec<Manife
             let wanted = Wanted::default();
             let trail = String::new();
             let open = Vec::new();
-            let mut builder = Builder { session, arguments: &arguments, is_alone, open, wanted, notes: false, trail };
+            let engines = ask.request.engines;
+            let mut builder =
+                Builder { session, arguments: &arguments, engines, is_alone, open, wanted, notes: false, trail };
             let built = builder.build(folder);
             (arguments, built)
         }
@@ -89,6 +91,7 @@ fn render(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Vec<Manife
     };
     let problem = match built {
         Ok(manifests) => return Some(manifests),
+        Err(Problem::Reported) => return None,
         Err(Problem::Elsewhere { what, span }) => {
             return installed::run(session, folder, &arguments.written, &what, span);
         }
@@ -135,6 +138,7 @@ impl Builder<'_> {
             return Err(self.wrong(&resource.value, message).into());
         }
         resources.retain(|resource| !is_local(resource));
+        self.check_unique(top, 0, resources)?;
         order::sort(resources, top.value.get("sortOptions")).map_err(|why| self.wrong(&top.value, why))?;
         resources.iter_mut().for_each(Resource::drop_empty_annotations);
         resources.iter_mut().for_each(Resource::write_annotations_as_strings);
@@ -155,6 +159,8 @@ fn is_local(resource: &Resource) -> bool {
 pub struct Builder<'s> {
     pub session: &'s Session,
     arguments: &'s Arguments,
+    /// What renders charts.
+    engines: Engines,
     /// Whether nothing composes what is built.
     is_alone: bool,
     /// The folders being built, for cycles.
@@ -261,7 +267,8 @@ impl Builder<'_> {
 
     fn generate(&mut self, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
         let has = |key: &str| !kustomization.list(key).is_empty();
-        if !["configMapGenerator", "secretGenerator", "generators"].into_iter().any(has) {
+        let charts = helm::entries(kustomization);
+        if charts.is_empty() && !["configMapGenerator", "secretGenerator", "generators"].into_iter().any(has) {
             return Ok(());
         }
         self.spend(work_of_all(resources, 1), 0, &kustomization.value)?;
@@ -273,12 +280,42 @@ impl Builder<'_> {
                 generate::place(self.session, made, resources, &mut names)?;
             }
         }
+        for entry in charts {
+            let note = self.note(kustomization, "HelmChartInflationGenerator", "");
+            self.chart(kustomization, &entry, note, resources, &mut names)?;
+        }
         for config in self.plugins(kustomization, "generators")? {
+            if config.kind() == "HelmChartInflationGenerator" && text(&config.value, &["apiVersion"]) == "builtin" {
+                let note = self.note(kustomization, config.kind(), config.name());
+                self.chart(kustomization, &config.value, note, resources, &mut names)?;
+                continue;
+            }
             let note = self.note(kustomization, config.kind(), config.name());
             for mut made in plugins::generate(self.session, kustomization, &config)? {
                 made.0.origin = note.clone();
                 generate::place(self.session, made, resources, &mut names)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Adds the objects of a chart.
+    fn chart(
+        &self,
+        kustomization: &Kustomization,
+        entry: &Value,
+        note: Option<String>,
+        resources: &mut Vec<Resource>,
+        names: &mut Places,
+    ) -> Result<(), Problem> {
+        // Where nothing composes the kustomization, nobody could say that charts are wanted.
+        if !self.is_alone && !self.arguments.renders_charts {
+            let problem = self.wrong(entry, "charts are rendered only with `--enable-helm`".to_owned());
+            return Err(problem.hint("add `--enable-helm` to the arguments of the build").into());
+        }
+        for mut made in helm::render(self.session, kustomization, entry, self.engines)? {
+            made.origin.clone_from(&note);
+            generate::place(self.session, (made, "create".into()), resources, names)?;
         }
         Ok(())
     }
@@ -289,6 +326,7 @@ impl Builder<'_> {
         self.spend(resources.len() as u64, 0, &kustomization.value)?;
         for step in transform::STEPS {
             let mut index = Index::default();
+            let noted = step.noted(kustomization);
             for item in step.items(kustomization) {
                 if step.goes_through_all() {
                     self.spend(work_of_all(resources, 1), 0, &item)?;
@@ -300,7 +338,7 @@ impl Builder<'_> {
                 step.run(self.session, kustomization, &config, &item, &mut index, resources)
                     .map_err(|problem| self.at(problem, &item))?;
                 if let Some(note) = self.note(kustomization, step.kind, "") {
-                    notes::changed(&note, resources);
+                    (0..noted).for_each(|_| notes::changed(&note, resources));
                 }
             }
         }

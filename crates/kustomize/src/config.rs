@@ -4,6 +4,7 @@ use crate::defaults;
 use crate::edit::text;
 use crate::fieldspec::{FieldSpec, merge_all, read_all};
 use crate::identity::Gvk;
+use crate::order;
 use purlin_value::meter::{Exceeded, Meter};
 use purlin_value::{FastMap, Value};
 use std::sync::Arc;
@@ -159,6 +160,29 @@ impl Config {
         lists.into_iter().chain(named).map(|list| list.len() as u64).sum()
     }
 
+    /// The fields of Kustomize itself and these, as the original puts them together: in the order of their kinds, and
+    /// without a field that an earlier one covers. A field of one kind so covers one of all kinds.
+    fn with_defaults(&self) -> Result<Config, String> {
+        let mut all = Config::clone(defaults::config());
+        all.absorb(self)?;
+        let lists = [
+            &mut all.name_prefix,
+            &mut all.name_suffix,
+            &mut all.namespace,
+            &mut all.common_labels,
+            &mut all.labels,
+            &mut all.template_labels,
+            &mut all.common_annotations,
+            &mut all.var_reference,
+            &mut all.images,
+            &mut all.replicas,
+        ];
+        lists.into_iter().for_each(|list| list.sort_by_cached_key(|spec| order::place(&spec.of)));
+        let mut merged = Config::default();
+        merged.absorb(&all)?;
+        Ok(merged)
+    }
+
     /// Adds what another one has.
     fn absorb(&mut self, other: &Config) -> Result<(), String> {
         merge_all(&mut self.name_prefix, &other.name_prefix)?;
@@ -214,8 +238,8 @@ impl Known {
 
     /// Adds fields; an error names the specifications that conflict.
     pub fn add(&mut self, config: &Config) -> Result<(), String> {
-        let mut fields = Config::clone(self.fields());
-        fields.absorb(config)?;
+        let mut fields = self.0.as_deref().cloned().unwrap_or_default();
+        fields.absorb(&config.with_defaults()?)?;
         self.0 = Some(Arc::new(fields));
         Ok(())
     }
@@ -228,7 +252,12 @@ impl Known {
                 self.0.clone_from(&other.0);
                 Ok(())
             }
-            (Some(_), Some(theirs)) => self.add(&Arc::clone(theirs)),
+            (Some(own), Some(theirs)) => {
+                let mut fields = Config::clone(own);
+                fields.absorb(theirs)?;
+                self.0 = Some(Arc::new(fields));
+                Ok(())
+            }
         }
     }
 }

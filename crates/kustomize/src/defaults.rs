@@ -126,6 +126,12 @@ const REFERRERS: &[Referrers] = &[
             ("admissionregistration.k8s.io::MutatingWebhookConfiguration", "webhooks/clientConfig/service"),
         ],
     ),
+    (
+        "admissionregistration.k8s.io::ValidatingAdmissionPolicy",
+        &[],
+        &[],
+        &[("admissionregistration.k8s.io::ValidatingAdmissionPolicyBinding", "spec/policyName")],
+    ),
     ("scheduling.k8s.io:v1:PriorityClass", &["priorityClassName"], CLAIMING, &[]),
     (
         "v1:PersistentVolume",

@@ -26,7 +26,19 @@ pub fn make(
     rule: &Value,
     kind: &'static str,
 ) -> Result<(Resource, EcoString), Problem> {
-    let generator = Generator { session, kustomization, rule, kind };
+    let options = kustomization.value.get("generatorOptions");
+    let generator = Generator { session, kustomization, rule, kind, options };
+    Ok((generator.make()?, generator.behavior()))
+}
+
+/// The same for an object under `generators`, which the options of the kustomization do not concern.
+pub fn make_alone(
+    session: &Session,
+    kustomization: &Kustomization,
+    rule: &Value,
+    kind: &'static str,
+) -> Result<(Resource, EcoString), Problem> {
+    let generator = Generator { session, kustomization, rule, kind, options: None };
     Ok((generator.make()?, generator.behavior()))
 }
 
@@ -38,6 +50,8 @@ struct Generator<'g> {
     kustomization: &'g Kustomization,
     rule: &'g Value,
     kind: &'static str,
+    /// The options of all generators.
+    options: Option<&'g Value>,
 }
 
 impl Generator<'_> {
@@ -88,7 +102,7 @@ impl Generator<'_> {
 
     /// The options of all generators, then of this one.
     fn options(&self) -> impl Iterator<Item = &Value> {
-        self.kustomization.value.get("generatorOptions").into_iter().chain(self.rule.get("options"))
+        self.options.into_iter().chain(self.rule.get("options"))
     }
 
     fn option(&self, key: &str) -> bool {

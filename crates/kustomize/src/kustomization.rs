@@ -1,6 +1,7 @@
 //! A kustomization file: where it is, which fields it may have, and how they are read.
 
 use crate::{restriction, rules, shape};
+use purlin_syntax::rules::DUPLICATE_KEY;
 use purlin_syntax::{Diagnostic, Flavor, Node, Span};
 use purlin_value::meter::Exceeded;
 use purlin_value::world::{World, WorldError};
@@ -12,16 +13,21 @@ pub const FILES: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomi
 const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
 const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
 
+/// The version of Kubernetes' definitions that the original brings along.
+const OPENAPI: &str = "v1.21.2";
+
 /// Fields that say what a file is, and nothing else.
 const HEAD: &[&str] = &["apiVersion", "kind"];
 
 /// Fields that need the installed tool.
-const ELSEWHERE: &[&str] = &["helmChartInflationGenerator", "helmCharts", "helmGlobals", "validators"];
+const ELSEWHERE: &[&str] = &["validators"];
 
 /// Why a kustomization is not built.
 pub enum Problem {
     /// It is wrong.
     Wrong(Diagnostic),
+    /// What is wrong has been reported.
+    Reported,
     /// It uses what is not built natively.
     Elsewhere {
         /// What that is.
@@ -92,7 +98,8 @@ impl Kustomization {
             let message = format!("`{folder}` has no `kustomization.yaml`");
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         };
-        let tree = session.read_yaml(&file, Flavor::Go)?;
+        let tree = session.load_tree(&session.read_text(&file)?, Flavor::Go);
+        session.sink.extend(tree.diagnostics().iter().cloned().map(tolerated));
         let Some(root) = tree.root().filter(|root| root.is_map()) else {
             let message = format!("`{file}` is empty: expected a mapping with `resources`");
             return Err(Diagnostic::at(&rules::KUSTOMIZATION, tree.source().span(0, 0), message).into());
@@ -137,7 +144,13 @@ impl Kustomization {
         if let Some(key) = ELSEWHERE.iter().copied().find(is_set) {
             return Err(Problem::Elsewhere { what: format!("`{key}`"), span: span(key) });
         }
-        if self.value.get("openapi").is_some_and(|openapi| openapi.get("path").is_some()) {
+        let openapi =
+            |key: &str| self.value.get("openapi").and_then(|openapi| openapi.get(key)).and_then(Value::as_str);
+        if let Some(version) = openapi("version").filter(|version| *version != OPENAPI && openapi("path").is_none()) {
+            let message = format!("`openapi.version`: expected `{OPENAPI}`, found `{version}`");
+            return Err(wrong("openapi", message).into());
+        }
+        if openapi("path").is_some() {
             return Err(Problem::Elsewhere { what: "`openapi.path`".to_owned(), span: span("openapi") });
         }
         Ok(())
@@ -200,6 +213,11 @@ impl Kustomization {
     pub fn is_component(&self) -> bool {
         self.text("kind") == "Component"
     }
+}
+
+/// Of a duplicate key the original takes the last one without a word.
+fn tolerated(found: Diagnostic) -> Diagnostic {
+    if found.rule.name == DUPLICATE_KEY.name { found.warning().hint("Kustomize takes the last one") } else { found }
 }
 
 /// Whether a path is below a folder.

@@ -1,7 +1,9 @@
 //! The order of the result: what others need first, webhooks last; or as it was gathered.
 
 use crate::edit::text;
+use crate::identity::Gvk;
 use crate::resource::Resource;
+use ecow::EcoString;
 use purlin_value::Value;
 
 const FIRST: &[&str] = &[
@@ -30,6 +32,14 @@ const FIRST: &[&str] = &[
 ];
 
 const LAST: &[&str] = &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+
+/// Where a kind is in the original's order of kinds.
+pub fn place(gvk: &Gvk) -> (i64, String) {
+    let at = |list: &[&str]| list.iter().position(|known| *known == gvk.kind).map(|at| at as i64);
+    let rank = at(FIRST).map(|at| at - FIRST.len() as i64).or_else(|| at(LAST).map(|at| at + 1)).unwrap_or(0);
+    let or = |text: &EcoString, none: &str| if text.is_empty() { none.to_owned() } else { text.to_string() };
+    (rank, format!("{}_{}_{}", or(&gvk.group, "~G"), or(&gvk.version, "~V"), or(&gvk.kind, "~K")))
+}
 
 /// Sorts the resources of a build by `sortOptions`; an error if these are invalid.
 pub fn sort(resources: &mut [Resource], sorting: Option<&Value>) -> Result<(), String> {

@@ -3,6 +3,7 @@
 use crate::edit::{as_list, as_map, text};
 use crate::index::Index;
 use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, spend, wrong};
+use crate::names::scalar_text;
 use crate::resource::Resource;
 use crate::select::Target;
 use crate::strategic::{self, Lists};
@@ -52,6 +53,9 @@ pub fn strategic(
         return self::written(session, kustomization, item, written, index, resources);
     }
     let patches = read(session, kustomization, item, written)?;
+    if patches.is_empty() {
+        return Err(wrong(session, item, format!("the patch `{written}` is empty")).into());
+    }
     patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), index, resources))
 }
 
@@ -109,6 +113,9 @@ pub fn entry(
     if kind == Entry::Json && text(item, &["target", "name"]).is_empty() {
         return Err(wrong(session, item, "`patchesJson6902` needs a `target` with a `name`".to_owned()).into());
     }
+    if let Some(problem) = written_in_flow(session, item, &documents, written) {
+        return Err(problem.into());
+    }
     // All operations of a JSON patch are one list.
     let operations = documents.iter().all(|document| document.as_list().is_some());
     let may = |key: &str| item.get("options").and_then(|options| options.get(key)).and_then(Value::as_bool);
@@ -153,6 +160,20 @@ pub fn entry(
         }
     }
     Ok(())
+}
+
+/// That operations which begin with a bracket are not JSON: the original reads them as nothing else.
+fn written_in_flow(session: &Session, item: &Value, documents: &[Value], written: &str) -> Option<Diagnostic> {
+    let is_list = documents.first().is_some_and(|document| document.as_list().is_some());
+    if !is_list || !written.starts_with('[') {
+        return None;
+    }
+    let source = session.sources.insert("patch (JSON)", written.to_owned());
+    if purlin_syntax::json::parse(source, &session.limits).is_sound() {
+        return None;
+    }
+    let message = "a JSON patch that begins with `[` must be JSON, with all names in quotes".to_owned();
+    Some(wrong(session, item, message).hint("quote the keys and values, or write each operation on a line with `- `"))
 }
 
 /// The resources that a target fits, in their order.
@@ -253,7 +274,8 @@ fn apply_strategic(
     if !keep_name || !keep_kind {
         resource.remember();
     }
-    strategic::merge(&mut resource.value, patch, "", lists);
+    let lost = strategic::merge_noting(&mut resource.value, patch, "", lists);
+    lost.iter().for_each(|item| warn_of_lost(session, item, resource));
     strategic::drop_unwritten(session, &mut resource.value, "", lists);
     if keep_name {
         resource.set_metadata_like("name", old.metadata("name"));
@@ -266,6 +288,19 @@ fn apply_strategic(
     let namespace = old.metadata("namespace").filter(|_| !old.namespace().is_empty());
     resource.set_metadata_like("namespace", namespace);
     Ok(())
+}
+
+/// Warns of an item of a patch that Kustomize loses, because only one of two ports says its protocol.
+fn warn_of_lost(session: &Session, item: &Value, resource: &Resource) {
+    let port = ["containerPort", "port"].into_iter().find_map(|key| item.get(key)).and_then(scalar_text);
+    let message = format!(
+        "Kustomize does not apply this port of the patch to {} `{}`: only one of the two says its `protocol`",
+        resource.kind(),
+        resource.name()
+    );
+    let mut warning = wrong(session, item, message).warning();
+    warning = warning.hint(format!("write `protocol` for port {} in both or in none", port.unwrap_or_default()));
+    session.sink.push(warning);
 }
 
 /// So many bytes of a patch are merged in one step.
@@ -341,7 +376,18 @@ fn operate(value: &mut Value, operation: &Value) -> Result<(), String> {
             add(value, &path, copied)
         }
         "test" => {
-            let (found, wanted) = (at(value, &path)?.clone(), given()?);
+            let wanted = given()?;
+            let found = match path.split_last() {
+                // A key that is not there is null to the original's library.
+                Some((last, parents)) if wanted.is_null() => {
+                    let parent = at(value, parents)?;
+                    match as_map(parent).is_some_and(|map| !map.contains_key(last.as_str())) {
+                        true => Value::null(),
+                        false => at(value, &path)?.clone(),
+                    }
+                }
+                _ => at(value, &path)?.clone(),
+            };
             if found == wanted { Ok(()) } else { Err("the value is another one".to_owned()) }
         }
         other => Err(format!("unknown operation `{other}`")),

@@ -2,7 +2,7 @@
 //!
 //! What runs a program is left to the installed tool.
 
-use crate::edit::text;
+use crate::edit::{set, text};
 use crate::fieldspec::read_all;
 use crate::index::Index;
 use crate::kustomization::{Kustomization, Problem, wrong};
@@ -10,7 +10,7 @@ use crate::names::{Affix, Subjects, add_namespace, affix};
 use crate::patch::{self, Entry};
 use crate::resource::Resource;
 use crate::transform::replace;
-use crate::{generate, images, labels};
+use crate::{generate, images, labels, value_add};
 use ecow::EcoString;
 use purlin_value::{Map, Session, Value};
 
@@ -23,6 +23,7 @@ pub fn generate(
     let kind = match config.kind() {
         "ConfigMapGenerator" if is_own(config) => "ConfigMap",
         "SecretGenerator" if is_own(config) => "Secret",
+        "IAMPolicyGenerator" if is_own(config) => return account(session, config).map(|made| vec![made]),
         _ => return Err(elsewhere(session, config, "generator")),
     };
     // Name and namespace may be those of the configuration itself.
@@ -34,7 +35,32 @@ pub fn generate(
             crate::edit::set(&mut rule, key, own.clone());
         }
     }
-    Ok(vec![generate::make(session, kustomization, &rule, kind)?])
+    Ok(vec![generate::make_alone(session, kustomization, &rule, kind)?])
+}
+
+/// The account of a cluster in Google's cloud that stands for one of the cloud.
+fn account(session: &Session, config: &Resource) -> Result<(Resource, EcoString), Problem> {
+    let value = &config.value;
+    let cloud = text(value, &["cloud"]);
+    if cloud != "gke" {
+        return Err(wrong(session, value, format!("`cloud`: expected `gke`, found `{cloud}`")).into());
+    }
+    let (user, project) = (text(value, &["serviceAccount", "name"]), text(value, &["projectId"]));
+    let project = if project.is_empty() { text(value, &["serviceAccount", "projectId"]) } else { project };
+    let annotation = Value::str(format!("{user}@{project}.iam.gserviceaccount.com"));
+    let mut metadata = Value::map(Map::new());
+    let annotations = Map::from_iter([("iam.gke.io/gcp-service-account".into(), annotation)]);
+    set(&mut metadata, "annotations", Value::map(annotations));
+    let service = value.get("kubernetesService");
+    for key in ["name", "namespace"] {
+        let written = service.and_then(|service| service.get(key)).filter(|written| !written.is_null());
+        written.into_iter().for_each(|written| set(&mut metadata, key, written.clone()));
+    }
+    let mut made = Value::map(Map::new()).with_origin(value.origin);
+    set(&mut made, "apiVersion", Value::str("v1"));
+    set(&mut made, "kind", Value::str("ServiceAccount"));
+    set(&mut made, "metadata", metadata);
+    Ok((Resource::new(made, config.source.clone()), "create".into()))
 }
 
 /// Runs a transformer.
@@ -91,6 +117,7 @@ pub fn transform(
             let written = text(value, &["patches"]);
             return patch::written(session, kustomization, value, written, index, resources);
         }
+        "ValueAddTransformer" => return value_add::run(session, kustomization, value, index, resources),
         "ReplacementTransformer" => {
             let rules = value.get("replacements").and_then(Value::as_list).unwrap_or_default();
             return rules.iter().try_for_each(|rule| replace(session, kustomization, rule, index, resources));

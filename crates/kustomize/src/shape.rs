@@ -62,15 +62,50 @@ pub const KUSTOMIZATION: &Keys = &[
     ("bases", Texts),
     ("configMapGenerator", Maps(GENERATOR)),
     ("secretGenerator", Maps(SECRET)),
-    ("helmGlobals", Any),
-    ("helmCharts", Any),
-    ("helmChartInflationGenerator", Any),
+    ("helmGlobals", Map(&[("chartHome", Text), ("configHome", Text)])),
+    ("helmCharts", Maps(CHART)),
+    ("helmChartInflationGenerator", Maps(OLD_CHART)),
     ("generatorOptions", Map(OPTIONS)),
     ("configurations", Texts),
     ("generators", Texts),
     ("transformers", Texts),
     ("validators", Texts),
     ("buildMetadata", Texts),
+];
+
+const CHART: &Keys = &[
+    ("name", Text),
+    ("version", Text),
+    ("repo", Text),
+    ("releaseName", Text),
+    ("namespace", Text),
+    ("additionalValuesFiles", Texts),
+    ("valuesFile", Text),
+    ("valuesInline", Any),
+    ("valuesMerge", Text),
+    ("includeCRDs", Flag),
+    ("skipHooks", Flag),
+    ("apiVersions", Texts),
+    ("kubeVersion", Text),
+    ("nameTemplate", Text),
+    ("skipTests", Flag),
+    ("debug", Flag),
+];
+
+const OLD_CHART: &Keys = &[
+    ("chartName", Text),
+    ("chartVersion", Text),
+    ("chartRepoUrl", Text),
+    ("chartHome", Text),
+    ("chartRepoName", Text),
+    ("helmBin", Text),
+    ("helmHome", Text),
+    ("values", Text),
+    ("valuesLocal", Any),
+    ("valuesMerge", Text),
+    ("releaseName", Text),
+    ("releaseNamespace", Text),
+    ("extraArgs", Texts),
 ];
 
 const METADATA: &Keys = &[("name", Text), ("namespace", Text), ("labels", Pairs), ("annotations", Pairs)];

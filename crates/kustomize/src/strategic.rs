@@ -4,6 +4,7 @@
 //! not know which resource a patch is for.
 
 use crate::edit::{as_list, as_map};
+use crate::keyed;
 use ecow::EcoString;
 use purlin_value::{Data, FastMap, FastSet, Map, Session, Value};
 use std::collections::VecDeque;
@@ -41,20 +42,38 @@ pub enum Lists {
 
 /// Merges a patch into a value; `key` is the key both are under.
 pub fn merge(base: &mut Value, patch: &Value, key: &str, lists: Lists) {
+    merge_noting(base, patch, key, lists);
+}
+
+/// The same; the answer are items of lists in the patch that the original loses.
+pub fn merge_noting(base: &mut Value, patch: &Value, key: &str, lists: Lists) -> Vec<Value> {
+    let mut how = How { lists, lost: Vec::new() };
+    join(base, patch, key, &mut how);
+    how.lost
+}
+
+/// How a patch is merged, and what is lost on the way.
+struct How {
+    lists: Lists,
+    lost: Vec<Value>,
+}
+
+fn join(base: &mut Value, patch: &Value, key: &str, how: &mut How) {
+    let lists = how.lists;
     match (as_map(base).is_some(), patch.as_map()) {
-        (true, Some(entries)) => merge_maps(base, entries, lists),
-        (false, Some(_)) => *base = cleaned(patch),
+        (true, Some(entries)) => merge_maps(base, entries, how),
+        (false, Some(_)) => *base = cleaned(patch, lists),
         _ => match identity(key, patch, lists) {
-            Some(keys) if base.as_list().is_some() => merge_lists(base, patch, keys, lists),
+            Some(keys) if base.as_list().is_some() => merge_lists(base, patch, keys, how),
             _ if key == "finalizers" && base.as_list().is_some() => merge_texts(base, patch, lists),
-            _ => *base = cleaned(patch),
+            _ => *base = cleaned(patch, lists),
         },
     }
 }
 
-fn merge_maps(base: &mut Value, patch: &Map, lists: Lists) {
+fn merge_maps(base: &mut Value, patch: &Map, how: &mut How) {
     if patch.get("$patch").and_then(Value::as_str) == Some("replace") {
-        *base = cleaned(&Value::map(patch.clone()).with_origin(base.origin));
+        *base = cleaned(&Value::map(patch.clone()).with_origin(base.origin), how.lists);
         return;
     }
     let Some(map) = as_map(base) else { return };
@@ -67,7 +86,7 @@ fn merge_maps(base: &mut Value, patch: &Map, lists: Lists) {
             }
             continue;
         }
-        if key.starts_with('$') {
+        if is_directive(key, how.lists) {
             continue;
         }
         if value.is_null() || is_deleted(value) {
@@ -75,15 +94,20 @@ fn merge_maps(base: &mut Value, patch: &Map, lists: Lists) {
             continue;
         }
         match map.get_mut(key.as_str()) {
-            Some(old) => merge(old, value, key, lists),
+            Some(old) => join(old, value, key, how),
             None => {
-                map.insert(key.clone(), cleaned(value));
+                map.insert(key.clone(), cleaned(value, how.lists));
             }
         }
     }
     if !gone.is_empty() {
         map.retain(|key, _| !gone.contains(key.as_str()));
     }
+}
+
+/// Whether a key of a patch says how to merge. Kustomize knows only one such key, and takes the others for content.
+fn is_directive(key: &str, lists: Lists) -> bool {
+    if lists == Lists::Interleaved { key.starts_with('$') } else { key == "$patch" }
 }
 
 fn is_deleted(value: &Value) -> bool {
@@ -157,10 +181,18 @@ impl Known {
 }
 
 /// Joins items of the same identity.
-fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
-    match lists {
-        Lists::Interleaved => interleave(base, patch, |item| identity_by(item, keys)),
-        _ => merge_first(base, patch, keys, lists),
+fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How) {
+    let is_replaced =
+        |item: &Value| item.get("$patch").and_then(Value::as_str).is_some_and(|directive| directive == "replace");
+    match (how.lists, keys) {
+        (Lists::Interleaved, _) => interleave(base, patch, |item| identity_by(item, keys)),
+        (_, [first, second])
+            if keyed::is_uneven(base, patch, [*first, *second])
+                && !patch.as_list().is_some_and(|items| items.iter().any(is_replaced)) =>
+        {
+            merge_uneven(base, patch, [*first, *second], how);
+        }
+        _ => merge_first(base, patch, keys, how),
     }
 }
 
@@ -184,7 +216,7 @@ fn interleave(base: &mut Value, patch: &Value, identity: impl Fn(&Value) -> Opti
                 merge(&mut old, item, "", Lists::Interleaved);
                 (Some(at), old)
             }
-            None => (None, cleaned(item)),
+            None => (None, cleaned(item, Lists::Interleaved)),
         });
     }
     let mut all: Vec<Value> = Vec::new();
@@ -198,8 +230,26 @@ fn interleave(base: &mut Value, patch: &Value, identity: impl Fn(&Value) -> Opti
     **items = all;
 }
 
+/// Joins items of which some do not say the second of their keys.
+fn merge_uneven(base: &mut Value, patch: &Value, keys: [&str; 2], how: &mut How) {
+    let lists = how.lists;
+    let mut lost = Vec::new();
+    let mut inner = How { lists, lost: Vec::new() };
+    lost.extend(keyed::join(base, patch, keys, |own, change| match (own, change) {
+        (_, Some(change)) if is_deleted(change) => None,
+        (Some(mut own), Some(change)) => {
+            join(&mut own, change, "", &mut inner);
+            Some(own)
+        }
+        (Some(own), None) => Some(own),
+        (None, change) => change.map(|change| cleaned(change, lists)),
+    }));
+    how.lost.append(&mut lost);
+    how.lost.append(&mut inner.lost);
+}
+
 /// Items of the patch come first, in its order, each joined with the item of the same identity; the others follow.
-fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
+fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], how: &mut How) {
     let Some(items) = as_list(base) else { return };
     let mut known = Known::new(std::mem::take(&mut **items), |item| identity_by(item, keys));
     let mut joined = Vec::new();
@@ -214,10 +264,10 @@ fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
         }
         joined.push(match old {
             Some((_, mut old)) => {
-                merge(&mut old, item, "", lists);
+                join(&mut old, item, "", how);
                 old
             }
-            None => cleaned(item),
+            None => cleaned(item, how.lists),
         });
     }
     joined.extend(known.left().map(|(_, item)| item));
@@ -227,7 +277,7 @@ fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
 /// Joins texts that are known by themselves.
 fn merge_texts(base: &mut Value, patch: &Value, lists: Lists) {
     match lists {
-        Lists::Replaced => *base = cleaned(patch),
+        Lists::Replaced => *base = cleaned(patch, lists),
         Lists::PatchFirst => add_missing(base, patch),
         Lists::Interleaved => interleave(base, patch, identity_of_text),
     }
@@ -266,16 +316,16 @@ pub fn drop_unwritten(session: &Session, value: &mut Value, key: &str, lists: Li
 
 /// A part of a patch as a value of its own: without directives and what they remove. Depth is bounded by the reader's
 /// limit.
-fn cleaned(value: &Value) -> Value {
+fn cleaned(value: &Value, lists: Lists) -> Value {
     let data = match &value.data {
         Data::Map(map) => {
             let kept =
-                map.iter().filter(|(key, value)| !key.starts_with('$') && !value.is_null() && !is_deleted(value));
-            Data::Map(Arc::new(kept.map(|(key, value)| (key.clone(), cleaned(value))).collect()))
+                map.iter().filter(|(key, value)| !is_directive(key, lists) && !value.is_null() && !is_deleted(value));
+            Data::Map(Arc::new(kept.map(|(key, value)| (key.clone(), cleaned(value, lists))).collect()))
         }
         Data::List(list) => {
             let kept = list.iter().filter(|item| !is_deleted(item) && item.get("$patch").is_none());
-            Data::List(Arc::new(kept.map(cleaned).collect::<Vec<_>>().into()))
+            Data::List(Arc::new(kept.map(|item| cleaned(item, lists)).collect::<Vec<_>>().into()))
         }
         _ => return value.clone(),
     };

@@ -46,6 +46,12 @@ impl Step {
         }
     }
 
+    /// How often the original notes that it has run for an item: labels are a step for each entry and one for
+    /// `commonLabels`.
+    pub fn noted(&self, kustomization: &Kustomization) -> usize {
+        if self.kind == "LabelTransformer" { kustomization.list("labels").len() + 1 } else { 1 }
+    }
+
     /// Whether it looks at every resource for an item; otherwise only at those that an index finds, which counts them.
     pub fn goes_through_all(&self) -> bool {
         matches!(self.kind, "NamespaceTransformer" | "PrefixTransformer" | "SuffixTransformer")

@@ -68,7 +68,8 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
         for (path, span) in kustomizations(config) {
             let path = expanded(session, config, path, &names);
             let folder = from_file(config, &path);
-            let ask = Ask { path: &folder, request: Request::default(), values: values.clone(), span };
+            let request = Request { engines, ..Request::default() };
+            let ask = Ask { path: &folder, request, values: values.clone(), span };
             let engine = engines.get("kustomization").filter(|_| !crate::paths::is_address(&path));
             let built = engine.and_then(|engine| (engine.resolve)(session, &ask));
             found.extend(built.map(|built| built.manifests).unwrap_or_default());

@@ -152,8 +152,9 @@ impl Objects<'_> {
         let span = self.about.place(self.action, Some(section), session);
         let arguments = section.get("extraArgs").cloned().unwrap_or_else(Value::null);
         let values = Value::map(Map::from_iter([("arguments".into(), arguments)]));
-        let ask = Ask { path: &folder, request: Request::default(), values, span };
-        let engine = self.about.engines().get("kustomization");
+        let engines = self.about.engines();
+        let ask = Ask { path: &folder, request: Request { engines, ..Request::default() }, values, span };
+        let engine = engines.get("kustomization");
         let built = engine.and_then(|engine| engine.resolve_for(session, &ask, &self.about.who()));
         built.map(|built| built.manifests).unwrap_or_default()
     }
