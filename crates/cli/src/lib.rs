@@ -18,6 +18,7 @@ mod paint;
 pub mod personality;
 mod printable;
 mod project;
+mod reach;
 mod report;
 mod run_args;
 mod settings;

@@ -5,6 +5,7 @@ use crate::border::read_below;
 use crate::disk::{DiskSettings, DiskWorld, Permissions};
 use crate::invocation::{Exit, Invocation};
 use crate::native;
+use crate::reach;
 use crate::report::Style;
 use crate::seed::SeedSource;
 use crate::settings::User;
@@ -136,6 +137,11 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         Some(root) => native::canonical_or_same(root.clone()),
         None => repository_of(&folder),
     };
+    let mut permissions = setup.permissions.clone();
+    // Without a repository, what a kustomization is made of may be beside it.
+    if setup.root.is_none() && root == folder && !root.join(".git").exists() {
+        permissions.paths.extend(reach::of_kustomization(&folder, &invocation.env, &setup.limits));
+    }
     let env_allow = setup.env_allow.clone().or_else(|| User::of(&invocation.env).0.env_allow);
     let now = clock(&invocation.env).map_err(|message| invocation.refuse(&message, Exit::Usage))?;
     let settings = DiskSettings {
@@ -143,7 +149,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         cwd: invocation.cwd.clone(),
         env: invocation.env.clone(),
         project_env: readable(invocation.template_env(), env_allow.as_deref()),
-        permissions: setup.permissions.clone(),
+        permissions,
         now,
         seed: setup.seed.unwrap_or(setup.usual_seed),
         max_file: setup.limits.file_bytes,

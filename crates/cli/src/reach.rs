@@ -1,0 +1,44 @@
+//! Which folders beside the one that was named may be read where no repository says how far a project reaches: the bases
+//! and components of a kustomization, and theirs.
+//!
+//! A folder counts only if it has a kustomization of its own, so that a file of strangers cannot open any other one, and
+//! never the root of the file system or the user's home.
+
+use crate::border::read_below;
+use crate::native;
+use purlin_syntax::Limits;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// More folders than these are not followed.
+const MOST_FOLDERS: usize = 1_000;
+
+/// How much of a kustomization file is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The folders that the kustomization in a folder leads to, besides the folder itself.
+pub(crate) fn of_kustomization(folder: &Path, env: &BTreeMap<String, String>, limits: &Limits) -> Vec<PathBuf> {
+    let home = env.get("HOME").map(|home| native::canonical_or_same(PathBuf::from(home)));
+    let is_closed = |place: &Path| place.parent().is_none() || Some(place) == home.as_deref();
+    let mut found: Vec<PathBuf> = vec![folder.to_owned()];
+    let mut at = 0;
+    while let Some(next) = found.get(at).cloned() {
+        at += 1;
+        let Some(text) = kustomization(&next) else { continue };
+        for path in purlin_kustomize::outer_paths(&text, limits) {
+            let Ok(place) = native::canonical(&next.join(path)) else { continue };
+            let is_new = !found.contains(&place) && found.len() < MOST_FOLDERS;
+            if is_new && !is_closed(&place) && kustomization(&place).is_some() {
+                found.push(place);
+            }
+        }
+    }
+    found.split_off(1)
+}
+
+/// The text of the kustomization file in a folder.
+fn kustomization(folder: &Path) -> Option<String> {
+    let file = purlin_kustomize::FILES.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
+    let bytes = read_below(folder, &file, MOST_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
