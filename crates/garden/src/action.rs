@@ -9,6 +9,7 @@ use crate::ground::{Ground, fill};
 use crate::include;
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
+use crate::remote::{self, Checkout, Namer};
 use crate::render::{Config, Rendered};
 use crate::rules;
 use crate::scopes::{Cell, Late};
@@ -55,6 +56,8 @@ pub struct Action {
     pub disabled: bool,
     /// The folder its files are in.
     pub source_folder: EcoString,
+    /// The repository that its files come from.
+    pub checkout: Option<Checkout>,
     /// The files with its own variables.
     pub varfiles: Vec<VarSource>,
     /// What templates see before the graph is there.
@@ -311,7 +314,7 @@ fn evaluated(
     // Whether it is on cannot be told if `disabled` failed, which is reported: nothing else is said of the action.
     let is_off = |value: &Value| value.is_poison() || value.as_bool() == Some(true);
     let disabled = fields.get("disabled").is_some_and(is_off) || !here;
-    let source_folder = source_folder(ground, &config, &fields);
+    let (source_folder, checkout) = source_folder(ground, kind, &config, &fields);
     let type_name = config.type_name.clone();
     Action {
         key: ecow::eco_format!("{}.{}", kind.lower(), config.name),
@@ -322,6 +325,7 @@ fn evaluated(
         fields,
         disabled,
         source_folder,
+        checkout,
         varfiles,
         pre,
         config,
@@ -511,30 +515,45 @@ fn copy_from(copy: &Value) -> Value {
     copy.clone().with(map.into())
 }
 
-/// The folder of an action's files; it must lie in the project.
-fn source_folder(ground: &Ground<'_>, config: &Config, fields: &Map) -> EcoString {
-    let Some(source) = fields.get("source") else { return config.folder.clone() };
+/// The folder of an action's files, which must lie in the project, and the repository that it is in.
+fn source_folder(
+    ground: &Ground<'_>,
+    kind: ActionKind,
+    config: &Config,
+    fields: &Map,
+) -> (EcoString, Option<Checkout>) {
+    let here = || (config.folder.clone(), ground.checkout_of(&config.folder));
+    let Some(source) = fields.get("source") else { return here() };
     let repository = source.get("repository").and_then(|r| r.get("url")).filter(|url| url.as_str().is_some());
-    let base = match repository {
-        Some(url) => match crate::scan::fetch(ground, url) {
-            Some(folder) => folder.into(),
-            None => return config.folder.clone(),
+    let (base, checkout) = match repository {
+        Some(url) => match fetched(ground, kind, config, url) {
+            Some(checkout) => (EcoString::from(checkout.folder.as_str()), Some(checkout)),
+            None => return here(),
         },
-        None => config.folder.clone(),
+        None => here(),
     };
-    let Some(relative) = source.get("path") else { return base };
+    let Some(relative) = source.get("path") else { return (base, checkout) };
     let folder = path::join(&base, relative.as_str().unwrap_or("."));
     let inside = path::relative(&ground.root, &folder);
     if repository.is_none() && (path::escapes(&inside) || path::is_absolute(relative.as_str().unwrap_or("."))) {
         let target = if relative.is_tainted() { REDACTED } else { inside.as_str() };
         let message = format!("`source.path` leads out of the project, to `{target}`");
         ground.report(&rules::OUTSIDE_PROJECT, ground.span_of(relative), message);
-        return config.folder.clone();
+        return here();
     }
     if repository.is_none() && !relative.is_tainted() {
         report_missing_source(ground, relative, &folder);
     }
-    folder.into()
+    (folder.into(), checkout)
+}
+
+/// The repository of an action. That of a module is named by the module.
+fn fetched(ground: &Ground<'_>, kind: ActionKind, config: &Config, url: &Value) -> Option<Checkout> {
+    if let Some(checkout) = ground.checkout_of(&config.folder) {
+        return Some(checkout);
+    }
+    let key = ecow::eco_format!("{}.{}", kind.lower(), config.name);
+    remote::fetch(ground, url, Namer::Action(&key))
 }
 
 /// A folder that does not exist has no files, which Garden takes without a word.

@@ -3,7 +3,7 @@
 //!
 //! What is open to anything, such as values of a chart, stays as it is.
 
-use crate::entities::{PORT, SCHEMA, words};
+use crate::entities::{COPY, PORT, SCHEMA, words};
 use crate::ground::Defaults;
 use purlin_model::schema::{Edition, Entity, Kind, Shape, Special};
 use purlin_value::{Data, Map, Session, Value};
@@ -12,7 +12,7 @@ use purlin_value::{Data, Map, Session, Value};
 const DEPTH: u32 = purlin_syntax::limits::ROW_LEVELS;
 
 /// Keys that hold for another where that is not set.
-const SAME: &[(Kind, &str, &str)] = &[(PORT, "servicePort", "containerPort")];
+const SAME: &[(Kind, &str, &str)] = &[(PORT, "servicePort", "containerPort"), (COPY, "target", "source")];
 
 /// Completes the values of a resolution.
 pub(crate) struct Completer<'s> {
@@ -49,7 +49,7 @@ impl Completer<'_> {
             }
         }
         for (_, key, other) in SAME.iter().filter(|(same, _, _)| *same == kind) {
-            let other = completed.get(*other).filter(|value| value.as_number().is_some());
+            let other = completed.get(*other).filter(|value| value.as_number().is_some() || kind == COPY);
             if let Some(value) = other.filter(|_| !completed.contains_key(*key)).cloned() {
                 completed.insert((*key).into(), value);
             }

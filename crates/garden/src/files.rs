@@ -7,9 +7,14 @@ use purlin_value::ignore::Ignores;
 use purlin_value::path::within;
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Never part of a project: repositories, what Garden and Purlin keep, and reports.
 const FIXED_EXCLUDES: &[&str] = &[".git", ".gitmodules", ".garden/**/*", ".purlin/**/*", "debug-info*/**"];
+
+/// What files are called in repositories that say what is ignored.
+const GARDEN_IGNORE: &str = ".gardenignore";
 
 /// Steps that asking a folder for a name counts for: the time that it takes.
 const LIST_STEPS: u64 = 100;
@@ -32,6 +37,8 @@ pub struct FileTree {
     files: Vec<File>,
     /// What files are called that say what is ignored, beside git's.
     ignore_file: String,
+    /// Repositories, each walked when its files are first asked for.
+    remote: Arc<Mutex<BTreeMap<String, Arc<FileTree>>>>,
 }
 
 impl FileTree {
@@ -65,12 +72,19 @@ impl FileTree {
             }
         }
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        FileTree { files, ignore_file: ignore_file.to_owned() }
+        FileTree { files, ignore_file: ignore_file.to_owned(), remote: Arc::default() }
     }
 
     /// What files are called that say what is ignored, beside git's.
     pub fn ignore_file(&self) -> &str {
         &self.ignore_file
+    }
+
+    /// The files of a repository that was fetched to a folder.
+    pub fn remote(&self, session: &Session, folder: &str) -> Arc<FileTree> {
+        let mut known = self.remote.lock().unwrap_or_else(PoisonError::into_inner);
+        let walk = || Arc::new(FileTree::walk(session, folder, GARDEN_IGNORE));
+        known.entry(folder.to_owned()).or_insert_with(walk).clone()
     }
 
     /// All files.

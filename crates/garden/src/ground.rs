@@ -3,6 +3,7 @@
 use crate::bind::Env;
 use crate::entities::SCHEMA;
 use crate::names::Noted;
+use crate::remote::Checkout;
 use crate::scopes::Cell;
 use crate::templates::Templates;
 use crate::varying::Varying;
@@ -45,6 +46,7 @@ pub struct Ground<'s> {
     /// The variables of `.env` files without templates, which are the same for all who name the file.
     pub env_files: Mutex<FastMap<FileId, Value>>,
     unfetched: AtomicBool,
+    checkouts: Mutex<Vec<Checkout>>,
     /// Strings whose names are noted at the end, if somebody will read the table of names.
     pub noted: Option<Arc<Noted>>,
 }
@@ -78,6 +80,7 @@ impl<'s> Ground<'s> {
             trees: Mutex::default(),
             env_files: Mutex::default(),
             unfetched: AtomicBool::new(false),
+            checkouts: Mutex::default(),
             noted: session.names.is_on().then(Arc::default),
         }
     }
@@ -234,8 +237,25 @@ impl<'s> Ground<'s> {
 
     /// The full path of a folder or file of the world.
     pub fn full_path(&self, relative: &str) -> EcoString {
+        if path::is_absolute(relative) {
+            return relative.into();
+        }
         let root = self.session.world.root().trim_end_matches('/');
         if relative == "." { root.into() } else { path::normalize(&format!("{root}/{relative}")).into() }
+    }
+
+    /// Keeps a repository that was fetched.
+    pub(crate) fn note_checkout(&self, checkout: &Checkout) {
+        let mut checkouts = self.checkouts.lock().unwrap_or_else(PoisonError::into_inner);
+        if !checkouts.contains(checkout) {
+            checkouts.push(checkout.clone());
+        }
+    }
+
+    /// The repository that holds a file.
+    pub(crate) fn checkout_of(&self, file: &str) -> Option<Checkout> {
+        let checkouts = self.checkouts.lock().unwrap_or_else(PoisonError::into_inner);
+        checkouts.iter().find(|checkout| checkout.holds(file)).cloned()
     }
 }
 

@@ -4,6 +4,7 @@
 use crate::action::Action;
 use crate::bind::{Binder, Env};
 use crate::complete::Completer;
+use crate::concealed;
 use crate::config::ActionKind;
 use crate::draft::without_gaps;
 use crate::entities::spec_type;
@@ -11,7 +12,7 @@ use crate::expr::REST;
 use crate::files::FileTree;
 use crate::graph::Graph;
 use crate::ground::{Defaults, Ground, KnownOutputs, fill};
-use crate::inner::{Inner, Inside, MANIFESTS, NODES, Provider, lazy_manifests};
+use crate::inner::{CLUSTER_PROVIDERS, Inner, Inside, MANIFESTS, NODES, Provider, lazy_manifests};
 use crate::phases::{Phases, Stage};
 use crate::project::Project;
 use crate::rules;
@@ -262,6 +263,11 @@ impl LiveSet {
         &self.base.graph
     }
 
+    /// A spec with what Garden's providers write into it.
+    pub(crate) fn implied_spec(&self, eval: &mut Eval<'_>, action: &Action, spec: Value) -> Value {
+        self.base.implied_spec(eval, action, spec)
+    }
+
     /// Who decides how source is hashed that several actions share.
     pub fn owners(&self) -> &Arc<Owners> {
         &self.base.owners
@@ -325,7 +331,7 @@ impl LiveSet {
             folder: action.source_folder.to_string(),
             files: found.files.clone(),
             blobs: found.blobs.clone(),
-            root: self.base.root.clone(),
+            root: action.checkout.as_ref().map_or_else(|| self.base.root.clone(), |remote| remote.folder.clone()),
             ignore_file: self.base.files.ignore_file().to_owned(),
             config_file: action.config.file.to_string(),
             include,
@@ -512,7 +518,10 @@ impl Thunk for Whole {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
         let spec = without_gaps(&eval.force_deep(&self.spec));
         match self.row {
-            Some(row) => Completer { session: eval.session, defaults: &self.defaults }.entity(row, &spec),
+            Some(row) => {
+                let completer = Completer { session: eval.session, defaults: &self.defaults };
+                concealed::tainted(row, completer.entity(row, &spec))
+            }
             None => spec,
         }
     }
@@ -523,6 +532,14 @@ impl Thunk for Whole {
 
     fn name(&self) -> String {
         "spec".into()
+    }
+}
+
+/// A spec without the secrets that do not count in versions.
+fn hidden_spec(action: &Action, spec: Value) -> Value {
+    match spec_type(&action.type_name, action.kind) {
+        Some(known) => concealed::counted(known.row, spec),
+        None => spec,
     }
 }
 
@@ -684,7 +701,7 @@ impl About {
 
     /// The registry that images are pushed to before they are deployed, if a provider names one.
     pub(crate) fn deployment_registry(&self, eval: &mut Eval<'_>) -> Option<Value> {
-        let provider = ["kubernetes", "openshift"].iter().find_map(|name| self.provider(name, eval))?;
+        let provider = CLUSTER_PROVIDERS.iter().find_map(|name| self.provider(name, eval))?;
         let registry = provider.get("deploymentRegistry")?.clone();
         registry.get("hostname").is_some().then_some(registry)
     }
@@ -717,7 +734,7 @@ impl Base {
     }
 
     /// A spec with what Garden's providers write into it before they hash it.
-    fn counted_spec(&self, eval: &mut Eval<'_>, action: &Action, spec: Value) -> Value {
+    fn implied_spec(&self, eval: &mut Eval<'_>, action: &Action, spec: Value) -> Value {
         let Some(map) = spec.as_map().filter(|_| action.kind == ActionKind::Deploy) else { return spec };
         let is_open = |value: Option<&Value>| value.is_none_or(Value::is_null);
         match action.type_name.as_str() {
@@ -775,11 +792,15 @@ impl Base {
         let uncounted = owner.fields.get("version").and_then(|v| v.get("excludeFiles")).map(texts).unwrap_or_default();
         let scope = SourceScope {
             folder: &owner.source_folder,
-            base: &owner.config.folder,
+            base: match &owner.checkout {
+                Some(_) => path::parent(&owner.config.file),
+                None => &owner.config.folder,
+            },
             config_file: &owner.config.file,
             include: include.as_deref(),
             exclude: exclude.as_deref().unwrap_or(&[]),
             uncounted: &uncounted,
+            remote: owner.checkout.as_ref().map(|checkout| (checkout, self.root.as_str())),
         };
         let found = Arc::new(source_version(session, &self.files, &scope));
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).insert(key, found.clone());
@@ -867,7 +888,7 @@ impl Base {
         if let Some(pending) = crate::expr::pending_in(&spec) {
             return Err(pending);
         }
-        let spec = self.counted_spec(eval, action, spec);
+        let spec = hidden_spec(action, self.implied_spec(eval, action, spec));
         let found = self.source(eval.session, action);
         let config = config_version(eval.session, action, &spec, &self.exclusions);
         let mut version = combine(
@@ -895,7 +916,8 @@ impl Base {
             dependencies.push((key, version));
         }
         let found = self.source(session, action);
-        let config = config_version(session, action, &action.spec().written(), &self.exclusions);
+        let spec = hidden_spec(action, action.spec().written());
+        let config = config_version(session, action, &spec, &self.exclusions);
         let mut version = combine(
             config,
             found.hash.clone(),

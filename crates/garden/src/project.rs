@@ -107,7 +107,9 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
     let (environment, namespace_flag) = select_environment(ground, &document, &base, &names)?;
     let project_scope = base.push_shared(import_layer(ground, &document, &base));
     let flags = has_flags(ground.request).then(|| ground.cell());
-    let vars = project_variables(ground, &document, &project_scope, VarScope::new(flags.clone()));
+    let vars = project_variables(ground, &document, &project_scope, VarScope::default());
+    // What the command line sets is not seen by the project's own variables, as in Garden.
+    let vars = vars.flagged(flags.clone());
     let node = environments.iter().find(|(name, _)| *name == environment).map(|(_, node)| node.clone());
     let env_scope = vars.over(&project_scope);
     let namespace = namespace(ground, node.as_ref(), &env_scope, namespace_flag, &environment);
@@ -265,9 +267,34 @@ fn listing_problems(document: &Document, environments: &[(EcoString, NodeRef)]) 
         if let Some(span) = place(first) {
             diagnostic = diagnostic.label(span, "the first one");
         }
-        problems.push(diagnostic.hint("remove one of them"));
+        // Garden takes the first one.
+        problems.push(diagnostic.warning().hint("remove one of them; the first one is used"));
     }
     problems
+}
+
+/// Reports a namespace that could not be one in a cluster. Says whether it is sound.
+fn is_sound_namespace(ground: &Ground<'_>, namespace: &str, wanted: &str) -> bool {
+    let is_sound = crate::entities::words::is_name(namespace);
+    if !is_sound {
+        let message = format!("invalid namespace `{namespace}` in the environment `{wanted}`");
+        let hint = "use lower-case letters, digits and single dashes, and begin with a letter";
+        ground.push(Diagnostic::nowhere(&rules::ENVIRONMENT, message).hint(hint), None);
+    }
+    is_sound
+}
+
+/// The default environment must exist, also where another one is used. Returns it if it does not.
+fn report_default(ground: &Ground<'_>, default: &NodeRef, base: &Scope, names: &[EcoString]) -> Option<EcoString> {
+    let Data::Str(text) = force(ground, &ground.env(base.clone()), default).data else { return None };
+    let name = text.rsplit_once('.').map_or(text.as_str(), |(_, name)| name);
+    if names.is_empty() || names.iter().any(|known| known == name) {
+        return None;
+    }
+    let message = format!("the default environment `{text}` does not exist");
+    let hint = suggest::did_you_mean(name, names.iter().map(EcoString::as_str));
+    ground.push(Diagnostic::nowhere(&rules::ENVIRONMENT, message).maybe_hint(hint), default.span());
+    Some(text)
 }
 
 /// The environment to use, and the namespace if the user named one.
@@ -278,6 +305,10 @@ fn select_environment(
     names: &[EcoString],
 ) -> Option<(EcoString, Option<EcoString>)> {
     let default = document.field("defaultEnvironment").filter(|node| node.get().is_some_and(|n| !n.text().is_empty()));
+    let reported = match (&ground.request.environment, &default) {
+        (Some(_), Some(default)) => report_default(ground, default, base, names),
+        _ => None,
+    };
     let listed = || document.node.get()?.entry("environments").map(|entry| entry.key.span());
     let place = match (&ground.request.environment, &default) {
         (None, Some(node)) => node.span(),
@@ -296,13 +327,18 @@ fn select_environment(
         None => (ground.request.namespace.as_deref().map(EcoString::from), wanted.clone()),
     };
     if names.contains(&name) {
-        return Some((name, namespace));
+        let is_sound = namespace.as_ref().is_none_or(|namespace| is_sound_namespace(ground, namespace, &wanted));
+        return is_sound.then_some((name, namespace));
     }
     // Where none could be read, that was reported.
-    if names.is_empty() {
+    if names.is_empty() || reported.as_ref() == Some(&wanted) {
         return None;
     }
-    let message = format!("this project has no environment `{name}`");
+    let is_default = ground.request.environment.is_none();
+    let message = match is_default {
+        true => format!("the default environment `{wanted}` does not exist"),
+        false => format!("this project has no environment `{name}`"),
+    };
     let all = || {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         Some(format!("it has {}", names.join(", ")).into())

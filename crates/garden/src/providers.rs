@@ -9,18 +9,20 @@ use crate::draft::Draft;
 use crate::entities::{PROVIDER, PROVIDERS, REMOVED};
 use crate::graph::report_dependency_cycle;
 use crate::ground::{Ground, fill};
+use crate::inner::{CLUSTER_PROVIDERS, Provider as Cluster};
 use crate::phases::Phases;
 use crate::place::NodeRef;
 use crate::project::Project;
 use crate::references::references;
 use crate::rules;
 use crate::scan::texts;
+use crate::scripts::outputs_key;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_model::schema::Kind;
 use purlin_syntax::{Diagnostic, Sink, Span, suggest};
-use purlin_value::{Data, Eval, Map, Value, merge_patch};
+use purlin_value::{Data, Eval, Lazy, Map, Thunk, Value, merge_patch};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -31,11 +33,18 @@ const ALWAYS: &[&str] = &["exec", "container", "templated"];
 #[derive(Clone, Debug, Default)]
 pub struct Providers {
     names: Vec<EcoString>,
+    /// What each depends on: its plugin's, what it lists, and what its templates mention; sorted.
+    needs: Vec<Vec<EcoString>>,
     /// Whether one of them is not known, which was reported: what is missing may be that one.
     unknown: bool,
 }
 
 impl Providers {
+    /// The providers with those that each depends on.
+    pub fn with_needs(&self) -> impl Iterator<Item = (&EcoString, &[EcoString])> {
+        self.names.iter().zip(self.needs.iter().map(Vec::as_slice))
+    }
+
     /// Whether one of some providers is there, or none is needed.
     pub fn has_any(&self, wanted: &[&str]) -> bool {
         wanted.is_empty() || self.unknown || self.names.iter().any(|name| wanted.contains(&name.as_str()))
@@ -98,7 +107,7 @@ fn resolve_all(ground: &Ground<'_>, project: &Project, phases: &Phases) -> Provi
             true => Value::poison(),
             false => config(ground, &env, name, provider),
         };
-        (name.clone(), resolved(name, config))
+        (name.clone(), resolved(ground, project, name, config))
     };
     let map: Map = providers.iter().map(resolve).collect();
     let value = Value::map(Map::from_iter([("providers".into(), Value::map(map))]));
@@ -107,6 +116,7 @@ fn resolve_all(ground: &Ground<'_>, project: &Project, phases: &Phases) -> Provi
     let mut eval = Eval::new(ground.session);
     eval.force_deep(&value);
     ground.note(&eval);
+    found.needs = providers.iter().map(|(name, provider)| all_needs(name, provider, &providers)).collect();
     found.names = providers.into_keys().collect();
     found
 }
@@ -231,9 +241,10 @@ fn check_others(ground: &Ground<'_>, project: &Project) {
 }
 
 /// The provider entries that the environment uses.
-fn enabled_nodes(ground: &Ground<'_>, project: &Project) -> Vec<NodeRef> {
+pub(crate) fn enabled_nodes(ground: &Ground<'_>, project: &Project) -> Vec<NodeRef> {
     let Some(list) = project.document.field("providers") else { return Vec::new() };
-    let env = ground.env(project.full_scope());
+    // Which environment it is does not count here, as in Garden.
+    let env = ground.env(project.vars.over(&project.early));
     let Some(view) = list.get() else { return Vec::new() };
     let enabled = |item: &purlin_syntax::Node<'_>| {
         let Some(environments) = item.get("environments").filter(|e| !e.is_null()) else { return true };
@@ -252,17 +263,37 @@ pub(crate) fn uses_any(ground: &Ground<'_>, project: &Project, wanted: &[&str]) 
     enabled_nodes(ground, project).iter().any(is_wanted)
 }
 
-fn resolved(name: &EcoString, config: Value) -> Value {
-    let outputs = provider_outputs(name, &config);
+/// The providers that one depends on in whatever way.
+fn all_needs(name: &str, provider: &Provider, known: &IndexMap<EcoString, Provider>) -> Vec<EcoString> {
+    let of_plugin = PROVIDERS.iter().find(|(plugin, _, _)| *plugin == name).map_or(&[] as &[&str], |found| found.2);
+    let of_plugin = of_plugin.iter().map(|name| EcoString::from(*name));
+    let all = of_plugin.chain(provider.needs.iter().map(|(need, _)| need.clone()));
+    let mut all: Vec<EcoString> = all.filter(|need| known.contains_key(need)).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn resolved(ground: &Ground<'_>, project: &Project, name: &EcoString, config: Value) -> Value {
+    let known = ground.outputs.get(&outputs_key(name)).cloned();
+    let outputs = known.unwrap_or_else(|| provider_outputs(project, name, &config));
     Value::map(Map::from_iter([("config".into(), config), ("outputs".into(), outputs)]))
 }
 
 /// What is known of a provider's outputs without running it.
-fn provider_outputs(name: &str, config: &Value) -> Value {
+fn provider_outputs(project: &Project, name: &str, config: &Value) -> Value {
+    if CLUSTER_PROVIDERS.contains(&name) && config.as_map().is_some() {
+        return cluster_outputs(project, name, config);
+    }
+    if name == "terraform" && config.get("initRoot").is_none() {
+        return Value::map(Map::new());
+    }
     let known: BTreeMap<&str, &[(&str, &str)]> = BTreeMap::from([
         ("exec", &[] as &[(&str, &str)]),
         ("container", &[]),
         ("templated", &[]),
+        ("jib", &[]),
+        ("pulumi", &[]),
         // The provider of the original's own test projects.
         ("test-plugin", &[("testKey", "testValue")]),
         ("test-plugin-b", &[]),
@@ -275,5 +306,55 @@ fn provider_outputs(name: &str, config: &Value) -> Value {
     match known.get(name) {
         Some(outputs) => Value::map(outputs.iter().map(|(key, text)| ((*key).into(), Value::str(*text))).collect()),
         None => Value::pending(ecow::eco_format!("provider.{name}"), ecow::eco_format!("providers.{name}.outputs")),
+    }
+}
+
+/// What a provider of a cluster gives: it follows from its configuration, so no cluster is asked.
+fn cluster_outputs(project: &Project, name: &str, config: &Value) -> Value {
+    let output = |key: &'static str| {
+        let (config, project) = (config.clone(), (project.name.clone(), project.namespace.clone()));
+        (EcoString::from(key), Lazy::value(ClusterOutput { key, provider: name.into(), config, project }))
+    };
+    Value::map([APP_NAMESPACE, DEFAULT_HOSTNAME].into_iter().map(output).collect())
+}
+
+const APP_NAMESPACE: &str = "app-namespace";
+const DEFAULT_HOSTNAME: &str = "default-hostname";
+
+/// One output of a cluster's provider. Its configuration may refer to other providers, so it is evaluated late.
+struct ClusterOutput {
+    key: &'static str,
+    provider: EcoString,
+    config: Value,
+    /// The project and its namespace.
+    project: (EcoString, EcoString),
+}
+
+impl Thunk for ClusterOutput {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        // The namespace is the environment's.
+        eval.vary();
+        let given = |key: &str, eval: &mut Eval<'_>| {
+            let value = self.config.get(key).map(|value| eval.force_deep(value))?;
+            Some((EcoString::from(key), value))
+        };
+        let keys = ["name", "namespace", "context", "defaultHostname"];
+        let config: Map = keys.into_iter().filter_map(|key| given(key, eval)).collect();
+        let cluster = Cluster::of(Value::map(config), self.project.0.clone(), self.project.1.clone());
+        match self.key {
+            APP_NAMESPACE => cluster.namespace(&Value::null()),
+            _ => cluster.default_hostname().unwrap_or_else(|| match cluster.finds_hostname() {
+                true => Value::pending(ecow::eco_format!("provider.{}", self.provider), self.name()),
+                false => Value::null(),
+            }),
+        }
+    }
+
+    fn span(&self) -> Option<Span> {
+        None
+    }
+
+    fn name(&self) -> String {
+        format!("providers.{}.outputs.{}", self.provider, self.key)
     }
 }

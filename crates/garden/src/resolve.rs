@@ -6,7 +6,7 @@ use crate::augment::Augment;
 use crate::bind::{Binder, Env};
 use crate::config::{ActionKind, ConfigKind, Document};
 use crate::draft::Draft;
-use crate::entities::spec_type;
+use crate::entities::{SCHEMA, SpecType, spec_type};
 use crate::graph::{Actions, Graph, Needed, build_graph};
 use crate::ground::Ground;
 use crate::inner::Provider;
@@ -24,8 +24,9 @@ use crate::types::{report_module_types, report_types};
 use crate::variants::{Other, Shared};
 use crate::varying::Varying;
 use ecow::EcoString;
+use purlin_model::schema::Edition;
 use purlin_model::{Declared, Manifest, Request};
-use purlin_syntax::{Diagnostic, FileId};
+use purlin_syntax::{Diagnostic, FileId, suggest};
 use purlin_value::{Eval, FastIndex, FastSet, Map, Piece, Session, Value};
 use std::sync::Arc;
 
@@ -358,6 +359,13 @@ impl Resolution<'_> {
         Some(spec)
     }
 
+    /// The spec of an action with what Garden's providers write into it.
+    pub(crate) fn counted_spec(&self, key: &str) -> Option<Value> {
+        let spec = self.spec(key)?;
+        let action = self.graph().actions.get(key)?;
+        Some(self.live.implied_spec(&mut Eval::new(self.ground.session), action, spec))
+    }
+
     /// The provider that deploys an action to a cluster.
     pub fn cluster(&self, key: &str) -> Option<Provider> {
         Some(self.live.actions.get(key)?.cluster(&mut Eval::new(self.ground.session)))
@@ -440,9 +448,25 @@ impl Resolution<'_> {
     }
 }
 
+/// An action without a spec lacks what its type requires. Garden notices when it resolves the action.
+fn report_missing_spec(ground: &Ground<'_>, action: &Action, known: &SpecType) {
+    let is_written = action.config.field("spec").is_some_and(|spec| !spec.is_null());
+    // A key that is misspelt was reported.
+    let is_meant = |key: &EcoString| suggest::nearest(key, ["spec"]).is_some();
+    let is_written = is_written || action.config.body.keys().iter().any(is_meant);
+    let Some(entity) = SCHEMA.entity(known.row).filter(|_| !is_written && known.requires_spec()) else { return };
+    for field in entity.fields(Edition(0)).filter(|field| field.is_required(Edition(0))) {
+        let (kind, name) = (action.kind.name(), &action.name);
+        let message = format!("missing key `spec.{}` in {kind} action `{name}`", field.key);
+        let hint = format!("add `spec:` with `{}:`. {}", field.key, field.doc.trim_end_matches('.'));
+        ground.push(Diagnostic::nowhere(&purlin_model::rules::MISSING_KEY, message).hint(hint), action.span());
+    }
+}
+
 /// Checks what expressions of a spec came to. What a conversion made of a module is the conversion's own.
 fn check_spec(ground: &Ground<'_>, action: &Action, spec: &Value) {
     let Some(known) = spec_type(&action.type_name, action.kind).filter(|_| action.module.is_none()) else { return };
+    report_missing_spec(ground, action, known);
     if let (Some(map), Draft::Node(written)) = (spec.as_map(), action.spec())
         && let Some(node) = written.get()
     {

@@ -127,6 +127,11 @@ pub const NEAR_VARIABLE: Rule = Rule::warning(
     "A variable of one environment is nearly called like one of the project or of the other environments.",
 );
 
+/// A command that is not beside the project.
+pub const UNREAD_COMMAND: Rule = Rule::warning(
+    "garden-unread-command",
+    "A command is declared in a folder where Garden does not look for commands.",
+);
 /// A file that an action needs when it runs.
 pub const FILE: Rule = Rule::warning("garden-file", "A file that an action needs does not exist.");
 /// The project inside an action.
@@ -177,6 +182,7 @@ pub const RULES: &[&Rule] = &[
     &PROVIDER,
     &VARIABLE_SCOPE,
     &NEAR_VARIABLE,
+    &UNREAD_COMMAND,
     &FILE,
     &INNER,
     &NOT_RENDERED,

@@ -4,10 +4,10 @@ use crate::config::{ConfigKind, Document, check_file, read_file};
 use crate::files::{FileTree, Selection, is_config_file};
 use crate::ground::Ground;
 use crate::project::Project;
+use crate::remote::{Namer, fetch};
 use crate::rules;
 use purlin_syntax::Diagnostic;
 use purlin_value::path::within;
-use purlin_value::world::Remote;
 use purlin_value::{Value, path};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -68,17 +68,29 @@ fn read_all(ground: &Ground<'_>, project: &Project, choice: Choice) -> Scanned {
         }
     }
     for folder in &choice.remote {
-        let remote = FileTree::walk(ground.session, folder, ".gardenignore");
+        let remote = files.remote(ground.session, folder);
         for file in remote.all().iter().filter(|file| is_config_file(path::file_name(&file.path))) {
             config_files.push(file.path.clone());
             documents.extend(read_once(ground, project, &file.path));
         }
     }
-    documents.retain(|document| document.kind != ConfigKind::Project);
+    documents.retain(|document| document.kind != ConfigKind::Project && is_read(ground, document));
     for file in documents.chunk_by(|one, next| one.file == next.file) {
         check_file(ground.session, file);
     }
     Scanned { choice, problems: Vec::new(), files: Arc::new(files), documents, config_files }
+}
+
+/// Whether Garden reads a document: it looks for commands beside the project only.
+fn is_read(ground: &Ground<'_>, document: &Document) -> bool {
+    if document.kind != ConfigKind::Command || document.folder() == ground.root {
+        return true;
+    }
+    let name = document.plain("name").unwrap_or_default();
+    let message = format!("command `{name}` is not available: commands are read in the project's folder only");
+    let diagnostic = Diagnostic::nowhere(&rules::UNREAD_COMMAND, message);
+    ground.push(diagnostic.hint("move it to a file beside the project's"), document.span());
+    false
 }
 
 /// Files beside the project were read with it.
@@ -102,32 +114,13 @@ fn remote_sources(ground: &Ground<'_>, project: &Project) -> Vec<String> {
     let sources = project.field(ground, "sources", &project.full_scope());
     let mut folders = Vec::new();
     for source in sources.as_list().unwrap_or(&[]) {
-        match source.get("repositoryUrl").and_then(|address| fetch(ground, address)) {
-            Some(folder) => folders.push(folder),
+        let name = source.get("name").and_then(Value::as_str).unwrap_or_default();
+        match source.get("repositoryUrl").and_then(|address| fetch(ground, address, Namer::Source(name))) {
+            Some(checkout) => folders.push(checkout.folder),
             None => ground.miss_source(),
         }
     }
     folders
-}
-
-/// Fetches a repository; the revision stands after `#`.
-pub fn fetch(ground: &Ground<'_>, url: &Value) -> Option<String> {
-    let text = url.as_str()?;
-    let (address, revision) = text.split_once('#').unwrap_or((text, ""));
-    let remote = Remote::Git { address: address.to_owned(), revision: revision.to_owned(), refresh: false };
-    match ground.session.world.fetch(&remote) {
-        Ok(fetched) => Some(fetched.path),
-        // What went wrong may quote the address, and that may hold a password.
-        Err(error) if url.is_tainted() => {
-            let message = "this repository, whose address holds a secret, cannot be fetched";
-            ground.report(error.diagnostic("").rule, ground.span_of(url), message);
-            None
-        }
-        Err(error) => {
-            ground.session.report_world(&error, text, ground.span_of(url));
-            None
-        }
-    }
 }
 
 /// What is said of two configurations that share a name; a file with both is named once.

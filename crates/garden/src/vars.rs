@@ -46,9 +46,9 @@ pub enum VarSource {
 }
 
 impl VarScope {
-    /// No variables but those of the command line.
-    pub fn new(flags: Option<Cell>) -> Self {
-        VarScope { flags, ..VarScope::default() }
+    /// The same variables below those of the command line.
+    pub fn flagged(self, flags: Option<Cell>) -> Self {
+        VarScope { flags, ..self }
     }
 
     /// The same variables as the ground of a new scope: an environment, an action.

@@ -8,6 +8,7 @@ use crate::config::ActionKind;
 use crate::files::{FileTree, Selection, pays};
 use crate::graph::Graph;
 use crate::json::{self, KeyOrder};
+use crate::remote::Checkout;
 use crate::scan::texts;
 use ecow::EcoString;
 use purlin_value::encoding::hex;
@@ -139,6 +140,20 @@ pub struct SourceScope<'a> {
     pub exclude: &'a [String],
     /// Patterns of files that are source but do not count in the version.
     pub uncounted: &'a [String],
+    /// The repository that the folder is in, and the project's folder.
+    pub remote: Option<(&'a Checkout, &'a str)>,
+}
+
+impl SourceScope<'_> {
+    /// What a file is called where it is hashed.
+    fn name_of(&self, file: &str) -> String {
+        match self.remote {
+            Some((checkout, root)) if !checkout.holds(self.base) => {
+                path::relative(self.base, &checkout.cloned(root, file))
+            }
+            _ => path::relative(self.base, file),
+        }
+    }
 }
 
 /// Hashes the files of something.
@@ -146,6 +161,8 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
     if scope.include.is_some_and(<[String]>::is_empty) {
         return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), blobs: Arc::default(), is_sound: true };
     }
+    let remote = scope.remote.map(|(checkout, _)| tree.remote(session, &checkout.folder));
+    let tree = remote.as_deref().unwrap_or(tree);
     let patterns = 1 + scope.include.map_or(0, <[String]>::len) + scope.exclude.len();
     if !pays(session, (tree.under(scope.folder).count() as u64).saturating_mul(patterns as u64)) {
         return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), blobs: Arc::default(), is_sound: false };
@@ -184,7 +201,7 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
         files.push(file.path.clone());
         blobs.push(hash);
         if !uncounted.takes(within) {
-            parts.push(format!("{}-{}", path::relative(scope.base, &file.path), hex(&hash)));
+            parts.push(format!("{}-{}", scope.name_of(&file.path), hex(&hash)));
         }
     }
     let texts: Vec<&str> = parts.iter().map(String::as_str).collect();

@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// The key of the steps, in a configuration and in templates.
 const STEPS: &str = "steps";
 
+/// What a step does, which is known only when it is its turn.
+pub(crate) const WORK: &[&str] = &["command", "script"];
+
 /// Arguments that every command has: all that was typed, what is left of it, what stands behind `--`.
 const GIVEN_ARGUMENTS: &[&str] = &["$all", "$rest", "--"];
 
@@ -60,6 +63,24 @@ fn evaluate(resolution: &Resolution<'_>, config: &Config, env: &Arc<Env>) {
         // The layer is gone by now, so that this copies nothing.
         Arc::make_mut(&mut earlier).insert(name.clone(), Value::map(Map::from_iter(given)));
     }
+}
+
+/// A workflow evaluated, but for what its steps do.
+pub(crate) fn fields_but_work(resolution: &Resolution<'_>, workflow: &Config) -> Value {
+    let env = workflow_env(resolution, workflow);
+    let force = |draft: &Draft| Eval::new(resolution.ground.session).force_deep(&draft.bind(&mut Binder::new(&env)));
+    let without_work = |step: Draft| {
+        let fields = step.entries().into_iter().filter(|(key, _)| !WORK.contains(&key.as_str()));
+        Value::map(fields.map(|(key, draft)| (key, force(&draft))).collect())
+    };
+    let field = |(key, draft): (EcoString, Draft)| {
+        let value = match key == STEPS {
+            true => Value::list(draft.items().into_iter().map(without_work).collect()),
+            false => force(&draft),
+        };
+        (key, value)
+    };
+    Value::map(workflow.body.entries().into_iter().map(field).collect())
 }
 
 /// A step without a name is called by its number.
@@ -141,7 +162,7 @@ impl<'r, 's> Script<'r, 's> {
     pub fn step(&self, index: usize, earlier: &Map) -> Value {
         let steps = self.config.body.get(STEPS).map(|draft| draft.items()).unwrap_or_default();
         let Some(step) = steps.get(index) else { return Value::null() };
-        let layer = Map::from_iter([(EcoString::from(STEPS), Value::map(earlier.clone()))]);
+        let layer = Map::from_iter([(EcoString::from(STEPS), Value::map(seen_steps(earlier)))]);
         let env = self.env.with_scope(self.env.scope.push(MapLayer::new(STEPS, Value::map(layer))));
         self.force(step, &env)
     }
@@ -149,4 +170,14 @@ impl<'r, 's> Script<'r, 's> {
     fn force(&self, draft: &Draft, env: &Arc<Env>) -> Value {
         Eval::new(self.resolution.ground.session).force_deep(&draft.bind(&mut Binder::new(env)))
     }
+}
+
+/// What later steps see of earlier ones.
+fn seen_steps(earlier: &Map) -> Map {
+    let seen = |(name, step): (&EcoString, &Value)| {
+        let parts = ["log", "outputs"].into_iter();
+        let parts = parts.filter_map(|part| Some((EcoString::from(part), step.get(part)?.clone())));
+        (name.clone(), Value::map(parts.collect()))
+    };
+    earlier.iter().map(seen).collect()
 }

@@ -18,6 +18,7 @@ mod logs;
 mod lsp;
 mod names;
 mod objects;
+pub(crate) mod provider_scripts;
 mod rename;
 mod resolve;
 pub(crate) mod run;

@@ -47,7 +47,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         return Err(cx.usage("name the Run actions to run; `*` means all of them"));
     }
     choose_builder(cx.invocation, flags.builder.as_deref());
-    let (session, request, dialect) = detected(cx, kind.name(), &flags.path, &flags.target)?;
+    let (session, mut request, dialect) = detected(cx, kind.name(), &flags.path, &flags.target)?;
     let order = Order {
         kind,
         wanted: Wanted {
@@ -80,7 +80,8 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         return super::objects::deploy(cx, &session, found?, &order);
     }
     only_garden(cx, kind.name(), dialect)?;
-    let (exit, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
+    super::provider_scripts::run_first(cx.invocation, &session, &mut request)?;
+    let (exit, _, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
     Ok(exit)
 }
 
@@ -173,14 +174,14 @@ pub(crate) fn garden_project<'s>(
     Some(project)
 }
 
-/// Runs actions and reports how they ended.
+/// Runs actions and reports how they ended. What was asked for is named behind it; the rest ran because of that.
 pub(crate) fn carry_out(
     invocation: &mut Invocation<'_>,
     session: &Session,
     request: &Request,
     order: &Order,
     style: Style,
-) -> Result<(Exit, Summary), Exit> {
+) -> Result<(Exit, Summary, Vec<String>), Exit> {
     let Some(project) = garden_project(invocation, session, request).map(|found| found.pushing(order.push)) else {
         return Err(crate::report::report(invocation, session, style));
     };
@@ -192,7 +193,9 @@ pub(crate) fn carry_out(
     let requested = requested.map_err(|message| invocation.refuse(&message, Exit::Usage))?;
     check_first(invocation, session, request, &project, &requested, style)?;
     let locate = |summary: &mut Summary| project.locate(summary);
-    execute(invocation, session, &project, &project.root(), &requested, order, &locate, style)
+    let named = requested.iter().filter_map(|index| Some(project.nodes().get(*index)?.id.clone())).collect();
+    let (exit, summary) = execute(invocation, session, &project, &project.root(), &requested, order, &locate, style)?;
+    Ok((exit, summary, named))
 }
 
 /// Runs actions of a project of any dialect, and reports how they ended. Results are kept below `root`; `locate` points

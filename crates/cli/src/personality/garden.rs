@@ -8,6 +8,7 @@ mod answers;
 mod custom;
 mod execute;
 mod flags;
+mod order;
 mod steps;
 
 use super::{Personality, usage, version};
@@ -16,6 +17,7 @@ use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
 use crate::seed::SeedSource;
 use flags::{CLEANUP, DEPLOYS, Flags, NAMESPACES};
+use purlin_garden::late::{self, Asked};
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
 use purlin_run::action::Kind;
@@ -180,7 +182,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Requ
         path,
         environment: flags.environment.clone(),
         vars: flags.vars.clone(),
-        command: flags.words.join(" "),
+        command: flags.command_name(),
         pending: flags.pending.clone(),
         engines: purlin_compiler::ENGINES,
         ..Request::default()
@@ -188,6 +190,18 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Requ
     // What is deployed comes with its definitions; answers show what Garden shows.
     request.chart.include_crds = flags.words.first().is_none_or(|word| word != "get");
     Ok((session, request))
+}
+
+/// What a command asks for that Garden answers before it resolves any spec; none for commands that come to that.
+fn early(flags: &Flags) -> Option<Asked> {
+    let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["validate"] if flags.resolve.is_empty() => Some(Asked { workflows: true }),
+        ["get", "graph"] | ["get", "files" | "modules" | "module" | "workflows" | "workflow", ..] => {
+            Some(Asked::default())
+        }
+        _ => None,
+    }
 }
 
 fn work(
@@ -199,6 +213,9 @@ fn work(
     let (session, request) = open(invocation, flags)?;
     let resolution = resolve(&session, &request, &[]);
     let value = resolution.as_ref().map(|resolution| answer(&session, resolution, flags));
+    if let (Some(resolution), Some(asked)) = (&resolution, early(flags)) {
+        late::spare(resolution, &session.sink, asked);
+    }
     if resolution.is_none() && !session.sink.has_errors() {
         return Err(no_project(invocation));
     }
@@ -230,9 +247,12 @@ fn written(value: &Value, format: Format) -> String {
 
 fn succeeded(value: &Value, format: Format) -> String {
     if format == Format::Plain {
-        return written(value, format);
+        return if value.is_null() { String::new() } else { written(value, format) };
     }
-    let answer = Map::from_iter([("success".into(), Value::from(true)), ("result".into(), value.clone())]);
+    let mut answer = Map::from_iter([("success".into(), Value::from(true))]);
+    if !value.is_null() {
+        answer.insert("result".into(), value.clone());
+    }
     written(&Value::map(answer), format)
 }
 

@@ -49,7 +49,7 @@ pub(super) const MODULE_ROW: Entity =
 
 /// Keys of all builds.
 const BUILD_KEYS: &[Field] = &[
-    field("dependencies", Shape::List(BUILD_DEPENDENCY), "Modules that are built before."),
+    field("dependencies", Shape::List(BUILD_DEPENDENCY), "Modules that are built before.").default(EMPTY_LIST),
     field("timeout", COUNT, "Seconds after which it is given up.").default(Literal::Int(600)),
 ];
 

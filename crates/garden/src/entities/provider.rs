@@ -10,11 +10,19 @@ use super::{
 use purlin_model::schema::{Entity, Field, Kind, Literal, Shape, entity, field, scalar};
 
 const EMPTY_LIST: Literal = Literal::List(&[]);
+const EMPTY_MAP: Literal = Literal::Map(&[]);
+
+/// The cache of layers that BuildKit has if none is named; what is left out here is a default of its row.
+const CACHE: Literal = Literal::List(&[Literal::Map(&[("type", Literal::Text("registry"))])]);
+
+const BUILDER_LIMITS: Literal = Literal::Map(&[("cpu", Literal::Int(4000)), ("memory", Literal::Int(8192))]);
+const BUILDER_REQUESTS: Literal = Literal::Map(&[("cpu", Literal::Int(100)), ("memory", Literal::Int(512))]);
+const UTIL_AMOUNT: Literal = Literal::Map(&[("cpu", Literal::Int(256)), ("memory", Literal::Int(512))]);
 
 /// Keys of all providers.
 const PROVIDER_KEYS: &[Field] = &[
     field("name", LABEL, "The plugin.").required(),
-    field("dependencies", Shape::ListOf(&LABEL), "Providers that are initialized first."),
+    field("dependencies", Shape::ListOf(&LABEL), "Providers that are initialized first.").default(EMPTY_LIST),
     field("environments", Shape::ListOf(&NAME), "The environments it is used in; all if not given."),
     field("preInit", Shape::One(PRE_INIT), "What runs before the plugin starts."),
 ];
@@ -116,7 +124,7 @@ const CLUSTER_KEYS: &[Field] = &[
     field("utilImageRegistryDomain", TEXT, "The registry of Garden's own images.").default(Literal::Text("docker.io")),
     field("buildMode", Shape::Choice(&["local-docker", "kaniko", "cluster-buildkit"]), "How images are built.")
         .default(Literal::Text("local-docker")),
-    field("clusterBuildkit", Shape::One(BUILDKIT), "How BuildKit builds in the cluster."),
+    field("clusterBuildkit", Shape::One(BUILDKIT), "How BuildKit builds in the cluster.").default(EMPTY_MAP),
     field("jib", Shape::One(JIB_SETTINGS), "How Jib's images reach the cluster."),
     field("kaniko", Shape::One(KANIKO), "How Kaniko builds in the cluster."),
     field("defaultHostname", TEXT, "The host name of ingresses."),
@@ -124,13 +132,19 @@ const CLUSTER_KEYS: &[Field] = &[
     field("forceSsl", BOOL, "Whether ingresses need encryption.").default(Literal::Bool(false)),
     field("imagePullSecrets", Shape::List(SECRET_REF), "Secrets for pulling images.").default(EMPTY_LIST),
     field("copySecrets", Shape::List(SECRET_REF), "Secrets that are copied to the namespace.").default(EMPTY_LIST),
-    field("resources", Shape::One(RESOURCES), "What Garden's own services use."),
+    field("resources", Shape::One(RESOURCES), "What Garden's own services use.").default(EMPTY_MAP),
     field("tlsCertificates", Shape::List(TLS_CERTIFICATE), "Certificates of ingresses.").default(EMPTY_LIST),
-    field("systemNodeSelector", TEXT_MAP, "Nodes for Garden's own services."),
+    field("systemNodeSelector", TEXT_MAP, "Nodes for Garden's own services.").default(EMPTY_MAP),
     field("namespace", Shape::One(NAMESPACE_SETTINGS), "The namespace of everything."),
-    field("setupIngressController", Shape::Union(&[Shape::Bool, Shape::Text]), "Which ingress controller is set up."),
-    field("gardenSystemNamespace", TEXT, "The namespace of Garden's own services."),
+    field("gardenSystemNamespace", TEXT, "The namespace of Garden's own services.")
+        .default(Literal::Text("garden-system")),
+    field("deploymentRegistry", Shape::One(REGISTRY), "The registry of built images."),
+    field("ingressClass", TEXT, "The class of ingresses."),
+    field("ingressHttpPort", NUMBER, "The port for HTTP.").default(Literal::Int(80)),
+    field("ingressHttpsPort", NUMBER, "The port for HTTPS.").default(Literal::Int(443)),
 ];
+
+const CONTROLLER: Shape = Shape::Union(&[Shape::Bool, Shape::Text]);
 
 pub(super) const KUBERNETES_ROW: Entity = entity(
     KUBERNETES_PROVIDER,
@@ -141,10 +155,8 @@ pub(super) const KUBERNETES_ROW: Entity = entity(
         CLUSTER_KEYS,
         &[
             field("context", TEXT, "The context of the cluster.").required(),
-            field("deploymentRegistry", Shape::One(REGISTRY), "The registry of built images."),
-            field("ingressClass", TEXT, "The class of ingresses."),
-            field("ingressHttpPort", NUMBER, "The port for HTTP.").default(Literal::Int(80)),
-            field("ingressHttpsPort", NUMBER, "The port for HTTPS.").default(Literal::Int(443)),
+            field("setupIngressController", CONTROLLER, "Which ingress controller is set up.")
+                .default(Literal::Bool(false)),
             field("kubeconfig", Shape::Text, "The file with the cluster's access data."),
             field("kubectlPath", Shape::Text, "Where kubectl is."),
         ],
@@ -155,7 +167,15 @@ pub(super) const LOCAL_KUBERNETES_ROW: Entity = entity(
     LOCAL_KUBERNETES_PROVIDER,
     "local-kubernetes provider",
     "A Kubernetes cluster on this machine.",
-    &[PROVIDER_KEYS, CLUSTER_KEYS, &[field("context", TEXT, "The context of the cluster; found if not set.")]],
+    &[
+        PROVIDER_KEYS,
+        CLUSTER_KEYS,
+        &[
+            field("context", TEXT, "The context of the cluster; found if not set."),
+            field("setupIngressController", CONTROLLER, "Which ingress controller is set up.")
+                .default(Literal::Text("nginx")),
+        ],
+    ],
 )
 .rest(super::IGNORED);
 
@@ -164,9 +184,9 @@ pub(super) const BUILDKIT_ROW: Entity = entity(
     "clusterBuildkit",
     "How BuildKit builds in the cluster.",
     &[&[
-        field("cache", Shape::List(BUILDKIT_CACHE), "Where layers are kept."),
+        field("cache", Shape::List(BUILDKIT_CACHE), "Where layers are kept.").default(CACHE),
         field("rootless", BOOL, "Whether it runs without the rights of the host.").default(Literal::Bool(false)),
-        field("nodeSelector", TEXT_MAP, "The nodes it runs on."),
+        field("nodeSelector", TEXT_MAP, "The nodes it runs on.").default(EMPTY_MAP),
         field("tolerations", Shape::List(TOLERATION), "Taints it tolerates.").default(EMPTY_LIST),
         field("annotations", TEXT_MAP, "Annotations of its pods."),
         field("serviceAccountAnnotations", TEXT_MAP, "Annotations of its service account."),
@@ -268,8 +288,10 @@ pub(super) const RESOURCES_ROW: Entity = entity(
     "resources",
     "What Garden's own services use.",
     &[&[
-        field("builder", Shape::One(RESOURCE_LIMITS), "What builds use."),
-        field("util", Shape::One(RESOURCE_LIMITS), "What helpers use."),
+        field("builder", Shape::One(RESOURCE_LIMITS), "What builds use.")
+            .default(Literal::Map(&[("limits", BUILDER_LIMITS), ("requests", BUILDER_REQUESTS)])),
+        field("util", Shape::One(RESOURCE_LIMITS), "What helpers use.")
+            .default(Literal::Map(&[("limits", UTIL_AMOUNT), ("requests", UTIL_AMOUNT)])),
         field("sync", Shape::Any, "What synchronisation uses.").deprecated("Garden no longer reads it"),
     ]],
 );

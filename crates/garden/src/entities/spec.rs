@@ -59,6 +59,11 @@ impl SpecType {
         self
     }
 
+    /// Whether an action needs a spec with what its row requires. The type of test projects takes anything.
+    pub(crate) fn requires_spec(&self) -> bool {
+        self.providers != TESTING
+    }
+
     /// Whether it is a project of another dialect, which answers for all its outputs.
     pub fn is_project(&self) -> bool {
         matches!(self.inside, Some(Inside::Whole(_)))

@@ -12,6 +12,7 @@ use purlin_model::walk::{Instance, Place};
 use purlin_syntax::Diagnostic;
 
 const IDENTITY: &[Field] = &identity(NAME);
+const EMPTY_MAP: Literal = Literal::Map(&[]);
 
 pub(super) const WORKFLOW_ROW: Entity = entity(
     WORKFLOW,
@@ -21,10 +22,11 @@ pub(super) const WORKFLOW_ROW: Entity = entity(
         IDENTITY,
         &[
             field("description", Shape::Text, "What it is for."),
-            field("envVars", PLAIN_ENVIRONMENT, "Environment variables of all steps."),
-            field("files", Shape::List(WORKFLOW_FILE), "Files that are written before the first step."),
+            field("envVars", PLAIN_ENVIRONMENT, "Environment variables of all steps.").default(EMPTY_MAP),
+            field("files", Shape::List(WORKFLOW_FILE), "Files that are written before the first step.")
+                .default(Literal::List(&[])),
             field("steps", Shape::List(STEP), "The steps.").required(),
-            field("keepAliveHours", NUMBER, "How long it is kept."),
+            field("keepAliveHours", NUMBER, "How long it is kept.").default(Literal::Int(48)),
             field("limits", Shape::One(WORKFLOW_AMOUNT), "What it may use at most.")
                 .deprecated("use `resources.limits`"),
             field("resources", Shape::One(WORKFLOW_RESOURCES), "What it uses."),
@@ -68,7 +70,7 @@ pub(super) const TRIGGER_ROW: Entity = entity(
 const STEP_KEYS: &[Field] = &[
     field("name", LABEL, "Its name."),
     field("description", Shape::Text, "What it is for."),
-    field("envVars", PLAIN_ENVIRONMENT, "Environment variables of this step."),
+    field("envVars", PLAIN_ENVIRONMENT, "Environment variables of this step.").default(EMPTY_MAP),
     field("skip", BOOL, "Whether it is left out.").default(Literal::Bool(false)),
     field("when", Shape::Choice(&["onSuccess", "onError", "always", "never"]), "When it runs.")
         .default(Literal::Text("onSuccess")),

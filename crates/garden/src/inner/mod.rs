@@ -21,6 +21,7 @@ use container::Container;
 use ecow::EcoString;
 use kubernetes::Objects;
 use pod::Pod;
+pub(crate) use provider::CLUSTER_PROVIDERS;
 pub use provider::Provider;
 use purlin_model::{Answer, Ask, ChartOptions, Engine, Node, Question, Request, Resolved};
 use purlin_syntax::{Diagnostic, Span};

@@ -6,7 +6,7 @@ use ecow::EcoString;
 use purlin_value::{Eval, Value};
 
 /// The providers that say which cluster is meant.
-const NAMES: &[&str] = &["kubernetes", "local-kubernetes", "openshift"];
+pub(crate) const CLUSTER_PROVIDERS: &[&str] = &["kubernetes", "local-kubernetes", "openshift"];
 
 /// The provider that deploys to a cluster.
 pub struct Provider {
@@ -25,7 +25,7 @@ impl About {
 impl Base {
     /// The same, for what is computed without an action.
     pub(crate) fn cluster(&self, eval: &mut Eval<'_>) -> Provider {
-        let config = NAMES.iter().find_map(|name| self.provider(name, eval)).unwrap_or_else(Value::null);
+        let config = CLUSTER_PROVIDERS.iter().find_map(|name| self.provider(name, eval)).unwrap_or_else(Value::null);
         // The namespace, and whether it is production, are the environment's.
         if !config.is_null() {
             eval.vary();
@@ -36,6 +36,11 @@ impl Base {
 }
 
 impl Provider {
+    /// The provider of a project and its namespace.
+    pub(crate) fn of(config: Value, project: EcoString, namespace: EcoString) -> Self {
+        Provider { config, project, namespace }
+    }
+
     /// Whether there is one.
     pub fn is_there(&self) -> bool {
         !self.config.is_null()
@@ -66,11 +71,18 @@ impl Provider {
 
     /// The host name of ingresses that name none.
     pub(crate) fn default_hostname(&self) -> Option<Value> {
-        let is_local = self.text("name").and_then(Value::as_str) == Some("local-kubernetes");
-        // That of Minikube depends on its address, which only a command tells.
-        let is_minikube = self.text("context").and_then(Value::as_str) == Some("minikube");
         let local = || Value::str(ecow::eco_format!("{}.local.demo.garden", self.project));
-        self.text("defaultHostname").cloned().or_else(|| (is_local && !is_minikube).then(local))
+        let is_implied = self.is_local() && !self.finds_hostname();
+        self.text("defaultHostname").cloned().or_else(|| is_implied.then(local))
+    }
+
+    fn is_local(&self) -> bool {
+        self.text("name").and_then(Value::as_str) == Some("local-kubernetes")
+    }
+
+    /// Whether the host name is that of a Minikube, which depends on its address, so that only a command tells it.
+    pub(crate) fn finds_hostname(&self) -> bool {
+        self.is_local() && self.text("context").and_then(Value::as_str) == Some("minikube")
     }
 
     /// The class of ingresses.
@@ -78,7 +90,7 @@ impl Provider {
         if let Some(class) = self.text("ingressClass") {
             return Some(class.clone());
         }
-        let is_local = self.text("name").and_then(Value::as_str) == Some("local-kubernetes");
+        let is_local = self.is_local();
         match self.config.get("setupIngressController") {
             Some(name) if matches!(name.as_str(), Some("traefik" | "nginx")) => Some(name.clone()),
             None if is_local => Some(Value::str("nginx")),

@@ -14,9 +14,11 @@ use crate::draft::Draft;
 use crate::files::FileTree;
 use crate::graph::report_dependency_cycle;
 use crate::ground::{Ground, fill};
+use crate::inner::CLUSTER_PROVIDERS;
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
 use crate::references::{Reference, Step, references};
+use crate::remote::{self, Checkout, Namer};
 use crate::render::Config;
 use crate::resolve::Resolution;
 use crate::rules;
@@ -25,7 +27,7 @@ use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Data, FastIndex, FastSet, Map, MapLayer, Origin as ValueOrigin, Session, Value, path};
+use purlin_value::{Data, FastIndex, FastSet, Map, MapLayer, Origin as ValueOrigin, Value, path};
 use std::sync::Arc;
 
 /// Keys of every module, whatever its type.
@@ -64,8 +66,10 @@ pub struct BuildDependency {
 /// A module, resolved.
 #[derive(Debug)]
 pub struct Module {
-    /// What it is and where.
+    /// What it is and where; its folder is that of its repository if it names one.
     pub config: Config,
+    /// The repository that its files come from.
+    pub checkout: Option<Checkout>,
     /// Everything it says, evaluated as far as possible.
     pub fields: Draft,
     /// Whether it is switched off.
@@ -122,8 +126,8 @@ impl Module {
     }
 
     /// The hash of its files, and which they are.
-    pub fn source(&self, session: &Session, resolution: &Resolution<'_>) -> (EcoString, Arc<[String]>) {
-        let found = version::source(session, &resolution.ground.sources, resolution.live.files(), self);
+    pub fn source(&self, resolution: &Resolution<'_>) -> (EcoString, Arc<[String]>) {
+        let found = version::source(&resolution.ground, resolution.live.files(), self);
         (found.hash.clone(), found.files.clone())
     }
 
@@ -537,7 +541,7 @@ fn has_dockerfile(ground: &Ground<'_>, files: &FileTree, module: &Module) -> boo
         return true;
     }
     let implied = purlin_value::path::join(&module.config.folder, "Dockerfile");
-    version::source(ground.session, &ground.sources, files, module).files.contains(&implied)
+    version::source(ground, files, module).files.contains(&implied)
 }
 
 /// The registry that images of modules are pushed to, if a provider names one.
@@ -549,10 +553,24 @@ fn deployment_registry(ground: &Ground<'_>, phases: &Phases) -> Option<Value> {
         ground.note(&eval);
     }
     let config = |name: &&str| layer.get("providers")?.get(name)?.get("config").cloned();
-    let config = ["kubernetes", "openshift"].iter().find_map(config)?;
+    let config = CLUSTER_PROVIDERS.iter().find_map(config)?;
     let registry = eval.force_deep(&config).get("deploymentRegistry").cloned();
     ground.note(&eval);
     registry.filter(|registry| registry.get("hostname").is_some())
+}
+
+/// A module's configuration with the folder of its repository, if it names one.
+fn in_repository(ground: &Ground<'_>, config: &Config, fields: &Draft) -> (Config, Option<Checkout>) {
+    let mut config = config.clone();
+    let url = fields.get("repositoryUrl").and_then(|draft| draft.as_value().cloned());
+    let checkout = match url.filter(|url| url.as_str().is_some()) {
+        Some(url) => remote::fetch(ground, &url, Namer::Module(&config.name)),
+        None => return (config.clone(), ground.checkout_of(&config.folder)),
+    };
+    if let Some(checkout) = &checkout {
+        config.folder = checkout.folder.as_str().into();
+    }
+    (config, checkout)
 }
 
 fn resolve_one(
@@ -589,8 +607,10 @@ fn resolve_one(
     let include = value_texts("include").filter(|value| value.as_list().is_some()).map(|value| texts(&value));
     let exclude = value_texts("exclude").map(|value| texts(&value)).unwrap_or_default();
     let disabled = fields.get("disabled").and_then(|d| d.as_value().and_then(Value::as_bool)).unwrap_or(false);
+    let (config, checkout) = in_repository(ground, config, &fields);
     let mut module = Module {
         config: config.clone(),
+        checkout,
         disabled,
         needs: counted_needs(pending, &dependencies),
         dependencies,

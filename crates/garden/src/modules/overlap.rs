@@ -3,16 +3,18 @@
 use super::Module;
 use crate::ground::Ground;
 use crate::rules;
+use ecow::EcoString;
 use purlin_syntax::Diagnostic;
+use purlin_value::{FastMap, path};
 use std::sync::Arc;
 
 /// Reports modules that overlap with another.
 pub fn report_overlaps(ground: &Ground<'_>, modules: &[Arc<Module>]) {
     let mut enabled: Vec<&Arc<Module>> = modules.iter().filter(|module| !module.disabled).collect();
     enabled.sort_by(|a, b| (&a.config.folder, a.name()).cmp(&(&b.config.folder, b.name())));
+    report_generated(ground, &enabled);
     for (index, module) in enabled.iter().enumerate() {
-        // Commands work on whatever is there; only what is copied or built into something can clash.
-        if module.files.0.is_some() || !module.files.1.is_empty() || module.config.type_name == "exec" {
+        if chooses_files(module) {
             continue;
         }
         let folder = module.config.folder.as_str();
@@ -20,11 +22,16 @@ pub fn report_overlaps(ground: &Ground<'_>, modules: &[Arc<Module>]) {
         // Sorted by folder, so everything inside follows directly; modules of the same folder may stand before.
         let after = enabled.iter().skip(index + 1).take_while(|other| inside(&other.config.folder));
         let before = enabled.iter().take(index).rev().take_while(|other| other.config.folder == folder);
-        let before = before.filter(|other| other.files.0.is_some() || !other.files.1.is_empty());
-        for other in after.chain(before) {
+        let before = before.filter(|other| chooses_files(other));
+        for other in after.chain(before).filter(|other| other.checkout == module.checkout) {
             report(ground, module, other);
         }
     }
+}
+
+/// Whether a module says which files are its own.
+fn chooses_files(module: &Module) -> bool {
+    module.files.0.is_some() || !module.files.1.is_empty()
 }
 
 fn report(ground: &Ground<'_>, module: &Module, other: &Module) {
@@ -35,5 +42,33 @@ fn report(ground: &Ground<'_>, module: &Module, other: &Module) {
     if let Some(span) = other.config.span {
         diagnostic = diagnostic.label(span, "the other module");
     }
+    // Of two that say nothing, Garden looks only whether the one with the later name is inside the other.
+    if !same && !chooses_files(other) && other.name() < module.name() {
+        diagnostic = diagnostic.warning();
+    }
     ground.push(diagnostic.hint("say with `include` or `exclude` which files belong to it"), module.config.span);
+}
+
+/// Reports files that two modules generate.
+fn report_generated(ground: &Ground<'_>, modules: &[&Arc<Module>]) {
+    let mut makers: FastMap<String, &Module> = FastMap::default();
+    for module in modules {
+        for entry in module.items("generateFiles") {
+            let target = entry.get("targetPath").and_then(|draft| draft.written().as_str().map(EcoString::from));
+            let Some(target) = target else { continue };
+            let full = path::join(&module.config.folder, &target);
+            let Some(first) = makers.get(&full).filter(|first| first.name() != module.name()) else {
+                makers.insert(full, module);
+                continue;
+            };
+            let message =
+                format!("modules `{}` and `{}` generate the same file `{target}`", first.name(), module.name());
+            let mut diagnostic = Diagnostic::nowhere(&rules::MODULE_OVERLAP, message);
+            if let Some(span) = first.config.span {
+                diagnostic = diagnostic.label(span, "the other module");
+            }
+            let hint = "change one `targetPath`, or switch one of the modules off with `disabled`";
+            ground.push(diagnostic.hint(hint), module.config.span);
+        }
+    }
 }

@@ -5,26 +5,30 @@ use crate::draft::Draft;
 use crate::files::FileTree;
 use crate::ground::Ground;
 use crate::json::{self, KeyOrder};
-use crate::versions::{SourceKey, SourceScope, SourceVersion, Sources, short, source_version};
+use crate::versions::{SourceKey, SourceScope, SourceVersion, short, source_version};
 use ecow::EcoString;
-use purlin_value::{FastIndex, Map, Session, Value};
+use purlin_value::{FastIndex, Map, Value, path};
 use std::sync::{Arc, PoisonError};
 
 /// The files of a module, hashed once.
-pub fn source(session: &Session, sources: &Sources, files: &FileTree, module: &Module) -> Arc<SourceVersion> {
+pub fn source(ground: &Ground<'_>, files: &FileTree, module: &Module) -> Arc<SourceVersion> {
     let (include, exclude) = &module.files;
     let scope = SourceScope {
         folder: &module.config.folder,
-        base: &module.config.folder,
+        base: match &module.checkout {
+            Some(_) => path::parent(&module.config.file),
+            None => &module.config.folder,
+        },
         config_file: &module.config.file,
         include: include.as_deref(),
         exclude,
         uncounted: &[],
+        remote: module.checkout.as_ref().map(|checkout| (checkout, ground.root.as_str())),
     };
     let excluded = Some(exclude.as_slice()).filter(|list| !list.is_empty());
     let key = SourceKey::new(&module.config.folder, include.as_deref(), excluded);
-    let hash = || Arc::new(source_version(session, files, &scope));
-    sources.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(hash).clone()
+    let hash = || Arc::new(source_version(ground.session, files, &scope));
+    ground.sources.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(hash).clone()
 }
 
 /// The version of a module whose dependencies are resolved.
@@ -34,7 +38,7 @@ pub fn module_version(
     module: &Module,
     done: &FastIndex<EcoString, Arc<Module>>,
 ) -> EcoString {
-    let source = source(ground.session, &ground.sources, files, module);
+    let source = source(ground, files, module);
     let mut parts: Vec<(&EcoString, &EcoString)> = vec![(module.name(), &source.hash)];
     parts.extend(all_needs(ground, module, done).into_iter().map(|other| (other.name(), &other.version)));
     parts.sort();

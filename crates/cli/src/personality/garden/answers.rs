@@ -3,9 +3,10 @@
 //! What only a cluster or a run could tell is `unknown` or left out.
 
 use super::Flags;
+use super::order::GraphOrder;
 use purlin_garden::action::Action;
 use purlin_garden::config::ActionKind;
-use purlin_garden::draft::Draft;
+use purlin_garden::dump::{self, Shown};
 use purlin_garden::modules::{COMMON_KEYS, Module};
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
@@ -66,10 +67,12 @@ fn of_kind(session: &Session, resolution: &Resolution<'_>, flags: &Flags, kind: 
     let all = resolution.graph().actions.values().map(|action| &**action);
     let all = all.filter(|action| kind.is_none_or(|kind| kind == action.kind));
     let mut found: Vec<&Action> = all.filter(|action| wanted(flags, action)).collect();
+    // Actions of one name are in the order in which Garden makes them.
+    found.sort_by_key(|action| std::cmp::Reverse(action.kind.name()));
     found.sort_by_key(|action| match flags.sort.as_str() {
         "kind" => (action.kind.name().to_owned(), action.name.clone()),
         "type" => (action.type_name.to_string(), action.name.clone()),
-        _ => (action.name.to_string(), action.key.clone()),
+        _ => (action.name.to_string(), "".into()),
     });
     let list = found.into_iter().map(|action| action_value(session, resolution, action, flags));
     map([("actions", Value::list(list.collect()))])
@@ -84,18 +87,21 @@ fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action,
     if flags.state {
         shown.insert("state".into(), Value::str("unknown"));
     }
-    // Every spec is evaluated, so that a mistake in any of them is found.
+    // Garden evaluates every spec here, so a mistake in any of them is found.
     let resolved = resolution.action(&action.key);
     if !flags.detail {
         return Value::map(shown);
     }
     let graph = resolution.graph();
+    let is_on = |key: &EcoString| graph.actions.get(key).is_some_and(|other| !other.disabled);
     let needed_by = graph.needs.iter().filter(|(_, needs)| needs.iter().any(|need| need.key == action.key));
-    let file = path::relative(&resolution.ground.root, &action.config.file);
+    let needed_by = needed_by.filter(|(key, _)| is_on(key) || action.kind == ActionKind::Build);
+    let ground = &resolution.ground;
+    let file = path::relative(&ground.full_path(&ground.root), &ground.shown_path(&action.config.file));
     let file = if path::escapes(&file) { file } else { format!("./{file}") };
-    let needs = resolution.needs(&action.key).iter().map(|need| need.key.as_str()).collect();
+    let needs = listed_needs(resolution, action);
     shown.insert("path".into(), Value::str(file));
-    shown.insert("dependencies".into(), sorted(needs));
+    shown.insert("dependencies".into(), sorted(needs.iter().map(EcoString::as_str).collect()));
     shown.insert("dependents".into(), sorted(needed_by.map(|(key, _)| key.as_str()).collect()));
     shown.insert("disabled".into(), Value::from(action.disabled));
     if let Some(version) = resolution.live.resolved_version(session, &action.key) {
@@ -106,6 +112,20 @@ fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action,
     shown.extend(publish.map(|value| ("publishId".into(), value.clone())));
     shown.extend(action.module.as_ref().map(|module| ("moduleName".into(), Value::str(module.module.clone()))));
     Value::map(shown)
+}
+
+/// What an action needs; what it lists twice is there twice, as in Garden.
+fn listed_needs(resolution: &Resolution<'_>, action: &Action) -> Vec<EcoString> {
+    let listed = action.fields.get("dependencies").and_then(Value::as_list).unwrap_or(&[]);
+    let times = |key: &str| {
+        let is = |item: &&Value| {
+            let (kind, name) = (item.get("kind").and_then(Value::as_str), item.get("name").and_then(Value::as_str));
+            kind.zip(name).is_some_and(|(kind, name)| key == format!("{}.{name}", kind.to_lowercase()))
+        };
+        listed.iter().filter(is).count().max(1)
+    };
+    let needs = resolution.needs(&action.key).iter();
+    needs.flat_map(|need| std::iter::repeat_n(need.key.clone(), times(&need.key))).collect()
 }
 
 fn version_value(resolution: &Resolution<'_>, version: &Version) -> Value {
@@ -120,7 +140,7 @@ fn version_value(resolution: &Resolution<'_>, version: &Version) -> Value {
 }
 
 fn full_paths(resolution: &Resolution<'_>, files: &[String]) -> Value {
-    Value::list(files.iter().map(|file| Value::str(resolution.ground.full_path(file))).collect())
+    Value::list(files.iter().map(|file| Value::str(resolution.ground.shown_path(file))).collect())
 }
 
 /// The files of each action, by its key.
@@ -175,16 +195,9 @@ fn state_of(session: &Session, resolution: &Resolution<'_>, store: Option<&Store
     }
 }
 
-/// Nodes with those they need first, and who needs whom.
+/// Nodes with those they need first, and who needs whom, in the order of Garden's graph.
 pub(super) fn graph(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Value {
     let graph = resolution.graph();
-    let mut order = purlin_graph::Digraph::new();
-    for key in graph.actions.keys() {
-        order.add(key.clone());
-    }
-    for (key, needs) in &graph.needs {
-        needs.iter().for_each(|need| order.connect(key.clone(), need.key.clone()));
-    }
     let node = |key: &EcoString| {
         let action = graph.actions.get(key)?;
         Some(map([
@@ -195,91 +208,29 @@ pub(super) fn graph(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Valu
             ("type", Value::str(action.type_name.clone())),
         ]))
     };
-    let nodes = order.depth_first(graph.actions.keys()).into_iter().filter_map(node);
-    let mut relationships = Vec::new();
-    for (key, needs) in &graph.needs {
-        for need in needs {
-            let (Some(from), Some(to)) = (node(key), node(&need.key)) else { continue };
-            relationships.push(map([("dependant", from), ("dependency", to)]));
-        }
-    }
-    map([("nodes", Value::list(nodes.collect())), ("relationships", Value::list(relationships))])
-}
-
-/// Everything that is configured: resolved, or with `--resolve partial` as it is written.
-pub(super) fn config(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
-    let project = &resolution.project;
-    let partial = flags.resolve.iter().any(|how| how == "partial");
-    let mut kinds: Vec<(EcoString, Map)> =
-        ActionKind::ALL.iter().map(|kind| (kind.name().into(), Map::new())).collect();
-    for action in resolution.graph().actions.values().filter(|action| !(flags.exclude_disabled && action.disabled)) {
-        let config = if partial { written_config(action) } else { resolved_config(resolution, action) };
-        if let Some((_, actions)) = kinds.iter_mut().find(|(kind, _)| kind == action.kind.name()) {
-            actions.insert(action.name.clone(), config);
-        }
-    }
-    let actions = kinds.into_iter().map(|(kind, actions)| (kind, Value::map(actions)));
-    let modules = resolution.modules.iter().filter(|module| !(flags.exclude_disabled && module.disabled));
+    let order = GraphOrder::of(graph);
+    let relationship =
+        |(from, to): &(EcoString, EcoString)| Some(map([("dependant", node(from)?), ("dependency", node(to)?)]));
+    let relationships = order.edges.iter().filter_map(relationship).collect();
     map([
-        ("environmentName", Value::str(project.environment.clone())),
-        ("allEnvironmentNames", texts(project.environments.iter().map(EcoString::as_str))),
-        ("namespace", Value::str(project.namespace.clone())),
-        ("providers", if partial { written_providers(resolution) } else { resolution.providers() }),
-        ("variables", resolution.variables()),
-        ("actionConfigs", Value::map(actions.collect())),
-        ("moduleConfigs", Value::list(modules.map(|module| module_value(session, resolution, module)).collect())),
-        ("workflowConfigs", workflow_list(resolution)),
-        ("projectName", Value::str(project.name.clone())),
-        ("projectRoot", Value::str(resolution.ground.full_path(&resolution.ground.root))),
-        ("sources", project.field(&resolution.ground, "sources", &project.full_scope())),
+        ("nodes", Value::list(order.nodes.iter().filter_map(node).collect())),
+        ("relationships", Value::list(relationships)),
     ])
 }
 
-fn resolved_config(resolution: &Resolution<'_>, action: &Action) -> Value {
-    let mut config = action.fields.clone();
-    if let Some(found) = resolution.action(&action.key) {
-        config.insert("spec".into(), found.spec);
-    }
-    config.insert("variables".into(), resolution.own_variables(&action.key));
-    Value::map(config)
-}
-
-fn written_config(action: &Action) -> Value {
-    let mut config = action.fields.clone();
-    config.insert("spec".into(), action.spec().written());
-    let variables = action.variables().map_or_else(|| Value::map(Map::new()), |draft| draft.written());
-    config.insert("variables".into(), variables);
-    Value::map(config)
-}
-
-fn written_providers(resolution: &Resolution<'_>) -> Value {
-    let list = resolution.project.document.field("providers").map(|node| Draft::Node(node).written());
-    list.unwrap_or_else(|| Value::list(Vec::new()))
-}
-
-fn workflow_list(resolution: &Resolution<'_>) -> Value {
-    let mut workflows: Vec<_> = resolution.workflows.iter().collect();
-    workflows.sort_by(|a, b| a.name.cmp(&b.name));
-    let written = workflows.into_iter().map(|workflow| {
-        let mut body = workflow.body.written().as_map().cloned().unwrap_or_default();
-        body.insert("name".into(), Value::str(workflow.name.clone()));
-        Value::map(body)
-    });
-    Value::list(written.collect())
+/// Everything that is configured: resolved, or with `--resolve partial` as it is written.
+pub(super) fn config(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    let partial = flags.resolve.iter().any(|how| how == "partial");
+    dump::config(resolution, Shown { partial, enabled_only: flags.exclude_disabled })
 }
 
 pub(super) fn workflows(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
-    let names: Vec<&String> = flags.words.iter().skip(2).collect();
-    let named = |workflow: &Value| {
-        let name = workflow.get("name").and_then(Value::as_str).unwrap_or("");
-        names.is_empty() || names.iter().any(|wanted| *wanted == name)
-    };
-    let all = workflow_list(resolution);
-    Value::list(all.as_list().unwrap_or(&[]).iter().filter(|workflow| named(workflow)).cloned().collect())
+    let names: Vec<String> = flags.words.iter().skip(2).cloned().collect();
+    dump::workflows(resolution, &names)
 }
 
 /// The modules by name.
-pub(super) fn modules(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+pub(super) fn modules(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
     let names: Vec<&String> = flags.words.iter().skip(2).collect();
     let shown = |module: &Module| {
         let named = names.is_empty() || names.iter().any(|name| *name == module.name());
@@ -288,11 +239,11 @@ pub(super) fn modules(session: &Session, resolution: &Resolution<'_>, flags: &Fl
     let mut modules: Vec<&Module> = resolution.modules.iter().map(|module| &**module).collect();
     modules.sort_by(|a, b| a.name().cmp(b.name()));
     let found = modules.into_iter().filter(|module| shown(module));
-    let found = found.map(|module| (module.name().clone(), module_value(session, resolution, module)));
+    let found = found.map(|module| (module.name().clone(), module_value(resolution, module)));
     map([("modules", Value::map(found.collect()))])
 }
 
-fn module_value(session: &Session, resolution: &Resolution<'_>, module: &Module) -> Value {
+fn module_value(resolution: &Resolution<'_>, module: &Module) -> Value {
     let fields = module.fields.written();
     let given = |key: &str| fields.get(key).cloned();
     let mut shown = Map::new();
@@ -310,15 +261,15 @@ fn module_value(session: &Session, resolution: &Resolution<'_>, module: &Module)
     build.insert("dependencies".into(), Value::list(dependencies.collect()));
     let spec = fields.as_map().into_iter().flat_map(|map| map.iter());
     let spec = spec.filter(|(key, _)| !COMMON_KEYS.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone()));
-    let source = module.source(session, resolution);
+    let source = module.source(resolution);
     let version = map([
         ("contentHash", Value::str(source.0)),
         ("versionString", Value::str(module.version.clone())),
         ("files", full_paths(resolution, &source.1)),
     ]);
     let rest = [
-        ("path", Value::str(resolution.ground.full_path(&module.config.folder))),
-        ("configPath", Value::str(resolution.ground.full_path(&module.config.file))),
+        ("path", Value::str(resolution.ground.shown_path(&module.config.folder))),
+        ("configPath", Value::str(resolution.ground.shown_path(&module.config.file))),
         ("disabled", Value::from(module.disabled)),
         ("local", given("local").unwrap_or_else(|| Value::from(false))),
         ("allowPublish", given("allowPublish").unwrap_or_else(|| Value::from(true))),
@@ -353,15 +304,13 @@ fn dependency_names(module: &Module, key: &str) -> Value {
     texts(names.iter().map(String::as_str))
 }
 
-/// Unlike the original's, this evaluates everything that can be known.
+/// Workflows are resolved, and the actions that `--resolve` names; all of them for `*`.
 pub(super) fn validated(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
-    let all = flags.resolve.is_empty() || flags.resolve.iter().any(|key| key == "*");
     for key in resolution.graph().actions.keys() {
-        if all || flags.resolve.iter().any(|wanted| wanted == key) {
+        if flags.resolve.iter().any(|wanted| wanted == key || wanted == "*") {
             let _ = resolution.action(key);
         }
     }
-    let _ = resolution.variables();
-    let _ = resolution.outputs();
-    Value::map(Map::new())
+    dump::workflow_configs(resolution, Shown::default());
+    Value::null()
 }

@@ -2,6 +2,7 @@
 
 use super::{Flags, Format, failed, open, succeeded};
 use crate::args::AnswerFormat;
+use crate::commands::provider_scripts::run_first;
 use crate::commands::run::{Order, carry_out, garden_project, usual_jobs};
 use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
@@ -57,7 +58,8 @@ pub(super) fn run(
     if kind == Kind::Run && names.is_empty() {
         return Err(super::usage(invocation, "name the Run actions to run; `*` means all of them"));
     }
-    let (session, request) = open(invocation, flags)?;
+    let (session, mut request) = open(invocation, flags)?;
+    run_first(invocation, &session, &mut request)?;
     let order = Order {
         kind,
         wanted: Wanted {
@@ -82,8 +84,8 @@ pub(super) fn run(
         dry_run: false,
     };
     let done = carry_out(invocation, &session, &request, &order, Style::default());
-    let (exit, summary) = done.map_err(|exit| if_any(invocation, exit))?;
-    let result = graph_results(&summary);
+    let (exit, summary, requested) = done.map_err(|exit| if_any(invocation, exit))?;
+    let result = graph_results(&summary, &requested);
     let text = match (format, summary.is_good()) {
         (Format::Plain, _) => String::new(),
         (_, true) => succeeded(&result, format),
@@ -110,7 +112,7 @@ pub(super) fn clusters(invocation: &Invocation<'_>) -> Arc<Clusters> {
 }
 
 /// The result in the shape that Garden prints, and that later steps of a workflow see.
-fn graph_results(summary: &Summary) -> Value {
+fn graph_results(summary: &Summary, requested: &[String]) -> Value {
     let entry = |(id, end, _): &(String, End, _)| {
         let (kind, name) = id.split_once('.').unwrap_or(("", id));
         let mut map = Map::from_iter([
@@ -134,10 +136,11 @@ fn graph_results(summary: &Summary) -> Value {
         }
         (id.as_str().into(), Value::map(map))
     };
+    let ends = summary.ends.iter().filter(|(id, _, _)| requested.contains(id));
     Value::map(Map::from_iter([
         ("aborted".into(), Value::from(summary.signal.is_some())),
         ("success".into(), Value::from(summary.is_good())),
-        ("graphResults".into(), Value::map(summary.ends.iter().map(entry).collect())),
+        ("graphResults".into(), Value::map(ends.map(entry).collect())),
     ]))
 }
 

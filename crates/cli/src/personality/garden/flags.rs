@@ -196,6 +196,17 @@ impl Flags {
         Ok(flags)
     }
 
+    /// The command without its arguments, under its first name: what templates see as `command.name`.
+    pub(super) fn command_name(&self) -> String {
+        let Some(first) = self.words.first() else { return String::new() };
+        let is_group = first == "get" || CLEANUP.contains(&first.as_str());
+        match self.words.get(1).filter(|_| is_group) {
+            Some(second) => alias(&format!("{first} {second}")).to_owned(),
+            None if first == "run-workflow" => "workflow".to_owned(),
+            None => first.clone(),
+        }
+    }
+
     /// Refuses an option that Garden's command does not have.
     fn belong(&self) -> Result<(), String> {
         let Some(first) = self.words.first() else { return Ok(()) };

@@ -1,0 +1,52 @@
+//! What Garden looks at only when it is its turn: specs of actions, which are resolved to run, and workflows and commands
+//! of the user's own, which are read to run them. A mistake there does not concern a command that stops before.
+
+use crate::config::{ActionKind, ConfigKind};
+use crate::resolve::Resolution;
+use crate::rules;
+use purlin_syntax::{Node, Severity, Sink, Span};
+
+/// Which of these a command asks for all the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// Workflows are resolved.
+    pub workflows: bool,
+}
+
+/// Makes warnings of errors that are in what a command does not come to.
+pub fn spare(resolution: &Resolution<'_>, sink: &Sink, asked: Asked) {
+    let mut late = Vec::new();
+    for document in &resolution.making.scanned.documents {
+        let Some(node) = document.node.get() else { continue };
+        match document.kind {
+            ConfigKind::Action(_) => late.extend(spec_of(node)),
+            ConfigKind::ConfigTemplate => {
+                let configs = node.get("configs").into_iter().flat_map(Node::items);
+                late.extend(configs.filter(|config| is_action(*config)).filter_map(spec_of));
+            }
+            ConfigKind::Command => late.push(node.span()),
+            ConfigKind::Workflow if !asked.workflows => late.push(node.span()),
+            _ => {}
+        }
+    }
+    let mut found = sink.take();
+    for problem in found.iter_mut().filter(|problem| problem.is_error()) {
+        // What refers to something else is looked at with the graph.
+        let is_of_row = purlin_model::rules::RULES.iter().any(|rule| rule.name == problem.rule.name)
+            || problem.rule.name == rules::INVALID_VALUE.name;
+        if is_of_row && problem.span.is_some_and(|span| late.iter().any(|part: &Span| part.contains(span))) {
+            problem.severity = Severity::Warning;
+        }
+    }
+    sink.extend(found);
+}
+
+fn is_action(config: Node<'_>) -> bool {
+    config.get("kind").is_some_and(|kind| ActionKind::ALL.iter().any(|known| kind.text() == known.name()))
+}
+
+/// The spec of an action with its key, under which what is missing is shown.
+fn spec_of(node: Node<'_>) -> Option<Span> {
+    let entry = node.entry("spec")?;
+    Some(entry.key.span().to(entry.value.span()))
+}
