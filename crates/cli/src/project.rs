@@ -139,7 +139,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
     };
     let mut permissions = setup.permissions.clone();
     // Without a repository, what a kustomization is made of may be beside it.
-    if setup.root.is_none() && root == folder && !root.join(".git").exists() {
+    if setup.root.is_none() && root == folder && !named::exists(&root.join(".git")) {
         permissions.paths.extend(reach::of_kustomization(&folder, &invocation.env, &setup.limits));
     }
     let env_allow = setup.env_allow.clone().or_else(|| User::of(&invocation.env).0.env_allow);

@@ -6,6 +6,7 @@
 
 use crate::border::read_below;
 use crate::native;
+use purlin_host::named;
 use purlin_syntax::Limits;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,7 @@ pub(crate) fn of_kustomization(folder: &Path, env: &BTreeMap<String, String>, li
 
 /// The text of the kustomization file in a folder.
 fn kustomization(folder: &Path) -> Option<String> {
-    let file = purlin_kustomize::FILES.iter().map(|name| folder.join(name)).find(|file| file.is_file())?;
+    let file = purlin_kustomize::FILES.iter().map(|name| folder.join(name)).find(|file| named::is_file(file))?;
     let bytes = read_below(folder, &file, MOST_BYTES).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

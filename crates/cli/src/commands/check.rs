@@ -144,7 +144,7 @@ fn refuse_terms(cx: &mut Context<'_, '_>, cluster: &ClusterTerms) -> Result<(), 
     if let Some(version) = cluster.kube_version.as_deref().filter(|version| !is_kube_version(version)) {
         return Err(cx.usage(&format!("`--kube-version {version}` is no version such as `1.34`")));
     }
-    let missing = cluster.schema_dir.iter().find(|folder| !cx.invocation.cwd.join(folder).is_dir());
+    let missing = cluster.schema_dir.iter().find(|folder| !named::is_folder(&cx.invocation.cwd.join(folder)));
     match missing {
         Some(folder) => Err(cx.usage(&format!("`--schema-dir {}`: there is no such folder", folder.display()))),
         None => Ok(()),
