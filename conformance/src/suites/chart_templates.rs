@@ -55,6 +55,7 @@ fn rendered(case: &Json) -> Result<Vec<u8>, RenderError> {
     let chart = Chart {
         metadata,
         values: Value::null(),
+        merged: None,
         written: Vec::new(),
         schema: None,
         templates,

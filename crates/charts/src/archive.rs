@@ -11,10 +11,11 @@ pub use purlin_value::archive::is_gzip as is_archive;
 /// The files of a chart archive, the first path component stripped.
 pub fn unpack(packed: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, LoadError> {
     let tell = |trouble: Trouble| match trouble {
-        Trouble::Bad(message) => LoadError::from(format!("the chart archive cannot be read: {message}")),
+        Trouble::Bad(message) => LoadError::archive(format!("the chart archive cannot be read: {message}")),
         Trouble::Large(message) => LoadError {
             message: format!("the chart archive is too large: {message}"),
             rule: Some(&purlin_value::rules::LIMIT_ARCHIVE),
+            hint: None,
         },
     };
     let bytes = gunzip(packed, limits).map_err(tell)?;

@@ -25,30 +25,37 @@ pub struct LoadError {
     pub message: String,
     /// The rule it falls under, if it is not simply that.
     pub rule: Option<&'static Rule>,
+    /// What to do, where that is not what the rule says.
+    pub hint: Option<&'static str>,
 }
 
 impl From<String> for LoadError {
     fn from(message: String) -> Self {
-        Self { message, rule: None }
+        Self { message, rule: None, hint: None }
     }
 }
 
 impl From<Diagnostic> for LoadError {
     fn from(problem: Diagnostic) -> Self {
         let rule = Some(problem.rule).filter(|rule| rule.name.starts_with("limit-"));
-        Self { message: problem.message, rule }
+        Self { message: problem.message, rule, hint: None }
     }
 }
 
 impl LoadError {
+    /// An archive that is not one.
+    pub fn archive(message: String) -> Self {
+        Self { message, rule: None, hint: Some("create the archive again with `helm package`") }
+    }
+
     /// Something that is nested too deeply.
     fn deep(message: String) -> Self {
-        Self { message, rule: Some(&purlin_syntax::rules::LIMIT_DEPTH) }
+        Self { message, rule: Some(&purlin_syntax::rules::LIMIT_DEPTH), hint: None }
     }
 
     /// A document that is not valid YAML, or is more than the limits allow.
     pub fn yaml(tree: &Tree, message: String) -> Self {
-        Self { message, rule: crate::yaml::limit_of(tree) }
+        Self { message, rule: crate::yaml::limit_of(tree), hint: None }
     }
 }
 
@@ -76,7 +83,7 @@ pub(crate) fn files(session: &Session, path: &str) -> Result<Vec<ChartFile>, Loa
     }
     let packed = session.load_bytes(path).map_err(|error| LoadError::from(error.diagnostic(path)))?;
     if !archive::is_archive(&packed) {
-        return Err(LoadError::from(format!("file {path:?} does not appear to be a gzipped archive")));
+        return Err(LoadError::archive(format!("file {path:?} does not appear to be a gzipped archive")));
     }
     archive_files(session, path, &packed)
 }

@@ -3,11 +3,13 @@
 use purlin_gotmpl::semver::Version;
 use purlin_model::check::describe_node;
 use purlin_model::schema::{Edition, Kind, Shape};
+use purlin_syntax::Message;
 use purlin_syntax::{Diagnostic, Node, Tree, suggest};
 use purlin_value::{Origin, Value};
 
 use crate::chart::{Dependency, Metadata, Word};
 use crate::{entities, rules};
+use purlin_syntax::what;
 
 /// A scalar as a text: Helm reads `true` and `1.10` into a text field as `true` and `1.1`.
 fn scalar_text(node: Node<'_>) -> String {
@@ -88,7 +90,7 @@ fn odd(tree: &Tree, root: Node<'_>) -> Vec<Diagnostic> {
     }
     let version = root.get("apiVersion").filter(|version| version.is_scalar());
     if let Some(version) = version.filter(|version| !matches!(version.text(), "v1" | "v2" | "")) {
-        let message = format!("unknown `apiVersion` `{}`", version.text());
+        let message = what::unknown("`apiVersion`", version.text());
         found.push(Diagnostic::at(&rules::METADATA, version.span(), message).warning().hint("write `apiVersion: v2`"));
     }
     if let Some(first) = root.entries().next().filter(|_| root.get("apiVersion").is_none()) {
@@ -117,7 +119,7 @@ fn check(node: Node<'_>, kind: Kind, what: &str, found: &mut Vec<Diagnostic>) {
                 .or_else(|| twin().map(|key| format!("remove it; `{key}` is set").into()));
             // Other keys are notes of people and tools.
             if let Some(hint) = hint {
-                let message = format!("unknown key `{}` in {what}, which Helm ignores", entry.name());
+                let message = what::unknown("key", entry.name()).and(format!(" in {what}, which Helm ignores"));
                 found.push(Diagnostic::at(&rules::METADATA, entry.key.span(), message).warning().hint(hint));
             }
             continue;
@@ -130,7 +132,7 @@ fn check(node: Node<'_>, kind: Kind, what: &str, found: &mut Vec<Diagnostic>) {
             _ => (value.is_scalar(), "a string", "write one value"),
         };
         if !fits && !value.is_null() && !value.is_alias() {
-            let message = format!("`{}` of {what}: expected {wanted}, found {}", entry.name(), describe_node(value));
+            let message = what::expected(wanted, describe_node(value)).under(format!("`{}` of {what}: ", entry.name()));
             found.push(Diagnostic::at(&rules::METADATA, value.span(), message).hint(hint));
         }
     }
@@ -173,34 +175,38 @@ pub struct Flaw {
     /// What Helm says.
     pub helm_text: String,
     /// The message for native commands.
-    pub message: String,
+    pub message: Message,
 }
 
 /// Checks the metadata and returns the first error.
 pub fn validate(metadata: &Metadata) -> Result<(), Flaw> {
-    let wrong = |key: &'static str, helm: &str, message: String| {
+    let wrong = |key: &'static str, helm: &str, message: Message| {
         Err(Flaw { key, helm_text: format!("validation: {helm}"), message })
     };
     let missing = |key: &'static str| {
-        wrong(key, &format!("chart.metadata.{key} is required"), format!("`Chart.yaml` has no `{key}`"))
+        wrong(
+            key,
+            &format!("chart.metadata.{key} is required"),
+            what::missing("key", key).words(format!("`Chart.yaml` has no `{key}`")),
+        )
     };
     if metadata.name.is_empty() {
         return missing("name");
     }
     if metadata.name.contains('/') || metadata.name == "." || metadata.name == ".." {
         let helm = format!("chart.metadata.name {:?} is invalid", metadata.name);
-        return wrong("name", &helm, format!("`{}` cannot be the name of a chart", metadata.name));
+        return wrong("name", &helm, format!("`{}` cannot be the name of a chart", metadata.name).into());
     }
     if metadata.version.is_empty() {
         return missing("version");
     }
     if Version::parse(&metadata.version).is_none() {
         let helm = format!("chart.metadata.version {:?} is invalid", metadata.version);
-        let message = format!("expected a semantic version such as `1.2.3`, found `{}`", metadata.version);
+        let message = what::expected("a semantic version such as `1.2.3`", format!("`{}`", metadata.version));
         return wrong("version", &helm, message);
     }
     if !matches!(metadata.kind.as_str(), "" | "application" | "library") {
-        let message = format!("expected `application` or `library`, found `{}`", metadata.kind);
+        let message = what::expected("`application` or `library`", format!("`{}`", metadata.kind));
         return wrong("type", "chart.metadata.type must be application or library", message);
     }
     for dependency in &metadata.dependencies {
@@ -208,7 +214,7 @@ pub fn validate(metadata: &Metadata) -> Result<(), Flaw> {
         if !dependency.alias.chars().all(|ch| plain(ch) || ch == '.') {
             let helm = format!("dependency {:?} has disallowed characters in the alias", dependency.name);
             let message = format!("the alias `{}` may only have letters, digits, `-`, `_` and `.`", dependency.alias);
-            return wrong("dependencies", &helm, message);
+            return wrong("dependencies", &helm, message.into());
         }
     }
     Ok(())

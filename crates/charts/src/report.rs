@@ -1,6 +1,8 @@
 //! Says why a chart cannot be rendered, in the user's words: the rule, the place in a template or values file, and the
 //! whole chain of templates that led there.
 
+use purlin_syntax::Message;
+use purlin_syntax::What;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -17,6 +19,7 @@ use crate::manifest::Broken;
 use crate::template::{About, TemplateError};
 use crate::trace::{Tracer, Woven, span_in, template_path};
 use crate::{rules, schema, unset, words};
+use purlin_syntax::what;
 
 /// Longest message of a template that is shown; some quote whole values.
 const MAX_MESSAGE: usize = 2_000;
@@ -230,7 +233,7 @@ pub fn report_values(
                 if value.is_some_and(|value| reported.contains(&value.origin)) {
                     continue;
                 }
-                let message = format!("unknown key `{key}`{under} in the values of `{name}`");
+                let message = what::unknown("key", key).and(format!("{under} in the values of `{name}`"));
                 let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message);
                 let span = value.and_then(|value| session.origins.span(value.origin, &session.sources));
                 diagnostic.span = span.map(|span| key_span(session, key, span).unwrap_or(span));
@@ -403,8 +406,9 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
     let rule = error.rule.unwrap_or_else(|| rule_of(&error.message));
     match &error.about {
         About::Metadata(key, message) => {
+            let is_missing = matches!(message.what(), What::Missing { .. });
             let hint = match *key {
-                _ if !message.contains("has no") => None,
+                _ if !is_missing => None,
                 "version" => Some("add `version:`, for example `version: 0.1.0`".to_owned()),
                 "apiVersion" => Some("add `apiVersion: v2`".to_owned()),
                 key => Some(format!("add `{key}:`")),
@@ -418,8 +422,8 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
                     keys.find(|key_node| !is_known(key_node) && suggest::nearest(key_node.text(), [*key]).is_some())?;
                 Some((near.text().to_owned(), near.span()))
             };
-            if let Some((name, span)) = place.with_root(misspelt).flatten().filter(|_| message.contains("has no")) {
-                let message = format!("unknown key `{name}` in `Chart.yaml`");
+            if let Some((name, span)) = place.with_root(misspelt).flatten().filter(|_| is_missing) {
+                let message = what::unknown("key", &name).and(" in `Chart.yaml`");
                 return Diagnostic::at(&rules::METADATA, span, message).hint(Hint::meant(name, *key));
             }
             let diagnostic = Diagnostic::nowhere(&rules::METADATA, message.clone()).maybe_hint(hint);
@@ -487,7 +491,7 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
         }
         About::Chart => match words::subchart(&error.message) {
             Some(said) => place.locate(Diagnostic::nowhere(rule, said.message).hint(said.hint), &["name"]),
-            None => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
+            None => place.locate(Diagnostic::nowhere(rule, error.message.clone()).maybe_hint(error.hint), &["name"]),
         },
     }
 }
@@ -563,7 +567,7 @@ impl Levels<'_> {
 
 /// A value that a template reads and nobody set.
 struct Unset {
-    message: String,
+    message: Message,
     hint: Hint,
     /// The name that is not set, as bytes of the expression.
     name: std::ops::Range<usize>,
@@ -577,13 +581,18 @@ fn unset_value(session: &Session, last: &ExecError, chart: &Chart, values: Optio
     let parts: Vec<&str> = node.split('.').collect();
     let at = parts.iter().position(|part| *part == wanted).filter(|at| *at > 1)?;
     let missing = parts.get(..at)?.join(".");
-    let message = format!("`{missing}` is not set, so `{node}` cannot be read");
+    let message = what::missing("value", missing.trim_start_matches('$'))
+        .words(format!("`{missing}` is not set, so `{node}` cannot be read"));
     let file = session.sources.shown(&purlin_value::path::normalize(&format!("{}/values.yaml", chart.folder)));
     let Some((_, keys)) = missing.split_once("Values.") else {
         let hint = words::built_in(&missing)?.into();
         let name = missing.rsplit('.').next().unwrap_or_default();
         let name = missing.len() - name.len()..missing.len();
-        return Some(Unset { message: format!("`{missing}` does not exist, so `{node}` cannot be read"), hint, name });
+        return Some(Unset {
+            message: format!("`{missing}` does not exist, so `{node}` cannot be read").into(),
+            hint,
+            name,
+        });
     };
     let (outer, name) = keys.rsplit_once('.').unwrap_or(("", keys));
     let around = values.and_then(|values| if outer.is_empty() { Some(values) } else { lookup(values, outer) });

@@ -4,14 +4,9 @@ use purlin_syntax::{About, Rule};
 
 /// A chart that cannot be loaded.
 pub const LOAD: Rule = Rule::error("chart-load", "A chart cannot be loaded.")
-    .advice_for(&[
-        ("archive", "create the archive again with `helm package`"),
-        ("is not allowed", "replace it with a plain file, or name it in `.helmignore`"),
-    ])
     .advice("create `Chart.yaml` with `apiVersion`, `name` and `version`");
 /// Metadata that is not valid.
-pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` is not valid.")
-    .advice_for(&[("the alias `", "use letters, digits, `-`, `_` and `.` only")]);
+pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` is not valid.");
 /// A dependency that is declared and not there.
 pub const DEPENDENCY: Rule =
     Rule::error("chart-dependency", "A chart that is declared as a dependency cannot be used.");
@@ -26,7 +21,6 @@ pub const SYNTAX: Rule = Rule::error("chart-template-syntax", "A template cannot
     .advice("look at the quotes, parentheses and names between `{{` and `}}`");
 /// A template that fails.
 pub const TEMPLATE: Rule = Rule::error("chart-template", "A template fails while it is rendered.")
-    .advice_for(&[("divide by zero", "check that the divisor is not 0")])
     .advice("check the values that this part of the template uses");
 /// A template that stops on purpose.
 pub const FAILED: Rule = Rule::error("chart-failed", "A chart stops with `fail` or `required`.")

@@ -5,6 +5,7 @@
 use crate::chart::Chart;
 use crate::report::source_of;
 use crate::rules;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Node, Span, suggest};
 use purlin_value::{Session, path};
 
@@ -36,7 +37,7 @@ pub(crate) fn check(session: &Session, folder: &str, chart: &Chart) -> bool {
         found.extend(unknown(&tree).into_iter().map(|(name, span)| {
             let hint = suggest::did_you_mean(&name, TYPES.iter().copied());
             let hint = hint.unwrap_or_else(|| format!("write one of {}", TYPES.join(", ")).into());
-            Diagnostic::at(&rules::SCHEMA, span, format!("unknown type `{name}` in the schema")).hint(hint)
+            Diagnostic::at(&rules::SCHEMA, span, what::unknown("type", name).and(" in the schema")).hint(hint)
         }));
     }
     session.sink.extend(found);

@@ -1,5 +1,6 @@
 //! `helm template`: from a chart and flags to manifests, as Helm 4 does it.
 
+use purlin_syntax::Message;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ pub enum About {
     #[default]
     Chart,
     /// A key of `Chart.yaml`, with what is wrong in plain words.
-    Metadata(&'static str, String),
+    Metadata(&'static str, Message),
     /// Its default values.
     DefaultValues,
     /// A schema, or the values of all charts, that take more than a limit allows.
@@ -124,6 +125,8 @@ pub struct TemplateError {
     pub about: About,
     /// The rule it falls under, where the text does not tell.
     pub rule: Option<&'static Rule>,
+    /// What to do, where that is not what the rule says.
+    pub hint: Option<&'static str>,
     /// The rendered files, where one of them is not valid YAML.
     pub rendered: Option<String>,
 }
@@ -136,7 +139,7 @@ impl From<String> for TemplateError {
 
 impl From<LoadError> for TemplateError {
     fn from(error: LoadError) -> Self {
-        Self { message: error.message, rule: error.rule, ..Self::default() }
+        Self { message: error.message, rule: error.rule, hint: error.hint, ..Self::default() }
     }
 }
 

@@ -11,6 +11,7 @@ use purlin_value::{Session, Value};
 use crate::chart::Chart;
 use crate::rules;
 use crate::unset::{SHORTEST, mentions, texts_of};
+use purlin_syntax::what;
 
 /// The same for a Metachart chart, where strings of values are templates as well and what is `rendered` is read as a whole.
 pub fn check_metachart(session: &Session, chart: &Chart, values: &Value, rendered: &[&str]) {
@@ -138,11 +139,11 @@ impl Walk<'_> {
         if self.is_condition(path) || self.is_read_around(name) {
             return;
         }
-        let message = format!("the chart `{}` declares no value `{name}`", self.chart.name());
+        let message = what::undeclared(format!("the chart `{}`", self.chart.name()), "value", name);
         let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(Hint::meant(name, near));
         found.span = self.session.origins.span(value.origin, &self.session.sources);
         if found.span.is_none() {
-            found.message = format!("the chart `{}` declares no value `{path}`", self.chart.name());
+            found.says(what::undeclared(format!("the chart `{}`", self.chart.name()), "value", path));
         }
         self.session.sink.push(found);
     }

@@ -14,6 +14,7 @@ use crate::report::{ChartYaml, source_of};
 use crate::rules;
 use crate::trace::template_path;
 use crate::unread::strings;
+use purlin_syntax::what;
 
 /// Shorter names are too easily similar by chance.
 pub(crate) const SHORTEST: usize = 4;
@@ -205,7 +206,7 @@ impl UnknownField<'_> {
             },
             |near| Hint::meant(name, near),
         );
-        let message = format!("`{}` has no field `{name}`", object.trim_end_matches('.'));
+        let message = what::lacking(format!("`{}`", object.trim_end_matches('.')), "field", name);
         Diagnostic::at(&rules::UNKNOWN_FIELD, span, message).hint(hint)
     }
 }

@@ -3,20 +3,20 @@
 //! The texts stay as they are where a personality prints them; here they are read and said again.
 
 use purlin_gotmpl::funcs::LISTS;
-use purlin_syntax::{Hint, suggest};
+use purlin_syntax::{Hint, Message, suggest, what};
 
 /// What is wrong, in other words.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// What to do.
     pub hint: Hint,
     /// The part of the expression or line that is wrong, as it is written.
     pub part: Option<String>,
 }
 
-fn words(message: impl Into<String>, hint: impl Into<Hint>, part: Option<&str>) -> Option<Words> {
+fn words(message: impl Into<Message>, hint: impl Into<Hint>, part: Option<&str>) -> Option<Words> {
     Some(Words { message: message.into(), hint: hint.into(), part: part.map(str::to_owned) })
 }
 
@@ -150,7 +150,7 @@ pub fn warning(text: &str) -> Words {
         None
     })();
     let hint = "give the value the form that it has in the chart's `values.yaml`";
-    said.unwrap_or_else(|| Words { message: text.to_owned(), hint: hint.into(), part: None })
+    said.unwrap_or_else(|| Words { message: text.to_owned().into(), hint: hint.into(), part: None })
 }
 
 /// What a template reads of an object that Helm hands in and that is not there; `None` for anything else.
@@ -228,10 +228,11 @@ fn unset_argument(text: &str, node: &str, function: Option<&str>) -> Option<Word
     let keys = node.split_whitespace().filter(|word| word.starts_with(['"', '`'])).count();
     let message = match path {
         Some(path) if name == "index" && !is_key && keys > 1 => {
-            format!("one of the keys that `index` looks up in `{path}` is not set")
+            format!("one of the keys that `index` looks up in `{path}` is not set").into()
         }
-        Some(path) => format!("`{path}` is not set, so `{name}` cannot be computed"),
-        None => format!("what `{name}` is given is not set"),
+        Some(path) => what::missing("value", path.trim_start_matches('$'))
+            .words(format!("`{path}` is not set, so `{name}` cannot be computed")),
+        None => format!("what `{name}` is given is not set").into(),
     };
     words(message, "set it in `values.yaml`, or give a fallback with `default`", path.or(Some(name)))
 }
@@ -445,7 +446,7 @@ mod tests {
     #[test]
     fn go_is_said_in_plain_words() {
         let none = || std::iter::empty();
-        let said = |text: &str, node: &str| failed(text, node, None, none()).map(|words| words.message);
+        let said = |text: &str, node: &str| failed(text, node, None, none()).map(|words| words.message.to_string());
         assert_eq!(
             said("wrong type for value; expected string; got int64", "upper").as_deref(),
             Some("expected a string, found an integer")

@@ -74,7 +74,7 @@ pub(crate) fn judged(
         let warnings = found.iter_mut().filter(|diagnostic| diagnostic.severity == Severity::Warning);
         warnings.for_each(|diagnostic| diagnostic.severity = Severity::Error);
     }
-    found.iter_mut().for_each(advise);
+    found.iter_mut().for_each(|problem| advise(problem, sources));
     narrow(&mut found, sources);
     print::sort(&mut found, sources);
     once(&mut found, sources);

@@ -1,12 +1,12 @@
-//! A hint for every error that comes without one: what to do, by what it says and by its rule. And the very name that a
-//! message is about, where whoever found the problem knows only the mapping around it. The rules say themselves what
-//! they are about and what to do; this file knows none of them.
+//! A hint for every error that comes without one: what to do, by what is wrong and by its rule. And the very name that a
+//! problem is about, where its location is only the mapping around it. No message is read, and no rule is known here.
 //!
 //! A hint of the place that found the problem says more and is never replaced.
 
 use crate::entry::entry_at;
 use crate::once::suggestion;
-use purlin_syntax::{About, Diagnostic, Node, Rule, Sources, Span};
+use purlin_syntax::what::listed;
+use purlin_syntax::{About, Diagnostic, Node, Sources, Span, What};
 
 /// So many problems are narrowed; nobody reads more.
 const MOST_NARROWED: usize = 500;
@@ -25,9 +25,7 @@ fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
         diagnostic.span = unknown_in(diagnostic, span, sources).or(Some(span));
         return;
     }
-    // What something does not have is wrong, not what lacks it.
-    let (before, after) = diagnostic.message.split_once(" has no ").unwrap_or(("", &diagnostic.message));
-    let names: Vec<&str> = [after, before].iter().flat_map(|words| words.split('`').skip(1).step_by(2)).collect();
+    let names = names_of(diagnostic);
     let found = sources.with_tree(span.file, |tree| {
         let mut scalars = Vec::new();
         tree.roots().for_each(|root| collect(root, span, &mut scalars));
@@ -41,9 +39,20 @@ fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
     }
 }
 
+/// What a finding is about, the wrong name first, and all names of its message: some findings bring no data yet.
+fn names_of(diagnostic: &Diagnostic) -> Vec<&str> {
+    let (before, after) = diagnostic.message.split_once(" has no ").unwrap_or(("", &diagnostic.message));
+    diagnostic.what().names().chain(quoted(after)).chain(quoted(before)).collect()
+}
+
+fn quoted(words: &str) -> impl Iterator<Item = &str> {
+    words.split('`').skip(1).step_by(2)
+}
+
 /// Where the unknown name of a message is, if it is written once in the text of a place, as a part of an expression.
 fn unknown_in(diagnostic: &Diagnostic, span: Span, sources: &Sources) -> Option<Span> {
-    let name = diagnostic.message.split_once("unknown ").and_then(|(_, rest)| rest.split('`').nth(1))?;
+    let worded = || quoted(diagnostic.message.split_once("unknown ")?.1).next();
+    let name = diagnostic.what().undeclared().map(|(_, name)| name).or_else(worded)?;
     let source = sources.get(span.file)?;
     let text = source.text().get(span.start as usize..span.end as usize)?;
     if text.trim_matches(['"', '\'']) == name {
@@ -69,7 +78,7 @@ fn unknown_in(diagnostic: &Diagnostic, span: Span, sources: &Sources) -> Option<
 
 /// A key that is not declared is wrong itself, not its value.
 fn point_at_key(diagnostic: &mut Diagnostic, sources: &Sources) {
-    let named = diagnostic.message.split_once(" declares no ").and_then(|(_, rest)| rest.split('`').nth(1));
+    let named = diagnostic.what().name().filter(|_| diagnostic.what().is_of_one());
     let Some((span, name)) = diagnostic.span.zip(named) else { return };
     if let Some(entry) = entry_at(span, sources).filter(|entry| entry.name == name) {
         diagnostic.span = Some(entry.key);
@@ -103,111 +112,78 @@ fn collect(root: Node<'_>, place: Span, found: &mut Vec<(String, Span)>) {
 }
 
 /// Gives an error a hint if it has none.
-pub fn advise(diagnostic: &mut Diagnostic) {
+pub fn advise(diagnostic: &mut Diagnostic, sources: &Sources) {
     if diagnostic.is_error() && diagnostic.hints.is_empty() {
-        let (rule, message) = (diagnostic.rule, diagnostic.message.as_str());
+        let is_syntax = diagnostic.rule.name.ends_with("-syntax");
         // The mistake in an expression is not always the token that was expected next.
-        let hint = match rule.name.ends_with("-syntax") {
-            true => after(message, "missing `").map(|name| format!("add `{name}`")).or_else(|| by_rule(rule, message)),
-            false => by_words(message).or_else(|| by_rule(rule, message)),
+        let own = match diagnostic.what() {
+            What::Expected { .. } if is_syntax => None,
+            what => by_what(what, || is_quoted(diagnostic, sources)),
         };
-        diagnostic.hints.extend(hint.map(Into::into));
+        diagnostic.hints.extend(own.or_else(|| diagnostic.rule.advice.map(Into::into)).map(Into::into));
     }
 }
 
-/// The first name in backticks after some words.
-fn after<'m>(message: &'m str, words: &str) -> Option<&'m str> {
-    let (_, rest) = message.split_once(words)?;
-    rest.split_once('`').map(|(name, _)| name).filter(|name| !name.is_empty())
+/// Whether the value that is shown is in quotes.
+fn is_quoted(diagnostic: &Diagnostic, sources: &Sources) -> bool {
+    let text = diagnostic.span.and_then(|span| Some(sources.get(span.file)?.slice(span).to_owned()));
+    text.is_some_and(|text| text.starts_with(['"', '\'']))
 }
 
-/// What a message says itself.
-fn by_words(message: &str) -> Option<String> {
-    if message.contains("`: expected a string, found a ") || message.contains(": expected a string, found a number") {
-        return Some("put the value in quotes, or write one string".to_owned());
+/// What to do about what is wrong.
+fn by_what(what: &What, is_quoted: impl FnOnce() -> bool) -> Option<String> {
+    match what {
+        What::Expected { wanted, found: Some(_) } if wanted == "a string" => Some(match is_quoted() {
+            true => "write one string".to_owned(),
+            false => "put the value in quotes, or write one string".to_owned(),
+        }),
+        // Only what can be written can be told to be written.
+        What::Expected { wanted, .. } if ["a ", "an ", "`"].iter().any(|start| wanted.starts_with(start)) => {
+            Some(format!("write {wanted}"))
+        }
+        What::Cycle { .. } => Some("remove one of these references".to_owned()),
+        What::Duplicate { .. } => Some("rename or remove one of them".to_owned()),
+        What::Missing { kind, names, one_of } => match (kind.as_str(), names.as_slice()) {
+            ("key", [name]) => Some(format!("add `{name}:`")),
+            ("argument", [name]) => Some(format!("add the argument `{name}`")),
+            ("requirement" | "value", _) | (_, []) => None,
+            (_, names) => Some(format!("add {}", listed(names, if *one_of { "or" } else { "and" }))),
+        },
+        _ => None,
     }
-    if message.starts_with("circular ") || message.contains(": circular ") {
-        return Some("remove one of these references".to_owned());
-    }
-    if message.starts_with("duplicate name `")
-        || message.contains("is declared twice")
-        || message.contains("is defined twice")
-    {
-        return Some("rename or remove one of them".to_owned());
-    }
-    if let Some(name) = after(message, "missing key `") {
-        return Some(format!("add `{name}:`"));
-    }
-    if let Some(name) = after(message, "missing `") {
-        return Some(format!("add `{name}`"));
-    }
-    if let Some(name) = after(message, "argument `").filter(|_| message.ends_with(" is missing")) {
-        return Some(format!("add the argument `{name}`"));
-    }
-    if let Some(name) = message.split_once("` is missing next to `").and_then(|(before, _)| before.rsplit_once('`')) {
-        return Some(format!("add `{}:` next to it", name.1));
-    }
-    if let Some(name) = message.strip_suffix("` is missing").and_then(|rest| rest.rsplit_once('`')) {
-        return Some(format!("add `{}`", name.1));
-    }
-    if let Some((_, rest)) = message.split_once(" needs one of ") {
-        return Some(format!("add {rest}"));
-    }
-    let wanted = message.split_once(" must be ").or_else(|| message.split_once(": expected "));
-    let wanted = wanted.map(|(_, rest)| rest).or_else(|| message.strip_prefix("expected "))?;
-    // What is in backticks is written as it is.
-    let is_outside = |at: &usize| wanted.get(..*at).is_some_and(|before| before.matches('`').count() % 2 == 0);
-    let first = |mark: &&str| wanted.match_indices(*mark).map(|(at, _)| at).find(is_outside);
-    let end = [", ", "; ", ": ", " at position"].iter().filter_map(first).min();
-    let wanted = wanted.get(..end.unwrap_or(wanted.len()))?;
-    // Only what can be written can be told to be written.
-    let is_thing = ["a ", "an ", "`"].iter().any(|start| wanted.starts_with(start));
-    is_thing.then(|| format!("write {wanted}"))
-}
-
-/// What the rule says about messages of its kind.
-fn by_rule(rule: &Rule, message: &str) -> Option<String> {
-    let special = rule.advice_for.iter().find(|(words, _)| message.contains(words));
-    special.map(|(_, hint)| *hint).or(rule.advice).map(str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use purlin_syntax::{Hint, Message, Rule, what};
 
-    const RULE: Rule = Rule::error("yaml-alias", "For tests.")
-        .advice_for(&[("itself", "remove the alias")])
-        .advice("define the anchor earlier in the same document");
+    const RULE: Rule = Rule::error("yaml-alias", "For tests.").advice("define the anchor earlier in the same document");
+
+    fn advised(mut diagnostic: Diagnostic) -> Vec<Hint> {
+        advise(&mut diagnostic, &Sources::default());
+        diagnostic.hints
+    }
 
     #[test]
     fn a_hint_is_added_and_never_replaced() {
-        let mut bare = Diagnostic::nowhere(&RULE, "undefined anchor `&a`");
-        advise(&mut bare);
-        assert_eq!(bare.hints, ["define the anchor earlier in the same document"]);
-        let mut own = Diagnostic::nowhere(&RULE, "undefined anchor `&a`").hint("did you mean `&b`?");
-        advise(&mut own);
-        assert_eq!(own.hints, ["did you mean `&b`?"]);
-        let mut warning = Diagnostic::nowhere(&RULE, "undefined anchor `&a`").warning();
-        advise(&mut warning);
-        assert!(warning.hints.is_empty());
+        let bare = Diagnostic::nowhere(&RULE, "undefined anchor `&a`");
+        assert_eq!(advised(bare.clone()), ["define the anchor earlier in the same document"]);
+        assert_eq!(advised(bare.clone().hint("did you mean `&b`?")), ["did you mean `&b`?"]);
+        assert!(advised(bare.warning()).is_empty());
     }
 
     #[test]
-    fn the_words_of_a_message_choose_the_advice_of_its_rule() {
-        let mut own = Diagnostic::nowhere(&RULE, "`&a` holds itself");
-        advise(&mut own);
-        assert_eq!(own.hints, ["remove the alias"]);
-    }
-
-    #[test]
-    fn messages_say_what_is_missing() {
-        let hint = |message: &str| by_words(message).unwrap_or_default();
-        assert_eq!(hint("missing key `name` in a port"), "add `name:`");
-        assert_eq!(hint("missing `${endif}` after this `${if …}`"), "add `${endif}`");
-        assert_eq!(hint("argument `separator` of `join` is missing"), "add the argument `separator`");
-        assert_eq!(hint("`$then` is missing next to `$if`"), "add `$then:` next to it");
-        assert_eq!(hint("input `port` is missing"), "add `port`");
-        assert_eq!(hint("a step needs one of `command` or `script`"), "add `command` or `script`");
-        assert_eq!(hint("the value of `$merge` must be a map, not a string"), "write a map");
+    fn what_is_wrong_says_what_to_do() {
+        let hint =
+            |message: Message| advised(Diagnostic::nowhere(&RULE, message)).pop().map(String::from).unwrap_or_default();
+        assert_eq!(hint(what::missing("key", "name").and(" in a port")), "add `name:`");
+        assert_eq!(hint(what::missing("", "${endif}")), "add `${endif}`");
+        assert_eq!(hint(what::missing("argument", "separator")), "add the argument `separator`");
+        assert_eq!(hint(what::missing_names("key", ["command", "script"], true)), "add `command` or `script`");
+        assert_eq!(hint(what::must_be("the value of `$merge`", "a map")), "write a map");
+        assert_eq!(hint(what::expected("a string", "a number")), "put the value in quotes, or write one string");
+        // The words of a message decide nothing.
+        assert_eq!(hint("missing key `name`".into()), "define the anchor earlier in the same document");
     }
 }

@@ -5,6 +5,7 @@ use crate::inner::ENGINES;
 use crate::rules;
 use crate::survey::find;
 use purlin_model::{Answer, Detection, Dialect, Question, Request, Resolved, Usual};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::Session;
 use purlin_value::path;
@@ -145,16 +146,18 @@ fn wrong_beginning(session: &Session, folder: &str, usual: &Usual) -> Option<Dia
     let (span, message, hint) = match value_of("apiVersion:") {
         Some((written, span)) => match wrong_kind() {
             Some(((written, span), kind)) => {
-                (span, format!("unknown kind `{written}` in `{name}`"), format!("write `kind: {kind}`"))
+                (span, what::unknown("kind", written).and(format!(" in `{name}`")), format!("write `kind: {kind}`"))
             }
             None => {
-                let message = format!("unknown `apiVersion` `{written}` in `{name}`");
+                let message = what::unknown("`apiVersion`", written).and(format!(" in `{name}`"));
                 (span, message, format!("write `apiVersion: {version}`"))
             }
         },
-        None => {
-            (source.span(0, first), format!("`{name}` has no `apiVersion`"), format!("add `apiVersion: {version}`"))
-        }
+        None => (
+            source.span(0, first),
+            format!("`{name}` has no `apiVersion`").into(),
+            format!("add `apiVersion: {version}`"),
+        ),
     };
     Some(Diagnostic::at(&rules::NOTHING_FOUND, span, message).hint(hint))
 }

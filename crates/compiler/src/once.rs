@@ -4,7 +4,7 @@
 //! A problem is never taken away for the sake of a milder one, so an error stays an error.
 
 use crate::entry::{Around, Entry, entry_at, is_inside};
-use purlin_syntax::{About, Diagnostic, Label, Loses, Node, Relation, Severity, Sources, Span, suggest};
+use purlin_syntax::{About, Diagnostic, Label, Loses, Node, Relation, Severity, Sources, Span, What, suggest};
 use purlin_value::{FastMap, FastSet};
 use std::collections::hash_map::Entry as Slot;
 
@@ -97,24 +97,23 @@ const USED: &str = "also used here";
 /// What a message about an unknown name is about: that name and its kind. Where the words around it tell of more than
 /// where it is used, all of them count.
 fn unknown_name(problem: &Diagnostic) -> Option<String> {
-    let message = problem.message.as_str();
-    let unset = message.split_once(UNSET).map(|(value, _)| value.trim_start_matches(['`', '$']).to_owned());
-    if problem.span.is_none() || unset.is_some() {
-        return unset.filter(|_| problem.span.is_some());
+    problem.span?;
+    match problem.what() {
+        // A value that nobody set.
+        What::Missing { kind, names, .. } if kind == "value" => return names.first().cloned(),
+        _ if problem.rule.about != About::Name => return None,
+        What::Unknown { kind, name, of: None } => Some(format!("{} `{name}`", last_word(kind))),
+        // What something lacks is the same mistake only where the same was meant.
+        What::Unknown { kind, name, of: Some(_) } => {
+            suggestion(problem).map(|meant| format!("no {} `{name}`, not `{meant}`", last_word(kind)))
+        }
+        _ => None,
     }
-    if problem.rule.about != About::Name {
-        return None;
-    }
-    let named = |mark: &str| {
-        let (_, rest) = message.split_once(mark)?;
-        let (kind, rest) = rest.split_once('`')?;
-        let (name, _) = rest.split_once('`')?;
-        Some(format!("{mark}{} `{name}`", kind.split_whitespace().next_back().unwrap_or_default()))
-    };
-    // What something lacks is the same mistake only where the same was meant.
-    let lacking = || [UNDECLARED, NO_KEY].into_iter().find_map(named).zip(suggestion(problem));
-    let lacking = || lacking().map(|(name, meant)| format!("{name}, not `{meant}`"));
-    Some(named(UNKNOWN).or_else(lacking).unwrap_or_else(|| message.to_owned()))
+    .or_else(|| Some(problem.message.clone()))
+}
+
+fn last_word(kind: &str) -> &str {
+    kind.split_whitespace().next_back().unwrap_or_default()
 }
 
 /// Which problems are kept, by the causes of each: those without one, and the first of those that only explain each
@@ -245,17 +244,16 @@ impl Gap {
             return true;
         }
         let is_of_file = problem.span.is_some_and(|span| span.file == self.unread.file);
-        let is_unread = || is_about(&problem.message, |name| self.names.contains(name));
+        let is_unread = || problem.what().is_about(|name| self.names.contains(last_part(name)));
         let is_key = || {
-            let is_under = |key: &str| problem.hints.iter().any(|hint| hint.ends_with(&format!(" under `{key}`")));
-            let is_it = |key: &str| is_about(&problem.message, |name| name == key) || is_under(key);
+            let is_it = |key: &str| problem.what().is_about(|name| last_part(name) == key);
             self.key.as_ref().is_some_and(|(key, _)| is_it(key))
         };
         let is_near = || self.key.as_ref().zip(problem.span).is_some_and(|((_, around), span)| around.is_near(span));
         match problem.rule.about {
             About::Anything => false,
             About::Missing => (self.loses == Loses::Rest && is_of_file) || (is_key() && is_near()),
-            About::Value => is_unread() || (is_key() && (is_near() || problem.message.contains(UNDECLARED))),
+            About::Value => is_unread() || (is_key() && (is_near() || problem.what().is_of_one())),
             About::Name => is_unread() || is_key(),
         }
     }
@@ -301,7 +299,7 @@ impl Misspelt {
 
     fn explains(&self, problem: &Diagnostic) -> bool {
         let Some(span) = problem.span.filter(|span| *span != self.cause) else { return false };
-        let is_meant = || is_about(&problem.message, |name| name == self.meant);
+        let is_meant = || problem.what().is_about(|name| last_part(name) == self.meant);
         match problem.rule.about {
             _ if problem.severity > self.severity => false,
             About::Missing | About::Value => self.around.is_near(span) && is_meant(),
@@ -338,21 +336,15 @@ struct Wide {
 const TAKING_IN: &[&str] = &["imports", "import"];
 const PARENTS: &[&str] = &["derived_from"];
 
-/// Words about a requirement that nothing meets, and about a name that is not allowed.
-const REQUIREMENT: &str = " the requirement `";
-const REFUSED: &str = "invalid name `";
-
 impl Wide {
     fn of(problem: &Diagnostic, sources: &Sources) -> Option<Self> {
-        let (cause, message) = (problem.span?, problem.message.as_str());
-        let is_type = |message: &str| message.split('`').next().is_some_and(|kind| kind.ends_with(" type "));
+        let (cause, what) = (problem.span?, problem.what());
+        let is_of = |name: &str| what.is_about(|part| last_part(part) == name);
         let lack = match problem.rule.about {
-            About::Missing if is_about(message, |name| name == "name") => Lack::Name,
-            About::Missing if is_about(message, |name| name == "type") => Lack::Types,
-            About::Name if message.split_once(UNKNOWN).is_some_and(|(_, rest)| is_type(rest)) => Lack::Types,
-            About::Anything if message.starts_with(REFUSED) => {
-                Lack::Refused(message.get(REFUSED.len()..)?.split('`').next()?.to_owned())
-            }
+            About::Missing if is_of("name") => Lack::Name,
+            About::Missing if is_of("type") => Lack::Types,
+            About::Name if what.undeclared().is_some_and(|(kind, _)| kind.ends_with(" type")) => Lack::Types,
+            About::Anything if let What::NotAllowed { name, .. } = what => Lack::Refused(name.clone()),
             About::Anything if is_name_of_wrong_shape(problem, sources) => Lack::Name,
             About::Anything => {
                 let meant =
@@ -375,8 +367,8 @@ impl Wide {
         }
         match &self.lack {
             Lack::Name | Lack::Names => is_undeclared(problem),
-            Lack::Parents => suggestion(problem).is_none() && problem.message.contains(UNDECLARED),
-            Lack::Types => problem.message.contains(REQUIREMENT),
+            Lack::Parents => suggestion(problem).is_none() && problem.what().is_of_one(),
+            Lack::Types => is_unmet(problem),
             Lack::Refused(name) => suggestion(problem).is_some_and(|meant| last_part(meant) == name),
         }
     }
@@ -385,12 +377,19 @@ impl Wide {
 /// Whether a name is written that cannot be read as one: `name: [web]`.
 fn is_name_of_wrong_shape(problem: &Diagnostic, sources: &Sources) -> bool {
     let is_name = |span: Span| entry_at(span, sources).is_some_and(|entry| entry.name == "name" && entry.value == span);
-    problem.rule.loses == Loses::Entry && problem.message.contains(": expected ") && problem.span.is_some_and(is_name)
+    problem.rule.loses == Loses::Entry
+        && matches!(problem.what(), What::Expected { .. })
+        && problem.span.is_some_and(is_name)
+}
+
+/// Whether a problem is about a requirement that nothing meets.
+fn is_unmet(problem: &Diagnostic) -> bool {
+    matches!(problem.what(), What::Missing { kind, .. } if kind == "requirement")
 }
 
 /// Whether a problem is about a name that nothing declares, nor one like it.
 fn is_undeclared(problem: &Diagnostic) -> bool {
-    suggestion(problem).is_none() && problem.message.contains(UNKNOWN)
+    suggestion(problem).is_none() && problem.what().undeclared().is_some()
 }
 
 /// Something without a name may be what an unknown name stands for, but only as many as there are: with more unknown
@@ -413,31 +412,6 @@ fn keep_plausible(wide: &mut Vec<(usize, Wide)>, found: &[Diagnostic]) {
 /// The name that a hint proposes.
 pub(crate) fn suggestion(problem: &Diagnostic) -> Option<&str> {
     problem.hints.iter().find_map(|hint| Some(hint.name()?.right.as_str()))
-}
-
-/// Words before several names, before one that is written but not declared, and before one that nothing has.
-const MANY: &str = " need a value: ";
-const ONE_OF: &str = " needs one of ";
-const UNDECLARED: &str = " declares no ";
-const UNKNOWN: &str = "unknown ";
-const UNSET: &str = " is not set, so `";
-const NO_KEY: &str = "could not find key ";
-
-/// Words after which a message names what it is about; otherwise it is the first name.
-const MARKS: &[&str] = &[MANY, ONE_OF, NO_KEY, UNDECLARED, " has no value for ", " needs the key ", UNKNOWN, " named "];
-
-/// Whether all that a message is about is so.
-fn is_about(message: &str, is_so: impl Fn(&str) -> bool) -> bool {
-    let marked = MARKS.iter().find_map(|mark| message.split_once(mark).map(|(_, rest)| (*mark, rest)));
-    let (mark, rest) = marked.unwrap_or(("", message));
-    if mark == ONE_OF {
-        return rest.split('`').skip(1).step_by(2).any(|name| is_so(last_part(name)));
-    }
-    let many = if mark == MANY { usize::MAX } else { 1 };
-    let mut names = rest.split('`').skip(1).step_by(2).take(many).peekable();
-    // What must be otherwise is there.
-    let is_there = message.contains(" must be ");
-    !is_there && names.peek().is_some_and(|name| !name.is_empty()) && names.all(|name| is_so(last_part(name)))
 }
 
 /// All words of a text that could not be read.
@@ -486,24 +460,25 @@ fn last_part(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use purlin_syntax::{FileId, Hint, Rule};
+    use purlin_syntax::what::{undeclared, unknown};
+    use purlin_syntax::{FileId, Hint, Message, Rule};
 
     #[test]
     fn uses_of_one_unknown_name_are_one_problem() {
         const NAME: Rule = Rule::error("unknown-name", "For tests.").about(About::Name);
-        let at = |start: u32, message: &str| Diagnostic::at(&NAME, Span::new(FileId(0), start, start + 1), message);
+        let at = |start: u32, message: Message| Diagnostic::at(&NAME, Span::new(FileId(0), start, start + 1), message);
         let mut found = vec![
-            at(0, "unknown node template `a` in `host`"),
-            at(5, "unknown node type `b`"),
-            at(7, "`x`: unknown template `a`"),
-            at(7, "`y`: unknown template `a`"),
-            at(9, "unknown input `a`"),
+            at(0, unknown("node template", "a").and(" in `host`")),
+            at(5, unknown("node type", "b")),
+            at(7, unknown("template", "a").under("`x`: ")),
+            at(7, unknown("template", "a").under("`y`: ")),
+            at(9, unknown("input", "a")),
         ];
-        found.extend((20..40).map(|start| at(start, "`c` has no value")));
-        found.push(Diagnostic { project: 1, ..at(50, "unknown node type `b`") });
-        found.push(at(60, "`m` declares no key `p`").hint(Hint::meant("p", "q")));
-        found.push(at(61, "`n` declares no key `p`").hint(Hint::meant("p", "q")));
-        found.push(at(62, "`o` declares no key `p`"));
+        found.extend((20..40).map(|start| at(start, "`c` has no value".into())));
+        found.push(Diagnostic { project: 1, ..at(50, unknown("node type", "b")) });
+        found.push(at(60, undeclared("`m`", "key", "p")).hint(Hint::meant("p", "q")));
+        found.push(at(61, undeclared("`n`", "key", "p")).hint(Hint::meant("p", "q")));
+        found.push(at(62, undeclared("`o`", "key", "p")));
         gather(&mut found);
         let shown: Vec<(u32, usize)> =
             found.iter().map(|problem| (problem.span.map_or(0, |span| span.start), problem.labels.len())).collect();

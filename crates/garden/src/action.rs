@@ -16,6 +16,8 @@ use crate::scopes::{Cell, Late};
 use crate::shapes::check_fields;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, path};
@@ -378,6 +380,7 @@ fn evaluate_fields(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Map 
         }
         if let Some(pending) = first_pending(&value) {
             let message = format!("`{key}` must be known before anything runs, and waits for `{pending}`");
+            let message = Message::advising(message, "use variables or inputs instead of outputs of actions");
             ground.report(&rules::TOO_LATE, draft.span(ground.session), message);
             continue;
         }
@@ -449,7 +452,7 @@ fn dependency_list(ground: &Ground<'_>, list: &Value) -> Value {
             // What is written as something else was reported with the other shapes.
             let span = ground.span_of(list);
             if !span.is_some_and(|span| ground.session.sink.has_at(&purlin_model::rules::WRONG_SHAPE, span)) {
-                let message = format!("`dependencies`: expected a list, found {}", list.kind_name());
+                let message = what::expected("a list", list.kind_name()).under("`dependencies`: ");
                 ground.report(&rules::DEPENDENCY, span, message);
             }
         }
@@ -480,7 +483,7 @@ fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
         {
             let hint = suggest::did_you_mean(text, ["Build", "Deploy", "Run", "Test"]);
             let hint = hint.unwrap_or_else(|| "use `Build`, `Deploy`, `Run` or `Test`".into());
-            let diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, format!("unknown kind of action `{text}`"));
+            let diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, what::unknown("kind of action", text));
             ground.push(diagnostic.hint(hint), ground.span_of(value));
             return None;
         }

@@ -10,6 +10,7 @@ use crate::rules;
 use purlin_model::check::{describe_shape, with_article};
 use purlin_model::rules as model_rules;
 use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Node, Scalar, Sink, Span, suggest};
 
 /// The row of a kind of configuration.
@@ -143,7 +144,8 @@ impl Words<'_> {
     /// Garden reads these entities without a word about keys it does not know.
     fn ignored(&self, entity: &'static Entity, node: Node<'_>, key: &str) {
         let hint = suggest::did_you_mean(key, entity.fields(Edition(0)).map(|field| field.key));
-        let message = format!("unknown key `{key}` in {}, which Garden ignores", with_article(entity.label));
+        let message =
+            what::unknown("key", key).and(format!(" in {}, which Garden ignores", with_article(entity.label)));
         let place = node.entry(key).map_or(node.span(), |entry| entry.key.span());
         self.sink.push(Diagnostic::at(&model_rules::UNKNOWN_KEY, place, message).warning().maybe_hint(hint));
     }
@@ -158,7 +160,7 @@ impl Words<'_> {
         };
         if self.refuses_null && !is_nullable && !field.is_required(Edition(0)) {
             let expected = describe_shape(&SCHEMA, &field.shape);
-            let message = format!("invalid `{}`: expected {expected}, found null", field.key);
+            let message = what::expected(expected, "null").under(format!("invalid `{}`: ", field.key));
             self.sink
                 .push(Diagnostic::at(&rules::INVALID_VALUE, node.span(), message).hint("remove the key, or set it"));
         }
@@ -280,8 +282,11 @@ fn given(node: Node<'_>) -> Option<Given<'_>> {
 /// The message for a word that does not fit; `shown` is its text, or what stands for it.
 pub(crate) fn invalid(word: &Special, key: &str, shown: &str, problem: &Problem, span: Span) -> Diagnostic {
     let (rule, message) = match words::is_naming(word) {
-        true => (&rules::INVALID_NAME, format!("invalid name `{shown}` under `{key}`")),
-        false => (&rules::INVALID_VALUE, format!("invalid `{key}`: expected {}, found `{shown}`", problem.expected)),
+        true => (&rules::INVALID_NAME, what::not_allowed("name", shown).and(format!(" under `{key}`"))),
+        false => (
+            &rules::INVALID_VALUE,
+            what::expected(problem.expected, format!("`{shown}`")).under(format!("invalid `{key}`: ")),
+        ),
     };
     let hint = problem.hint.map_or_else(|| format!("write {}", problem.expected), str::to_owned);
     Diagnostic::at(rule, span, message).hint(hint)
@@ -294,7 +299,7 @@ pub(crate) fn softened(value: Variable, found: Diagnostic) -> Diagnostic {
 
 /// The message for a name that no environment variable can have.
 pub(crate) fn invalid_variable(name: &str, span: Span) -> Diagnostic {
-    let message = format!("invalid name `{name}` of an environment variable");
+    let message = what::not_allowed("name", name).and(" of an environment variable");
     let hint = "use letters, digits and underscores, and do not begin with `GARDEN`, which Garden keeps for itself";
     Diagnostic::at(&rules::INVALID_NAME, span, message).hint(hint)
 }

@@ -8,6 +8,8 @@ use crate::rules;
 use crate::structure::check_shapes;
 use crate::templates::{Strings, Templates};
 use purlin_model::schema::Edition;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, Node, Sink, Span, Tree, suggest};
 use purlin_value::{Session, path};
 use std::sync::Arc;
@@ -197,7 +199,8 @@ fn document(sink: &Sink, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> Option
     if !root.is_map() {
         // A file that cannot be read was reported; what was salvaged of it is not.
         if tree.is_sound() {
-            let message = format!("a configuration must be a map, and this document of `{file}` is none");
+            let message =
+                what::must_be("a configuration", "a map").and(format!(", and this document of `{file}` is none"));
             sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, root.span(), message));
         }
         return None;
@@ -205,7 +208,8 @@ fn document(sink: &Sink, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> Option
     let kind = document_kind(sink, root, file, tree.is_sound())?;
     for field in NEVER_TEMPLATED {
         let Some(value) = root.get(field).filter(|value| crate::expr::is_template(value.text())) else { continue };
-        let message = format!("`{field}` cannot be templated");
+        let hint = "write a plain value; use a `ConfigTemplate` for computed names";
+        let message = Message::advising(format!("`{field}` cannot be templated"), hint);
         sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, value.span(), message));
         return None;
     }
@@ -222,7 +226,7 @@ fn document_kind(sink: &Sink, root: Node<'_>, file: &str, is_sound: bool) -> Opt
         if !is_sound {
             return None;
         }
-        let message = format!("missing `kind` in a configuration of `{file}`");
+        let message = what::missing("", "kind").and(format!(" in a configuration of `{file}`"));
         let place = root.entries().next().map_or(root.span(), |entry| entry.key.span());
         let diagnostic = Diagnostic::at(&rules::CONFIG_KIND, place, message);
         sink.push(diagnostic.hint("say what this is, for example `kind: Run`"));
@@ -230,7 +234,7 @@ fn document_kind(sink: &Sink, root: Node<'_>, file: &str, is_sound: bool) -> Opt
     };
     let found = KIND_NAMES.iter().find(|(name, _)| *name == kind.text());
     if found.is_none() && is_sound {
-        let message = format!("unknown kind `{}` in `{file}`", kind.text());
+        let message = what::unknown("kind", kind.text()).and(format!(" in `{file}`"));
         let hint = suggest::did_you_mean(kind.text(), KIND_NAMES.iter().map(|(name, _)| *name));
         sink.push(Diagnostic::at(&rules::CONFIG_KIND, kind.span(), message).maybe_hint(hint));
     }

@@ -23,6 +23,7 @@ use purlin_model::{
     Variants,
 };
 use purlin_syntax::diagnostic::RuleClass;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, DocumentHead, suggest};
 use purlin_value::{Eval, FastMap, Map, Session, Value, path};
 use std::ops::Range;
@@ -366,7 +367,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
         Some(None) => {
             let keys = resolution.live.actions.keys().map(EcoString::as_str);
             let hint = purlin_syntax::suggest::did_you_mean(on.unwrap_or(""), keys);
-            let message = format!("unknown action `{}`", on.unwrap_or(""));
+            let message = what::unknown("action", on.unwrap_or(""));
             let diagnostic = purlin_syntax::Diagnostic::nowhere(&rules::MISSING_ACTION, message);
             session.sink.push(diagnostic.maybe_hint(hint));
             return None;

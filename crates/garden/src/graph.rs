@@ -9,6 +9,7 @@ use crate::references::{Reference, Step, references};
 use crate::rules;
 use ecow::EcoString;
 use purlin_graph::Digraph;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Rule, Span, suggest};
 use purlin_value::{FastIndex, Value};
 use std::sync::Arc;
@@ -75,12 +76,7 @@ fn action_needs(
     let links = action.links.get_or_init(|| Links::of(ground, action));
     for (field, need) in &links.explicit {
         if !actions.contains_key(&need.key) {
-            report_missing(
-                ground,
-                actions,
-                need,
-                &format!("`{field}` of `{}`: unknown action `{}`", action.key, need.key),
-            );
+            report_missing(ground, actions, need, Some((field, &action.key)));
             continue;
         }
         add(&mut needs, need.clone());
@@ -212,7 +208,7 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
     };
     let mut need = needed(kind, name, reference.span);
     let Some(other) = actions.get(&need.key) else {
-        report_missing(ground, actions, &need, &format!("unknown action `{}`", need.key));
+        report_missing(ground, actions, &need, None);
         return Some(need);
     };
     if other.key == action.key {
@@ -237,7 +233,7 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
     Some(need)
 }
 
-fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message: &str) {
+fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, field: Option<(&str, &EcoString)>) {
     if ground.misses_source() {
         return;
     }
@@ -247,23 +243,27 @@ fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message
         Some(format!("there is `{}`", other.key).into())
     };
     let near = suggest::nearest(&need.name, same_kind);
-    let is_reference = message.starts_with("unknown ");
-    let near = near.map(|name| match is_reference {
-        true => Hint::meant(need.name.as_str(), name),
-        false => {
+    let near = near.map(|name| match field {
+        None => Hint::meant(need.name.as_str(), name),
+        Some(_) => {
             let kind = need.kind.name().to_lowercase();
             Hint::meant(format!("{kind}.{}", need.name), format!("{kind}.{name}"))
         }
     });
     let hint = near.or_else(other_kind);
-    ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message.to_owned()).maybe_hint(hint), need.span);
+    let unknown = what::unknown("action", &need.key);
+    let message = match field {
+        Some((field, of)) => unknown.under(format!("`{field}` of `{of}`: ")),
+        None => unknown,
+    };
+    ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message).maybe_hint(hint), need.span);
 }
 
 /// An output that a type of actions does not have, and that is nearly called like one that it has: Garden only finds out
 /// when the action has run.
 fn warn_of_near_output(ground: &Ground<'_>, of: &Action, output: &str, listed: &[&str], span: Option<Span>) {
     let Some(near) = suggest::nearest(output, listed.iter().copied()) else { return };
-    let message = format!("unknown output `{output}` of `{}`, which is of type `{}`", of.key, of.type_name);
+    let message = what::unknown("output", output).and(format!(" of `{}`, which is of type `{}`", of.key, of.type_name));
     let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message).warning();
     ground.push(diagnostic.hint(Hint::meant(output, near)), span);
 }

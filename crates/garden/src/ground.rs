@@ -11,6 +11,7 @@ use crate::versions::Sources;
 use purlin_model::Request;
 use purlin_model::check::with_article;
 use purlin_model::schema::{Edition, Kind, Literal};
+use purlin_syntax::Message;
 use purlin_syntax::{Diagnostic, FileId, Rule, Span, Tree};
 use purlin_value::{EcoString, Eval, FastMap, Scope, Session, Value, path};
 use std::collections::BTreeMap;
@@ -213,7 +214,7 @@ impl<'s> Ground<'s> {
     }
 
     /// Reports a problem at a place.
-    pub fn report(&self, rule: &'static Rule, span: Option<Span>, message: impl Into<String>) {
+    pub fn report(&self, rule: &'static Rule, span: Option<Span>, message: impl Into<Message>) {
         self.push(Diagnostic::nowhere(rule, message), span);
     }
 

@@ -8,6 +8,8 @@ use crate::project::{Project, force};
 use crate::rules;
 use ecow::EcoString;
 use purlin_model::validate::{Fault, Problem, Validator};
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_value::{Eval, Lazy, Map, MergeKeys, Thunk, Value, path, value_of};
 use std::sync::Arc;
@@ -163,56 +165,59 @@ enum At {
     Key(String, Value),
 }
 
+fn is_missing(name: &str) -> Message {
+    what::missing("input", name).words(format!("input `{name}` is missing"))
+}
+
 /// What does not fit, in the words of templates: messages with hints and places.
-fn worded(problem: &Problem) -> Vec<(String, Option<Hint>, At)> {
+fn worded(problem: &Problem) -> Vec<(Message, Option<Hint>, At)> {
     let path = problem.path();
     let full = |key: &str| path.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
     let name = if path.is_empty() { "inputs".to_owned() } else { format!("input `{}`", path.join(".")) };
-    let at_value = |message: String| vec![(message, None, At::Value)];
+    let at_value = |message: Message| vec![(message, None, At::Value)];
     match &problem.fault {
-        Fault::Missing(keys) => {
-            keys.iter().map(|key| (format!("input `{}` is missing", full(key)), None, At::Use)).collect()
-        }
+        Fault::Missing(keys) => keys.iter().map(|key| (is_missing(&full(key)), None, At::Use)).collect(),
         Fault::Additional { keys, known } => {
             let one = |key: &EcoString| {
                 let hint = suggest::did_you_mean(key, known.iter().map(EcoString::as_str));
                 let value = problem.value.get(key).cloned().unwrap_or_default();
-                (format!("the template has no input `{}`", full(key)), hint, At::Key(full(key), value))
+                (what::lacking("the template", "input", full(key)), hint, At::Key(full(key), value))
             };
             keys.iter().map(one).collect()
         }
-        Fault::Type(wanted) => {
-            at_value(format!("{name} must be {}, not {}", type_words(wanted), crate::expr::shown_type(&problem.value)))
-        }
+        Fault::Type(wanted) => at_value(
+            what::must_be(&name, type_words(wanted)).and(format!(", not {}", crate::expr::shown_type(&problem.value))),
+        ),
         Fault::Enum(words) => {
             let words: Vec<String> = words.iter().map(|word| format!("`{}`", crate::expr::text_of(word))).collect();
-            at_value(format!("{name} must be one of {}", words.join(", ")))
+            at_value(format!("{name} must be one of {}", words.join(", ")).into())
         }
-        Fault::Const(wanted) => at_value(format!("{name} must be `{}`", crate::expr::text_of(wanted))),
+        Fault::Const(wanted) => at_value(what::must_be(name, format!("`{}`", crate::expr::text_of(wanted)))),
         Fault::Bound { rule, found, wanted } => {
-            at_value(format!("{name} does not fit `{rule}`: expected {wanted}, found {found}"))
+            at_value(what::expected(wanted, found).under(format!("{name} does not fit `{rule}`: ")))
         }
-        Fault::Pattern(pattern) => at_value(format!("{name} does not match the pattern `{pattern}`")),
-        Fault::Format(format) => at_value(format!("{name} is not a valid `{format}`")),
+        Fault::Pattern(pattern) => at_value(format!("{name} does not match the pattern `{pattern}`").into()),
+        Fault::Format(format) => at_value(format!("{name} is not a valid `{format}`").into()),
         Fault::Dependent { key, because } => {
-            vec![(format!("input `{}` is required because `{}` is set", full(key), full(because)), None, At::Use)]
+            let words = format!("input `{}` is required because `{}` is set", full(key), full(because));
+            vec![(what::missing("input", full(key)).words(words), None, At::Use)]
         }
-        Fault::Equal(first, second) => at_value(format!("items {first} and {second} of {name} are equal")),
-        Fault::Contains => at_value(format!("no item of {name} fits `contains`")),
-        Fault::AnyOf => at_value(format!("{name} fits none of `anyOf`{}", causes(problem))),
-        Fault::NoneOfOneOf => at_value(format!("{name} fits none of `oneOf`{}", causes(problem))),
+        Fault::Equal(first, second) => at_value(format!("items {first} and {second} of {name} are equal").into()),
+        Fault::Contains => at_value(format!("no item of {name} fits `contains`").into()),
+        Fault::AnyOf => at_value(format!("{name} fits none of `anyOf`{}", causes(problem)).into()),
+        Fault::NoneOfOneOf => at_value(format!("{name} fits none of `oneOf`{}", causes(problem)).into()),
         Fault::SeveralOfOneOf(first, second) => {
-            at_value(format!("{name} fits more than one of `oneOf`: numbers {first} and {second}"))
+            at_value(format!("{name} fits more than one of `oneOf`: numbers {first} and {second}").into())
         }
-        Fault::Not => at_value(format!("{name} fits what `not` excludes")),
-        Fault::Refused => at_value(format!("{name} is not allowed")),
-        Fault::Schema(message) => at_value(message.clone()),
+        Fault::Not => at_value(format!("{name} fits what `not` excludes").into()),
+        Fault::Refused => at_value(format!("{name} is not allowed").into()),
+        Fault::Schema(message) => at_value(message.clone().into()),
     }
 }
 
 /// Why none of several schemas fits.
 fn causes(problem: &Problem) -> String {
-    let causes = problem.causes.iter().flat_map(worded).map(|(message, ..)| message);
+    let causes = problem.causes.iter().flat_map(worded).map(|(message, ..)| message.to_string());
     let causes: Vec<String> = causes.collect();
     if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) }
 }

@@ -15,7 +15,8 @@ use crate::rules;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, flag_map, known_names, read_varfile};
 use ecow::EcoString;
 use purlin_model::Request;
-use purlin_syntax::{Diagnostic, Flavor, Node, suggest};
+use purlin_syntax::what;
+use purlin_syntax::{Diagnostic, Flavor, Message, Node, suggest};
 use purlin_value::{Data, Eval, FastMap, FastSet, Map, MapLayer, Origin, Scope, Session, Value, path};
 use std::sync::Arc;
 
@@ -190,7 +191,7 @@ fn check_document(ground: &Ground<'_>, document: &Document) -> bool {
     }
     check_config(&ground.session.sink, &document.node, ConfigKind::Project);
     if version != CURRENT {
-        let message = format!("unknown `apiVersion` `{version}`");
+        let message = what::unknown("`apiVersion`", version);
         let hint = format!("write `apiVersion: {CURRENT}`");
         ground.push(Diagnostic::nowhere(&rules::PROJECT, message).hint(hint), field.span());
     }
@@ -262,7 +263,7 @@ fn listing_problems(document: &Document, environments: &[(EcoString, NodeRef)]) 
         if std::ptr::eq(first, node) {
             continue;
         }
-        let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, format!("duplicate environment `{name}`"));
+        let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, what::duplicate("environment", name));
         diagnostic.span = place(node);
         if let Some(span) = place(first) {
             diagnostic = diagnostic.label(span, "the first one");
@@ -334,10 +335,9 @@ fn select_environment(
     if names.is_empty() || reported.as_ref() == Some(&wanted) {
         return None;
     }
-    let is_default = ground.request.environment.is_none();
-    let message = match is_default {
-        true => format!("the default environment `{wanted}` does not exist"),
-        false => format!("this project has no environment `{name}`"),
+    let message = match ground.request.environment {
+        None => Message::from(format!("the default environment `{wanted}` does not exist")),
+        Some(_) => what::lacking("this project", "environment", &name),
     };
     let all = || {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -357,7 +357,7 @@ pub(crate) fn report_unknown_names(ground: &Ground<'_>, project: &Project, list:
         let Some(name) = item.as_str().filter(|name| !project.environments.iter().any(|known| known == name)) else {
             continue;
         };
-        let message = format!("this project has no environment `{name}`, so nothing is used there");
+        let message = what::lacking("this project", "environment", name).and(", so nothing is used there");
         let known = project.environments.iter().map(EcoString::as_str);
         let hint = suggest::did_you_mean(name, known.clone()).unwrap_or_else(|| {
             format!("it has {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")).into()

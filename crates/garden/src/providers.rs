@@ -21,6 +21,7 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_model::schema::Kind;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Sink, Span, suggest};
 use purlin_value::{Data, Eval, Lazy, Map, Thunk, Value, merge_patch};
 use std::collections::{BTreeMap, HashSet};
@@ -138,7 +139,7 @@ fn report_unknown(ground: &Ground<'_>, node: &NodeRef, name: &str) {
     } else {
         let names = PROVIDERS.iter().map(|(known, _, _)| *known).filter(|known| !known.starts_with("test-"));
         let hint = suggest::did_you_mean(name, names);
-        Diagnostic::nowhere(&rules::PROVIDER, format!("unknown provider `{name}`")).maybe_hint(hint)
+        Diagnostic::nowhere(&rules::PROVIDER, what::unknown("provider", name)).maybe_hint(hint)
     };
     ground.push(diagnostic, place);
 }

@@ -17,6 +17,8 @@ use crate::project::{Project, force};
 use crate::rules;
 use crate::scan::{Scanned, report_duplicates};
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::{Data, Map, MapLayer, Origin, Scope, Value, path};
 use std::cell::OnceCell;
@@ -268,7 +270,7 @@ fn render_use(
     let Some(template) = templates.iter().find(|template| template.name == name) else {
         if !ground.misses_source() {
             let hint = suggest::did_you_mean(name, templates.iter().map(|template| template.name.as_str()));
-            let message = format!("unknown template `{name}`");
+            let message = what::unknown("template", name);
             ground.push(Diagnostic::nowhere(&rules::TEMPLATE, message).maybe_hint(hint), place.span());
         }
         return Vec::new();
@@ -437,6 +439,7 @@ fn render_one(
             Data::Poison | Data::List(_) | Data::Map(_) => None,
             Data::Pending(pending) => {
                 let message = format!("`{key}` must be known before anything runs, and waits for `{}`", pending.what);
+                let message = Message::advising(message, "use variables or inputs instead of outputs of actions");
                 ground.report(&rules::TEMPLATE, field.span(), message);
                 None
             }
@@ -474,7 +477,7 @@ fn render_one(
 
 /// Without a name nothing is made, which must not go unnoticed.
 fn report_nameless(ground: &Ground<'_>, node: &NodeRef) {
-    let message = "missing key `name` in a configuration of a template";
+    let message = what::missing("key", "name").and(" in a configuration of a template");
     ground.report(&purlin_model::rules::MISSING_KEY, node.span(), message);
 }
 
@@ -483,7 +486,7 @@ fn check_name(ground: &Ground<'_>, written: Option<purlin_syntax::Node<'_>>, nam
     if let Some(node) = written.filter(|node| is_expression(*node))
         && let Some(problem) = name_problem(name)
     {
-        let message = format!("invalid name `{name}` of a configuration that a template makes");
+        let message = what::not_allowed("name", name).and(" of a configuration that a template makes");
         let diagnostic = Diagnostic::at(&rules::INVALID_NAME, node.span(), message);
         ground.push(diagnostic.maybe_hint(problem.hint.map(str::to_owned)), None);
     }
@@ -500,9 +503,9 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
     let first = view.entries().next().map_or(view.span(), |entry| entry.key.span());
     let place = written.map_or(first, |node| node.span());
     let message = match (written, found) {
-        (None, _) => "missing `kind` in a configuration of a template".to_owned(),
-        (_, None) => format!("unknown kind `{name}` in a configuration of a template"),
-        (_, Some(_)) => format!("a template makes actions and workflows, not `{name}`"),
+        (None, _) => what::missing("", "kind").and(" in a configuration of a template"),
+        (_, None) => what::unknown("kind", name).and(" in a configuration of a template"),
+        (_, Some(_)) => format!("a template makes actions and workflows, not `{name}`").into(),
     };
     let names = KIND_NAMES.iter().filter(|(_, kind)| is_allowed(kind)).map(|(name, _)| *name);
     let hint = suggest::did_you_mean(name, names);

@@ -4,12 +4,6 @@ use purlin_syntax::{About, Loses, Rule};
 
 /// A template string that cannot be read.
 pub const TEMPLATE_SYNTAX: Rule = Rule::error("garden-template-syntax", "A template string cannot be read.")
-    .advice_for(&[
-        ("found `=`", "compare with `==`"),
-        ("`,` or `)`", "close the call with `)`"),
-        ("not closed", "add the closing quote"),
-        ("`${endif}`", "remove it, or add `${if …}` before it"),
-    ])
     .advice("look at the quotes, brackets and operators; write `$${` for a literal `${`");
 /// A key that does not exist.
 pub const UNKNOWN_KEY: Rule = Rule::error("garden-unknown-key", "A template refers to a key that does not exist.")
@@ -21,12 +15,10 @@ pub const KEY_TOO_EARLY: Rule =
         .advice("move the expression to a place where the key is available");
 /// Operands or operators that do not fit.
 pub const TEMPLATE_TYPE: Rule = Rule::error("garden-template-type", "A template uses a value of the wrong type.")
-    .advice_for(&[("cannot read key", "remove the key, or make the value a mapping")])
     .advice("convert one side, for example with `string(…)`");
 /// A helper function that does not exist or was called wrongly.
 pub const HELPER_FUNCTION: Rule =
     Rule::error("garden-helper-function", "A helper function is unknown, or its arguments are wrong.")
-        .advice_for(&[("unknown function", "see the reference of functions for all names")])
         .advice("change the argument; hover over the function, or see the reference of functions");
 /// `$merge`, `$concat`, `$forEach` or `$if` used wrongly.
 pub const STRUCTURAL_OPERATOR: Rule =
@@ -35,7 +27,6 @@ pub const STRUCTURAL_OPERATOR: Rule =
 
 /// A configuration that is no map, or that uses keys it must not.
 pub const CONFIG_SHAPE: Rule = Rule::error("garden-config-shape", "A configuration has the wrong shape.")
-    .advice_for(&[("cannot be templated", "write a plain value; use a `ConfigTemplate` for computed names")])
     .advice("write a mapping with `kind:` and `name:`");
 /// A configuration without a known `kind`.
 pub const CONFIG_KIND: Rule = Rule::error("garden-config-kind", "A configuration has no `kind`, or an unknown one.")
@@ -60,7 +51,6 @@ pub const DUPLICATE: Rule =
     Rule::error("garden-duplicate", "Two configurations of the same kind share a name.").advice("rename one of them");
 /// A template that does not exist or cannot be rendered.
 pub const TEMPLATE: Rule = Rule::error("garden-template", "A template does not exist, or cannot be rendered.")
-    .advice_for(&[("must be known", "use variables or inputs instead of outputs of actions")])
     .advice("declare a `ConfigTemplate` with this name")
     .about(About::Name)
     .loses(Loses::Entity);
@@ -71,8 +61,7 @@ pub const TEMPLATE_INPUTS: Rule =
         .about(About::Value);
 /// A field that waits for something that runs later.
 pub const TOO_LATE: Rule =
-    Rule::error("garden-known-too-late", "A field that is needed early depends on something that runs later.")
-        .advice_for(&[("must be known", "use variables or inputs instead of outputs of actions")]);
+    Rule::error("garden-known-too-late", "A field that is needed early depends on something that runs later.");
 /// A name that is shown would come from a secret.
 pub const SECRET_NAME: Rule = Rule::error("garden-secret-name", "A name that the graph shows is made from a secret.");
 /// A dependency that names no action.
@@ -136,10 +125,6 @@ pub const UNREAD_COMMAND: Rule = Rule::warning(
 pub const FILE: Rule = Rule::warning("garden-file", "A file that an action needs does not exist.");
 /// The project inside an action.
 pub const INNER: Rule = Rule::error("garden-inner-project", "The project that an action refers to does not exist.")
-    .advice_for(&[
-        ("refers to the port", "use the name of a port under `ports`, or declare it there"),
-        ("has no `hostname`", "add `hostname:`, or set `defaultHostname` of the provider"),
-    ])
     .advice("correct the path; it starts at the action's folder");
 /// Manifests that are not rendered.
 pub const NOT_RENDERED: Rule = Rule::warning("garden-not-rendered", "Manifests of an action are not rendered here.");

@@ -7,6 +7,7 @@ use crate::project::Project;
 use crate::remote::{Namer, fetch};
 use crate::rules;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::Message;
 use purlin_value::path::within;
 use purlin_value::{Value, path};
 use std::collections::HashSet;
@@ -124,11 +125,12 @@ fn remote_sources(ground: &Ground<'_>, project: &Project) -> Vec<String> {
 }
 
 /// What is said of two configurations that share a name; a file with both is named once.
-pub fn declared_twice(what: &str, name: &str, [first, second]: [&str; 2]) -> String {
-    if first == second {
-        return format!("{what} `{name}` is declared twice in `{first}`");
-    }
-    format!("{what} `{name}` is declared twice, in `{first}` and in `{second}`")
+pub fn declared_twice(what: &str, name: &str, [first, second]: [&str; 2]) -> Message {
+    let words = match first == second {
+        true => format!("{what} `{name}` is declared twice in `{first}`"),
+        false => format!("{what} `{name}` is declared twice, in `{first}` and in `{second}`"),
+    };
+    purlin_syntax::what::duplicate(what, name).words(words)
 }
 
 /// Reports configurations of one kind that share a name.

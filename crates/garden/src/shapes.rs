@@ -13,6 +13,7 @@ use ecow::EcoString;
 use purlin_model::check::{alternatives, describe_shape, with_article};
 use purlin_model::rules;
 use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, MergeKeys, Node, Span, suggest};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, FastMap, Map, Session, Value};
@@ -140,7 +141,7 @@ impl Checker<'_> {
         for field in
             entity.fields(Edition(0)).filter(|field| field.is_required(Edition(0)) && !map.contains_key(field.key))
         {
-            let message = format!("missing key `{}` in {}", field.key, with_article(entity.label));
+            let message = what::missing("key", field.key).and(format!(" in {}", with_article(entity.label)));
             let hint = format!("give the value that this expression makes a key `{}`", field.key);
             self.session.sink.push(Diagnostic::at(&rules::MISSING_KEY, span, message).hint(hint));
         }
@@ -148,7 +149,7 @@ impl Checker<'_> {
 
     fn unknown_key(&self, entity: &'static Entity, key: &EcoString, value: &Value, span: Span) {
         let hint = suggest::did_you_mean(key, entity.fields(Edition(0)).map(|field| field.key));
-        let message = format!("unknown key `{key}` in {}", with_article(entity.label));
+        let message = what::unknown("key", key).and(format!(" in {}", with_article(entity.label)));
         self.report(Diagnostic::at(&rules::UNKNOWN_KEY, span, message).maybe_hint(hint), value, span);
     }
 
@@ -226,7 +227,7 @@ impl Checker<'_> {
     fn fits(&self, slot: Slot, shape: &Shape, value: &Value, span: Span) -> bool {
         if !fits(shape, value) {
             let expected = describe_shape(&SCHEMA, shape);
-            let message = format!("{}: expected {expected}, found {}", slot.name(), shown_type(value));
+            let message = what::expected(expected, shown_type(value)).under(format!("{}: ", slot.name()));
             self.report(Diagnostic::at(&rules::WRONG_SHAPE, span, message), value, span);
             return false;
         }

@@ -7,6 +7,8 @@ use crate::expr::Own;
 use crate::place::NodeRef;
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Node, Span};
 use purlin_value::lazy::{ENTRY_BYTES, ITEM_BYTES};
 use purlin_value::{Data, Eval, Lazy, Map, MapLayer, Origin, Thunk, Value};
@@ -145,8 +147,9 @@ fn check_keys(node: Node<'_>, operator: &str, allowed: &[&str], required: &str, 
     }
     if node.get(required).is_none() {
         let place = node.entry(operator).map_or(node.span(), |entry| entry.key.span());
-        let message = format!("`{required}` is missing next to `{operator}`");
-        sink.push(Diagnostic::at(&rules::STRUCTURAL_OPERATOR, place, message));
+        let message = what::missing("key", required).words(format!("`{required}` is missing next to `{operator}`"));
+        let diagnostic = Diagnostic::at(&rules::STRUCTURAL_OPERATOR, place, message);
+        sink.push(diagnostic.hint(format!("add `{required}:` next to it")));
     }
 }
 
@@ -169,7 +172,7 @@ impl Operator {
         Binder::inside(env, self.own.as_ref()).bind(&self.node.other(node))
     }
 
-    fn report(&self, node: Node<'_>, message: String, eval: &Eval<'_>) -> Value {
+    fn report(&self, node: Node<'_>, message: impl Into<Message>, eval: &Eval<'_>) -> Value {
         eval.session.sink.push(Diagnostic::at(&rules::STRUCTURAL_OPERATOR, node.span(), message));
         Value::poison()
     }
@@ -207,7 +210,8 @@ impl Operator {
                     return merged;
                 }
                 _ => {
-                    let message = format!("the value of `$merge` must be a map, not {}", article(&merged));
+                    let message =
+                        what::must_be("the value of `$merge`", "a map").and(format!(", not {}", article(&merged)));
                     self.look_at_others(node.entries().map(|entry| entry.value), item, eval);
                     return self.report(item, message, eval);
                 }
@@ -273,7 +277,11 @@ impl Operator {
         match &list.data {
             Data::List(more) => Ok(more.iter().cloned().collect()),
             Data::Pending(_) | Data::Poison => Err(list.clone()),
-            _ => Err(self.report(node, format!("the value of `$concat` must be a list, not {}", article(list)), eval)),
+            _ => Err(self.report(
+                node,
+                what::must_be("the value of `$concat`", "a list").and(format!(", not {}", article(list))),
+                eval,
+            )),
         }
     }
 
@@ -289,7 +297,8 @@ impl Operator {
             Data::Bool(false) => node.get(ELSE),
             Data::Pending(_) | Data::Poison => return decided,
             _ => {
-                let message = format!("the value of `$if` must be a boolean, not {}", article(&decided));
+                let message =
+                    what::must_be("the value of `$if`", "a boolean").and(format!(", not {}", article(&decided)));
                 return self.report(condition, message, eval);
             }
         };
@@ -330,7 +339,8 @@ impl Operator {
             }
             Data::Pending(_) | Data::Poison => return collection,
             _ => {
-                let message = format!("the value of `$forEach` must be a list or a map, not {}", article(&collection));
+                let message = what::must_be("the value of `$forEach`", "a list or a map")
+                    .and(format!(", not {}", article(&collection)));
                 return self.report(input, message, eval);
             }
         };
@@ -392,8 +402,8 @@ impl Operator {
             Data::Bool(_) => Ok(Some(decided)),
             Data::Pending(_) | Data::Poison => Err(decided),
             _ => {
-                let message =
-                    format!("the value of `$filter` in `$forEach` must be a boolean, not {}", article(&decided));
+                let message = what::must_be("the value of `$filter` in `$forEach`", "a boolean")
+                    .and(format!(", not {}", article(&decided)));
                 Err(self.report(filter, message, eval))
             }
         }

@@ -7,6 +7,7 @@ use crate::ground::Ground;
 use crate::modules::Module;
 use crate::providers::Providers;
 use crate::rules;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub(crate) fn report_module_types(ground: &Ground<'_>, providers: &Providers, mo
                     true => Some("Garden 0.14 removed this type".into()),
                     false => suggest::did_you_mean(name, names),
                 };
-                let message = format!("unknown module type `{name}`");
+                let message = what::unknown("module type", name);
                 ground.push(Diagnostic::nowhere(&rules::UNKNOWN_TYPE, message).maybe_hint(hint), place);
             }
             Some((_, _, wanted)) if !providers.has_any(wanted) => {

@@ -14,8 +14,10 @@ use crate::resource::{Resource, duplicate};
 use crate::vars::{self, Vars};
 use crate::{generate, helm, installed, order, patch, plugins, references, rules, transform};
 use purlin_model::{Ask, Engines, Manifest, Resolved};
+use purlin_syntax::Message;
 use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
@@ -193,7 +195,7 @@ impl Builder<'_> {
         }
         if self.open.contains(&folder) {
             let way = self.open.iter().skip_while(|open| **open != folder).chain([&folder]).cloned();
-            let message = format!("circular kustomizations: {}", way.collect::<Vec<_>>().join(" → "));
+            let message = what::cycle(way).under("circular kustomizations: ");
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         }
         let kustomization = Kustomization::read(self.session, &folder, self.arguments.reads_anywhere, self.is_alone)?;
@@ -470,7 +472,7 @@ impl Builder<'_> {
         diagnostic
     }
 
-    fn wrong(&self, item: &Value, message: String) -> Diagnostic {
+    fn wrong(&self, item: &Value, message: impl Into<Message>) -> Diagnostic {
         wrong(self.session, item, message)
     }
 

@@ -6,6 +6,7 @@ use crate::kustomization::{Kustomization, Problem, spend, wrong};
 use crate::resource::Resource;
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::Message;
 use purlin_syntax::write::{JsonFlavor, json};
 use purlin_syntax::{Diagnostic, Source};
 use purlin_value::meter::steps_for;
@@ -55,7 +56,7 @@ struct Generator<'g> {
 }
 
 impl Generator<'_> {
-    fn wrong(&self, message: String) -> Problem {
+    fn wrong(&self, message: impl Into<Message>) -> Problem {
         wrong(self.session, self.rule, message).into()
     }
 

@@ -1,7 +1,9 @@
 //! A kustomization file: where it is, which fields it may have, and how they are read.
 
 use crate::{restriction, rules, shape};
+use purlin_syntax::Message;
 use purlin_syntax::rules::DUPLICATE_KEY;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, Node, Span};
 use purlin_value::meter::Exceeded;
 use purlin_value::world::{World, WorldError};
@@ -44,7 +46,7 @@ impl From<Diagnostic> for Problem {
 }
 
 /// A problem with a part of a kustomization.
-pub fn wrong(session: &Session, part: &Value, message: String) -> Diagnostic {
+pub fn wrong(session: &Session, part: &Value, message: impl Into<Message>) -> Diagnostic {
     let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
     diagnostic.span = session.origins.span(part.origin, &session.sources);
     diagnostic
@@ -95,7 +97,8 @@ impl Kustomization {
             if let Err(error @ WorldError::Denied(_)) = session.world.stat(folder) {
                 return Err(error.diagnostic(folder).into());
             }
-            let message = format!("`{folder}` has no `kustomization.yaml`");
+            let hint = "correct the path, or create `kustomization.yaml` there";
+            let message = Message::advising(format!("`{folder}` has no `kustomization.yaml`"), hint);
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         };
         let tree = session.load_tree(&session.read_text(&file)?, Flavor::Go);
@@ -121,19 +124,19 @@ impl Kustomization {
             let entry = root.entries().find(|entry| entry.key.text().eq_ignore_ascii_case(key));
             entry.map(|entry| entry.key.span())
         };
-        let wrong = |key: &str, message: String| {
+        let wrong = |key: &str, message: Message| {
             let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
             diagnostic.span = span(key).or(Some(root.span()));
             diagnostic
         };
         let (kind, version) = (self.text("kind"), self.text("apiVersion"));
         if !matches!(kind, "" | "Kustomization" | "Component") {
-            let message = format!("`kind`: expected `Kustomization` or `Component`, found `{kind}`");
+            let message = what::expected("`Kustomization` or `Component`", format!("`{kind}`")).under("`kind`: ");
             return Err(wrong("kind", message).into());
         }
         let known = if kind == "Component" { COMPONENT_VERSION } else { VERSION };
         if !version.is_empty() && version != known {
-            let message = format!("`apiVersion`: expected `{known}`, found `{version}`");
+            let message = what::expected(format!("`{known}`"), format!("`{version}`")).under("`apiVersion`: ");
             return Err(wrong("apiVersion", message).into());
         }
         let has_content = shape::KUSTOMIZATION.iter().map(|(key, _)| *key).filter(|key| !HEAD.contains(key));
@@ -148,7 +151,7 @@ impl Kustomization {
             |key: &str| self.value.get("openapi").and_then(|openapi| openapi.get(key)).and_then(Value::as_str);
         if let Some(version) = openapi("version").filter(|version| *version != OPENAPI && openapi("path").is_none()) {
             let message = format!("`openapi.version`: expected `{OPENAPI}`, found `{version}`");
-            return Err(wrong("openapi", message).into());
+            return Err(wrong("openapi", message.into()).into());
         }
         if openapi("path").is_some() {
             return Err(Problem::Elsewhere { what: "`openapi.path`".to_owned(), span: span("openapi") });

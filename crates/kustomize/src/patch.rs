@@ -9,6 +9,7 @@ use crate::select::Target;
 use crate::strategic::{self, Lists};
 use crate::transform::no_effect;
 use ecow::EcoString;
+use purlin_syntax::Message;
 use purlin_syntax::{Diagnostic, Flavor, Source};
 use purlin_value::lazy::ENTRY_BYTES;
 use purlin_value::rules::LIMIT_OUTPUT;
@@ -233,7 +234,8 @@ fn apply_to_named(
     let mut found = called_so.into_iter().filter(fits);
     let (at, another) = (found.next(), found.next());
     let Some(at) = at else {
-        let message = format!("no resource matches the patch for {} `{}`", wanted.kind(), wanted.name());
+        let words = format!("no resource matches the patch for {} `{}`", wanted.kind(), wanted.name());
+        let message = Message::advising(words, "correct the kind and name of the target");
         let near = |one: &&Resource| one.kind() == wanted.kind() && one.name() == wanted.name();
         let hint = resources.iter().find(near).map(|near| match near.gvk() == gvk {
             false => format!("its `apiVersion` is `{}`", text(&near.value, &["apiVersion"])),

@@ -12,6 +12,7 @@ use crate::resource::Resource;
 use crate::transform::replace;
 use crate::{generate, images, labels, value_add};
 use ecow::EcoString;
+use purlin_syntax::what;
 use purlin_value::{Map, Session, Value};
 
 /// What a generator makes, with its behavior.
@@ -95,7 +96,8 @@ pub fn transform(
                 "allServiceAccounts" => Subjects::Accounts,
                 "none" => Subjects::None,
                 other => {
-                    let message = format!("`setRoleBindingSubjects`: expected `defaultOnly`, found `{other}`");
+                    let message =
+                        what::expected("`defaultOnly`", format!("`{other}`")).under("`setRoleBindingSubjects`: ");
                     return Err(wrong(session, value, message).into());
                 }
             };

@@ -10,6 +10,7 @@ use crate::resource::Resource;
 use crate::select::selects;
 use ecow::EcoString;
 use purlin_syntax::Flavor;
+use purlin_syntax::Message;
 use purlin_syntax::scalar::{Scalar, resolve_plain};
 use purlin_value::origin::Piece;
 use purlin_value::weight::weight;
@@ -39,15 +40,16 @@ pub fn replace(
 }
 
 /// The value of a source, which is one of those `near`.
-fn taken(source: &Value, near: &[usize], resources: &[Resource]) -> Result<Value, String> {
+fn taken(source: &Value, near: &[usize], resources: &[Resource]) -> Result<Value, Message> {
     let selector = Selector::read(source);
     let near = near.iter().filter_map(|at| resources.get(*at));
     let mut found = near.filter(|resource| selector.names(resource));
     let Some(resource) = found.next() else {
-        return Err(format!("no resource matches the source `{}`", selector.shown()));
+        let words = format!("no resource matches the source `{}`", selector.shown());
+        return Err(Message::advising(words, "correct the kind and name of the target"));
     };
     if found.next().is_some() {
-        return Err(format!("several resources match the source `{}`", selector.shown()));
+        return Err(format!("several resources match the source `{}`", selector.shown()).into());
     }
     let path = Some(text(source, &["fieldPath"])).filter(|path| !path.is_empty()).unwrap_or("metadata.name");
     let value = find(&resource.value, &steps(path))?;
@@ -59,7 +61,7 @@ fn taken(source: &Value, near: &[usize], resources: &[Resource]) -> Result<Value
     let value = value.filter(|value| !is_empty(value));
     let value = value.ok_or_else(|| format!("{} `{}` has no `{path}`", resource.kind(), resource.name()))?;
     let Some((delimiter, index)) = delimiter(source) else { return Ok(value.clone()) };
-    let Some(whole) = scalar_text(value) else { return Err("`delimiter` is for scalars only".to_owned()) };
+    let Some(whole) = scalar_text(value) else { return Err("`delimiter` is for scalars only".to_owned().into()) };
     let part = usize::try_from(index).ok().and_then(|index| whole.split(delimiter).nth(index));
     let part = part.ok_or_else(|| format!("`index` {index} is not in `{whole}`"))?;
     Ok(Value::of(Data::Str(part.into()), value.origin, value.taint()))

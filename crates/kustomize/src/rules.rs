@@ -3,10 +3,7 @@
 use purlin_syntax::Rule;
 
 /// A kustomization that cannot be built.
-pub(crate) const KUSTOMIZATION: Rule = Rule::error("kustomization", "A kustomization cannot be built.").advice_for(&[
-    ("no resource matches", "correct the kind and name of the target"),
-    ("has no `kustomization.yaml`", "correct the path, or create `kustomization.yaml` there"),
-]);
+pub(crate) const KUSTOMIZATION: Rule = Rule::error("kustomization", "A kustomization cannot be built.");
 /// A field that is not built natively.
 pub const UNSUPPORTED: Rule =
     Rule::denied("kustomization-unsupported", "A kustomization uses what only an installed tool can build.");

@@ -31,6 +31,7 @@ pub enum Shape {
 }
 
 use Shape::{Any, Flag, Map, Maps, Number, Pairs, Text, Texts};
+use purlin_syntax::what;
 
 /// Keys and what they hold.
 pub type Keys = [(&'static str, Shape)];
@@ -190,7 +191,7 @@ pub fn check(node: Node<'_>, keys: &Keys) -> Result<bool, Diagnostic> {
     for entry in node.entries() {
         let key = entry.key.text();
         let Some((name, shape)) = keys.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)) else {
-            let message = format!("unknown key `{key}` in a kustomization");
+            let message = what::unknown("key", key).and(" in a kustomization");
             let hint = did_you_mean(key, keys.iter().map(|(name, _)| *name));
             return Err(Diagnostic::at(&rules::KUSTOMIZATION, entry.key.span(), message).maybe_hint(hint));
         };
@@ -250,7 +251,7 @@ fn unexpected(node: Node<'_>, key: &str, expected: &str) -> Diagnostic {
         Scalar::Float(_) => "a number",
         _ => "a string",
     };
-    let message = format!("`{key}`: expected {expected}, found {found}");
+    let message = what::expected(expected, found).under(format!("`{key}`: "));
     let is_scalar = !node.is_list() && !node.is_map();
     let hint = (expected == "a string" && is_scalar).then(|| format!("write `\"{}\"`", node.text()));
     Diagnostic::at(&rules::KUSTOMIZATION, node.span(), message).maybe_hint(hint)

@@ -7,6 +7,7 @@ use crate::rules;
 use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape, Written};
 use crate::walk::{Instance, Place, Slot};
 use purlin_syntax::suggest::{did_you_mean, nearest};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Kind as NodeKind, Node, Scalar, Span};
 
 /// The word for a range without an upper bound.
@@ -39,7 +40,7 @@ impl Place<'_> {
     /// Reports a key without a row.
     pub(crate) fn unknown_key(&self, key: Node<'_>) {
         let name = key.text();
-        let message = format!("unknown key `{name}` in {}", self.subject());
+        let message = what::unknown("key", name).and(format!(" in {}", self.subject()));
         let hint = known_elsewhere(self.schema, self.entity, self.edition, name);
         let hint = hint.or_else(|| self.available_keys().map(Hint::from));
         self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, key.span(), message).maybe_hint(hint));
@@ -56,7 +57,7 @@ impl Place<'_> {
     pub(crate) fn deprecated_key(&self, key: Node<'_>, field: &Field) {
         let name = key.text();
         if let Some(advice) = field.deprecated.filter(|_| field.is_removed) {
-            let message = format!("unknown key `{name}` in {}", self.subject());
+            let message = what::unknown("key", name).and(format!(" in {}", self.subject()));
             self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, key.span(), message).hint(advice));
             return;
         }
@@ -88,7 +89,7 @@ impl Place<'_> {
     /// Reports something of another shape than the row says.
     pub(crate) fn wrong_shape(&self, what: &str, shape: &Shape, node: Node<'_>) {
         let expected = describe_shape(self.schema, shape);
-        let message = format!("{what} of {}: expected {expected}, found {}", self.subject(), describe_node(node));
+        let message = what::expected(expected, describe_node(node)).under(format!("{what} of {}: ", self.subject()));
         let hint = shape_hint(shape, node);
         self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).maybe_hint(hint));
     }
@@ -96,7 +97,8 @@ impl Place<'_> {
     /// Reports an item of a list that is not a name with an entity.
     pub(crate) fn not_one_key(&self, key: &str, item: Node<'_>) {
         let found = if item.is_map() { "several keys" } else { describe_node(item) };
-        let message = format!("`{key}` of {}: expected items with one key each, found {found}", self.subject());
+        let message =
+            what::expected("items with one key each", found).under(format!("`{key}` of {}: ", self.subject()));
         let hint = "indent what belongs to the name below it";
         self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, item.span(), message).hint(hint));
     }
@@ -119,7 +121,7 @@ impl Place<'_> {
                 Written::List => format!("the list of its `{}`", notation.slot),
             });
         }
-        let message = format!("{}: expected {}, found {}", self.entity.label, takes.join(" or "), describe_node(node));
+        let message = what::expected(takes.join(" or "), describe_node(node)).under(format!("{}: ", self.entity.label));
         let first = self.entity.fields(self.edition).find(|field| field.is_required(self.edition));
         let first = first.or_else(|| self.entity.fields(self.edition).next()).map_or("key", |field| field.key);
         let hint = match node.is_scalar() && !node.is_null() {
@@ -147,7 +149,7 @@ impl Place<'_> {
             if self.unknown_keys(instance).iter().any(|key| nearest(key, [field.key]).is_some()) {
                 continue;
             }
-            let message = format!("missing key `{}` in {}", field.key, self.subject_of(instance));
+            let message = what::missing("key", field.key).and(format!(" in {}", self.subject_of(instance)));
             let hint = format!("add `{}:`, {}", field.key, first_to_lower(field.doc));
             self.sink.push(Diagnostic::at(&rules::MISSING_KEY, instance.name_span(), message).hint(hint));
         }
@@ -184,7 +186,8 @@ impl Place<'_> {
             let members = self.entity.fields(self.edition).filter(|field| field.one_of == Some(group));
             let keys: Vec<&str> = members.map(|field| field.key).collect();
             if !keys.is_empty() {
-                let message = format!("{} needs one of {}", self.subject_of(instance), alternatives(keys));
+                let words = format!("{} needs one of {}", self.subject_of(instance), alternatives(keys.clone()));
+                let message = what::missing_names("key", keys, true).words(words);
                 self.sink.push(Diagnostic::at(&rules::MISSING_KEY, instance.name_span(), message));
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::glance::Glance;
 use crate::project::{Request, Resolved};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Rule};
 use purlin_value::{EcoString, Session, Value};
 use std::any::Any;
@@ -59,7 +60,7 @@ impl Question {
     /// Reports an unknown node in the question.
     pub fn unknown_node<'n>(&self, session: &Session, names: impl IntoIterator<Item = &'n str>) {
         let on = self.on.as_deref().unwrap_or_default();
-        let diagnostic = Diagnostic::nowhere(&crate::rules::UNKNOWN_NODE, format!("unknown node `{on}`"));
+        let diagnostic = Diagnostic::nowhere(&crate::rules::UNKNOWN_NODE, what::unknown("node", on));
         session.sink.push(diagnostic.maybe_hint(purlin_syntax::suggest::did_you_mean(on, names)));
     }
 }

@@ -8,6 +8,7 @@ use crate::rules;
 use crate::walk::Config;
 use purlin_graph::Digraph;
 use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use std::collections::HashMap;
 
@@ -72,8 +73,8 @@ pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink
     for artifact in artifacts {
         let unknown = |needed: &&Requirement| !known.contains_key(needed.image.as_str());
         if let Some(needed) = artifact.requires.iter().find(unknown) {
-            let message =
-                format!("artifact `{}` requires `{}`, which no artifact builds", artifact.image, needed.image);
+            let words = format!("artifact `{}` requires `{}`, which no artifact builds", artifact.image, needed.image);
+            let message = what::unknown("artifact", &needed.image).words(words);
             let hint = did_you_mean(&needed.image, artifacts.iter().map(|artifact| artifact.image.as_str()))
                 .unwrap_or_else(|| "require or select the configuration that builds it".into());
             let span = needed.span.unwrap_or(fallback);

@@ -10,6 +10,7 @@ use crate::item::{Form, Pair, View};
 use crate::rules;
 use purlin_model::schema::Window;
 use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
 /// How strict a check is, and where its findings go.
@@ -47,7 +48,7 @@ impl Check<'_> {
         let Some(kind) = view.get("kind").filter(|kind| kind.form() == Form::Scalar && kind.text() != "Config") else {
             return;
         };
-        let message = format!("unknown kind `{}`, which Skaffold reads as `Config`", kind.text());
+        let message = what::unknown("kind", kind.text()).and(", which Skaffold reads as `Config`");
         let span = kind.span().unwrap_or(self.fallback);
         self.sink.push(Diagnostic::at(&rules::VALUE, span, message).warning().hint("write `kind: Config`"));
     }
@@ -62,7 +63,7 @@ impl Check<'_> {
     fn unknown<'a, 'f: 'a>(&self, pair: Pair<'a, 'f>, entity: &'static Entity, founding: Option<&Field>) {
         let span = pair.written.map_or(self.fallback, |node| node.span());
         let (key, version) = (pair.key, editions::name(self.edition));
-        let message = format!("unknown key `{key}` in {} (skaffold/{version})", spoken(entity.label));
+        let message = what::unknown("key", key).and(format!(" in {} (skaffold/{version})", spoken(entity.label)));
         let others = entity.all_fields().filter(|row| row.key == key && (!row.is_extension || self.founding));
         let other = others.max_by_key(|row| row.window.until.map_or(u16::MAX, |until| until.0));
         let hint = match (founding, other) {
@@ -176,7 +177,7 @@ impl Check<'_> {
             _ => "write a single value".to_owned(),
         };
         let span = view.span().unwrap_or(self.fallback);
-        let message = format!("`{key}`: expected {wanted}, found {found}");
+        let message = what::expected(wanted, found).under(format!("`{key}`: "));
         self.sink.push(Diagnostic::at(&rules::WRONG_TYPE, span, message).hint(hint));
     }
 }

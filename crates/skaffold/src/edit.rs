@@ -8,6 +8,7 @@ use crate::item::{Data, Form, Item, View};
 use crate::load::File;
 use crate::rewrite;
 use crate::walk::Config;
+use purlin_syntax::what;
 use purlin_syntax::{Flavor, Span};
 use purlin_value::Session;
 use std::collections::BTreeMap;
@@ -167,7 +168,7 @@ pub fn dependencies(
     let tree = session.parse_yaml(source, Flavor::CoreGo);
     let list = tree.root().and_then(|root| root.get("dependencies").or_else(|| root.get("Dependencies")));
     let Some(list) = list.filter(|list| list.is_list()) else {
-        return Err(refusal("INSPECT_UNKNOWN_ERR", format!("`{path}` has no list `dependencies`")));
+        return Err(refusal("INSPECT_UNKNOWN_ERR", what::lacking(format!("`{path}`"), "list", "dependencies")));
     };
     let mut edits = Edits::default();
     for config in configs.iter().filter(|config| !config.is_remote) {

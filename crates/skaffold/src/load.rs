@@ -11,6 +11,7 @@ use crate::modules::{self, ModuleEntry};
 use crate::{rules, upgrade};
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Node, Severity, Sink, Source, Span, Tree, sources, tree};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, Text, WorldError, path};
@@ -364,7 +365,7 @@ impl<'f> Loader<'f> {
     fn document(&self, root: Node<'f>, index: usize) -> Option<Document<'f>> {
         let view = View::Node(root);
         if view.form() != Form::Map {
-            let message = "a configuration must be a map with `apiVersion` and `kind`";
+            let message = what::must_be("a configuration", "a map with `apiVersion` and `kind`");
             self.sink().push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));
             return None;
         }
@@ -437,7 +438,8 @@ fn merged<'f>(node: Node<'f>) -> Item<'f> {
 pub fn missing(missing: &Missing, path: &str, span: Option<Span>, from: Option<&str>) -> Diagnostic {
     let mut diagnostic = match (missing, from) {
         (Missing::NotFound, Some(from)) => {
-            let message = format!("no configuration found at `{path}`, which `{from}` requires");
+            let message = what::unknown("configuration", path)
+                .words(format!("no configuration found at `{path}`, which `{from}` requires"));
             Diagnostic::nowhere(&rules::REQUIRES, message).hint("correct the `path` under `requires`")
         }
         (Missing::NotFound, None) => {

@@ -11,6 +11,7 @@ use crate::requires::{Choice, Edge, Named, Place};
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use purlin_value::path;
 use std::collections::HashSet;
@@ -248,7 +249,8 @@ pub fn check_mappings(document: &Document<'_>, file: &File<'_>, sink: &Sink) {
         let span = module.span.unwrap_or(document.span);
         if leads_here(&module, file) && file.has(&module.name) {
             for name in wanted.iter().filter(|name| !known.contains(name)) {
-                let message = format!("no profile `{name}` for module `{}`", module.name);
+                let message =
+                    what::unknown("profile", name).words(format!("no profile `{name}` for module `{}`", module.name));
                 let hint = did_you_mean(name, all.iter().map(EcoString::as_str));
                 sink.push(Diagnostic::at(&rules::UNKNOWN_PROFILE, span, message).maybe_hint(hint));
             }
@@ -267,7 +269,7 @@ pub fn check_mappings(document: &Document<'_>, file: &File<'_>, sink: &Sink) {
         let shown = if module.name.is_empty() { &module.path } else { &module.name };
         let known = document.modules.iter().flat_map(|entry| [entry.name.as_str(), entry.path.as_str()]);
         let hint = did_you_mean(shown, known.filter(|name| !name.is_empty()));
-        let message = format!("unknown module `{shown}` in a profile: this document has no such module");
+        let message = what::unknown("module", shown).and(" in a profile: this document has no such module");
         sink.push(Diagnostic::at(&rules::UNKNOWN_MODULE, span, message).maybe_hint(hint));
     }
 }

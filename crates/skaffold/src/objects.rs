@@ -2,6 +2,8 @@
 //! other keys are the cluster's business.
 
 use crate::rules;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Node, suggest};
 
 /// Keys at the root of objects. The first two must be there.
@@ -20,7 +22,7 @@ pub(crate) fn problems(root: Node<'_>) -> Vec<Diagnostic> {
 /// A key that is not there, or is no single string. One that need not be there is missed only if it is misspelt.
 fn missing(node: Node<'_>, key: &str, known: &[&str], is_needed: bool) -> Option<Diagnostic> {
     if let Some(value) = node.get(key) {
-        let message = format!("`{key}` of a Kubernetes object must be a string");
+        let message = what::must_be(format!("`{key}` of a Kubernetes object"), "a string");
         let is_wrong = is_needed && !value.is_scalar() && !value.is_alias();
         return is_wrong.then(|| warning(value, message).hint("write a string"));
     }
@@ -34,6 +36,6 @@ fn missing(node: Node<'_>, key: &str, known: &[&str], is_needed: bool) -> Option
     Some(warning(place, format!("a Kubernetes object has no `{key}`")).hint(hint))
 }
 
-fn warning(node: Node<'_>, message: String) -> Diagnostic {
+fn warning(node: Node<'_>, message: impl Into<Message>) -> Diagnostic {
     Diagnostic::at(&rules::MANIFEST, node.span(), message).warning()
 }

@@ -12,6 +12,7 @@ use crate::walk::Config;
 use crate::{glob, objects, rules, template};
 use ecow::EcoString;
 use purlin_model::{Ask, Engines, Manifest, Request};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::{Map, MergeKeys, Session, Value, path, value_of};
 use std::collections::{BTreeMap, HashMap};
@@ -147,7 +148,7 @@ fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Mani
     for root in tree.roots().filter(|root| !root.is_null()) {
         let value = value_of(root, MergeKeys::Apply);
         if value.as_map().is_none() {
-            let message = format!("expected a Kubernetes object, found {}", value.kind_name());
+            let message = what::expected("a Kubernetes object", value.kind_name());
             session.sink.push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));
             continue;
         }

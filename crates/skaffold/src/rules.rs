@@ -60,10 +60,6 @@ pub const REQUIRED: Rule = Rule::error("skaffold-required", "A required value is
 pub(crate) const ONE_OF: Rule = Rule::error("skaffold-one-of", "Only one of several keys may be used.");
 /// A wrong image name.
 pub const IMAGE: Rule = Rule::error("skaffold-image", "The name of an image is wrong.")
-    .advice_for(&[
-        (" has a tag", "remove the tag from the image name"),
-        (" has a digest", "remove the digest from the image name"),
-    ])
     .advice("write a name such as `registry.example.com/app`");
 /// Two artifacts with one image.
 pub(crate) const DUPLICATE_IMAGE: Rule =

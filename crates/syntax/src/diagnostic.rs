@@ -6,6 +6,7 @@ use crate::credentials::without_credentials;
 use crate::hint::Hint;
 use crate::rules::LIMIT_PROBLEMS;
 use crate::source::{FileId, Span};
+use crate::what::{self, Message, OTHER, What};
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -48,8 +49,6 @@ pub struct Rule {
     pub summary: &'static str,
     /// What to do, for messages that bring no hint of their own.
     pub advice: Option<&'static str>,
-    /// The same for messages with certain words.
-    pub advice_for: &'static [(&'static str, &'static str)],
     /// What its messages are about.
     pub about: About,
     /// What is not read because of it.
@@ -92,7 +91,6 @@ impl Rule {
             class,
             summary,
             advice: None,
-            advice_for: &[],
             about: About::Anything,
             loses: Loses::Nothing,
             is_of_text: false,
@@ -127,12 +125,6 @@ impl Rule {
     /// What to do when a message has no hint of its own.
     pub const fn advice(mut self, advice: &'static str) -> Self {
         self.advice = Some(advice);
-        self
-    }
-
-    /// What to do when a message has certain words and no hint of its own.
-    pub const fn advice_for(mut self, advice: &'static [(&'static str, &'static str)]) -> Self {
-        self.advice_for = advice;
         self
     }
 
@@ -196,8 +188,10 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Where it is, if it is in a file.
     pub span: Option<Span>,
-    /// What is wrong, in the user's words, with keys in backticks.
+    /// What is wrong, in the user's words, with keys in backticks. Only printers read it: see [`Diagnostic::what`].
     pub message: String,
+    /// What the words were made of.
+    pub what: Option<Box<What>>,
     /// Further places that matter.
     pub labels: Vec<Label>,
     /// What to do about it.
@@ -210,7 +204,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A diagnostic at a place.
-    pub fn at(rule: &'static Rule, span: Span, message: impl Into<String>) -> Self {
+    pub fn at(rule: &'static Rule, span: Span, message: impl Into<Message>) -> Self {
         let mut diagnostic = Self::nowhere(rule, message);
         diagnostic.span = Some(span);
         diagnostic
@@ -229,17 +223,31 @@ impl Diagnostic {
     }
 
     /// A diagnostic that belongs to no file.
-    pub fn nowhere(rule: &'static Rule, message: impl Into<String>) -> Self {
+    pub fn nowhere(rule: &'static Rule, message: impl Into<Message>) -> Self {
+        let (message, what, hint) = message.into().into_parts();
         Diagnostic {
             rule,
             severity: rule.severity,
             span: None,
-            message: message.into(),
+            message,
+            what,
             labels: Vec::new(),
-            hints: Vec::new(),
+            hints: hint.into_iter().collect(),
             trace: Vec::new(),
             project: 0,
         }
+    }
+
+    /// What is wrong, as data.
+    pub fn what(&self) -> &What {
+        self.what.as_deref().unwrap_or(&OTHER)
+    }
+
+    /// Says something else of the same place.
+    pub fn says(&mut self, message: impl Into<Message>) {
+        let (message, what, hint) = message.into().into_parts();
+        (self.message, self.what) = (message, what);
+        self.hints.extend(hint);
     }
 
     /// Adds a further place.
@@ -251,7 +259,7 @@ impl Diagnostic {
     /// A cycle, `WHAT: a → b → a`: located at the first member, with a label at every other one.
     pub fn cycle<N: std::fmt::Display>(rule: &'static Rule, what: &str, members: &[(N, Option<Span>)]) -> Self {
         let way: Vec<String> = members.iter().chain(members.first()).map(|(name, _)| name.to_string()).collect();
-        let mut diagnostic = Self::nowhere(rule, format!("{what}: {}", way.join(" → ")));
+        let mut diagnostic = Self::nowhere(rule, what::cycle(way).under(format!("{what}: ")));
         diagnostic.span = members.first().and_then(|(_, span)| *span);
         for (name, span) in members.iter().skip(1) {
             if let Some(span) = *span {
@@ -293,7 +301,8 @@ impl Diagnostic {
     /// Everything it says.
     fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let labels = self.labels.iter_mut().chain(&mut self.trace).map(|label| &mut label.message);
-        std::iter::once(&mut self.message).chain(self.hints.iter_mut().map(Hint::text_mut)).chain(labels)
+        let names = self.what.iter_mut().flat_map(|what| what.texts_mut());
+        std::iter::once(&mut self.message).chain(names).chain(self.hints.iter_mut().map(Hint::text_mut)).chain(labels)
     }
 }
 

@@ -23,6 +23,7 @@ pub mod source;
 pub mod sources;
 pub mod suggest;
 pub mod tree;
+pub mod what;
 pub mod write;
 pub mod yaml;
 
@@ -38,3 +39,4 @@ pub use scalar::{Flavor, Scalar};
 pub use source::{FileId, Position, Source, Span};
 pub use sources::{Mark, Sources};
 pub use tree::{Kind, Node, Style, Tree};
+pub use what::{Message, What};

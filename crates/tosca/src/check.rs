@@ -23,6 +23,7 @@ use crate::values::Checker;
 use ecow::eco_format;
 use purlin_model::schema::Merge;
 use purlin_syntax::suggest::is_slip;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -174,7 +175,7 @@ impl Inspector<'_> {
             let optional = is_optional_of_artifact(own, field.slot);
             let broken = own.slot(field.slot).is_none() && self.reported_at(own);
             if complete.slot(field.slot).is_none() && !optional && !broken && !self.partial {
-                let message = format!("the {} `{}` needs the key `{}`", row.label, own.name, field.key);
+                let message = what::needed(format!("the {} `{}`", row.label, own.name), field.key);
                 self.problems.beyond(&rules::MISSING_KEY, own.at, eco_format!(".{}", field.key), message);
             }
         }
@@ -371,7 +372,7 @@ impl Inspector<'_> {
                     && let Some(name) = key.as_str()
                     && let Some(near) = nearly(name, edition)
                 {
-                    let message = format!("unknown function `{name}`, so this is a mapping");
+                    let message = what::unknown("function", name).and(", so this is a mapping");
                     let hint = Hint::meant(name, near);
                     self.problems.push(Diagnostic::at(&rules::FUNCTION, key.span, message).warning().hint(hint));
                     return;
@@ -400,7 +401,7 @@ impl Inspector<'_> {
             let near = suggest::nearest(&call.name, known)
                 .map(|near| Hint::meant(format!("${}", call.name), format!("${near}")));
             let near = if call.name == "in_range" { Some(IN_RANGE.into()) } else { near };
-            let message = format!("unknown function `${}`", call.name);
+            let message = what::unknown("function", format!("${}", call.name));
             self.problems.push(Diagnostic::at(&rules::FUNCTION, value.span, message).maybe_hint(near));
             return;
         };

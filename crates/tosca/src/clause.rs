@@ -6,7 +6,9 @@ use crate::edition::{self, Edition};
 use crate::functions::{CONSTRAINTS, Gives, find};
 use crate::suggest;
 use crate::val::{Data, Val};
+use purlin_syntax::Message;
 use purlin_syntax::Span;
+use purlin_syntax::what;
 
 /// The operator and argument of a one-key map.
 pub fn single(value: &Val) -> Option<(&str, &Val)> {
@@ -36,53 +38,58 @@ pub fn constraint(value: &Val) -> Option<(&str, &[Val])> {
 }
 
 /// Whether a constraint clause of TOSCA 1.x has the form it must have.
-pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), String> {
+pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), Message> {
     let Some((operator, arguments)) = constraint(value) else {
-        return Err(format!("a constraint must be a map with one key, but it {}", keys_of(value)));
+        return Err(what::must_be("a constraint", "a map with one key").and(format!(", but it {}", keys_of(value))));
     };
     let known = CONSTRAINTS.iter().filter(|(_, since)| *since <= edition).map(|(name, _)| *name);
     if !known.clone().any(|name| name == operator) {
         let hint =
             suggest::nearest(operator, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(format!("unknown constraint `{operator}`{hint}"));
+        return Err(what::unknown("constraint", operator).and(hint));
     }
-    let Some(argument) = arguments.first() else { return Err(format!("`{operator}` needs an argument")) };
+    let Some(argument) = arguments.first() else { return Err(format!("`{operator}` needs an argument").into()) };
     let listed = matches!(argument.data, Data::List(_) | Data::Call(_));
     match operator {
         "in_range" if argument.items().len() != 2 && !argument.is_call() => {
-            Err("`in_range`: expected a list of two bounds, such as `[1, 10]`".to_owned())
+            Err("`in_range`: expected a list of two bounds, such as `[1, 10]`".to_owned().into())
         }
-        "valid_values" if !listed => Err("`valid_values`: expected a list, such as `[a, b]`".to_owned()),
+        "valid_values" if !listed => Err("`valid_values`: expected a list, such as `[a, b]`".to_owned().into()),
         _ => Ok(()),
     }
 }
 
 /// Whether a validation clause of TOSCA 2.0 has the form it must have.
-pub fn check_validation(value: &Val) -> Result<(), String> {
-    let Data::Call(call) = &value.data else { return Err(format!("it is {}", value.noun())) };
+pub fn check_validation(value: &Val) -> Result<(), Message> {
+    let Data::Call(call) = &value.data else { return Err(format!("it is {}", value.noun()).into()) };
     match find(&call.name, edition::V2_0) {
         Some(function) if !matches!(function.call.gives, Gives::Bool | Gives::Any) => {
-            Err(format!("`${}` does not give true or false", call.name))
+            Err(format!("`${}` does not give true or false", call.name).into())
         }
         _ => Ok(()),
     }
 }
 
 /// Whether a condition of TOSCA 1.x has the form it must have.
-pub fn check_condition(value: &Val, edition: Edition) -> Result<(), (Option<Span>, String)> {
+pub fn check_condition(value: &Val, edition: Edition) -> Result<(), (Option<Span>, Message)> {
     match &value.data {
         Data::List(items) => items.iter().try_for_each(|item| check_condition_clause(item, edition)),
         _ => check_condition_clause(value, edition),
     }
 }
 
-fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<Span>, String)> {
+fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<Span>, Message)> {
     let Some((name, argument)) = single(value) else {
-        return Err((Some(value.span), format!("a condition must be a map with one key, but it {}", keys_of(value))));
+        return Err((
+            Some(value.span),
+            what::must_be("a condition", "a map with one key").and(format!(", but it {}", keys_of(value))),
+        ));
     };
     let listed = matches!(argument.data, Data::List(_));
     match name {
-        "not" if argument.items().len() > 1 => Err((Some(value.span), "`not` takes exactly one condition".to_owned())),
+        "not" if argument.items().len() > 1 => {
+            Err((Some(value.span), "`not` takes exactly one condition".to_owned().into()))
+        }
         "and" | "or" | "not" | "assert" if listed => {
             argument.items().iter().try_for_each(|item| check_condition_clause(item, edition))
         }
@@ -97,18 +104,18 @@ fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<S
 }
 
 /// Whether a workflow activity has the form it must have.
-pub fn check_activity(value: &Val, edition: Edition) -> Result<(), String> {
+pub fn check_activity(value: &Val, edition: Edition) -> Result<(), Message> {
     let Some((name, argument)) = single(value) else {
-        return Err(format!("an activity must be a map with one key, but it {}", keys_of(value)));
+        return Err(what::must_be("an activity", "a map with one key").and(format!(", but it {}", keys_of(value))));
     };
     const KNOWN: [&str; 4] = ["delegate", "inline", "set_state", "call_operation"];
     if !KNOWN.contains(&name) {
         let hint = suggest::nearest(name, KNOWN).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(format!("unknown activity `{name}`{hint}"));
+        return Err(what::unknown("activity", name).and(hint));
     }
     let long_form = matches!(argument.data, Data::Map(_)) && name != "set_state" && edition >= edition::V1_3;
     if argument.as_str().is_some() || long_form {
         return Ok(());
     }
-    Err(format!("`{name}`: expected a string, found {}", argument.noun()))
+    Err(what::expected("a string", argument.noun()).under(format!("`{name}`: ")))
 }

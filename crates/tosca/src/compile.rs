@@ -17,6 +17,7 @@ use crate::substitute::{self, Assigned, Nesting, Substituted};
 use crate::topology::{Node, Requirement, Topology};
 use crate::val::Text;
 use purlin_model::Kind;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, RuleClass, Span};
 use purlin_value::Session;
 use std::sync::Arc;
@@ -233,5 +234,5 @@ pub fn unknown_quirk(name: &str) -> Diagnostic {
         .map(|(name, _)| *name)
         .chain(crate::quirks::COMBINATIONS.iter().map(|(name, _)| *name));
     let near = crate::suggest::did_you_mean(name, known);
-    Diagnostic::nowhere(&rules::QUIRK, format!("unknown quirk `{name}`")).maybe_hint(near)
+    Diagnostic::nowhere(&rules::QUIRK, what::unknown("quirk", name)).maybe_hint(near)
 }

@@ -9,6 +9,7 @@ use crate::val::{self, Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::what;
 use std::sync::Arc;
 
 type Templates = IndexMap<EcoString, Arc<Entity>>;
@@ -66,7 +67,11 @@ fn report_ring(
     reported.extend(ring.iter().cloned());
     let Some(first) = ring.iter().filter_map(|name| templates.get(name)).min_by_key(|entity| entity.at) else { return };
     let path = ring.iter().chain(ring.first()).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" → ");
-    problems.push(Diagnostic::at(&rules::COPY_LOOP, first.place("copy"), format!("circular `copy`: {path}")));
+    problems.push(Diagnostic::at(
+        &rules::COPY_LOOP,
+        first.place("copy"),
+        what::cycle([path]).under("circular `copy`: "),
+    ));
 }
 
 fn overlay(base: &Entity, over: &Entity) -> Entity {

@@ -9,6 +9,7 @@ use crate::rules;
 use ecow::EcoString;
 use purlin_graph::Digraph;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::what;
 use std::collections::{HashMap, HashSet};
 
 /// The slot of a type's further parents.
@@ -200,7 +201,7 @@ pub(crate) fn report_ring(names: &Names, ring: &[DeclId], problems: &mut Problem
     let turned: Vec<_> = members.iter().cycle().skip(first).take(members.len() + 1).collect();
     let path: Vec<EcoString> = turned.iter().map(|decl| ecow::eco_format!("`{}`", decl.name)).collect();
     let Some(start) = turned.first() else { return };
-    let message = format!("circular derivation of {}s: {}", entities::label(start.kind), path.join(" → "));
+    let message = what::cycle(path).under(format!("circular derivation of {}s: ", entities::label(start.kind)));
     let mut diagnostic = Diagnostic::at(&rules::TYPE_LOOP, start.entity.at, message);
     for decl in members.iter().filter(|decl| decl.entity.at != start.entity.at) {
         diagnostic = diagnostic.label(decl.entity.place("derived_from"), "through here");

@@ -19,6 +19,7 @@ use indexmap::IndexMap;
 use purlin_graph::{Deps, Solver, Step};
 use purlin_model::kinds::base_kinds;
 use purlin_model::schema::{Entity as Row, Field, Kind, Merge, Shape};
+use purlin_syntax::Message;
 use purlin_syntax::{Diagnostic, Span};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -392,7 +393,7 @@ impl Run<'_> {
         self.broken(at, format!("the parent requires `{}`; it cannot become optional", own.name), parent);
     }
 
-    fn broken(&mut self, at: Span, message: String, parent: Span) {
+    fn broken(&mut self, at: Span, message: impl Into<Message>, parent: Span) {
         self.broken.push(Diagnostic::at(&rules::CONTRACT, at, message).label(parent, "the parent says so here"));
     }
 }

@@ -17,6 +17,7 @@ use crate::val::Text;
 use ecow::EcoString;
 use purlin_model::kinds::referred_kinds;
 use purlin_model::schema::{Entity as Row, Field, Kind};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, FileId, Hint, Severity, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -193,9 +194,11 @@ impl Linker<'_> {
         }
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
         let labels = labels.join(" or ");
-        let message = format!("unknown {labels} `{}` in `{key}`", text.text);
+        let message = what::unknown(labels, &text.text).and(format!(" in `{key}`"));
         // Nobody reads thousands of suggestions, and each takes longer than all the rest.
         let hint = if self.problems.len() < MOST_PRESENTED { self.suggestion(kinds, text) } else { None };
+        let is_type = kinds.last().is_some_and(|kind| entities::label(*kind).ends_with(" type"));
+        let hint = hint.or_else(|| is_type.then(|| "declare the type, or import the file that declares it".into()));
         let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, at, message).maybe_hint(hint);
         self.problems.add(Problem { diagnostic, beyond });
     }

@@ -11,6 +11,7 @@ use crate::topology::{Given, Node, Prop, Requirement, Topology};
 use crate::val::{Data, Val};
 use ecow::eco_format;
 use indexmap::IndexMap;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span};
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ fn optional(model: &Model, topology: &Topology, problems: &mut Problems) -> Vec<
                 Data::Bool(true) => out.push((place, at)),
                 Data::Bool(false) | Data::Pending(_) | Data::Poison => {}
                 _ => {
-                    let message = format!("`optional`: expected true or false, found {}", value.noun());
+                    let message = what::expected("true or false", value.noun()).under("`optional`: ");
                     problems.at(&rules::WRONG_TYPE, requirement.at, message);
                 }
             }
@@ -126,7 +127,7 @@ fn whole(value: &Val, at: Span, problems: &mut Problems) -> Option<u64> {
         Data::Pending(_) | Data::Poison => None,
         _ => {
             let found = value.as_int().map_or_else(|| value.noun().to_string(), |number| number.to_string());
-            let message = format!("`count`: expected an integer of at least 0, found {found}");
+            let message = what::expected("an integer of at least 0", found).under("`count`: ");
             problems.at(&rules::WRONG_TYPE, at, message);
             None
         }

@@ -4,6 +4,7 @@
 
 use crate::functions::FUNCTIONS;
 use crate::rules;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Node, Rule, Sources};
 
 /// Each problem is looked for in its file. Nobody reads more of them than this, and their number must not decide how long
@@ -65,7 +66,7 @@ fn take_for_call(diagnostic: &mut Diagnostic, sources: &Sources) {
         Some((key.text().to_owned(), key.span(), Hint::meant(key.text(), format!("{mark}{near}"))))
     });
     if let Some((name, place, hint)) = found.flatten() {
-        diagnostic.message = format!("unknown function `{name}`");
+        diagnostic.says(what::unknown("function", &name));
         diagnostic.span = Some(place);
         diagnostic.hints = vec![hint];
     }

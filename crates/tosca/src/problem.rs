@@ -5,6 +5,7 @@
 
 use crate::present::{MOST_PRESENTED, present};
 use ecow::EcoString;
+use purlin_syntax::Message;
 use purlin_syntax::limits::PROBLEMS;
 use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::Session;
@@ -38,7 +39,7 @@ impl Problems {
     }
 
     /// Reports a problem at a place.
-    pub fn at(&mut self, rule: &'static Rule, span: Span, message: impl Into<String>) {
+    pub fn at(&mut self, rule: &'static Rule, span: Span, message: impl Into<Message>) {
         self.push(Diagnostic::at(rule, span, message));
     }
 
@@ -48,7 +49,7 @@ impl Problems {
         rule: &'static Rule,
         span: Span,
         beyond: impl Into<EcoString>,
-        message: impl Into<String>,
+        message: impl Into<Message>,
     ) {
         self.add(Problem { diagnostic: Diagnostic::at(rule, span, message), beyond: beyond.into() });
     }

@@ -47,7 +47,6 @@ pub const CSAR: Rule = Rule::error("tosca-csar", "An archive cannot be used as a
 pub const AMBIGUOUS: Rule = Rule::error("tosca-ambiguous-name", "One name means two different things.");
 /// A name refers to nothing.
 pub const UNKNOWN_NAME: Rule = Rule::error("tosca-unknown-name", "A name refers to nothing.")
-    .advice_for(&[(" type `", "declare the type, or import the file that declares it")])
     .advice("correct the name, or declare it")
     .about(About::Name);
 /// Types derive from each other in a cycle.
@@ -72,7 +71,6 @@ pub const UNASSIGNED: Rule =
     Rule::error("tosca-unassigned", "A value that is required is not assigned.").about(About::Value);
 /// A value does not have the declared type.
 pub const WRONG_TYPE: Rule = Rule::error("tosca-wrong-type", "A value does not have the declared type.")
-    .advice_for(&[("number with a unit", "write a number, a space and one of these units")])
     .advice("write a value of the declared type");
 /// A value does not satisfy a constraint or validation clause.
 pub const CONSTRAINT: Rule =

@@ -10,6 +10,7 @@ use crate::rules;
 use crate::special::units::{self, Quantity};
 use crate::val::{Data, Text, Val};
 use ecow::{EcoString, eco_format};
+use purlin_syntax::what;
 
 fn number(value: &Val) -> f64 {
     match value.data {
@@ -131,9 +132,7 @@ pub fn check(model: &Model, id: DeclId, problems: &mut Problems) {
         }
         None => {}
         Some(unit) => match all_units(model, id).iter().find(|(known, _)| *known == unit.text) {
-            None => {
-                problems.at(&rules::UNKNOWN_NAME, own.place("canonical_unit"), format!("unknown unit `{}`", unit.text))
-            }
+            None => problems.at(&rules::UNKNOWN_NAME, own.place("canonical_unit"), what::unknown("unit", &unit.text)),
             Some((_, factor)) if *factor != 1.0 => {
                 problems.at(
                     &rules::MALFORMED,

@@ -256,7 +256,7 @@ impl Evaluator<'_> {
 
 /// A clause that costs too much is not one that does not hold; the limit is reported.
 fn unless_limited(failure: Failure) -> Result<(), String> {
-    if failure.limit.is_some() { Ok(()) } else { Err(failure.message) }
+    if failure.limit.is_some() { Ok(()) } else { Err(failure.message.into()) }
 }
 
 fn in_range(model: &Model, argument: &Val, value: &Val, id: Option<DeclId>) -> Result<(), String> {

@@ -18,12 +18,17 @@ use crate::special::{timestamp, units, version};
 use crate::suggest;
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span};
 use purlin_value::Taint;
 use purlin_value::emit::REDACTED;
 use purlin_value::rules::LIMIT_LIST;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// How a quantity is written.
+pub(crate) const QUANTITY: &str = "write a number, a space and one of these units";
 
 /// Values may nest this deep in their types.
 const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
@@ -190,7 +195,8 @@ impl<'a> Checker<'a> {
             && let Err(found) = signatures::result(self.model, value, declared.data_type)
         {
             let wanted = self.model.name(declared.data_type);
-            let message = format!("expected a value of type `{wanted}`, but the function returns {found}");
+            let message = what::expected_only(format!("a value of type `{wanted}`"))
+                .and(format!(", but the function returns {found}"));
             self.problems.at(&rules::WRONG_TYPE, at, message);
             return value.with(Data::Poison);
         }
@@ -209,7 +215,7 @@ impl<'a> Checker<'a> {
                     _ => None,
                 };
                 if let Some(becomes) = becomes {
-                    let message = format!("expected a string, found {}, which {becomes}", value.noun());
+                    let message = what::expected("a string", format!("{}, which {becomes}", value.noun()));
                     let hint = result.then(|| SAME_TYPE.to_owned());
                     self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).maybe_hint(hint).warning());
                 }
@@ -219,7 +225,7 @@ impl<'a> Checker<'a> {
                 let of_call = self.called && !self.model.edition().is_extended();
                 let hint = if of_call { Some(SAME_TYPE) } else { quoting(value, primitive) }.map(str::to_owned);
                 let secret = || format!("this secret is not a valid `{}`", self.model.name(id));
-                let message = if value.is_tainted() { secret() } else { message };
+                let message = if value.is_tainted() { secret().into() } else { message };
                 self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).maybe_hint(hint));
                 value.with(Data::Poison)
             }
@@ -237,9 +243,9 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether a value is of a primitive type; a quirk may replace it.
-    fn fits(&self, value: &Val, primitive: Primitive, id: DeclId, stance: Stance) -> Result<Option<Val>, String> {
+    fn fits(&self, value: &Val, primitive: Primitive, id: DeclId, stance: Stance) -> Result<Option<Val>, Message> {
         let permissive = self.model.quirks.has(quirks::STRING_PERMISSIVE);
-        let wrong = |wanted: &str| Err(format!("expected {wanted}, found {}", value.noun()));
+        let wrong = |wanted: &str| Err(what::expected(wanted, value.noun()));
         if self.model.edition().is_extended()
             && let Some(data) = coerce::leniently(value, primitive, stance)
         {
@@ -289,13 +295,13 @@ impl<'a> Checker<'a> {
                 Some(_) => Ok(None),
                 None if self.model.edition().is_2() && is_loose_version(text) => Ok(None),
                 None if self.model.edition().is_extended() && extended::is_version(text) => Ok(None),
-                None => Err(format!("`{text}` is not a version such as `1.0.2.beta-3`")),
+                None => Err(format!("`{text}` is not a version such as `1.0.2.beta-3`").into()),
             },
             (Primitive::Range, Data::List(_)) => {
-                parse_range(value).map(|_| None).map_err(|reason| format!("this is not a range: {reason}"))
+                parse_range(value).map(|_| None).map_err(|reason| format!("this is not a range: {reason}").into())
             }
             (Primitive::Bytes, Data::Str(text)) if is_base64(text) => Ok(None),
-            (Primitive::Bytes, Data::Str(_)) => Err("this is not Base64".to_owned()),
+            (Primitive::Bytes, Data::Str(_)) => Err("this is not Base64".to_owned().into()),
             (Primitive::Scalar, _) => self.scalar(value, id).map(|()| None),
             (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
                 let family = primitive.family().unwrap_or(&units::SIZE);
@@ -323,17 +329,17 @@ impl<'a> Checker<'a> {
     }
 
     /// TOSCA 2.0 knows `true` and `false`, not the other spellings of YAML.
-    fn plain_boolean(&self, value: &Val) -> Result<Option<Val>, String> {
+    fn plain_boolean(&self, value: &Val) -> Result<Option<Val>, Message> {
         if self.computed || !self.model.edition().is_2() {
             return Ok(None);
         }
         match self.model.written_at(value.span) {
             None | Some("true" | "false" | "") => Ok(None),
-            Some(other) => Err(format!("a boolean is written `true` or `false`, not `{other}`")),
+            Some(other) => Err(format!("a boolean is written `true` or `false`, not `{other}`").into()),
         }
     }
 
-    fn formatted(&self, text: &EcoString, id: DeclId) -> Result<Option<Val>, String> {
+    fn formatted(&self, text: &EcoString, id: DeclId) -> Result<Option<Val>, Message> {
         let named = |name: &str| {
             self.model
                 .hierarchy
@@ -341,15 +347,15 @@ impl<'a> Checker<'a> {
                 .any(|id| self.model.names.decl(id).is_some_and(|decl| decl.normative && decl.name == name))
         };
         if !text.is_empty() && named("tosca.datatypes.json") && !crate::format::is_json(text) {
-            return Err("this is not JSON".to_owned());
+            return Err("this is not JSON".to_owned().into());
         }
         if !text.is_empty() && named("tosca.datatypes.xml") && !crate::format::is_xml(text) {
-            return Err("this is not XML".to_owned());
+            return Err("this is not XML".to_owned().into());
         }
         Ok(None)
     }
 
-    fn stamp(&self, text: &EcoString, value: &Val) -> Result<Option<Val>, String> {
+    fn stamp(&self, text: &EcoString, value: &Val) -> Result<Option<Val>, Message> {
         match timestamp::parse(text) {
             // TOSCA 2.0 wants the moment to be unambiguous: a time of day has a zone.
             Some(stamp)
@@ -358,29 +364,31 @@ impl<'a> Checker<'a> {
                     && !stamp.zoned
                     && matches!(value.data, Data::Str(_)) =>
             {
-                Err(format!("`{text}` has no time zone; end it with `Z` or an offset such as `+02:00`"))
+                Err(format!("`{text}` has no time zone; end it with `Z` or an offset such as `+02:00`").into())
             }
             Some(_) => Ok(None),
-            None => Err(format!("`{text}` is not a timestamp such as `2024-02-29T12:30:00Z`")),
+            None => Err(format!("`{text}` is not a timestamp such as `2024-02-29T12:30:00Z`").into()),
         }
     }
 
-    fn bad_quantity(&self, text: &str, family: &units::Family) -> String {
+    fn bad_quantity(&self, text: &str, family: &units::Family) -> Message {
         let units: Vec<&str> = family.units.iter().map(|(unit, _)| *unit).collect();
-        format!("`{text}` is not a number with a unit; known units are {}", units.join(", "))
+        let words = format!("`{text}` is not a number with a unit; known units are {}", units.join(", "));
+        Message::advising(words, QUANTITY)
     }
 
     /// A scalar of TOSCA 2.0, with the units its type declares.
-    fn scalar(&self, value: &Val, id: DeclId) -> Result<(), String> {
+    fn scalar(&self, value: &Val, id: DeclId) -> Result<(), Message> {
         let Some(text) = value.as_str() else {
-            return Err(format!("expected a number with a unit, found {}", value.noun()));
+            return Err(what::expected("a number with a unit", value.noun()).hint(Some(QUANTITY)));
         };
-        crate::scalar::parse(self.model, id, text).map(|_| ())
+        crate::scalar::parse(self.model, id, text)?;
+        Ok(())
     }
 
     fn list(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
         let Data::List(items) = &value.data else {
-            self.problems.at(&rules::WRONG_TYPE, at, format!("expected a list, found {}", value.noun()));
+            self.problems.at(&rules::WRONG_TYPE, at, what::expected("a list", value.noun()));
             return value.with(Data::Poison);
         };
         let Some(schema) = self.entry_schema(declared) else { return value.clone() };
@@ -390,7 +398,7 @@ impl<'a> Checker<'a> {
 
     fn map(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
         let Data::Map(entries) = &value.data else {
-            self.problems.at(&rules::WRONG_TYPE, at, format!("expected a mapping, found {}", value.noun()));
+            self.problems.at(&rules::WRONG_TYPE, at, what::expected("a mapping", value.noun()));
             return value.with(Data::Poison);
         };
         let keys = self.schema(declared, "key_schema");
@@ -418,7 +426,7 @@ impl<'a> Checker<'a> {
         if self.model.quirks.has(quirks::STRING_PERMISSIVE) {
             return key.with(Data::Str(plain_text(key)));
         }
-        self.problems.at(&rules::WRONG_TYPE, key.span, format!("this key: expected a string, found {}", key.noun()));
+        self.problems.at(&rules::WRONG_TYPE, key.span, what::expected("a string", key.noun()).under("this key: "));
         key.with(Data::Poison)
     }
 
@@ -450,7 +458,7 @@ impl<'a> Checker<'a> {
         };
         let value = ports.as_ref().unwrap_or(value);
         let Data::Map(entries) = &value.data else {
-            let message = format!("expected a `{}`, which is a map, found {}", self.model.name(id), value.noun());
+            let message = what::expected(format!("a `{}`, which is a map", self.model.name(id)), value.noun());
             self.problems.at(&rules::WRONG_TYPE, at, message);
             return value.with(Data::Poison);
         };
@@ -533,7 +541,7 @@ impl<'a> Checker<'a> {
         let near = suggest::nearest(&shown, complete.entries("properties").map(|(name, _)| name.as_str()));
         let near = near.filter(|_| !secret);
         let shown = if secret { REDACTED } else { shown.as_str() };
-        let message = format!("unknown property `{shown}` in a value of type `{}`", self.model.name(id));
+        let message = what::unknown("property", shown).and(format!(" in a value of type `{}`", self.model.name(id)));
         let hint = near.map(|near| Hint::meant(shown, near));
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, key.span, message).maybe_hint(hint));
     }

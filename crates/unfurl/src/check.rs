@@ -2,7 +2,7 @@
 
 use crate::ensemble::Ensemble;
 use crate::ensemble::report::{self, span_of};
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::eval::form::{self, Expr, Form};
 use crate::functions;
 use crate::jinja;
@@ -14,6 +14,8 @@ use crate::special::SPECIAL_KEYS;
 use crate::tree::{Attribute, Attributes, NodeId, NodeKind, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Rule, Span};
 use purlin_value::Session;
 use std::cell::{Cell, RefCell};
@@ -104,10 +106,8 @@ impl<'c> Checker<'c> {
 }
 
 impl Checker<'_> {
-    fn say(&self, rule: &'static Rule, raw: &Val, at: Option<Range>, message: String, hint: Option<Hint>) {
-        let kind = if rule == &rules::SYNTAX { Kind::Syntax } else { Kind::Value };
-        let hint = hint.or_else(|| report::hint_of(kind, &message).map(Hint::from));
-        let mut diagnostic = Diagnostic::nowhere(rule, report::in_words(&message)).maybe_hint(hint);
+    fn say(&self, rule: &'static Rule, raw: &Val, at: Option<Range>, message: impl Into<Message>, hint: Option<Hint>) {
+        let mut diagnostic = Diagnostic::nowhere(rule, message).maybe_hint(hint);
         let whole = span_of(self.session, raw.origin);
         let part = match (whole, at, raw.as_str()) {
             (Some(whole), Some(at), Some(text)) => report::within(self.session, whole, text, at.start, at.end),
@@ -236,7 +236,7 @@ impl Checker<'_> {
 
     fn problem(&self, raw: &Val, error: &Error) {
         let rule = report::rule(error.kind);
-        self.say(rule, raw, error.at, error.message.clone(), error.hint.clone());
+        self.say(rule, raw, error.at, report::words(error), error.hint.clone());
     }
 
     fn form(&mut self, form: &Form<'_>, depth: usize) {
@@ -299,10 +299,10 @@ impl Checker<'_> {
 
     fn no_function(&self, expr: &Val, entries: &ValMap) {
         let Some(name) = entries.keys().find_map(MapKey::as_str) else {
-            return self.say(&rules::UNKNOWN, expr, None, "`eval` needs a function and has an empty map".into(), None);
+            return self.say(&rules::UNKNOWN, expr, None, "`eval` needs a function and has an empty map", None);
         };
         let hint = functions::nearest(name).map(|near| Hint::meant(name, near));
-        self.say(&rules::UNKNOWN, expr, None, format!("unknown function `{name}`"), hint);
+        self.say(&rules::UNKNOWN, expr, None, what::unknown("function", name), hint);
     }
 
     /// The arguments of a call: for conditions they are expressions, elsewhere values.
@@ -387,7 +387,7 @@ impl Checker<'_> {
             self.refused.set(self.refused.get() || whole);
             let known = self.inputs().keys().map(EcoString::as_str);
             let hint = purlin_syntax::suggest::did_you_mean(unknown, known);
-            self.say(&rules::UNKNOWN, arg, None, format!("unknown input `{unknown}`"), hint);
+            self.say(&rules::UNKNOWN, arg, None, what::unknown("input", unknown), hint);
         } else if whole && name.as_str().is_none() {
             self.refused.set(true);
             self.say(&rules::TYPE, arg, None, "`get_input` needs the name of an input".to_owned(), None);
@@ -476,7 +476,7 @@ impl Checker<'_> {
     fn no_instance(&self, raw: &Val, name: &str, at: Option<Range>) {
         let names = self.tree.named_in(self.here()).map(|(name, _)| name.as_str());
         let hint = purlin_syntax::suggest::did_you_mean(name, names);
-        self.say(&rules::UNKNOWN, raw, at, format!("unknown instance `{name}`"), hint);
+        self.say(&rules::UNKNOWN, raw, at, what::unknown("instance", name), hint);
     }
 
     fn query(&self, raw: &Val, text: &str) {
@@ -518,7 +518,7 @@ impl Checker<'_> {
         {
             let known = self.tree.node(id).attributes.keys().map(EcoString::as_str);
             let hint = purlin_syntax::suggest::did_you_mean(key, known);
-            let message = format!("`{name}` has no attribute `{key}`, so this is null");
+            let message = what::lacking(format!("`{name}`"), "attribute", key).and(", so this is null");
             self.say(&rules::SUSPICIOUS, raw, Some(*at), message, hint);
         }
     }
@@ -528,7 +528,7 @@ impl Checker<'_> {
             if let Key::Special(None, text) = &segment.key {
                 let near = purlin_syntax::suggest::nearest(text, SPECIAL_KEYS.iter().map(|row| row.text));
                 let hint = near.map(|near| Hint::meant(text.as_str(), near));
-                self.say(&rules::UNKNOWN, raw, Some(segment.at), format!("unknown built-in key `{text}`"), hint);
+                self.say(&rules::UNKNOWN, raw, Some(segment.at), what::unknown("built-in key", text), hint);
             }
             for filter in &segment.filters {
                 self.special_keys(raw, &filter.segments);

@@ -21,6 +21,7 @@ use ecow::EcoString;
 use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign, Usual, Variant, Variants};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
 use purlin_model::{Declared, Glance};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, Hint, Span};
 use purlin_tosca::unused::{Uses, declared_in};
 use purlin_value::{Map, Origin, Session, Value, path};
@@ -319,7 +320,7 @@ fn instance(engine: &Engine<'_>, on: Option<&str>) -> Result<NodeId> {
     {
         return Ok(id);
     }
-    let error = Error::new(crate::error::Kind::Missing, format!("unknown instance `{on}`"));
+    let error = Error::new(crate::error::Kind::Missing, what::unknown("instance", on));
     let names = engine.tree.named().map(|(name, _)| name.as_str());
     Err(match purlin_syntax::suggest::nearest(on, names) {
         Some(near) => error.hint(Hint::meant(on, near)),

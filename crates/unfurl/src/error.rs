@@ -2,7 +2,7 @@
 
 use crate::query::Range;
 use ecow::EcoString;
-use purlin_syntax::{Hint, Rule};
+use purlin_syntax::{Hint, Message, Rule};
 use purlin_value::{Origin, Pending};
 use std::sync::Arc;
 
@@ -54,8 +54,10 @@ impl Kind {
 pub struct Error {
     /// What kind of problem it is.
     pub kind: Kind,
-    /// What is wrong, in the user's words. Secrets never appear here.
+    /// What is wrong, in the words of the original where it has some. Secrets never appear here.
     pub message: String,
+    /// What it is as data, and in the words for people where those of the original are others.
+    pub plain: Option<Message>,
     /// Where in the expression's or template's text.
     pub at: Option<Range>,
     /// What to try.
@@ -77,10 +79,13 @@ pub type Result<T> = std::result::Result<T, Box<Error>>;
 
 impl Error {
     /// A problem without a position.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Box<Self> {
+    pub fn new(kind: Kind, message: impl Into<Message>) -> Box<Self> {
+        let message = message.into();
+        let plain = message.is_data().then(|| message.clone());
         Box::new(Error {
             kind,
             message: message.into(),
+            plain,
             at: None,
             hint: None,
             text: None,
@@ -114,8 +119,15 @@ impl Error {
     pub fn hiding(mut self: Box<Self>, secret: bool) -> Box<Self> {
         if secret && !self.kind.is_final() {
             self.message = "this cannot be evaluated; it is about a secret, so the reason is hidden".to_owned();
+            self.plain = None;
             self.hint = None;
         }
+        self
+    }
+
+    /// Says the same for people.
+    pub fn plain(mut self: Box<Self>, message: impl Into<Message>) -> Box<Self> {
+        self.plain = Some(message.into());
         self
     }
 
@@ -127,27 +139,27 @@ impl Error {
 }
 
 /// A value of the wrong kind.
-pub(crate) fn type_error<T>(message: impl Into<String>) -> Result<T> {
+pub(crate) fn type_error<T>(message: impl Into<Message>) -> Result<T> {
     Err(Error::new(Kind::Type, message))
 }
 
 /// A value that cannot be computed.
-pub(crate) fn value_error<T>(message: impl Into<String>) -> Result<T> {
+pub(crate) fn value_error<T>(message: impl Into<Message>) -> Result<T> {
     Err(Error::new(Kind::Value, message))
 }
 
 /// Something that is not there.
-pub fn missing<T>(message: impl Into<String>) -> Result<T> {
+pub fn missing<T>(message: impl Into<Message>) -> Result<T> {
     Err(Error::new(Kind::Missing, message))
 }
 
 /// A limit that was hit.
-pub fn limit<T>(message: impl Into<String>) -> Result<T> {
+pub fn limit<T>(message: impl Into<Message>) -> Result<T> {
     Err(Error::new(Kind::Limit, message))
 }
 
 /// A limit of the run that was hit, under its own rule.
-pub fn limit_of<T>(rule: &'static Rule, message: impl Into<String>) -> Result<T> {
+pub fn limit_of<T>(rule: &'static Rule, message: impl Into<Message>) -> Result<T> {
     let mut error = Error::new(Kind::Limit, message);
     error.limit = Some(rule);
     Err(error)

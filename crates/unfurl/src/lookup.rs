@@ -8,6 +8,8 @@ use crate::tree::{Node, NodeId, NodeKind, Tree};
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
 use purlin_syntax::Hint;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use std::collections::HashSet;
 
 /// When a function is looked at.
@@ -34,14 +36,14 @@ pub enum Found {
 #[derive(Debug)]
 pub struct Missing {
     pub argument: usize,
-    pub message: String,
+    pub message: Message,
     pub hint: Option<Hint>,
 }
 
 type Looked<T> = Result<T, Box<Missing>>;
 
-fn missing<T>(argument: usize, message: String, hint: Option<Hint>) -> Looked<T> {
-    Err(Box::new(Missing { argument, message, hint }))
+fn missing<T>(argument: usize, message: impl Into<Message>, hint: Option<Hint>) -> Looked<T> {
+    Err(Box::new(Missing { argument, message: message.into(), hint }))
 }
 
 /// The name that an argument is; null and numbers are names that nothing has.
@@ -84,7 +86,11 @@ impl<'a> Lookup<'a> {
             let is_attribute = declared.attributes.iter().any(|(known, _)| known == name);
             let hint = is_attribute.then(|| "it is an attribute: write `get_attribute`".into());
             let names = node.attributes.iter().filter(|(_, attribute)| attribute.property).map(|(name, _)| name);
-            return missing(1, format!("`{}` has no property `{name}`", node.name), hint.or_else(|| near(name, names)));
+            return missing(
+                1,
+                what::lacking(format!("`{}`", node.name), "property", name),
+                hint.or_else(|| near(name, names)),
+            );
         };
         let Some(part) = word(part) else { return Ok(Found::Unknown) };
         let part = part.as_str();
@@ -97,7 +103,7 @@ impl<'a> Lookup<'a> {
             let message = format!("`{part}` of the capability `{name}` is not set");
             return missing(2, message, Some("assign it, or give it a default".into()));
         }
-        let message = format!("the capability `{name}` of `{owner}` has no property `{part}`");
+        let message = what::lacking(format!("the capability `{name}` of `{owner}`"), "property", part);
         missing(2, message, near(part, found.attributes.keys()))
     }
 
@@ -118,7 +124,7 @@ impl<'a> Lookup<'a> {
             let is_property = declared.properties.iter().any(|known| known == name);
             let hint = is_property.then(|| "it is a property that is not set: assign it".into());
             let hint = hint.or_else(|| near(name, node.attributes.keys()));
-            return missing(1, format!("`{}` has no attribute `{name}`", node.name), hint);
+            return missing(1, what::lacking(format!("`{}`", node.name), "attribute", name), hint);
         };
         if let Some((_, kind)) = known {
             return indexed(kind, name, part, 2);
@@ -137,7 +143,7 @@ impl<'a> Lookup<'a> {
                 let is_property = set_property(found, part).is_some();
                 let hint = is_property.then(|| "it is a property: write `get_property`".into());
                 let hint = hint.or_else(|| near(part, attributes.iter().map(|(name, _)| name)));
-                missing(2, format!("the capability `{name}` of `{owner}` has no attribute `{part}`"), hint)
+                missing(2, what::lacking(format!("the capability `{name}` of `{owner}`"), "attribute", part), hint)
             }
         }
     }
@@ -278,7 +284,7 @@ pub fn part_of<'v>(raw: &'v Val, keys: &[Val], led: usize, name: &str) -> Looked
                 let Some(index) = index else {
                     return missing(
                         argument,
-                        format!("`{name}` is a list: expected an index, found `{}`", shown()),
+                        what::expected("an index", format!("`{}`", shown())).under(format!("`{name}` is a list: ")),
                         None,
                     );
                 };
@@ -298,7 +304,7 @@ pub fn part_of<'v>(raw: &'v Val, keys: &[Val], led: usize, name: &str) -> Looked
                     None => {
                         let names: Vec<EcoString> =
                             entries.keys().filter_map(|key| key.as_str().map(EcoString::from)).collect();
-                        let message = format!("`{name}` has no key `{}`", shown());
+                        let message = what::lacking(format!("`{name}`"), "key", shown());
                         return missing(argument, message, near(&shown(), names.iter()));
                     }
                 }

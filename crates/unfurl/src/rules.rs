@@ -4,7 +4,6 @@ use purlin_syntax::{About, Rule};
 
 /// An expression or template that cannot be read.
 pub const SYNTAX: Rule = Rule::error("unfurl-syntax", "An expression or template does not follow the grammar.")
-    .advice_for(&[("ends before `endif`", "add `{% endif %}`"), ("ends before `endfor`", "add `{% endfor %}`")])
     .advice("look at the quotes, brackets and operators of the expression");
 /// Something an expression names that is not there.
 pub const UNKNOWN: Rule =
@@ -42,17 +41,10 @@ pub const PYTHON: Rule =
 pub const ENVIRONMENT: Rule =
     Rule::warning("unfurl-environment", "An ensemble refers to an environment that is not declared.");
 /// Vault data that cannot be opened.
-pub const VAULT: Rule = Rule::error("unfurl-vault", "Vault data cannot be opened.")
-    .advice_for(&[("password", "set `UNFURL_VAULT_DEFAULT_PASSWORD`")])
-    .advice("encrypt the value again");
+pub const VAULT: Rule = Rule::error("unfurl-vault", "Vault data cannot be opened.").advice("encrypt the value again");
 /// A manifest without what it must have.
-pub const MANIFEST: Rule = Rule::error("unfurl-manifest", "An ensemble's manifest is incomplete or not valid.")
-    .advice_for(&[
-        ("environment is named", "declare it under `environments` of `unfurl.yaml`, or correct the name"),
-        ("unknown key", "remove it, or move it to the section that it belongs to"),
-        ("has no `file`", "add `file:` with the path of the ensemble"),
-    ])
-    .about(About::Missing);
+pub const MANIFEST: Rule =
+    Rule::error("unfurl-manifest", "An ensemble's manifest is incomplete or not valid.").about(About::Missing);
 /// A topology within another.
 pub const SUBSTITUTION: Rule =
     Rule::error("unfurl-substitution", "A node asks to be substituted, and no imported topology can substitute it.")

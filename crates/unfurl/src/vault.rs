@@ -95,6 +95,14 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// What to do about it, where that is not what the rule says.
+    pub fn hint(self) -> Option<&'static str> {
+        let is_of_password = matches!(self, Problem::WrongPassword | Problem::NoPassword);
+        is_of_password.then_some("set `UNFURL_VAULT_DEFAULT_PASSWORD`")
+    }
+}
+
 /// Whether a text is vault data.
 pub(crate) fn is_vault(text: &[u8]) -> bool {
     text.starts_with(MAGIC.as_bytes())

@@ -1,6 +1,7 @@
 //! Checks the values of a Metachart chart for what a schema does not say: keys that name no kind, at the root, under
 //! `settings`, under `related` and in `checksums`, and what would be ignored where it is written.
 
+use purlin_syntax::Message;
 use std::collections::HashSet;
 
 use purlin_syntax::{Diagnostic, Hint};
@@ -10,6 +11,7 @@ use super::kinds::Kinds;
 use crate::chart::Chart;
 use crate::report::key_span;
 use crate::rules;
+use purlin_syntax::what;
 
 /// Keys at the root of the values that are no kinds.
 pub(crate) const ROOT_KEYS: &[&str] = &["context", "fullnameOverride", "settings", "global"];
@@ -61,7 +63,7 @@ impl Checker<'_> {
                 }
                 None => {
                     let hint = purlin_syntax::suggest::did_you_mean(key, known.iter().copied());
-                    self.unknown(key, value, format!("unknown kind `{key}`"), hint);
+                    self.unknown(key, value, what::unknown("kind", key), hint);
                 }
             }
         }
@@ -73,13 +75,13 @@ impl Checker<'_> {
         for (kind, value) in entries(Some(settings)) {
             if !known.contains(&kind) {
                 let hint = purlin_syntax::suggest::did_you_mean(kind, known.iter().copied());
-                self.unknown(kind, value, format!("unknown kind `{kind}` under `settings`"), hint);
+                self.unknown(kind, value, what::unknown("kind", kind).and(" under `settings`"), hint);
                 continue;
             }
             let keys: &[&str] = if kind == "global" { &["labels", "annotations"] } else { &["disabled", "defaults"] };
             for (key, inner) in entries(Some(value)).filter(|(key, _)| !keys.contains(key)) {
                 let hint = purlin_syntax::suggest::did_you_mean(key, keys.iter().copied());
-                self.unknown(key, inner, format!("unknown key `{key}` under `settings.{kind}`"), hint);
+                self.unknown(key, inner, what::unknown("key", key).and(format!(" under `settings.{kind}`")), hint);
             }
             if let Some(defaults) = value.get("defaults") {
                 self.definition(kind, &format!("settings.{kind}.defaults"), defaults, true);
@@ -95,7 +97,7 @@ impl Checker<'_> {
         if matches!(definition.data, Data::Str(_) | Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::List(_)) {
             let found = purlin_model::validate::type_name(definition);
             let found = if found == "array" { "list" } else { found };
-            let message = format!("`{place}` is a resource: expected a mapping, found a {found}");
+            let message = what::expected("a mapping", format!("a {found}")).under(format!("`{place}` is a resource: "));
             self.error(definition, message, None);
             return;
         }
@@ -178,17 +180,17 @@ impl Checker<'_> {
         }
         let known = self.kinds.rendered.iter().map(|kind| kind.key.as_str());
         let hint = purlin_syntax::suggest::did_you_mean(kind, known);
-        self.unknown(kind, value, format!("unknown kind `{kind}` {place}"), hint);
+        self.unknown(kind, value, what::unknown("kind", kind).and(format!(" {place}")), hint);
     }
 
-    fn unknown(&mut self, key: &str, value: &Value, message: String, hint: Option<Hint>) {
+    fn unknown(&mut self, key: &str, value: &Value, message: impl Into<Message>, hint: Option<Hint>) {
         let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
         let span = self.session.origins.span(value.origin, &self.session.sources);
         diagnostic.span = span.map(|span| key_span(self.session, key, span).unwrap_or(span));
         self.push(value, diagnostic.maybe_hint(hint));
     }
 
-    fn error(&mut self, value: &Value, message: String, hint: Option<Hint>) {
+    fn error(&mut self, value: &Value, message: impl Into<Message>, hint: Option<Hint>) {
         let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message);
         diagnostic.span = self.session.origins.span(value.origin, &self.session.sources);
         self.push(value, diagnostic.maybe_hint(hint));

@@ -9,6 +9,7 @@ use purlin_value::{Session, path};
 use super::kinds::LIBRARY;
 use crate::chart::Chart;
 use crate::metadata::duplicates;
+use purlin_syntax::what;
 
 /// The key whose value is merged into its mapping.
 const MERGE: &str = "<<";
@@ -152,7 +153,7 @@ fn section<'t>(root: Node<'t>, name: &str, top: &[&str], found: &mut Vec<Diagnos
         let meant =
             root.entries().find(|entry| is_other(entry.name()) && suggest::nearest(entry.name(), [name]).is_some());
         found.extend(meant.map(|entry| {
-            let message = format!("unknown key `{}`", entry.name());
+            let message = what::unknown("key", entry.name());
             Diagnostic::at(&UNKNOWN_KEY, entry.key.span(), message).hint(Hint::meant(entry.name(), name))
         }));
     }
@@ -165,7 +166,7 @@ fn get<'t>(node: Node<'t>, key: &str) -> Option<Node<'t>> {
 }
 
 fn misfit(value: Node<'_>, fits: bool, what: &str, wanted: &str, hint: &'static str) -> Option<Diagnostic> {
-    let message = || format!("{what}: expected {wanted}, found {}", describe_node(value));
+    let message = || what::expected(wanted, describe_node(value)).under(format!("{what}: "));
     (!fits).then(|| Diagnostic::at(&WRONG_SHAPE, value.span(), message()).hint(hint))
 }
 
@@ -192,7 +193,7 @@ impl Row {
             return;
         }
         for key in self.required.iter().filter(|key| get(node, key).is_none_or(Node::is_null)) {
-            let message = format!("missing key `{key}` in {what}");
+            let message = what::missing("key", key).and(format!(" in {what}"));
             found.push(Diagnostic::at(&MISSING_KEY, owner.span(), message).hint(format!("add `{key}:`")));
         }
     }
@@ -200,7 +201,7 @@ impl Row {
     /// A key that was meant to be one that is not there makes a wrong chart; any other is ignored.
     fn unknown(&self, node: Node<'_>, name: &str, key: Node<'_>) -> Diagnostic {
         let absent = self.keys.iter().map(|(key, _)| *key).filter(|key| get(node, key).is_none());
-        let message = format!("unknown key `{name}` in {}", self.what);
+        let message = what::unknown("key", name).and(format!(" in {}", self.what));
         match suggest::did_you_mean(name, absent) {
             Some(hint) => Diagnostic::at(&UNKNOWN_KEY, key.span(), message).hint(hint),
             None => Diagnostic::at(&UNKNOWN_KEY, key.span(), format!("{message}, which Metachart ignores")).warning(),

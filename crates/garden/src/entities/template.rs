@@ -7,6 +7,7 @@ use purlin_model::check::describe_node;
 use purlin_model::rules;
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
 use purlin_model::walk::{Instance, Place};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Scalar};
 
 const IDENTITY: &[Field] = &identity(NAME);
@@ -51,7 +52,7 @@ fn default_of_type(input: &Instance<'_>, place: &Place<'_>) {
         _ => true,
     };
     if !fits && !default.is_null() {
-        let message = format!("expected a default of type {}, found {}", wanted.text(), describe_node(default));
+        let message = what::expected(format!("a default of type {}", wanted.text()), describe_node(default));
         place.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, default.span(), message));
     }
 }

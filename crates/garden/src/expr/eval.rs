@@ -12,6 +12,8 @@ use crate::functions::{self, Arguments};
 use crate::place::Place;
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Rule, Span};
 use purlin_value::lazy::ITEM_BYTES;
 use purlin_value::meter::steps_for;
@@ -109,7 +111,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    pub(super) fn failed(&self, rule: &'static Rule, at: At, message: String) -> Stop {
+    pub(super) fn failed(&self, rule: &'static Rule, at: At, message: impl Into<Message>) -> Stop {
         let mut diagnostic = Diagnostic::nowhere(rule, message);
         diagnostic.span = self.place.part(at);
         Stop::Failed(Box::new(diagnostic))
@@ -528,17 +530,21 @@ impl Evaluator<'_, '_> {
         let salt = self.salt(at);
         let args =
             Arguments { function, values: &values, session: self.eval.session, salt, pieces: Default::default() };
-        let counted = args.check_count().map_err(functions::Fault::from).and_then(|()| args.charge());
+        let counted = args.check_count().and_then(|()| args.charge());
         let result = counted.and_then(|()| (function.call)(&args));
         let result = result.and_then(|result| args.made(result));
         let result = result.map_err(|fault| {
             // What a function says may quote its arguments.
             let hidden = values.iter().any(Value::is_tainted_deep);
             let message = match hidden {
-                true => format!("`{}` cannot work with its arguments, of which one is secret", function.name),
+                true => format!("`{}` cannot work with its arguments, of which one is secret", function.name).into(),
                 false => fault.message,
             };
-            self.failed(fault.rule, blamed(call, function, &message).unwrap_or(at), message)
+            self.failed(
+                fault.rule,
+                fault.argument.filter(|_| !hidden).and_then(|index| Some(call.args.get(index)?.at)).unwrap_or(at),
+                message,
+            )
         })?;
         let pieces = args.pieces.take();
         let step = ecow::eco_format!("{}()", function.name);
@@ -570,12 +576,13 @@ impl Evaluator<'_, '_> {
     }
 
     fn unknown_function(&self, call: &Call) -> Stop {
-        let message = format!("unknown function `{}`", call.name);
+        let message = what::unknown("function", &call.name);
         let mut diagnostic = Diagnostic::nowhere(&rules::HELPER_FUNCTION, message);
         diagnostic.span = self.place.part(call.name_at);
         let near = purlin_value::function::nearest(functions::FUNCTIONS, &call.name);
         let near = near.map(|near| Hint::meant(call.name.as_str(), near));
-        Stop::Failed(Box::new(diagnostic.maybe_hint(near)))
+        let hint = near.unwrap_or_else(|| "see the reference of functions for all names".into());
+        Stop::Failed(Box::new(diagnostic.hint(hint)))
     }
 
     /// Tells calls at different places apart, for functions that are random.
@@ -596,13 +603,6 @@ impl Evaluator<'_, '_> {
         }
         result.with_origin(origin).tainted_if(tainted)
     }
-}
-
-/// The argument that a message is about.
-fn blamed(call: &Call, function: &purlin_value::function::Function<functions::Helper>, message: &str) -> Option<At> {
-    let name = message.strip_prefix("argument `")?.split('`').next()?;
-    let index = function.parameters.iter().position(|parameter| parameter.name == name)?;
-    call.args.get(index).map(|argument| argument.at)
 }
 
 /// So many bytes of a collection, as it is written out, are gone through in one step.

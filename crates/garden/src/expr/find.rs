@@ -12,6 +12,7 @@ use crate::phases::{KEYS, fields};
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::suggest::is_typo;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint};
 use purlin_value::emit::REDACTED;
 use purlin_value::meter::steps_for;
@@ -181,8 +182,8 @@ impl Evaluator<'_, '_> {
                             number::to_text(value.as_number().unwrap_or(f64::NAN))
                         }
                         _ => {
-                            let message =
-                                format!("a key in brackets must be a string or a number, not {}", shown_type(&value));
+                            let message = what::must_be("a key in brackets", "a string or a number")
+                                .and(format!(", not {}", shown_type(&value)));
                             return Err(self.failed(&rules::TEMPLATE_TYPE, part.at, message));
                         }
                     };
@@ -290,7 +291,8 @@ impl Evaluator<'_, '_> {
 
     fn warn_of_missing(&mut self, missing: &Missing, near: &str) {
         let place = if missing.under.is_empty() { String::new() } else { format!(" under `{}`", missing.under) };
-        let message = format!("could not find key `{}`{place}, which counts as missing here", missing.key);
+        let words = format!("could not find key `{}`{place}, which counts as missing here", missing.key);
+        let message = what::undeclared(&missing.under, "key", &missing.key).words(words);
         let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message).warning();
         diagnostic.span = self.place.part(missing.at);
         self.eval.session.sink.push(diagnostic.hint(Hint::meant(missing.key.as_str(), near)));
@@ -438,9 +440,11 @@ impl Evaluator<'_, '_> {
         let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.shown(), s.at));
         let path = path_text(steps.get(..index).unwrap_or(&[]));
         let message = if path.is_empty() {
-            format!("unknown key `{key}` in {}", shown_type(value))
+            what::unknown("key", key).and(format!(" in {}", shown_type(value)))
         } else {
-            format!("cannot read key `{key}` of `{path}`: expected a mapping or list, found {}", shown_type(value))
+            what::expected("a mapping or list", shown_type(value))
+                .under(format!("cannot read key `{key}` of `{path}`: "))
+                .hint(Some("remove the key, or make the value a mapping"))
         };
         self.failed(&rules::TEMPLATE_TYPE, at, message)
     }
@@ -507,11 +511,13 @@ impl Missing {
             return Diagnostic::nowhere(&rules::KEY_TOO_EARLY, message);
         }
         if let Some(itself) = &self.itself {
-            let message = format!("could not find key `{}` outside of `{itself}`, which refers to itself", self.key);
+            let words = format!("could not find key `{}` outside of `{itself}`, which refers to itself", self.key);
+            let message = what::undeclared(&self.under, "key", &self.key).words(words);
             return Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
         }
         let place = if self.under.is_empty() { String::new() } else { format!(" under `{}`", self.under) };
-        let message = format!("could not find key `{}`{place}", self.key);
+        let words = format!("could not find key `{}`{place}", self.key);
+        let message = what::undeclared(&self.under, "key", &self.key).words(words);
         let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
         // The names of a user's environment variables are nobody else's business.
         if self.under == "local.env" {

@@ -279,7 +279,7 @@ fn arguments(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Vec<Node>> {
             return Ok(args);
         }
         if !cursor.eat(",") {
-            return Err(cursor.expected("`,` or `)`"));
+            return Err(Problem { hint: Some("close the call with `)`"), ..cursor.expected("`,` or `)`") });
         }
     }
 }

@@ -4,7 +4,9 @@
 
 use super::ast::At;
 use ecow::EcoString;
+use purlin_syntax::Message;
 use purlin_syntax::Rule;
+use purlin_syntax::what;
 
 /// What is wrong with a template string, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,7 +14,7 @@ pub struct Problem {
     /// The offending place.
     pub at: At,
     /// What was expected or found.
-    pub message: String,
+    pub message: Message,
     /// What to do about it.
     pub hint: Option<&'static str>,
     /// The limit that was hit; without one it is a mistake.
@@ -81,7 +83,7 @@ impl<'a> Cursor<'a> {
         At::new(self.offsets.outer(start), self.offsets.outer(end))
     }
 
-    pub fn problem(&self, start: usize, end: usize, message: impl Into<String>) -> Problem {
+    pub fn problem(&self, start: usize, end: usize, message: impl Into<Message>) -> Problem {
         Problem { at: self.at(start, end), message: message.into(), hint: None, limit: None }
     }
 
@@ -93,7 +95,9 @@ impl<'a> Cursor<'a> {
             Some('}') => "found `}`".to_string(),
             Some(c) => format!("found `{c}`"),
         };
-        self.problem(self.pos, end, format!("this template string cannot be read: expected {what}, {found}"))
+        let hint = self.rest().starts_with('=').then_some("compare with `==`");
+        let words = format!("this template string cannot be read: expected {what}, {found}");
+        Problem { hint, ..self.problem(self.pos, end, what::expected_only(what).words(words)) }
     }
 
     pub fn eat(&mut self, token: &str) -> bool {
@@ -133,7 +137,11 @@ impl<'a> Cursor<'a> {
             return Ok(false);
         };
         let Some(length) = length else {
-            return Err(self.problem(self.pos, self.pos + 2, "this comment in a template string is not closed"));
+            return Err(self.problem(
+                self.pos,
+                self.pos + 2,
+                Message::advising("this comment in a template string is not closed", "add the closing quote"),
+            ));
         };
         self.pos += length;
         Ok(true)
@@ -186,7 +194,13 @@ impl<'a> Cursor<'a> {
                     offsets.shifts.push((text.len(), read.saturating_sub(text.len())));
                 }
                 Some(b) if b as char == quote => break,
-                _ => return Err(self.problem(start, self.pos, "this text in a template string is not closed")),
+                _ => {
+                    return Err(self.problem(
+                        start,
+                        self.pos,
+                        Message::advising("this text in a template string is not closed", "add the closing quote"),
+                    ));
+                }
             }
         }
         self.pos += 1;
@@ -198,7 +212,11 @@ impl<'a> Cursor<'a> {
         let start = self.pos;
         self.pos += 1;
         let Some(c) = self.rest().chars().next() else {
-            return Err(self.problem(start, self.pos, "this text in a template string is not closed"));
+            return Err(self.problem(
+                start,
+                self.pos,
+                Message::advising("this text in a template string is not closed", "add the closing quote"),
+            ));
         };
         self.pos += c.len_utf8();
         match c {

@@ -4,8 +4,10 @@ use super::ast::{At, Branch, Expr, Node, Segment, Template};
 use super::parse::{MAX_DEPTH, expression};
 use super::scan::{Cursor, Offsets, Problem};
 use ecow::EcoString;
+use purlin_syntax::Message;
 use purlin_syntax::limits::EXPRESSION_BYTES;
 use purlin_syntax::rules::{LIMIT_DEPTH, LIMIT_EXPRESSION};
+use purlin_syntax::what;
 
 /// Whether a string can contain a template at all.
 pub fn is_template(text: &str) -> bool {
@@ -235,7 +237,13 @@ impl Builder {
     fn endif(&mut self, at: At) -> Result<(), Problem> {
         loop {
             let Some((open, before)) = self.open.pop() else {
-                return Err(block_problem(at, "found `${endif}` without a preceding `${if …}`"));
+                return Err(block_problem(
+                    at,
+                    Message::advising(
+                        "found `${endif}` without a preceding `${if …}`",
+                        "remove it, or add `${if …}` before it",
+                    ),
+                ));
             };
             let body = Template { segments: std::mem::replace(&mut self.current, before) };
             let (then, otherwise) = match open.then {
@@ -251,7 +259,7 @@ impl Builder {
     }
 }
 
-fn block_problem(at: At, message: &str) -> Problem {
+fn block_problem(at: At, message: impl Into<Message>) -> Problem {
     Problem { at, message: message.into(), hint: None, limit: None }
 }
 
@@ -263,7 +271,7 @@ fn finish(mut builder: Builder) -> Result<Template, Problem> {
     if builder.open.is_empty() && before.is_empty() && builder.current.is_empty() && open.then.is_none() {
         return Ok(Template { segments: vec![Segment::LoneIf(open.condition)] });
     }
-    Err(block_problem(open.at, "missing `${endif}` after this `${if …}`"))
+    Err(block_problem(open.at, what::missing("", "${endif}").and(" after this `${if …}`")))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{Fault, Helper};
 use crate::expr::shown_type;
 use crate::number;
+use purlin_syntax::what;
 use purlin_value::function::{Count, Function};
 use purlin_value::lazy::ITEM_BYTES;
 use purlin_value::meter::{SLOW_STEPS, steps_for};
@@ -79,10 +80,11 @@ impl Arguments<'_> {
     }
 
     /// Whether every required argument is there.
-    pub fn check_count(&self) -> Result<(), String> {
+    pub fn check_count(&self) -> Result<(), Fault> {
         for (index, parameter) in self.function.parameters.iter().enumerate() {
             if parameter.count == Count::One && self.values.get(index).is_none() {
-                return Err(format!("argument `{}` of `{}` is missing", parameter.name, self.function.name));
+                let words = format!("argument `{}` of `{}` is missing", parameter.name, self.function.name);
+                return Err(Fault::of(index, what::missing("argument", parameter.name).words(words)));
             }
         }
         Ok(())
@@ -94,25 +96,32 @@ impl Arguments<'_> {
     }
 
     /// A sentence about a bad argument.
-    pub fn bad(&self, index: usize, why: &str) -> String {
+    pub fn bad(&self, index: usize, why: &str) -> Fault {
         let name = self.function.parameters.get(index).map_or("", |p| p.name);
-        format!("argument `{name}` of `{}` {why}", self.function.name)
+        Fault::of(index, format!("argument `{name}` of `{}` {why}", self.function.name))
     }
 
-    fn wrong(&self, index: usize, wanted: &str) -> String {
+    /// That an argument must be something else.
+    pub fn must_be(&self, index: usize, wanted: &str) -> Fault {
+        let name = self.function.parameters.get(index).map_or("", |p| p.name);
+        Fault::of(index, what::must_be(format!("argument `{name}` of `{}`", self.function.name), wanted))
+    }
+
+    fn wrong(&self, index: usize, wanted: &str) -> Fault {
         let got = self.get(index).map_or("nothing", shown_type);
         let name = self.function.parameters.get(index).map_or("", |p| p.name);
-        format!("argument `{name}` of `{}`: expected {wanted}, found {got}", self.function.name)
+        let of = format!("argument `{name}` of `{}`: ", self.function.name);
+        Fault::of(index, what::expected(wanted, got).under(of))
     }
 
     /// A string that is not empty.
-    pub fn text(&self, index: usize) -> Result<&EcoString, String> {
+    pub fn text(&self, index: usize) -> Result<&EcoString, Fault> {
         let text = self.any_text(index)?;
         if text.is_empty() { Err(self.bad(index, "must not be empty")) } else { Ok(text) }
     }
 
     /// A string, possibly empty.
-    pub fn any_text(&self, index: usize) -> Result<&EcoString, String> {
+    pub fn any_text(&self, index: usize) -> Result<&EcoString, Fault> {
         match self.get(index).map(|v| &v.data) {
             Some(Data::Str(text)) => Ok(text),
             _ => Err(self.wrong(index, "a string")),
@@ -120,7 +129,7 @@ impl Arguments<'_> {
     }
 
     /// A number, or text that reads as one.
-    pub fn number(&self, index: usize) -> Result<f64, String> {
+    pub fn number(&self, index: usize) -> Result<f64, Fault> {
         self.loose_number(index).ok_or_else(|| self.wrong(index, "a number"))
     }
 
@@ -133,10 +142,10 @@ impl Arguments<'_> {
     }
 
     /// A whole number that is not negative.
-    pub fn count(&self, index: usize) -> Result<usize, String> {
+    pub fn count(&self, index: usize) -> Result<usize, Fault> {
         let number = self.number(index)?;
         if number.fract() != 0.0 {
-            return Err(self.bad(index, "must be an integer"));
+            return Err(self.must_be(index, "an integer"));
         }
         if number < 0.0 {
             return Err(self.bad(index, "must be 0 or more"));
@@ -145,7 +154,7 @@ impl Arguments<'_> {
     }
 
     /// A truth value, false if it was not given.
-    pub fn flag(&self, index: usize) -> Result<bool, String> {
+    pub fn flag(&self, index: usize) -> Result<bool, Fault> {
         match self.get(index) {
             None => Ok(false),
             Some(value) => value.as_bool().ok_or_else(|| self.wrong(index, "a boolean")),
@@ -153,12 +162,12 @@ impl Arguments<'_> {
     }
 
     /// A list.
-    pub fn list(&self, index: usize) -> Result<&[Value], String> {
+    pub fn list(&self, index: usize) -> Result<&[Value], Fault> {
         self.get(index).and_then(Value::as_list).ok_or_else(|| self.wrong(index, "a list"))
     }
 
     /// One of the words.
-    pub fn word(&self, index: usize, words: &[&str]) -> Result<&EcoString, String> {
+    pub fn word(&self, index: usize, words: &[&str]) -> Result<&EcoString, Fault> {
         let text = self.any_text(index)?;
         if words.contains(&text.as_str()) {
             return Ok(text);

@@ -44,7 +44,7 @@ pub(super) fn concat(args: &Arguments<'_>) -> Answer {
     for index in 0..2 {
         let fits = args.get(index).is_some_and(|v| matches!(v.data, Data::Str(_) | Data::List(_)));
         if !fits {
-            return Err(args.bad(index, "must be a list or a string").into());
+            return Err(args.must_be(index, "a list or a string"));
         }
     }
     match (args.get(0).map(|v| &v.data), args.get(1).map(|v| &v.data)) {
@@ -73,7 +73,7 @@ pub(super) fn is_empty(args: &Arguments<'_>) -> Answer {
         Some(Data::Str(content)) => content.is_empty(),
         Some(Data::List(list)) => list.is_empty(),
         Some(Data::Map(map)) => map.is_empty(),
-        Some(_) => return Err(args.bad(0, "must be a map, a list, a string or null").into()),
+        Some(_) => return Err(args.must_be(0, "a map, a list, a string or null")),
     };
     Ok(Value::from(empty))
 }
@@ -87,7 +87,7 @@ pub(super) fn join(args: &Arguments<'_>) -> Answer {
     for (index, item) in list.iter().enumerate() {
         if item.is_collection() {
             let why = format!("must hold only strings, numbers and booleans; item {index} is a {}", item.kind_name());
-            return Err(args.bad(0, &why).into());
+            return Err(args.bad(0, &why));
         }
         parts.push(if item.is_null() { Default::default() } else { text_of(item) });
     }
@@ -123,7 +123,7 @@ fn joined_pieces(parts: impl Iterator<Item = (usize, Origin)>, between: usize, s
 
 pub(super) fn json_decode(args: &Arguments<'_>) -> Answer {
     make_parts(args, args.text(0)?)?;
-    json::read(args.text(0)?).map_err(|why| args.bad(0, &format!("is not JSON: {why}")).into())
+    json::read(args.text(0)?).map_err(|why| args.bad(0, &format!("is not JSON: {why}")))
 }
 
 pub(super) fn json_encode(args: &Arguments<'_>) -> Answer {
@@ -166,22 +166,22 @@ pub(super) fn slice(args: &Arguments<'_>) -> Answer {
     let start = bound(args, 1)?.ok_or_else(|| args.bad(1, "is missing"))?;
     let end = bound(args, 2)?;
     match args.get(0).map(|v| &v.data) {
-        Some(Data::Str(content)) if content.is_empty() => Err(args.bad(0, "must not be empty").into()),
+        Some(Data::Str(content)) if content.is_empty() => Err(args.bad(0, "must not be empty")),
         Some(Data::Str(content)) => Ok(Value::str(text::slice(content, start, end))),
         Some(Data::List(list)) => {
             let range = text::slice_range(list.len(), start, end);
             Ok(Value::list(list.get(range).unwrap_or(&[]).to_vec()))
         }
-        _ => Err(args.bad(0, "must be a string or a list").into()),
+        _ => Err(args.must_be(0, "a string or a list")),
     }
 }
 
-fn bound(args: &Arguments<'_>, index: usize) -> Result<Option<f64>, String> {
+fn bound(args: &Arguments<'_>, index: usize) -> Result<Option<f64>, Fault> {
     if args.get(index).is_none_or(Value::is_null) {
         return Ok(None);
     }
     let number = args.loose_number(index);
-    number.map(Some).ok_or_else(|| args.bad(index, "must be a number or a numeric string"))
+    number.map(Some).ok_or_else(|| args.must_be(index, "a number or a numeric string"))
 }
 
 pub(super) fn split(args: &Arguments<'_>) -> Answer {
@@ -220,7 +220,7 @@ pub(super) fn yaml_encode(args: &Arguments<'_>) -> Answer {
         return Ok(Value::str(yaml::encode(value)));
     }
     let Some(list) = value.as_list() else {
-        return Err(args.bad(0, "must be a list when several documents are asked for").into());
+        return Err(args.must_be(0, "a list when several documents are asked for"));
     };
     Ok(Value::str(list.iter().map(|item| format!("---\n{}", yaml::encode(item))).collect::<String>()))
 }
@@ -241,7 +241,7 @@ pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
     match documents.len() {
         0 => Ok(Value::null()),
         1 => Ok(documents.pop().unwrap_or_default()),
-        _ => Err(args.bad(0, "holds more than one document; pass `true` as second argument to read them all").into()),
+        _ => Err(args.bad(0, "holds more than one document; pass `true` as second argument to read them all")),
     }
 }
 
@@ -249,7 +249,7 @@ pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
 fn unread(args: &Arguments<'_>, language: &str, problem: &Diagnostic) -> Fault {
     match problem.rule.class {
         RuleClass::Limit => Fault::limit(problem.rule, problem.message.clone()),
-        _ => args.bad(0, &format!("is not {language}: {}", problem.message)).into(),
+        _ => args.bad(0, &format!("is not {language}: {}", problem.message)),
     }
 }
 
@@ -297,15 +297,13 @@ fn is_timestamp(content: &str) -> bool {
 const SHIFT_UNITS: &[&str] = &["years", "months", "weeks", "days", "hours", "minutes", "seconds"];
 const MODIFY_UNITS: &[&str] = &["years", "months", "days", "hours", "minutes", "seconds", "milliseconds"];
 
-fn date(args: &Arguments<'_>) -> Result<Instant, String> {
+fn date(args: &Arguments<'_>) -> Result<Instant, Fault> {
     Instant::parse(args.text(0)?).ok_or_else(|| args.bad(0, "is not a date"))
 }
 
 pub(super) fn format_date(args: &Arguments<'_>) -> Answer {
     let date = date(args)?;
-    dates::format(date, args.text(1)?)
-        .map(Value::str)
-        .map_err(|why| args.bad(1, &format!("is not a pattern: {why}")).into())
+    dates::format(date, args.text(1)?).map(Value::str).map_err(|why| args.bad(1, &format!("is not a pattern: {why}")))
 }
 
 pub(super) fn shift_date(args: &Arguments<'_>) -> Answer {
@@ -319,5 +317,5 @@ pub(super) fn modify_date(args: &Arguments<'_>) -> Answer {
 fn moved(args: &Arguments<'_>, units: &[&str], by: fn(Instant, f64, Unit) -> Option<Instant>) -> Answer {
     let unit = Unit::named(args.word(2, units)?).ok_or_else(|| args.bad(2, "is not a unit of time"))?;
     let moved = by(date(args)?, args.number(1)?, unit);
-    moved.map(|date| Value::str(date.iso())).ok_or_else(|| args.bad(1, "leads out of the range of dates").into())
+    moved.map(|date| Value::str(date.iso())).ok_or_else(|| args.bad(1, "leads out of the range of dates"))
 }

@@ -13,6 +13,7 @@ mod calls;
 
 use crate::rules;
 pub use arguments::Arguments;
+use purlin_syntax::Message;
 use purlin_syntax::Rule;
 use purlin_value::function::{Function, Parameter, one, optional};
 use purlin_value::{Cost, Value};
@@ -26,19 +27,26 @@ pub struct Fault {
     /// The rule it belongs to: a wrong argument, or a limit.
     pub rule: &'static Rule,
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
+    /// The argument that is wrong.
+    pub argument: Option<usize>,
 }
 
 impl From<String> for Fault {
     fn from(message: String) -> Self {
-        Fault { rule: &rules::HELPER_FUNCTION, message }
+        Fault { rule: &rules::HELPER_FUNCTION, message: message.into(), argument: None }
     }
 }
 
 impl Fault {
+    /// That an argument is wrong.
+    pub fn of(argument: usize, message: impl Into<Message>) -> Self {
+        Fault { rule: &rules::HELPER_FUNCTION, message: message.into(), argument: Some(argument) }
+    }
+
     /// A limit that would be passed.
     pub fn limit(rule: &'static Rule, message: impl Into<String>) -> Self {
-        Fault { rule, message: message.into() }
+        Fault { rule, message: message.into().into(), argument: None }
     }
 }
 

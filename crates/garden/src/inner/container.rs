@@ -7,6 +7,7 @@ use crate::action::Action;
 use crate::live::About;
 use crate::rules;
 use purlin_model::{Manifest, Resolved};
+use purlin_syntax::Message;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Eval, Map, Session, Value};
 
@@ -217,6 +218,8 @@ impl Container<'_> {
             let text = crate::expr::text_of(name);
             let message =
                 format!("{what} of `{}` refers to the port `{text}`, which is not one of its `ports`", self.action.key);
+            let hint = "use the name of a port under `ports`, or declare it there";
+            let message = Message::advising(message, hint);
             let names = ports.iter().filter_map(|port| port.get("name")?.as_str());
             let hint = suggest::did_you_mean(&text, names);
             let place = self.about.place(self.action, Some(name), session);
@@ -353,6 +356,7 @@ impl Container<'_> {
                 "an ingress of `{}` has no `hostname`, and the provider has no `defaultHostname`",
                 self.action.key
             );
+            let message = Message::advising(message, "add `hostname:`, or set `defaultHostname` of the provider");
             return Err(self.about.wrong(self.action, session, message, Some(ingress)));
         };
         let certificate = self.certificate(shared, session, &host)?;

@@ -13,6 +13,7 @@ use crate::templates::syntax_problem;
 use ecow::EcoString;
 use purlin_model::{Ask, Manifest, Request, Resolved};
 use purlin_syntax::scalar::resolve_plain;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, Node, Scalar, Source, Style, Tree};
 use purlin_value::{Data, Eval, Map, MergeKeys, Session, Value, path, value_of};
 use std::sync::Arc;
@@ -172,7 +173,7 @@ impl Objects<'_> {
                 continue;
             }
             let text = |key: &str| patch.get(key).and_then(Value::as_str).unwrap_or_default();
-            let message = format!("`{}` has no {} `{}` to patch", self.action.key, text("kind"), text("name"));
+            let message = what::lacking(format!("`{}`", self.action.key), text("kind"), text("name")).and(" to patch");
             let place = self.about.place(self.action, Some(patch), session);
             self.about.report(session, Diagnostic::nowhere(&rules::UNUSED_PATCH, message), place);
         }

@@ -24,6 +24,8 @@ use pod::Pod;
 pub(crate) use provider::CLUSTER_PROVIDERS;
 pub use provider::Provider;
 use purlin_model::{Answer, Ask, ChartOptions, Engine, Node, Question, Request, Resolved};
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::world::{FileKind, WorldError};
 use purlin_value::{Eval, Lazy, Map, Session, Thunk, Value, path};
@@ -235,7 +237,9 @@ impl About {
         let path = path::join(folder, &named);
         let is_chart = matches!(action.type_name.as_str(), "helm" | "helm-pod");
         if is_chart && named == "." && !session.world.exists(&path::join(&path, "Chart.yaml")) {
-            let message = format!("`{}` has no chart: missing `Chart.yaml` in `{folder}`", action.key);
+            let message = what::missing("", "Chart.yaml")
+                .under(format!("`{}` has no chart: ", action.key))
+                .and(format!(" in `{folder}`"));
             let hint = "add `chart:` with a `path:` or a `name:` under `spec`";
             self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), span);
             return Err(Inner::Broken);
@@ -274,7 +278,7 @@ impl About {
             let Err(WorldError::NotFound) = session.world.stat(&path::join(&action.source_folder, file)) else {
                 continue;
             };
-            let message = format!("`{}` has no values file at `{file}`", action.key);
+            let message = what::lacking(format!("`{}`", action.key), "values file at", file);
             let hint = format!("paths begin at the action's folder, `{}`", action.source_folder);
             let span = self.place(action, Some(value), session);
             self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), span);
@@ -332,7 +336,7 @@ impl About {
     }
 
     /// Reports a problem with a value of the spec, or with the action.
-    fn wrong(&self, action: &Action, session: &Session, message: String, value: Option<&Value>) -> Inner {
+    fn wrong(&self, action: &Action, session: &Session, message: impl Into<Message>, value: Option<&Value>) -> Inner {
         let place = self.place(action, value, session);
         self.report(session, Diagnostic::nowhere(&rules::INNER, message), place);
         Inner::Broken

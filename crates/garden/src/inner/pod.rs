@@ -7,6 +7,7 @@ use crate::action::Action;
 use crate::live::About;
 use crate::rules;
 use purlin_model::{Manifest, Resolved};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Eval, Map, Session, Value};
 
@@ -184,8 +185,8 @@ impl Pod<'_> {
         let is_meant = |one: &&Value| wanted.is_none_or(|name| one.get("name").and_then(Value::as_str) == Some(name));
         all.iter().find(is_meant).cloned().ok_or_else(|| {
             let message = match wanted {
-                Some(name) => format!("the pod of `{}` has no container `{name}`", self.action.key),
-                None => format!("the pod of `{}` has no containers", self.action.key),
+                Some(name) => what::lacking(format!("the pod of `{}`", self.action.key), "container", name),
+                None => format!("the pod of `{}` has no containers", self.action.key).into(),
             };
             self.about.wrong(self.action, session, message, query)
         })

@@ -12,6 +12,7 @@ use crate::outputs::{in_registry, mapped, untagged};
 use crate::render::Config;
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::{FastIndex, FastSet, Map, Origin, Origins, Session, Value};
 use std::sync::Arc;
@@ -154,7 +155,7 @@ impl Names<'_> {
         let known = self.services.keys().chain(self.tasks.keys()).chain(self.actions.iter());
         let known = known.map(EcoString::as_str);
         let hint = suggest::did_you_mean(name, known);
-        let message = format!("unknown service or task `{name}` in `dependencies`");
+        let message = what::unknown("service or task", name).and(" in `dependencies`");
         let diagnostic = Diagnostic::nowhere(&rules::MISSING_SERVICE, message).maybe_hint(hint);
         self.ground.push(diagnostic, item.span(self.ground.session));
     }

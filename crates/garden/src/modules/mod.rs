@@ -26,6 +26,7 @@ use crate::scan::{declared_twice, texts};
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_graph::Digraph;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::{Data, FastIndex, FastSet, Map, MapLayer, Origin as ValueOrigin, Value, path};
 use std::sync::Arc;
@@ -367,7 +368,8 @@ fn report_missing_module(
         return;
     }
     let hint = suggest::did_you_mean(need, drafts.keys().map(EcoString::as_str));
-    let message = format!("module `{name}` depends on module `{need}`, which does not exist");
+    let message = what::unknown("module", need)
+        .words(format!("module `{name}` depends on module `{need}`, which does not exist"));
     ground.push(Diagnostic::nowhere(&rules::MISSING_MODULE, message).maybe_hint(hint), span);
 }
 

@@ -6,6 +6,8 @@ use crate::item::{Active, Data, Entry, Form, Item, Step, View};
 use crate::profile::pointer::{END, Pointer, at, at_mut, child, index};
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Hint, Rule, Span, suggest};
 use purlin_value::Meter;
 
@@ -14,7 +16,7 @@ pub struct Problem {
     /// The rule it is reported under.
     pub rule: &'static Rule,
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// What would help.
     pub hint: Option<Hint>,
     /// Where, if not the patch as a whole.
@@ -56,15 +58,15 @@ pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile
         }
         _ => {
             let hint = "use `add`, `remove`, `replace`, `move`, `copy` or `test`";
-            let message = format!("unknown patch operation `{op}` (path `{path}`)");
+            let message = what::unknown("patch operation", op).and(format!(" (path `{path}`)"));
             let span = patch.get("op").and_then(View::span);
             Err(Problem { hint: Some(hint.into()), ..problem(message, span) })
         }
     }
 }
 
-fn problem(message: String, span: Option<Span>) -> Problem {
-    Problem { rule: &rules::PATCH, message, hint: None, span }
+fn problem(message: impl Into<Message>, span: Option<Span>) -> Problem {
+    Problem { rule: &rules::PATCH, message: message.into(), hint: None, span }
 }
 
 /// One operation on its way to a place.

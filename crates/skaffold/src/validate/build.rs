@@ -6,6 +6,8 @@ use crate::entities::artifact::builders;
 use crate::item::View;
 use crate::walk::Config;
 use crate::{image, rules};
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Sink};
 use std::collections::HashMap;
 
@@ -36,7 +38,7 @@ fn image_name(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
     match image::parse(name) {
         Err(_) if name.is_empty() => {
             let span = span.unwrap_or(check.config.span);
-            let diagnostic = Diagnostic::at(&rules::IMAGE, span, "missing key `image` in an artifact");
+            let diagnostic = Diagnostic::at(&rules::IMAGE, span, what::missing("key", "image").and(" in an artifact"));
             check.push(diagnostic.hint("add `image:`, for example `image: shop/web`"));
         }
         Err(why) => {
@@ -45,11 +47,13 @@ fn image_name(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
             check.push(diagnostic.hint("use lowercase letters, digits, `-`, `_`, `.` and `/`, for example `shop/web`"));
         }
         Ok(parts) if !parts.digest.is_empty() => {
-            let message = format!("image `{name}` has a digest, which the build decides; see {taggers}");
+            let words = format!("image `{name}` has a digest, which the build decides; see {taggers}");
+            let message = Message::advising(words, "remove the digest from the image name");
             check.report(&rules::IMAGE, span, message);
         }
         Ok(parts) if !parts.tag.is_empty() => {
-            let message = format!("image `{name}` has a tag, which `tagPolicy` decides; see {taggers}");
+            let words = format!("image `{name}` has a tag, which `tagPolicy` decides; see {taggers}");
+            let message = Message::advising(words, "remove the tag from the image name");
             check.report(&rules::IMAGE, span, message);
         }
         Ok(_) => {}
@@ -212,7 +216,7 @@ fn built_twice(image: &str, one: &Config<'_>, two: &Config<'_>) -> String {
         return format!("image `{image}` is built in `{first}` and in `{second}`");
     }
     if one.index == two.index {
-        return format!("duplicate image `{image}`");
+        return what::duplicate("image", image).to_string();
     }
     format!("image `{image}` is built by two modules of `{first}`: `{}` and `{}`", one.label(), two.label())
 }

@@ -16,6 +16,7 @@ use crate::glob::Finder;
 use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
+use purlin_syntax::Message;
 use purlin_syntax::{Diagnostic, Hint, Rule, Sink, Span, suggest};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, WorldError, path};
@@ -64,7 +65,7 @@ impl Check<'_, '_> {
         self.variable_names.get_or_init(all).contains(image)
     }
 
-    fn report(&self, rule: &'static Rule, span: Option<Span>, message: String) {
+    fn report(&self, rule: &'static Rule, span: Option<Span>, message: impl Into<Message>) {
         self.push(Diagnostic::at(rule, span.unwrap_or(self.config.span), message));
     }
 

@@ -5,6 +5,7 @@ use crate::item::View;
 use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::suggest::nearest;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Sink, Span};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -109,7 +110,7 @@ fn unique(check: &Check<'_, '_>, seen: &mut HashMap<String, Option<Span>>, item:
     let span = item.get("name").and_then(View::span).or(item.span());
     match seen.get(&name) {
         Some(first) => {
-            let message = format!("duplicate name `{name}`: the name of a {what} must be unique");
+            let message = what::duplicate("name", name).and(format!(": the name of a {what} must be unique"));
             let place = span.unwrap_or(check.config.span);
             let mut diagnostic = purlin_syntax::Diagnostic::at(&rules::DUPLICATE_ACTION, place, message);
             if let Some(first) = first {

@@ -16,6 +16,8 @@ use crate::walk::Config;
 use crate::{emit, helm, image, paths, rules, template};
 use ecow::EcoString;
 use purlin_model::Manifest;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Severity, Sink, Span, suggest};
 use purlin_value::{Meter, Session, Value, path};
 use std::collections::{HashMap, HashSet};
@@ -94,7 +96,7 @@ fn required_profiles(check: &Check<'_, '_>, view: View<'_, '_>) {
             }
             let hint = suggest::did_you_mean(&text, known.iter().map(String::as_str));
             let hint = hint.unwrap_or_else(|| "name a profile that is declared under `profiles`".into());
-            warn(check, name.span(), &rules::UNKNOWN_PROFILE, &format!("unknown profile `{text}`"), hint);
+            warn(check, name.span(), &rules::UNKNOWN_PROFILE, what::unknown("profile", &text), hint);
         }
     }
 }
@@ -142,7 +144,7 @@ fn warn(
     check: &Check<'_, '_>,
     span: Option<Span>,
     rule: &'static purlin_syntax::Rule,
-    message: &str,
+    message: impl Into<Message>,
     hint: impl Into<Hint>,
 ) {
     let span = span.unwrap_or(check.config.span);
@@ -187,14 +189,14 @@ fn dockerfile(
     match named.and_then(View::span).filter(|_| text != DOCKERFILE) {
         Some(span) => {
             let hint = near.unwrap_or_else(|| "correct the path; it starts at the artifact's `context`".into());
-            warn(check, Some(span), &rules::FILE, &message, hint);
+            warn(check, Some(span), &rules::FILE, message, hint);
         }
         // One that is named by nobody may come from elsewhere, or a profile has another builder.
         None => {
             if let Some(near) = near {
                 let hint = format!("{near} Then name it as `docker.dockerfile`");
                 let place = named.and_then(View::span).or(artifact.get("image").and_then(View::span));
-                warn(check, place, &rules::FILE, &message, hint);
+                warn(check, place, &rules::FILE, message, hint);
             }
         }
     }
@@ -241,8 +243,8 @@ fn systems(check: &Check<'_, '_>, hooks: View<'_, '_>) {
                 Some(hint) => hint,
                 None => "use `darwin`, `linux` or `windows`".into(),
             };
-            let message = format!("unknown operating system `{text}`");
-            warn(check, system.span(), &rules::VALUE, &message, hint);
+            let message = what::unknown("operating system", &text);
+            warn(check, system.span(), &rules::VALUE, message, hint);
         }
     }
 }
@@ -268,7 +270,7 @@ fn tests(check: &Check<'_, '_>, view: View<'_, '_>) {
         let message = format!("no artifact builds `{text}`, so its tests are never run");
         let hint = suggest::did_you_mean(&text, check.built.iter().map(String::as_str));
         let hint = hint.unwrap_or_else(|| "name the image of an artifact".into());
-        warn(check, image.span(), &rules::BUILD_DEPENDENCY, &message, hint);
+        warn(check, image.span(), &rules::BUILD_DEPENDENCY, message, hint);
     }
 }
 
@@ -291,7 +293,7 @@ fn values_files(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>)
         let near = near_path(check, session, &text).map(|near| Hint::meant(text.as_ref(), near));
         let hint = near.unwrap_or_else(|| "correct the path; it starts at the folder of `skaffold.yaml`".into());
         let message = format!("no values file is found at `{text}`");
-        warn(check, file.span(), &rules::MANIFEST, &message, hint);
+        warn(check, file.span(), &rules::MANIFEST, message, hint);
     }
 }
 
@@ -300,7 +302,7 @@ fn chart(check: &Check<'_, '_>, release: View<'_, '_>) {
         let name = release.get("name");
         let message = format!("the release `{}` names no chart", release.text_of("name"));
         let hint = "add `chartPath:` with the folder of a chart, or `remoteChart:`".to_owned();
-        warn(check, name.and_then(View::span).or(release.span()), &rules::MANIFEST, &message, hint);
+        warn(check, name.and_then(View::span).or(release.span()), &rules::MANIFEST, message, hint);
     }
 }
 
@@ -333,12 +335,12 @@ fn images(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
             // An older edition names the image itself.
             let is_template = value.span().is_some_and(|span| is_template(session, span));
             let (message, hint) = if is_template {
-                let message = format!("unknown variable `{name}`: no artifact builds this image");
+                let message = what::unknown("variable", name).and(": no artifact builds this image");
                 (message, Hint::meant(name, format!("{prefix}{}", variable_name(meant))))
             } else {
-                ("no artifact builds this image".to_owned(), Hint::meant(value.text(), meant.as_str()))
+                ("no artifact builds this image".into(), Hint::meant(value.text(), meant.as_str()))
             };
-            warn(check, value.span(), &rules::BUILD_DEPENDENCY, &message, hint);
+            warn(check, value.span(), &rules::BUILD_DEPENDENCY, message, hint);
         }
     }
 }
@@ -383,9 +385,9 @@ fn set_values(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
                 continue;
             }
             let written = written_key(section, &key);
-            let message = format!("the chart has no value `{key}`");
+            let message = what::lacking("the chart", "value", &key);
             let meant = key.replacen(part, meant, 1);
-            warn(check, written.or(value.span()), &rules::MANIFEST, &message, Hint::meant(key.as_str(), meant));
+            warn(check, written.or(value.span()), &rules::MANIFEST, message, Hint::meant(key.as_str(), meant));
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::entities::{Entity, Holds, holds, is_open, kinds};
 use crate::item::{Form, View};
 use crate::rules;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::what;
 
 /// Checks a section and everything below it.
 pub fn section<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'static Entity) {
@@ -20,7 +21,8 @@ pub fn section<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'
                 continue;
             }
             let name = view.get("name").map(|name| format!(" `{}`", name.text())).unwrap_or_default();
-            let message = format!("missing key `{}` in {}{name}", row.key, crate::check::spoken(entity.label));
+            let message =
+                what::missing("key", row.key).and(format!(" in {}{name}", crate::check::spoken(entity.label)));
             let span = view.span().unwrap_or(check.config.span);
             check.push(Diagnostic::at(&rules::REQUIRED, span, message).hint(format!("add `{}:`", row.key)));
         }

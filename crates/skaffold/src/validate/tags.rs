@@ -5,6 +5,7 @@ use crate::entities::build::TAG_POLICIES;
 use crate::item::View;
 use crate::{rules, template};
 use purlin_syntax::Diagnostic;
+use purlin_syntax::what;
 use std::collections::HashMap;
 
 /// Ways to name a commit.
@@ -16,7 +17,7 @@ pub fn check(check: &Check<'_, '_>) {
     if let Some(variant) = policy.at(&["gitCommit", "variant"])
         && !VARIANTS.contains(&variant.text().to_lowercase().as_str())
     {
-        let message = format!("unknown variant `{}` of `gitCommit`", variant.text());
+        let message = what::unknown("variant", variant.text()).and(" of `gitCommit`");
         let span = variant.span().unwrap_or(check.config.span);
         let hint = "use `Tags`, `CommitSha`, `AbbrevCommitSha`, `TreeSha`, `AbbrevTreeSha` or `Branches`";
         check.push(Diagnostic::at(&rules::VALUE, span, message).hint(hint));
@@ -47,7 +48,7 @@ fn components(check: &Check<'_, '_>, custom: View<'_, '_>) {
         }
         let span = component.get("name").and_then(View::span).or(component.span());
         if let Some(first) = seen.insert(name.clone(), component) {
-            let message = format!("duplicate component `{name}`");
+            let message = what::duplicate("component", name);
             let mut diagnostic = Diagnostic::at(&rules::VALUE, span.unwrap_or(check.config.span), message);
             if let Some(first) = first.get("name").and_then(View::span) {
                 diagnostic = diagnostic.label(first, "the first one is here");

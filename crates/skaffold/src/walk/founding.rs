@@ -10,6 +10,7 @@ use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
 use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::what;
 use purlin_value::path;
 use std::rc::Rc;
 
@@ -24,7 +25,8 @@ impl<'f> Walk<'_, 'f> {
     ) {
         for named in frame.named.iter().filter(|named| named.module == document.name) {
             for name in named.profiles.iter().filter(|name| !profiles.has(name)) {
-                let message = format!("no profile `{name}` for module `{}`", document.name);
+                let message =
+                    what::unknown("profile", name).words(format!("no profile `{name}` for module `{}`", document.name));
                 let hint = did_you_mean(name, profiles.names.iter().map(EcoString::as_str));
                 let span = named.span.unwrap_or(document.span);
                 self.push_lenient(Diagnostic::at(&rules::UNKNOWN_PROFILE, span, message).maybe_hint(hint));
@@ -64,7 +66,7 @@ impl<'f> Walk<'_, 'f> {
     }
 
     fn report_unknown_module(&self, config: &Config<'f>, name: &EcoString, edge: &Edge) {
-        let message = format!("`{}` has no module named `{name}`", config.file.source.path());
+        let message = what::lacking(format!("`{}`", config.file.source.path()), "module named", name);
         let own = config.file.documents.iter().flat_map(|document| {
             let listed = document.modules.iter().map(|entry| entry.name.as_str());
             listed.chain([document.name.as_str()])
@@ -89,7 +91,7 @@ impl<'f> Walk<'_, 'f> {
             let Some(next) = next else { return way.pop() };
             if way.iter().any(|known| Rc::ptr_eq(known, &next)) {
                 let shown: Vec<String> = way.iter().chain([&next]).map(|file| file.source.path().to_owned()).collect();
-                let message = format!("circular reference to module `{name}`: {}", shown.join(" → "));
+                let message = what::cycle(shown).under(format!("circular reference to module `{name}`: "));
                 let mut diagnostic = Diagnostic::nowhere(&rules::CYCLE, message);
                 diagnostic.span = entry.span.or(edge.span);
                 self.push_lenient(diagnostic.hint("one of these files must have the module"));

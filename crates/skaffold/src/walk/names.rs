@@ -6,6 +6,7 @@ use crate::load::{Document, File};
 use crate::{modules, rules};
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -58,16 +59,16 @@ impl<'f> Walk<'_, 'f> {
         let modules = &self.wanted.modules;
         if self.result.is_empty() {
             let message = match modules.as_slice() {
-                [] => "no configuration was found".to_owned(),
-                [name] => format!("unknown module `{name}`"),
-                several => format!("unknown modules: `{}`", several.join(" ")),
+                [] => "no configuration was found".into(),
+                [name] => what::unknown("module", name),
+                several => format!("unknown modules: `{}`", several.join(" ")).into(),
             };
             let hint = modules.first().and_then(|name| did_you_mean(name, in_order(self.names.keys())));
             sink.push(Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message).maybe_hint(hint));
             return;
         }
         for name in modules.iter().filter(|name| !self.names.contains_key(name.as_str())) {
-            let message = format!("no configuration is named `{name}`");
+            let message = what::unknown("module", name).words(format!("no configuration is named `{name}`"));
             let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
             self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, in_order(self.names.keys()))));
         }
@@ -86,7 +87,8 @@ impl<'f> Walk<'_, 'f> {
         let hint = did_you_mean(first.strip_prefix('-').unwrap_or(first), in_order(names));
         let shown: Vec<String> = wrong.iter().map(|name| format!("`{name}`")).collect();
         let what = if wrong.len() == 1 { "a profile" } else { "the profiles" };
-        let message = format!("no configuration has {what} {}", shown.join(", "));
+        let message =
+            what::unknown("profile", first).words(format!("no configuration has {what} {}", shown.join(", ")));
         self.loader.sink().push(Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message).maybe_hint(hint));
     }
 

@@ -8,6 +8,7 @@ use crate::requires::{Edge, Unsupported};
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Severity, Span};
 use std::rc::Rc;
 
@@ -59,7 +60,7 @@ impl<'f> Walk<'_, 'f> {
         if for_artifact {
             return;
         }
-        let message = format!("circular requirement: `{name}` requires itself");
+        let message = what::cycle([name]).words(format!("circular requirement: `{name}` requires itself"));
         let mut diagnostic = Diagnostic::nowhere(&rules::CYCLE, message);
         diagnostic.span = frame.edge;
         for (span, text) in way.into_iter().take(50) {
@@ -115,7 +116,7 @@ impl<'f> Walk<'_, 'f> {
     /// A source that is known but cannot be read.
     pub(super) fn report_unsupported(&self, source: &Unsupported, edge: &Edge) {
         let Unsupported { kind, what, span } = source;
-        let message = format!("`{what}` cannot be read: Purlin has no client for `{kind}`");
+        let message = what::lacking(format!("`{what}` cannot be read: Purlin"), "client for", kind);
         let mut diagnostic = Diagnostic::nowhere(&rules::SOURCE, message);
         diagnostic.span = span.or(edge.span);
         let hint = match *kind {
@@ -128,7 +129,7 @@ impl<'f> Walk<'_, 'f> {
     /// Names that lead nowhere.
     pub(super) fn check_edge(&self, file: &Rc<File<'f>>, edge: &Edge) {
         for name in edge.names.iter().filter(|name| !file.has(name)) {
-            let message = format!("`{}` has no configuration named `{name}`", file.source.path());
+            let message = what::lacking(format!("`{}`", file.source.path()), "configuration named", name);
             let names = file.documents.iter().map(|document| document.name.as_str());
             let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
             diagnostic.span = edge.span;
@@ -137,7 +138,7 @@ impl<'f> Walk<'_, 'f> {
         for name in &edge.profiles {
             let names = file.profile_names();
             if !names.contains(name) {
-                let message = format!("`{}` has no profile named `{name}`", file.source.path());
+                let message = what::lacking(format!("`{}`", file.source.path()), "profile named", name);
                 let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
                 diagnostic.span = edge.span;
                 let hint = did_you_mean(name, names.iter().map(EcoString::as_str));

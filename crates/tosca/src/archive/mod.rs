@@ -14,6 +14,7 @@ use crate::rules;
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 use indexmap::IndexMap;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Limits};
 use purlin_value::archive::{self, Trouble};
 use std::borrow::Cow;
@@ -110,7 +111,10 @@ impl Archive {
     /// The bytes of a file.
     pub fn bytes(&self, name: &str) -> Result<&[u8], Diagnostic> {
         let Some(packed) = self.files.get(name) else {
-            return Err(Diagnostic::nowhere(&rules::CSAR, format!("the archive `{}` has no file `{name}`", self.path)));
+            return Err(Diagnostic::nowhere(
+                &rules::CSAR,
+                what::lacking(format!("the archive `{}`", self.path), "file", name),
+            ));
         };
         let unpacked = packed.bytes.get_or_init(|| {
             unpack(&packed.data, self.entry_limit)

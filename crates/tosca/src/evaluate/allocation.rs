@@ -11,6 +11,7 @@ use crate::special::tidy;
 use crate::val::{Data, Val};
 use crate::validate::shown;
 use ecow::{EcoString, eco_format};
+use purlin_syntax::Message;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -138,17 +139,17 @@ impl Evaluator<'_> {
 
     /// What is left of a property of a capability.
     pub(super) fn available(&mut self, value: &Val, args: &[Val], scope: &Scope) -> Answer {
-        let fail = |message: String| failure("available_allocation", value, message);
+        let fail = |message: Message| failure("available_allocation", value, message);
         let walk = match self.walk(args, scope) {
             Ok(walk) => walk,
             Err(Astray::Never(message)) => return Err(Failure { astray: true, ..fail(message) }),
-            Err(Astray::NotYet(message)) => return Ok(value.with(Data::Pending(message.into()))),
+            Err(Astray::NotYet(message)) => return Ok(value.with(Data::Pending(message.to_string().into()))),
         };
         let Some(name) = args.get(walk.used).and_then(Val::as_str).filter(|_| walk.kind == Kind::Capability) else {
-            return Err(fail("its path must lead to a capability, with the name of a property after it".to_owned()));
+            return Err(fail("its path must lead to a capability, with the name of a property after it".into()));
         };
         if args.len() > walk.used + 1 {
-            return Err(fail(format!("nothing can follow the name of the property `{name}`")));
+            return Err(fail(format!("nothing can follow the name of the property `{name}`").into()));
         }
         let mut left = Vec::with_capacity(walk.places.len());
         for place in &walk.places {
@@ -165,10 +166,10 @@ impl Evaluator<'_> {
         }
     }
 
-    fn left(&mut self, value: &Val, node: usize, capability: usize, name: &str) -> Result<Val, String> {
+    fn left(&mut self, value: &Val, node: usize, capability: usize, name: &str) -> Result<Val, Message> {
         let key = Key { owner: Owner::Capability(node, capability), attribute: false, name: name.into() };
         if !self.exists(&key) {
-            return Err(format!("unknown property `{name}` in `{}`", self.capability_name(node, capability)));
+            return Err(format!("unknown property `{name}` in `{}`", self.capability_name(node, capability)).into());
         }
         let whole = self.force(key);
         if whole.is_opaque() {
@@ -177,7 +178,7 @@ impl Evaluator<'_> {
         let amount = match number_of(&whole) {
             Some(f64::INFINITY) => return Ok(whole.at(value.span)), // as much is left as there was
             Some(number) if !number.is_nan() => number,
-            _ => return Err(format!("`{name}` is {}, of which nothing can be taken", shown(&whole))),
+            _ => return Err(format!("`{name}` is {}, of which nothing can be taken", shown(&whole)).into()),
         };
         let sum = match self.resolution {
             Some(resolution) if !self.resolving => resolution.taken.sum(node, capability, name),

@@ -7,6 +7,7 @@ use super::{Evaluator, Failure};
 use crate::topology::{Group, Interface, Interfaces, Node, Operation, Policy};
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use purlin_syntax::Message;
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Limits, Rule, RuleClass, Span};
 use purlin_value::pattern::{Refused, Work, compile};
@@ -163,13 +164,13 @@ pub(crate) type Patterns = HashMap<EcoString, Option<(Regex, Work)>>;
 
 impl Evaluator<'_> {
     /// Whether a pattern is found in a text; `shown` is how it is written.
-    pub(crate) fn is_match(&mut self, pattern: &str, shown: &str, text: &str) -> Result<bool, String> {
+    pub(crate) fn is_match(&mut self, pattern: &str, shown: &str, text: &str) -> Result<bool, Message> {
         if !self.patterns.contains_key(pattern) {
             let compiled = self.compiled(pattern)?;
             self.patterns.insert(pattern.into(), compiled);
         }
         let Some(Some((regex, work))) = self.patterns.get(pattern) else {
-            return Err(format!("the pattern `{shown}` cannot be used"));
+            return Err(format!("the pattern `{shown}` cannot be used").into());
         };
         self.spend(work.first(text.len()))?;
         Ok(regex.is_match(text))
@@ -182,7 +183,7 @@ impl Evaluator<'_> {
         found.map_err(|message| self.limited(Failure::new(message, at))).unwrap_or(true)
     }
 
-    fn compiled(&self, pattern: &str) -> Result<Option<(Regex, Work)>, String> {
+    fn compiled(&self, pattern: &str) -> Result<Option<(Regex, Work)>, Message> {
         let build = |most: usize| match RegexBuilder::new(pattern).size_limit(most).build() {
             Ok(regex) => Ok(Some(regex)),
             Err(regex::Error::CompiledTooBig(_)) => Ok(None),
@@ -201,19 +202,19 @@ impl Evaluator<'_> {
     }
 
     /// Takes steps of evaluation.
-    pub(super) fn spend(&self, steps: u64) -> Result<(), String> {
+    pub(super) fn spend(&self, steps: u64) -> Result<(), Message> {
         self.spend_and_hold(steps, 0)
     }
 
     /// Takes steps of evaluation, and bytes that are held from now on.
-    fn spend_and_hold(&self, steps: u64, bytes: u64) -> Result<(), String> {
+    fn spend_and_hold(&self, steps: u64, bytes: u64) -> Result<(), Message> {
         self.budget.take(steps, bytes).map_err(|exceeded| self.over(exceeded.rule(), exceeded.message()))
     }
 
     /// That a limit is exceeded; what fails for it is reported under the limit's rule.
-    fn over(&self, rule: &'static Rule, message: String) -> String {
+    fn over(&self, rule: &'static Rule, message: impl Into<Message>) -> Message {
         self.overrun.set(Some(rule));
-        message
+        message.into()
     }
 
     /// Whether no steps are left, which was reported.
@@ -246,7 +247,7 @@ impl Evaluator<'_> {
     }
 
     /// Checks how long a text is going to be, and takes the steps to make it.
-    pub(super) fn afford_text(&self, bytes: usize) -> Result<(), String> {
+    pub(super) fn afford_text(&self, bytes: usize) -> Result<(), Message> {
         let (bytes, most) = (bytes as u64, self.budget.limits.string_bytes);
         if bytes > most {
             let message = format!("the text would have {bytes} bytes, more than the {most} allowed");
@@ -256,7 +257,7 @@ impl Evaluator<'_> {
     }
 
     /// Checks how long a list is going to be, and takes the steps to make it.
-    pub(super) fn afford_list(&self, items: usize) -> Result<(), String> {
+    pub(super) fn afford_list(&self, items: usize) -> Result<(), Message> {
         let (items, most) = (items as u64, self.budget.limits.list_items);
         if items > most {
             let message = format!("the list would have {items} items, more than the {most} allowed");
@@ -266,14 +267,14 @@ impl Evaluator<'_> {
     }
 
     /// Looks through a value once, for what is not known in it.
-    pub(super) fn looked_through<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
+    pub(super) fn looked_through<'v>(&self, value: &'v Val) -> Result<Weight<'v>, Message> {
         let weight = self.weigh(value)?;
         self.spend(weight.parts / PARTS_PER_STEP + weight.depths / LEVELS_PER_STEP + weight.bytes / BYTES_PER_STEP)?;
         Ok(weight)
     }
 
     /// The same for a value that is going to be kept.
-    pub(super) fn afford<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
+    pub(super) fn afford<'v>(&self, value: &'v Val) -> Result<Weight<'v>, Message> {
         let weight = self.weigh(value)?;
         let text = weight.bytes / BYTES_PER_STEP;
         let steps = weight.parts * STEPS_PER_PART + weight.depths / LEVELS_PER_STEP + text;
@@ -282,13 +283,13 @@ impl Evaluator<'_> {
         Ok(weight)
     }
 
-    fn weigh<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
+    fn weigh<'v>(&self, value: &'v Val) -> Result<Weight<'v>, Message> {
         let mut weight = Weight::default();
         self.add(value, 0, &mut weight)?;
         Ok(weight)
     }
 
-    fn add<'v>(&self, value: &'v Val, depth: u32, weight: &mut Weight<'v>) -> Result<(), String> {
+    fn add<'v>(&self, value: &'v Val, depth: u32, weight: &mut Weight<'v>) -> Result<(), Message> {
         weight.parts += 1;
         weight.depths += u64::from(depth);
         match &value.data {
@@ -312,7 +313,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    fn fits(&self, depth: u32, parts: u64) -> Result<(), String> {
+    fn fits(&self, depth: u32, parts: u64) -> Result<(), Message> {
         let limits = &self.budget.limits;
         if depth > limits.depth {
             let message = format!("the value is nested more than {} levels deep", limits.depth);

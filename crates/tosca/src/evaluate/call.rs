@@ -13,6 +13,8 @@ use crate::quirks;
 use crate::topology::{Given, Node};
 use crate::val::{Call, Data, Val};
 use ecow::{EcoString, eco_format};
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_value::Taint;
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ pub(super) type Answer = Result<Val, Failure>;
 
 impl Evaluator<'_> {
     pub(super) fn call(&mut self, value: &Val, call: &Call, scope: &Scope, depth: u32) -> Answer {
-        let fail = |message: String| failure(&call.name, value, message);
+        let fail = |message: Message| failure(&call.name, value, message);
         let is_2 = self.model.edition().is_2();
         let name = call.name.as_str();
         if is_2 && matches!(name, "and" | "or") {
@@ -43,9 +45,9 @@ impl Evaluator<'_> {
             "value" if is_2 => self.tested(value, &args, scope).map_err(fail),
             "node_index" | "relationship_index" if is_2 => self.index(value, name, scope).map_err(fail),
             "available_allocation" if is_2 => self.available(value, &args, scope),
-            "concat" => self.concat(value, &args).map_err(fail),
+            "concat" => self.concat(value, &args).map_err(&fail),
             "join" => self.joined(value, &args).map_err(fail),
-            "token" => self.token(value, &args).map_err(fail),
+            "token" => self.token(value, &args).map_err(&fail),
             _ if is_2 => self.computed_call(value, call, &args, scope).map_err(fail),
             _ => Ok(value.with(Data::Pending(name.into()))),
         };
@@ -63,7 +65,7 @@ impl Evaluator<'_> {
 
     /// A function of TOSCA 2.0 that looks at nothing but its arguments. Where some of a list or map is not known yet,
     /// it is only answered if that makes no difference.
-    fn computed_call(&mut self, value: &Val, call: &Call, args: &[Val], scope: &Scope) -> Result<Val, String> {
+    fn computed_call(&mut self, value: &Val, call: &Call, args: &[Val], scope: &Scope) -> Result<Val, Message> {
         let name = call.name.as_str();
         let unknown = if takes_unknown(name) { None } else { self.unknown_in(args)? };
         if let Some(unknown) = unknown.filter(|_| !is_lasting(name)) {
@@ -81,7 +83,7 @@ impl Evaluator<'_> {
     }
 
     /// The first thing in some values that is not known.
-    fn unknown_in<'v>(&self, values: &'v [Val]) -> Result<Option<&'v Data>, String> {
+    fn unknown_in<'v>(&self, values: &'v [Val]) -> Result<Option<&'v Data>, Message> {
         for value in values {
             if let Some(unknown) = self.looked_through(value)?.opaque {
                 return Ok(Some(unknown));
@@ -90,9 +92,9 @@ impl Evaluator<'_> {
         Ok(None)
     }
 
-    fn joined(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+    fn joined(&self, value: &Val, args: &[Val]) -> Result<Val, Message> {
         match self.unknown_in(args)? {
-            None => self.join(value, args),
+            None => Ok(self.join(value, args)?),
             Some(unknown) if self.model.edition().is_2() => Ok(value.with(unknown.clone())),
             Some(_) => Ok(value.with(Data::Pending("join".into()))),
         }
@@ -125,13 +127,13 @@ impl Evaluator<'_> {
     }
 
     fn lookup(&mut self, value: &Val, name: &str, args: &[Val], scope: &Scope) -> Answer {
-        let fail = |message: String| failure(name, value, message);
+        let fail = |message: Message| failure(name, value, message);
         let unknown = |what: String| value.with(Data::Pending(what.into()));
         let is_2 = self.model.edition().is_2();
         let found = match self.reference_of(name, args, scope) {
             Some(Ok(found)) => found,
             // In TOSCA 2.0 much can only be known once the service runs.
-            Some(Err(Astray::NotYet(message))) if is_2 => return Ok(unknown(message)),
+            Some(Err(Astray::NotYet(message))) if is_2 => return Ok(unknown(message.to_string())),
             Some(Err(astray)) => return Err(Failure { astray: true, ..fail(astray.message()) }),
             None => return Ok(unknown(name.to_owned())),
         };
@@ -147,7 +149,7 @@ impl Evaluator<'_> {
                 return Ok(unknown(format!("the input `{}`", key.name)));
             }
             let hint = super::path::hint(&key.name, self.topology.inputs.keys().map(|name| name.as_str()));
-            return Err(fail(format!("unknown input `{}`{hint}", key.name)));
+            return Err(fail(what::unknown("input", &key.name).hint(hint)));
         }
         let rest = args.get(used..).unwrap_or(&[]);
         self.afford_list(keys.len()).map_err(fail)?;
@@ -165,7 +167,7 @@ impl Evaluator<'_> {
     }
 
     /// A value that is referred to, or a part of it.
-    fn looked_up(&mut self, value: &Val, key: Key, rest: &[Val]) -> Result<Val, String> {
+    fn looked_up(&mut self, value: &Val, key: Key, rest: &[Val]) -> Result<Val, Message> {
         let given = self.standing(&key).map(|prop| prop.given);
         let later = self.model.edition().is_2() || self.model.allows(quirks::ATTRIBUTES_PENDING);
         if given == Some(Given::Nothing) && later {
@@ -183,9 +185,9 @@ impl Evaluator<'_> {
     }
 
     /// The value under test, or a part of it.
-    fn tested(&self, value: &Val, args: &[Val], scope: &Scope) -> Result<Val, String> {
+    fn tested(&self, value: &Val, args: &[Val], scope: &Scope) -> Result<Val, Message> {
         let Some((tested, _)) = &scope.value else {
-            return Err("it means something only in a validation clause".to_owned());
+            return Err("it means something only in a validation clause".to_owned().into());
         };
         let mut found = tested.clone();
         for step in args {
@@ -207,7 +209,7 @@ impl Evaluator<'_> {
     }
 
     /// Which of several nodes or relationships this is.
-    fn index(&self, value: &Val, name: &str, scope: &Scope) -> Result<Val, String> {
+    fn index(&self, value: &Val, name: &str, scope: &Scope) -> Result<Val, Message> {
         let source = scope.node.or(scope.relationship.map(|(source, _)| source));
         let (found, place) = match name {
             "node_index" => (source.and_then(|node| self.node_at(node)).map(|node| node.index), "node"),
@@ -224,10 +226,10 @@ impl Evaluator<'_> {
 
     /// The location of an artifact. TOSCA 2.0 leads to its node by a path.
     fn artifact(&self, value: &Val, args: &[Val], scope: &Scope) -> Answer {
-        let fail = |message: String| failure("get_artifact", value, message);
+        let fail = |message: Message| failure("get_artifact", value, message);
         let is_2 = self.model.edition().is_2();
         let Some(entity) = args.first().and_then(Val::as_str) else {
-            return Err(fail("it needs an entity and the name of an artifact".to_owned()));
+            return Err(fail("it needs an entity and the name of an artifact".into()));
         };
         let walked = if is_2 {
             self.walk(args, scope).map(|walk| (walk.places.first().copied().filter(|_| !walk.listed), walk.used))
@@ -236,31 +238,28 @@ impl Evaluator<'_> {
         };
         let (place, used) = match walked {
             Ok(walked) => walked,
-            Err(Astray::NotYet(message)) if is_2 => return Ok(value.with(Data::Pending(message.into()))),
+            Err(Astray::NotYet(message)) if is_2 => return Ok(value.with(Data::Pending(message.to_string().into()))),
             Err(astray) => return Err(fail(astray.message())),
         };
-        let Some(Place::Node(index)) = place else { return Err(fail("only nodes have artifacts".to_owned())) };
+        let Some(Place::Node(index)) = place else { return Err(fail("only nodes have artifacts".into())) };
         let Some(name) = args.get(used).and_then(Val::as_str) else {
-            return Err(fail("it needs an entity and the name of an artifact".to_owned()));
+            return Err(fail("it needs an entity and the name of an artifact".into()));
         };
         let node = self.node_at(index);
         let artifact = node.and_then(|node| node.artifacts.get(name)).map(|artifact| artifact.entity.clone());
         let declared = || node.and_then(|node| self.model.complete(node.node_type)?.named("artifacts", name).cloned());
         match artifact.or_else(declared) {
             Some(entity) => Ok(value.with(Data::Str(entity.str("file").into()))),
-            None => Err(fail(format!("unknown artifact `{name}` in `{}`", self.node_name(index)))),
+            None => Err(fail(what::unknown("artifact", name).and(format!(" in `{}`", self.node_name(index))))),
         }
     }
 
-    fn nodes_of_type(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+    fn nodes_of_type(&self, value: &Val, args: &[Val]) -> Result<Val, Message> {
         let name = args.first().and_then(Val::as_str).ok_or("it needs the name of a node type")?;
         self.spend(self.topology.nodes.len() as u64)?;
         let file = self.model.files.root().map(|file| file.id).ok_or("there is no root file")?;
-        let wanted = self
-            .model
-            .names
-            .find(file, entities::NODE_TYPE, name)
-            .ok_or_else(|| format!("unknown node type `{name}`"))?;
+        let wanted =
+            self.model.names.find(file, entities::NODE_TYPE, name).ok_or_else(|| what::unknown("node type", name))?;
         let nodes = self.topology.nodes.iter().filter(|(_, node)| self.model.hierarchy.is_a(node.node_type, wanted));
         let named = |(name, node): (&EcoString, &Arc<Node>)| {
             let mut found = value.with(Data::Str(name.clone()));
@@ -282,7 +281,6 @@ fn made_from(name: &str, args: &[Val], answer: &Answer) -> Taint {
 }
 
 /// Why a call cannot be evaluated.
-pub(super) fn failure(name: &str, call: &Val, reason: String) -> Failure {
-    let message = format!("`{name}` cannot be evaluated: {reason}");
-    Failure::new(message, call.span)
+pub(super) fn failure(name: &str, call: &Val, reason: Message) -> Failure {
+    Failure::new(reason.under(format!("`{name}` cannot be evaluated: ")), call.span)
 }

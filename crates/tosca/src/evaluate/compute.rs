@@ -11,6 +11,8 @@ use crate::special::{go_g, timestamp};
 use crate::val::{Data, Val};
 use crate::validate;
 use ecow::{EcoString, eco_format};
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -59,7 +61,7 @@ pub(super) fn reads_texts(name: &str) -> bool {
 }
 
 impl Evaluator<'_> {
-    pub(super) fn concat(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+    pub(super) fn concat(&self, value: &Val, args: &[Val]) -> Result<Val, Message> {
         let lists = args.iter().filter(|arg| matches!(arg.data, Data::List(_))).count();
         if lists == args.len() && lists > 0 {
             self.afford_list(args.iter().map(|arg| arg.items().len()).sum())?;
@@ -74,15 +76,15 @@ impl Evaluator<'_> {
     }
 
     /// A list that was put together from values that are known.
-    pub(super) fn listed(&self, value: &Val, items: Vec<Val>) -> Result<Val, String> {
+    pub(super) fn listed(&self, value: &Val, items: Vec<Val>) -> Result<Val, Message> {
         let list = value.with(Data::List(Arc::new(items)));
         self.looked_through(&list)?;
         Ok(list)
     }
 
-    pub(super) fn join(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+    pub(super) fn join(&self, value: &Val, args: &[Val]) -> Result<Val, Message> {
         let Some(Data::List(items)) = args.first().map(|arg| &arg.data) else {
-            return Err("its first argument must be a list".to_owned());
+            return Err("its first argument must be a list".to_owned().into());
         };
         let separator = match args.get(1) {
             None => EcoString::new(),
@@ -95,13 +97,13 @@ impl Evaluator<'_> {
         Ok(value.with(Data::Str(texts.join(&separator).into())))
     }
 
-    pub(super) fn token(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+    pub(super) fn token(&self, value: &Val, args: &[Val]) -> Result<Val, Message> {
         let [whole, separators, index] = args else {
-            return Err(format!("expected 3 arguments, found {}", args.len()));
+            return Err(what::expected("3 arguments", args.len()));
         };
         let whole = text(whole).ok_or_else(|| format!("its text is {}", whole.noun()))?;
         let separators = text(separators).ok_or("its separators must be a text")?;
-        let Data::Int(index) = index.data else { return Err("its index must be an integer".to_owned()) };
+        let Data::Int(index) = index.data else { return Err("its index must be an integer".to_owned().into()) };
         self.afford_text(whole.len())?;
         self.afford_text(separators.len())?;
         let separators: HashSet<char> = separators.chars().collect();
@@ -109,12 +111,12 @@ impl Evaluator<'_> {
         let piece = usize::try_from(index).ok().and_then(|index| pieces.nth(index));
         piece.map(|piece| value.with(Data::Str(piece.into()))).ok_or_else(|| {
             let count = whole.split(|c| separators.contains(&c)).count();
-            format!("index {index} is out of range: there are {count} parts")
+            format!("index {index} is out of range: there are {count} parts").into()
         })
     }
 
     /// A part of a list or map.
-    pub(super) fn nested(&self, value: &Val, step: &Val) -> Result<Val, String> {
+    pub(super) fn nested(&self, value: &Val, step: &Val) -> Result<Val, Message> {
         let found = match (&value.data, &step.data) {
             (Data::Map(entries), Data::List(_) | Data::Map(_)) => self.under(entries, step)?,
             (Data::Map(entries), _) => {
@@ -127,12 +129,12 @@ impl Evaluator<'_> {
         found.map(|found| found.clone().tainted_by(value.taint())).ok_or_else(|| {
             let count =
                 if let Data::List(items) = &value.data { format!(" of {}", items.len()) } else { String::new() };
-            format!("unknown key or index `{}` in {}{count}", text(step).unwrap_or_default(), value.noun())
+            what::unknown("key or index", text(step).unwrap_or_default()).and(format!(" in {}{count}", value.noun()))
         })
     }
 
     /// What stands under a key that is a list or map.
-    fn under<'v>(&self, entries: &'v [(Val, Val)], step: &Val) -> Result<Option<&'v Val>, String> {
+    fn under<'v>(&self, entries: &'v [(Val, Val)], step: &Val) -> Result<Option<&'v Val>, Message> {
         self.looked_through(step)?;
         for (key, value) in entries {
             if self.same(key, step)? {
@@ -148,11 +150,11 @@ impl Evaluator<'_> {
         name: &str,
         args: &[Val],
         declared: Option<Declared>,
-    ) -> Option<Result<Data, String>> {
-        let yes = |answer: Result<bool, String>| Some(answer.map(Data::Bool));
+    ) -> Option<Result<Data, Message>> {
+        let yes = |answer: Result<bool, Message>| Some(answer.map(Data::Bool));
         let two = || match args {
             [a, b] => Ok((a, b)),
-            _ => Err(format!("expected 2 arguments, found {}", args.len())),
+            _ => Err(what::expected("2 arguments", args.len())),
         };
         let of = declared.as_ref();
         match name {
@@ -182,9 +184,9 @@ impl Evaluator<'_> {
             "union" | "intersection" => Some(self.sets(args, name == "union", of)),
             "sum" | "difference" | "product" | "quotient" | "remainder" => {
                 let args: Vec<Val> = args.iter().map(|arg| self.literal(arg, of)).collect();
-                Some(arithmetic(name, &args))
+                Some(arithmetic(name, &args).map_err(Into::into))
             }
-            "round" | "floor" | "ceil" => Some(rounded(name, args)),
+            "round" | "floor" | "ceil" => Some(rounded(name, args).map_err(Into::into)),
             _ => None,
         }
     }
@@ -206,21 +208,21 @@ impl Evaluator<'_> {
     }
 
     /// Whether two values are the same; values of different kinds are not compared.
-    fn equal(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> Result<bool, String> {
+    fn equal(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> Result<bool, Message> {
         let (a, b) = self.alike(a, b, declared);
         let null = |value: &Val| matches!(value.data, Data::Null);
         if sort(&a) != sort(&b) && !null(&a) && !null(&b) {
-            return Err(differ(&a, &b));
+            return Err(differ(&a, &b).into());
         }
         Ok(self.print(&a, None)? == self.print(&b, None)?)
     }
 
     /// How two values that have an order compare.
-    fn order(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> Result<Ordering, String> {
+    fn order(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> Result<Ordering, Message> {
         let (a, b) = self.alike(a, b, declared);
         for value in [&a, &b] {
             if matches!(sort(value), Sort::Bool | Sort::List | Sort::Map | Sort::Null) {
-                return Err(format!("{} has no order", value.noun()));
+                return Err(format!("{} has no order", value.noun()).into());
             }
         }
         if let (Data::Timestamp(a), Data::Timestamp(b)) = (&a.data, &b.data)
@@ -229,10 +231,10 @@ impl Evaluator<'_> {
             return Ok(a.nanoseconds().cmp(&b.nanoseconds()));
         }
         let order = if sort(&a) == sort(&b) { validate::compare(self.model, &a, &b, None) } else { None };
-        order.ok_or_else(|| differ(&a, &b))
+        order.ok_or_else(|| differ(&a, &b).into())
     }
 
-    fn has(&self, name: &str, all: &Val, wanted: &Val, declared: Option<&Declared>) -> Result<bool, String> {
+    fn has(&self, name: &str, all: &Val, wanted: &Val, declared: Option<&Declared>) -> Result<bool, Message> {
         let entry = declared.and_then(|declared| self.entry(declared).or_else(|| self.single(declared)));
         let keys = name.ends_with("key") || name.ends_with("keys");
         let (known, entry) = match &all.data {
@@ -241,7 +243,7 @@ impl Evaluator<'_> {
             Data::List(items) if !keys => (self.prints(items.iter(), entry.as_ref())?, entry),
             _ => {
                 let wanted = if keys { "a mapping" } else { "a list or a map" };
-                return Err(format!("its first argument: expected {wanted}, found {}", all.noun()));
+                return Err(what::expected(wanted, all.noun()).under("its first argument: "));
             }
         };
         let found = |item: &Val| Ok(self.print(item, entry.as_ref())?.is_some_and(|print| known.contains(&print)));
@@ -261,10 +263,10 @@ impl Evaluator<'_> {
         (!collection).then(|| declared.clone())
     }
 
-    fn sets(&self, args: &[Val], union: bool, declared: Option<&Declared>) -> Result<Data, String> {
+    fn sets(&self, args: &[Val], union: bool, declared: Option<&Declared>) -> Result<Data, Message> {
         let entry = declared.and_then(|declared| self.entry(declared));
         if let Some(other) = args.iter().find(|arg| !matches!(arg.data, Data::List(_))) {
-            return Err(format!("each of its arguments must be a list, but one is {}", other.noun()));
+            return Err(what::must_be("each of its arguments", "a list").and(format!(", but one is {}", other.noun())));
         }
         let lists: Vec<&[Val]> = args.iter().map(Val::items).collect();
         let others: Vec<HashSet<EcoString>> = if union {
@@ -289,13 +291,13 @@ impl Evaluator<'_> {
         &self,
         items: impl Iterator<Item = &'v Val>,
         declared: Option<&Declared>,
-    ) -> Result<HashSet<EcoString>, String> {
+    ) -> Result<HashSet<EcoString>, Message> {
         items.filter_map(|item| self.print(item, declared).transpose()).collect()
     }
 
     /// A text that two values share if and only if they are the same; nothing for what is not known, which cannot be
     /// said to be the same as anything.
-    fn print(&self, value: &Val, declared: Option<&Declared>) -> Result<Option<EcoString>, String> {
+    fn print(&self, value: &Val, declared: Option<&Declared>) -> Result<Option<EcoString>, Message> {
         let mut out = EcoString::new();
         let known = print(&self.literal(value, declared), &mut out);
         // Before this, the arguments of the call were looked through, so that one text is of a bounded size.
@@ -304,12 +306,12 @@ impl Evaluator<'_> {
     }
 
     /// Whether two values are known and the same.
-    fn same(&self, a: &Val, b: &Val) -> Result<bool, String> {
+    fn same(&self, a: &Val, b: &Val) -> Result<bool, Message> {
         let a = self.print(a, None)?;
         Ok(a.is_some() && a == self.print(b, None)?)
     }
 
-    fn characters(&self, value: &Val) -> Result<Data, String> {
+    fn characters(&self, value: &Val) -> Result<Data, Message> {
         let count = match &value.data {
             Data::Str(text) => {
                 self.spend(text.len() as u64 / BYTES_PER_STEP)?;
@@ -318,10 +320,10 @@ impl Evaluator<'_> {
             _ if sort(value) == Sort::List || sort(value) == Sort::Map => length(value),
             _ => None,
         };
-        count.map(Data::Int).ok_or_else(|| format!("expected a string, a list or a map, found {}", value.noun()))
+        count.map(Data::Int).ok_or_else(|| what::expected("a string, a list or a map", value.noun()))
     }
 
-    fn edges(&self, a: &Val, b: &Val, front: bool) -> Result<bool, String> {
+    fn edges(&self, a: &Val, b: &Val, front: bool) -> Result<bool, Message> {
         if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
             let part =
                 if front { a.get(..b.len()) } else { a.len().checked_sub(b.len()).and_then(|start| a.get(start..)) };
@@ -332,7 +334,7 @@ impl Evaluator<'_> {
         Ok(if front { a.starts_with(b.as_str()) } else { a.ends_with(b.as_str()) })
     }
 
-    fn contains(&self, a: &Val, b: &Val) -> Result<bool, String> {
+    fn contains(&self, a: &Val, b: &Val) -> Result<bool, Message> {
         if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
             let all = |items: &[Val]| items.iter().map(|item| self.print(item, None)).collect::<Result<Vec<_>, _>>();
             let (all, wanted) = (all(a)?, all(b)?);
@@ -345,7 +347,7 @@ impl Evaluator<'_> {
 }
 
 /// Whether all answers are yes, up to the first that is not.
-fn all_of(answers: impl Iterator<Item = Result<bool, String>>) -> Result<bool, String> {
+fn all_of(answers: impl Iterator<Item = Result<bool, Message>>) -> Result<bool, Message> {
     for answer in answers {
         if !answer? {
             return Ok(false);
@@ -421,22 +423,22 @@ fn differ(a: &Val, b: &Val) -> String {
     format!("{} is {}, and {} is {}", validate::shown(a), noun(a), validate::shown(b), noun(b))
 }
 
-pub(super) fn truth(value: &Val) -> Result<bool, String> {
+pub(super) fn truth(value: &Val) -> Result<bool, Message> {
     match value.data {
         Data::Bool(value) => Ok(value),
-        _ => Err(format!("{} is not true or false", value.noun())),
+        _ => Err(format!("{} is not true or false", value.noun()).into()),
     }
 }
 
-fn listed<'v>(value: &'v Val, what: &str) -> Result<&'v [Val], String> {
+fn listed<'v>(value: &'v Val, what: &str) -> Result<&'v [Val], Message> {
     match &value.data {
         Data::List(items) => Ok(items),
-        _ => Err(format!("{what}: expected a list, found {}", value.noun())),
+        _ => Err(what::expected("a list", value.noun()).under(format!("{what}: "))),
     }
 }
 
-fn texts(a: &Val, b: &Val) -> Result<(EcoString, EcoString), String> {
-    let both = || format!("expected two strings or two lists, found {} and {}", a.noun(), b.noun());
+fn texts(a: &Val, b: &Val) -> Result<(EcoString, EcoString), Message> {
+    let both = || what::expected("two strings or two lists", format!("{} and {}", a.noun(), b.noun()));
     Ok((text(a).ok_or_else(both)?, text(b).ok_or_else(both)?))
 }
 

@@ -28,6 +28,8 @@ use crate::topology::{Prop, Topology};
 use crate::val::{Data, Val};
 use crate::values::Checker;
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::{Origins, Taint};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -163,7 +165,7 @@ struct Frame {
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// What went wrong.
-    pub message: String,
+    pub message: Message,
     /// The call.
     pub span: Span,
     /// Whether it refers to something that is not there.
@@ -173,8 +175,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn new(message: String, span: Span) -> Self {
-        Failure { message, span, astray: false, limit: None }
+    pub(crate) fn new(message: impl Into<Message>, span: Span) -> Self {
+        Failure { message: message.into(), span, astray: false, limit: None }
     }
 
     /// The same without the reason if that may quote a secret.
@@ -184,7 +186,7 @@ impl Failure {
         }
         let message =
             format!("`{name}` cannot be evaluated; one of its arguments is a secret, so the reason is hidden");
-        Failure { message, ..self }
+        Failure { message: message.into(), ..self }
     }
 }
 
@@ -526,7 +528,7 @@ impl<'a> Evaluator<'a> {
         let names: Vec<String> =
             places.iter().chain(places.first()).map(|(key, _)| format!("`{}`", self.title(key))).collect();
         let Some((_, at)) = places.first() else { return };
-        let message = format!("circular reference: {}", names.join(" → "));
+        let message = what::cycle(names).under("circular reference: ");
         let mut diagnostic = Diagnostic::at(&rules::FUNCTION_LOOP, *at, message);
         for (_, at) in places.iter().skip(1).take(10) {
             diagnostic = diagnostic.label(*at, "through here");

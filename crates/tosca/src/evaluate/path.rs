@@ -8,6 +8,7 @@ use crate::resolve::Edge;
 use crate::topology::{Node, Prop, Props};
 use crate::val::{Call, Data, Val};
 use ecow::EcoString;
+use purlin_syntax::what;
 
 /// Where a reference leads.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ impl<'a> Evaluator<'a> {
 
     fn input(&self, args: &[Val]) -> Found {
         let name = args.first().and_then(Val::as_str);
-        let name = name.ok_or_else(|| Astray::Never("`get_input` needs the name of an input".to_owned()))?;
+        let name = name.ok_or_else(|| Astray::Never("`get_input` needs the name of an input".into()))?;
         Ok(Reference::one(Key { owner: Owner::Service, attribute: false, name: name.into() }, 1))
     }
 
@@ -121,12 +122,12 @@ impl<'a> Evaluator<'a> {
         let noun = if attribute { "attribute" } else { "property" };
         let function = if attribute { "get_attribute" } else { "get_property" };
         let [entity, _, ..] = args else {
-            return Err(Astray::Never(format!("`{function}` needs at least two arguments")));
+            return Err(Astray::Never(format!("`{function}` needs at least two arguments").into()));
         };
         let Some(name) = entity.as_str() else {
-            return Err(Astray::Never(format!("the first argument of `{function}` must be a name")));
+            return Err(Astray::Never(what::must_be(format!("the first argument of `{function}`"), "a name")));
         };
-        let needs_name = || Astray::Never(format!("`{function}` needs the name of a {noun}"));
+        let needs_name = || Astray::Never(format!("`{function}` needs the name of a {noun}").into());
         if !self.model.edition().is_2() {
             let first = args.get(1).and_then(Val::as_str).ok_or_else(needs_name)?;
             let place = self.entity(name, scope)?;
@@ -175,9 +176,9 @@ impl<'a> Evaluator<'a> {
         let owner = title.rsplit_once('.').map_or("", |(owner, _)| owner);
         // What is declared may still get a value.
         Err(if self.is_declared(&key) {
-            Astray::NotYet(format!("the {noun} `{}` of `{owner}` is not set", key.name))
+            Astray::NotYet(format!("the {noun} `{}` of `{owner}` is not set", key.name).into())
         } else {
-            Astray::Never(format!("unknown {noun} `{}` in `{owner}`", key.name))
+            Astray::Never(what::unknown(noun, &key.name).and(format!(" in `{owner}`")))
         })
     }
 
@@ -276,12 +277,14 @@ impl<'a> Evaluator<'a> {
                 self.target(source, requirement).ok_or_else(|| self.no_target(source, requirement))
             }
             ("HOST", Some(node), _) => {
-                let none = || Astray::NotYet(format!("`{}` has no host", self.node_name(node)));
+                let none = || Astray::NotYet(format!("`{}` has no host", self.node_name(node)).into());
                 let edges = self.resolution.and_then(|resolution| resolution.edges.get(node)).map_or(0, Vec::len);
                 self.spend(edges as u64).map_err(Astray::Never)?;
                 self.host(node).map(Place::Node).ok_or_else(none)
             }
-            ("SELF" | "SOURCE" | "TARGET" | "HOST", ..) => Err(Astray::NotYet(format!("`{name}` means nothing here"))),
+            ("SELF" | "SOURCE" | "TARGET" | "HOST", ..) => {
+                Err(Astray::NotYet(format!("`{name}` means nothing here").into()))
+            }
             _ => {
                 let node = self.topology.places(name).next().map(Place::Node);
                 let made = || self.made_from(name)?.first().map(|(source, at)| Place::Relationship(*source, *at));
@@ -292,10 +295,10 @@ impl<'a> Evaluator<'a> {
 
     pub(super) fn no_such_node(&self, name: &str) -> Astray {
         if self.made_from(name).is_some() {
-            return Astray::Never(format!("no requirement uses the relationship template `{name}`"));
+            return Astray::Never(format!("no requirement uses the relationship template `{name}`").into());
         }
         let hint = hint(name, self.topology.nodes.keys().map(|name| name.as_str()));
-        Astray::Never(format!("unknown node template `{name}`{hint}"))
+        Astray::Never(what::unknown("node template", name).hint(hint))
     }
 
     pub(super) fn node_name(&self, index: usize) -> EcoString {
@@ -334,6 +337,6 @@ impl<'a> Evaluator<'a> {
 }
 
 /// What may have been meant by a name.
-pub(super) fn hint<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
-    crate::suggest::nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+pub(super) fn hint<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<purlin_syntax::Hint> {
+    crate::suggest::did_you_mean(name, known)
 }

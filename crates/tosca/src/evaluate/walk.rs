@@ -6,6 +6,8 @@
 use super::{Evaluator, Scope};
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,14 +26,14 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub(super) enum Astray {
     /// It never will: something is misspelt or not there.
-    Never(String),
+    Never(Message),
     /// It may, once requirements are met or the service runs.
-    NotYet(String),
+    NotYet(Message),
 }
 
 impl Astray {
     /// The reason.
-    pub fn message(self) -> String {
+    pub fn message(self) -> Message {
         match self {
             Astray::Never(message) | Astray::NotYet(message) => message,
         }
@@ -147,7 +149,7 @@ impl Evaluator<'_> {
             let made = (places.len() - before) as u64;
             self.spend((made + 1) * STEPS_PER_PLACE).map_err(Astray::Never)?;
             if places.len() > MAX_PLACES {
-                return Err(Astray::Never(format!("the path leads to more than {MAX_PLACES} places")));
+                return Err(Astray::Never(format!("the path leads to more than {MAX_PLACES} places").into()));
             }
         }
         self.afford_list(places.len()).map_err(Astray::Never)?;
@@ -158,7 +160,7 @@ impl Evaluator<'_> {
 
     fn start(&self, args: &[Val], scope: &Scope) -> Result<Walk, Astray> {
         let Some(name) = args.first().and_then(Val::as_str) else {
-            return Err(Astray::Never("a path begins with a name or `SELF`".to_owned()));
+            return Err(Astray::Never("a path begins with a name or `SELF`".into()));
         };
         let mut walk = Walk { places: Vec::new(), kind: Kind::Node, listed: false, used: 0 };
         if matches!(name, "SELF" | "SOURCE" | "TARGET" | "HOST") {
@@ -187,7 +189,7 @@ impl Evaluator<'_> {
             Index::At(at) => {
                 let count = nodes.len();
                 let message = format!("{count} nodes are made from `{name}`, so none has the index {at}");
-                return Err(Astray::Never(message));
+                return Err(Astray::Never(message.into()));
             }
         };
         self.afford_list(walk.places.len()).map_err(Astray::Never)?;
@@ -224,7 +226,9 @@ impl Evaluator<'_> {
             let known =
                 known.iter().flat_map(|complete| complete.entries("requirements")).map(|(name, _)| name.as_str());
             let hint = super::path::hint(name, known);
-            return Err(Astray::Never(format!("`{}` has no requirement `{name}`{hint}", self.node_name(node))));
+            return Err(Astray::Never(
+                what::lacking(format!("`{}`", self.node_name(node)), "requirement", name).hint(hint),
+            ));
         }
         let what = || format!("the requirement `{name}` of `{}`", self.node_name(node));
         if self.resolution.is_none() {
@@ -281,7 +285,7 @@ impl Evaluator<'_> {
             && at >= all.len()
         {
             let message = format!("a relationship {at} that leads to {}; there are {}", what(), all.len());
-            return Err(Astray::NotYet(message));
+            return Err(Astray::NotYet(message.into()));
         }
         chosen(all.iter().map(|(source, which)| Place::Relationship(*source, *which)), index, what, out)
     }
@@ -294,7 +298,7 @@ impl Evaluator<'_> {
             None => {
                 let known = capabilities.into_iter().flat_map(|all| all.keys()).map(|name| name.as_str());
                 let hint = super::path::hint(name, known);
-                let message = format!("`{}` has no capability `{name}`{hint}", self.node_name(node));
+                let message = what::lacking(format!("`{}`", self.node_name(node)), "capability", name).hint(hint);
                 Err(Astray::Never(message))
             }
         }
@@ -326,7 +330,7 @@ impl Walk {
             Data::Int(number) => {
                 self.used += 1;
                 let at = usize::try_from(*number);
-                at.map(Index::At).map_err(|_| Astray::Never(format!("an index cannot be {number}")))
+                at.map(Index::At).map_err(|_| Astray::Never(format!("an index cannot be {number}").into()))
             }
             Data::Str(text) if text == "ALL" => {
                 self.used += 1;
@@ -339,7 +343,7 @@ impl Walk {
 }
 
 fn not_made(what: &str) -> Astray {
-    Astray::NotYet(format!("the relationship of {what}, which is not made yet"))
+    Astray::NotYet(format!("the relationship of {what}, which is not made yet").into())
 }
 
 /// Adds one of some places, or all of them.
@@ -355,7 +359,7 @@ fn chosen(
         Index::At(at) => {
             let count = all.len();
             let message = format!("{} makes {count} relationships, so none has the index {at}", what());
-            return Err(Astray::Never(message));
+            return Err(Astray::Never(message.into()));
         }
     }
     Ok(())

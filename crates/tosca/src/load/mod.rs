@@ -22,6 +22,7 @@ use crate::quirks::{self, Quirks};
 use crate::read::{Reader, Role};
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, FileId, Flavor, Hint, Node, Source, Span, Tree};
 use purlin_value::{Session, path};
 use reading::Reading;
@@ -464,7 +465,7 @@ impl Loader<'_> {
                 return self.embedded(*embedded);
             }
             let Some(place) = self.find_profile(&from, &name.text) else {
-                let message = format!("unknown profile `{}`", name.text);
+                let message = what::unknown("profile", &name.text);
                 let known = self.known_profiles(&from);
                 let near = crate::suggest::nearest(&name.text, known.iter().map(String::as_str));
                 let hint = near.map_or_else(

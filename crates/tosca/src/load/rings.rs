@@ -6,6 +6,7 @@ use super::{Import, Loader};
 use crate::quirks;
 use crate::rules;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::what;
 
 /// Stands for the file of an import that closes a cycle, until it is set apart.
 const CLOSING: usize = usize::MAX;
@@ -60,7 +61,7 @@ impl Loader<'_> {
         let members = stack.get(start..).unwrap_or(&[]).iter().map(|(file, _)| *file).chain([import.file]);
         let names: Vec<String> =
             members.filter_map(|file| self.files.list.get(file)).map(|file| format!("`{}`", file.path)).collect();
-        let message = format!("circular import: {}", names.join(" → "));
+        let message = what::cycle(names).under("circular import: ");
         let diagnostic = Diagnostic::at(&rules::IMPORT_LOOP, import.at, message);
         let allowed = self.allows_cycles();
         self.problems.push(if allowed { diagnostic.warning().hint("each file is read once") } else { diagnostic });

@@ -7,6 +7,7 @@ use crate::profile::{self, Version};
 use crate::quirks;
 use crate::rules;
 use crate::val::{self, Data};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Node, Severity, Span, Tree, suggest};
 use std::sync::Arc;
 
@@ -97,7 +98,7 @@ impl Loader<'_> {
             return None;
         }
         if !root.is_map() {
-            let message = format!("a TOSCA file: expected a mapping, found {}", crate::read::noun(root));
+            let message = what::expected("a mapping", crate::read::noun(root)).under("a TOSCA file: ");
             self.problems.at(&rules::WRONG_SHAPE, root.span(), message);
             return None;
         }
@@ -117,13 +118,13 @@ impl Loader<'_> {
             if let Some(edition) = self.options.unversioned {
                 return standard(edition);
             }
-            let message = "missing key `tosca_definitions_version`: the edition of TOSCA is not known";
+            let message = what::missing("key", "tosca_definitions_version").and(": the edition of TOSCA is not known");
             let is_meant = |name: &str| {
                 name.starts_with("tosca_definitions") || suggest::nearest(name, ["tosca_definitions_version"]).is_some()
             };
             let diagnostic = match root.entries().find(|entry| is_meant(entry.name())) {
                 Some(entry) => {
-                    let message = format!("unknown key `{}`: the edition of TOSCA is not known", entry.name());
+                    let message = what::unknown("key", entry.name()).and(": the edition of TOSCA is not known");
                     let diagnostic = Diagnostic::at(&rules::VERSION, entry.key.span(), message);
                     diagnostic.hint(Hint::meant(entry.name(), "tosca_definitions_version"))
                 }
@@ -136,7 +137,7 @@ impl Loader<'_> {
         let at = entry.key.span();
         let Data::Str(keyword) = val::scalar_data(entry.value) else {
             let message =
-                format!("`tosca_definitions_version`: expected a string, found {}", crate::read::noun(entry.value));
+                what::expected("a string", crate::read::noun(entry.value)).under("`tosca_definitions_version`: ");
             self.problems.at(&rules::VERSION, at, message);
             return None;
         };
@@ -154,7 +155,7 @@ impl Loader<'_> {
         }
         if found.is_none() {
             let near = crate::suggest::nearest(&keyword, profile::VERSIONS.iter().map(|version| version.keyword));
-            let diagnostic = Diagnostic::at(&rules::VERSION, at, format!("unknown version `{keyword}` of TOSCA"));
+            let diagnostic = Diagnostic::at(&rules::VERSION, at, what::unknown("version", &keyword).and(" of TOSCA"));
             self.problems.push(diagnostic.maybe_hint(near.map(|near| Hint::meant(keyword.as_str(), near))));
         }
         found

@@ -7,6 +7,7 @@ use crate::entity::Content;
 use crate::quirks;
 use crate::rules;
 use crate::val::{self, Data, Text, Val, merged_entries};
+use purlin_syntax::what;
 use purlin_syntax::{Node, Span};
 use std::sync::Arc;
 
@@ -32,7 +33,8 @@ impl Reader<'_> {
                 self.problems.at(
                     &rules::MALFORMED,
                     at,
-                    format!("`{key}` must be a call of a function that gives true or false: {reason}"),
+                    what::must_be(format!("`{key}`"), "a call of a function that gives true or false")
+                        .and(format!(": {reason}")),
                 );
                 None
             }

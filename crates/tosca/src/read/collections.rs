@@ -11,6 +11,7 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_model::Kind;
 use purlin_model::check::with_article;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Node, Span};
 use std::sync::Arc;
 
@@ -97,7 +98,7 @@ impl Reader<'_> {
             return None;
         }
         if !sound {
-            let message = format!("`{key}` must be a list of mappings with one key each");
+            let message = what::must_be(format!("`{key}`"), "a list of mappings with one key each");
             self.problems.push(
                 Diagnostic::at(&rules::MALFORMED, at, message).hint("indent what belongs to an entry below its name"),
             );
@@ -122,7 +123,7 @@ impl Reader<'_> {
         let mut own: IndexMap<EcoString, Arc<Entity>> = IndexMap::with_capacity(items.len());
         for (name, item, node) in items {
             if let Some(first) = own.get(&name) {
-                let message = format!("duplicate name `{name}` in `{key}`");
+                let message = what::duplicate("name", name).and(format!(" in `{key}`"));
                 self.problems.push(
                     Diagnostic::at(&rules::DUPLICATE, at, message)
                         .label(first.at, "first here")

@@ -22,6 +22,7 @@ use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
 use purlin_model::check::with_article;
 use purlin_model::schema::{Entity as Row, Field, Kind, Notation, Shape, Written};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Node, Span};
 use std::sync::Arc;
 
@@ -233,7 +234,8 @@ impl Reader<'_> {
         }
         let is_mapping = matches!(field.shape, Shape::Map(_) | Shape::MapOf(_) | Shape::One(_));
         if is_mapping && self.is_empty_list(value) {
-            let message = format!("`{}`: expected a mapping, found an empty list, which counts as nothing", field.key);
+            let message = what::expected("a mapping", "an empty list, which counts as nothing")
+                .under(format!("`{}`: ", field.key));
             let hint = format!("write `{}: {{}}`, or remove it", field.key);
             self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).hint(hint).warning());
             return;
@@ -474,11 +476,11 @@ fn is_inline_artifact(node: Node<'_>) -> bool {
 /// Reads a range from a value.
 pub fn parse_range(value: &Val) -> Result<Range, String> {
     let [lower, upper] = value.items() else {
-        return Err(format!("expected a list of two, found {}", value.noun()));
+        return Err(what::expected("a list of two", value.noun()).into());
     };
     let bound = |value: &Val| match value.data {
         Data::Int(number) => u64::try_from(number).map_err(|_| "a bound cannot be negative".to_owned()),
-        _ => Err(format!("a bound: expected an integer, found {}", value.noun())),
+        _ => Err(what::expected("an integer", value.noun()).under("a bound: ").into()),
     };
     let lower = bound(lower)?;
     let upper = if upper.as_str() == Some("UNBOUNDED") { None } else { Some(bound(upper)?) };

@@ -9,6 +9,7 @@ use crate::val::{self, Data};
 use ecow::eco_format;
 use purlin_model::check::{known_elsewhere, with_article};
 use purlin_model::schema::{Entity as Row, Field, Merge};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Node, Span};
 
 impl Reader<'_> {
@@ -17,7 +18,7 @@ impl Reader<'_> {
         if let Some(text) = val::as_text(node) {
             return Some(text);
         }
-        let message = format!("this key: expected a string, found {}", noun(node));
+        let message = what::expected("a string", noun(node)).under("this key: ");
         self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).hint("put it in quotes"));
         None
     }
@@ -28,7 +29,7 @@ impl Reader<'_> {
         let mut diagnostic = Diagnostic::at(
             &rules::UNKNOWN_KEY,
             at,
-            format!("unknown key `{key}` in {label} (TOSCA {})", self.edition.number()),
+            what::unknown("key", key).and(format!(" in {label} (TOSCA {})", self.edition.number())),
         );
         let elsewhere = known_elsewhere(&entities::SCHEMA, row, self.edition, key);
         let operations =
@@ -58,12 +59,7 @@ impl Reader<'_> {
                 } else {
                     eco_format!(".{}", field.key)
                 };
-                self.problems.beyond(
-                    &rules::MISSING_KEY,
-                    entity.at,
-                    beyond,
-                    format!("{what} needs the key `{}`", field.key),
-                );
+                self.problems.beyond(&rules::MISSING_KEY, entity.at, beyond, what::needed(what, field.key));
             }
         }
     }
@@ -142,7 +138,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn wrong(&mut self, at: Span, what: &str, found: &str, wanted: &str) {
-        self.problems.at(&rules::WRONG_SHAPE, at, format!("{what}: expected {wanted}, found {found}"));
+        self.problems.at(&rules::WRONG_SHAPE, at, what::expected(wanted, found).under(format!("{what}: ")));
     }
 }
 

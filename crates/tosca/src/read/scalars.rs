@@ -6,6 +6,7 @@ use crate::entity::{Content, Range};
 use crate::quirks;
 use crate::rules;
 use crate::val::{self, Data, Text, merged_entries};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Node, Span};
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ impl Reader<'_> {
         {
             return Some(Text { text, span: node.span() });
         }
-        let message = format!("`{key}`: expected a string, found {}", noun(node));
+        let message = what::expected("a string", noun(node)).under(format!("`{key}`: "));
         let call = node.is_map() && val::read(node, self.edition).is_call();
         let hint = call.then(|| "functions can only be used in values, such as those of properties".to_owned());
         self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).maybe_hint(hint));
@@ -36,7 +37,7 @@ impl Reader<'_> {
                 Some(meant)
             }
             None => {
-                let message = format!("`{key}`: expected a boolean, found {}", noun(node));
+                let message = what::expected("a boolean", noun(node)).under(format!("`{key}`: "));
                 let hint = meant.map(|meant| format!("`{}` is a text in YAML 1.2; write `{meant}`", node.text()));
                 self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).maybe_hint(hint));
                 None
@@ -111,7 +112,9 @@ impl Reader<'_> {
                 self.problems.at(
                     &rules::MALFORMED,
                     at,
-                    format!("`{key}`: expected a range such as `[1, 4]` or `[0, UNBOUNDED]`: {reason}"),
+                    what::expected_only("a range such as `[1, 4]` or `[0, UNBOUNDED]`")
+                        .under(format!("`{key}`: "))
+                        .and(format!(": {reason}")),
                 );
                 None
             }

@@ -10,6 +10,7 @@ use crate::topology::{Artifact, Given, Prop, Props};
 use crate::val::Text;
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_syntax::what;
 use std::sync::Arc;
 
 impl Renderer<'_> {
@@ -18,7 +19,7 @@ impl Renderer<'_> {
         for (name, own) in template.entries("artifacts") {
             // A host wants the file of each artifact that a template has, whatever its type says.
             if own.edition.is_extended() && own.slot("file").is_none() {
-                let message = format!("the artifact `{name}` needs the key `file`");
+                let message = what::needed(format!("the artifact `{name}`"), "file");
                 self.problems.beyond(&rules::MISSING_KEY, own.at, ".file", message);
             }
             let definition = complete.named("artifacts", name);
@@ -51,7 +52,7 @@ impl Renderer<'_> {
                 &rules::MISSING_KEY,
                 entity.at,
                 ".file",
-                format!("the artifact `{}` needs the key `file`", entity.name),
+                what::needed(format!("the artifact `{}`", entity.name), "file"),
             );
         }
         if !loose && entity.slot("type").is_none() && !self.model.edition().is_2() && !entity.edition.is_extended() {
@@ -59,7 +60,7 @@ impl Renderer<'_> {
                 &rules::MISSING_KEY,
                 entity.at,
                 ".type",
-                format!("the artifact `{}` needs the key `type`", entity.name),
+                what::needed(format!("the artifact `{}`", entity.name), "type"),
             );
         }
         let mut properties = Props::default();

@@ -12,6 +12,8 @@ use crate::suggest;
 use crate::val::{Data, Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, FileId, Hint, Span};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -158,13 +160,13 @@ impl Renderer<'_> {
     }
 
     /// Why a decorator adds to nothing, and the name that was probably meant.
-    fn idle(&self, file: FileId, key: &str, at: Span) -> Option<(String, Option<Hint>)> {
+    fn idle(&self, file: FileId, key: &str, at: Span) -> Option<(Message, Option<Hint>)> {
         let model = self.model;
         let parts: Vec<&str> = parts(key).collect();
         let &[name, ref rest @ ..] = parts.as_slice() else { return None };
         if key.contains(['[', '*', '$', '{']) || rest.len() > 2 {
             return Some((
-                format!("the decorator `{key}` has no effect: expressions are not supported in its key"),
+                format!("the decorator `{key}` has no effect: expressions are not supported in its key").into(),
                 None,
             ));
         }
@@ -177,7 +179,8 @@ impl Renderer<'_> {
                 return None;
             }
             let near = suggest::did_you_mean(name, templates().map(|(name, _)| name.as_str()));
-            let message = format!("the decorator `{key}` has no effect: unknown node template or type `{name}`");
+            let message =
+                what::unknown("node template or type", name).under(format!("the decorator `{key}` has no effect: "));
             return Some((message, near));
         };
         let requirement = *rest.first()?;
@@ -188,7 +191,8 @@ impl Renderer<'_> {
             return None;
         }
         let near = suggest::did_you_mean(requirement, complete.entries("requirements").map(|(name, _)| name.as_str()));
-        let message = format!("the decorator `{key}` has no effect: `{name}` has no requirement `{requirement}`");
+        let message =
+            what::lacking(format!("the decorator `{key}` has no effect: `{name}`"), "requirement", requirement);
         Some((message, near))
     }
 }

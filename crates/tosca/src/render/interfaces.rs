@@ -13,6 +13,7 @@ use crate::val::{Data, Text, Val};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
 use purlin_model::Kind;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
@@ -77,7 +78,7 @@ impl Renderer<'_> {
 
     fn undeclared<'n>(&mut self, assignment: &Entity, what: &str, known: impl Iterator<Item = &'n str>) {
         let near = suggest::did_you_mean(&assignment.name, known);
-        let message = format!("the type declares no {what} `{}`", assignment.name);
+        let message = what::undeclared("the type", what, &assignment.name);
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, assignment.at, message).maybe_hint(near));
     }
 

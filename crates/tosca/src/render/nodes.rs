@@ -12,6 +12,7 @@ use crate::topology::{Capability, Node, Props};
 use crate::val::Data;
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint};
 use std::sync::Arc;
 
@@ -78,7 +79,7 @@ impl Renderer<'_> {
         for directive in template.texts("directives") {
             if !KNOWN.contains(&directive.text.as_str()) {
                 let near = suggest::did_you_mean(&directive.text, KNOWN);
-                let message = format!("unknown directive `{}` for node templates", directive.text);
+                let message = what::unknown("directive", &directive.text).and(" for node templates");
                 self.problems.push(Diagnostic::at(&rules::MALFORMED, directive.span, message).maybe_hint(near));
             }
         }
@@ -108,7 +109,7 @@ impl Renderer<'_> {
         for (name, assignment) in template.entries("capabilities") {
             if complete.named("capabilities", name).is_none() && !self.partial {
                 let near = suggest::nearest(name, complete.entries("capabilities").map(|(name, _)| name.as_str()));
-                let message = format!("the type of {} declares no capability `{name}`", Self::owner(template));
+                let message = what::undeclared(format!("the type of {}", Self::owner(template)), "capability", name);
                 self.problems.push(
                     Diagnostic::at(&rules::UNDECLARED, assignment.at, message)
                         .maybe_hint(near.map(|n| Hint::meant(name, n))),

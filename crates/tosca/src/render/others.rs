@@ -11,6 +11,7 @@ use crate::topology::{Group, Policy};
 use crate::val::Text;
 use purlin_model::Kind;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::what;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ impl Renderer<'_> {
     fn distinct_members(&mut self, template: &Entity) {
         let mut seen = HashSet::new();
         for member in template.texts("members").iter().filter(|member| !seen.insert(&member.text)) {
-            let message = format!("duplicate member `{}`", member.text);
+            let message = what::duplicate("member", &member.text);
             self.problems.push(Diagnostic::at(&rules::MALFORMED, member.span, message).hint("remove one of them"));
         }
         if template.slot("members").is_some() && template.texts("members").is_empty() {

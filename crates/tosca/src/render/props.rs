@@ -14,6 +14,7 @@ use crate::val::{Data, Text, Val};
 use crate::values::{Checker, Stance};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
@@ -102,7 +103,7 @@ impl Renderer<'_> {
                 continue;
             }
             let near = suggest::nearest(&name.text, declared.entries(sort.slot()).map(|(name, _)| name.as_str()));
-            let message = format!("{} declares no {} `{}`", place.owner, sort.noun(), name.text);
+            let message = what::undeclared(place.owner, sort.noun(), &name.text);
             let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, name.span, message)
                 .maybe_hint(near.map(|near| Hint::meant(name.text.as_str(), near)));
             // A host leaves out what a node's type does not declare, and refuses it of anything else.
@@ -175,7 +176,10 @@ impl Renderer<'_> {
             && !self.partial
             && !place.elsewhere.contains(name)
         {
-            let message = format!("{} has no value for the required {} `{name}`", place.owner, sort.noun());
+            let message = {
+                let words = format!("{} has no value for the required {} `{name}`", place.owner, sort.noun());
+                what::missing(sort.noun(), name).words(words)
+            };
             let beyond = eco_format!("{}[\"{name}\"]", place.path);
             self.problems.beyond(&rules::UNASSIGNED, place.at, beyond, message);
         }
@@ -247,10 +251,11 @@ impl Renderer<'_> {
     fn missing_inputs(&mut self, needed: &[Arc<Entity>], missing: MissingInputs) {
         let Some((first, others)) = needed.split_first().filter(|_| missing != MissingInputs::Accept) else { return };
         let names: Vec<String> = needed.iter().map(|input| format!("`{}`", input.name)).collect();
-        let message = match names.as_slice() {
+        let words = match names.as_slice() {
             [name] => format!("the input {name} needs a value"),
             names => format!("{} inputs need a value: {}", names.len(), names.join(", ")),
         };
+        let message = what::missing_names("input", needed.iter().map(|input| &input.name), false).words(words);
         if let Some(asked) = self.model.asked {
             let lines: Vec<String> = needed.iter().map(|input| format!("`{}:`", input.name)).collect();
             let mut diagnostic = Diagnostic::at(&rules::INPUT, asked, message).label(first.at, "declared here");
@@ -278,7 +283,7 @@ impl Renderer<'_> {
             service.and_then(|service| service.map("inputs")).map(|defs| defs.flat().clone()).unwrap_or_default();
         let near = suggest::nearest(name, known.keys().map(|name| name.as_str()));
         let at = service.map_or(value.span, |service| service.place("inputs"));
-        let message = format!("the service declares no input `{name}`");
+        let message = what::undeclared("the service", "input", name);
         if self.model.asked.is_some() {
             let hint = near.map(|near| Hint::meant(name, near));
             self.problems.push(Diagnostic::at(&rules::INPUT, value.span, message).maybe_hint(hint));

@@ -16,6 +16,7 @@ use crate::val::{Data, Text};
 use crate::values::Checker;
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint};
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ impl Renderer<'_> {
                 let near =
                     suggest::nearest(&assignment.name, complete.entries("requirements").map(|(name, _)| name.as_str()));
                 let message =
-                    format!("the type of {} declares no requirement `{}`", Self::owner(template), assignment.name);
+                    what::undeclared(format!("the type of {}", Self::owner(template)), "requirement", &assignment.name);
                 self.problems.push(
                     Diagnostic::at(&rules::UNDECLARED, assignment.at, message)
                         .maybe_hint(near.map(|n| Hint::meant(assignment.name.as_str(), n))),
@@ -180,7 +181,7 @@ impl Renderer<'_> {
             Some((Data::Bool(optional), _)) => *optional,
             Some((Data::Call(_) | Data::Poison, _)) | None => false,
             Some((_, value)) => {
-                let message = format!("`optional`: expected true or false, found {}", value.noun());
+                let message = what::expected("true or false", value.noun()).under("`optional`: ");
                 self.problems.at(&rules::WRONG_TYPE, assignment.place("optional"), message);
                 false
             }
@@ -254,10 +255,8 @@ impl Renderer<'_> {
     pub(super) fn requirement_directives(&mut self, assignment: &Entity) {
         for directive in assignment.texts("directives") {
             if !matches!(directive.text.as_str(), "internal" | "external") {
-                let message = format!(
-                    "unknown directive `{}` for requirements: expected `internal` or `external`",
-                    directive.text
-                );
+                let message = what::unknown("directive", &directive.text)
+                    .and(" for requirements: expected `internal` or `external`");
                 self.problems.at(&rules::MALFORMED, directive.span, message);
             }
         }
@@ -286,7 +285,7 @@ impl Renderer<'_> {
             },
             (None, Some((Data::Call(_) | Data::Poison, _))) | (None, None) => return (None, defined),
             (None, Some((_, value))) => {
-                let message = format!("`node`: expected a string, found {}", value.noun());
+                let message = what::expected("a string", value.noun()).under("`node`: ");
                 self.problems.at(&rules::WRONG_SHAPE, assignment.place("node"), message);
                 return (None, defined);
             }
@@ -300,7 +299,7 @@ impl Renderer<'_> {
             Some(id) => (None, Some(id)),
             None => {
                 if self.model.edition() == edition::V2_0 {
-                    let message = format!("unknown node template or node type `{}` in `node`", named.text);
+                    let message = what::unknown("node template or node type", &named.text).and(" in `node`");
                     self.problems.at(&rules::UNKNOWN_NAME, assignment.place("node"), message);
                 }
                 (None, defined)

@@ -10,6 +10,8 @@ use crate::suggest;
 use crate::topology::{Mapping, Of, Part, Substitution, Target, Which};
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
@@ -36,7 +38,11 @@ impl Renderer<'_> {
             for (entry, (key, value)) in entity.value(slot).map(Val::entries).unwrap_or(&[]).iter().enumerate() {
                 let Some((of, name, repeat)) = mapped_name(key) else {
                     if !self.model.edition().is_2() {
-                        self.problems.at(&rules::WRONG_SHAPE, key.span, "the name of a mapping must be a string");
+                        self.problems.at(
+                            &rules::WRONG_SHAPE,
+                            key.span,
+                            what::must_be("the name of a mapping", "a string"),
+                        );
                     }
                     continue;
                 };
@@ -83,14 +89,14 @@ impl Renderer<'_> {
         noun: &str,
         name: &str,
         complete: &Entity,
-    ) -> Result<(), (String, Option<String>)> {
+    ) -> Result<(), (Message, Option<String>)> {
         let near = |entity: &Entity, slot: &str, name: &str| {
             suggest::nearest(name, entity.entries(slot).map(|(name, _)| name.as_str())).map(str::to_owned)
         };
         let (within, kind, key, owner) = match of {
             Of::Node if complete.named(slot, name).is_some() => return Ok(()),
             Of::Node => {
-                let message = format!("the node type `{}` has no {noun} `{name}`", complete.name);
+                let message = what::lacking(format!("the node type `{}`", complete.name), noun, name);
                 return Err((message, near(complete, slot, name)));
             }
             Of::Capability(owner) => ("capabilities", entities::CAPABILITY_TYPE, "type", owner),
@@ -98,7 +104,7 @@ impl Renderer<'_> {
         };
         let what = if within == "capabilities" { "capability" } else { "requirement" };
         let Some(definition) = complete.named(within, owner) else {
-            let message = format!("the node type `{}` has no {what} `{owner}`", complete.name);
+            let message = what::lacking(format!("the node type `{}`", complete.name), what, owner);
             return Err((message, near(complete, within, owner)));
         };
         let declaring = if within == "capabilities" { Some(definition) } else { definition.one("relationship") };
@@ -109,7 +115,7 @@ impl Renderer<'_> {
         if declared {
             return Ok(());
         }
-        let message = format!("the {what} `{owner}` of the node type `{}` has no {noun} `{name}`", complete.name);
+        let message = what::lacking(format!("the {what} `{owner}` of the node type `{}`", complete.name), noun, name);
         Err((message, of_type.and_then(|of_type| near(of_type, slot, name))))
     }
 
@@ -155,7 +161,7 @@ impl Renderer<'_> {
     }
 
     fn malformed(&mut self, at: Span) -> Option<Target> {
-        self.problems.at(&rules::MALFORMED, at, "a mapping must be a list such as `[node, name]`");
+        self.problems.at(&rules::MALFORMED, at, what::must_be("a mapping", "a list such as `[node").and(", name]`"));
         None
     }
 
@@ -163,7 +169,7 @@ impl Renderer<'_> {
         for (key, workflow) in value.entries() {
             let Some(name) = workflow.as_str() else { continue };
             if service.named("workflows", name).is_none() {
-                self.problems.at(&rules::UNKNOWN_NAME, key.span, format!("unknown workflow `{name}`"));
+                self.problems.at(&rules::UNKNOWN_NAME, key.span, what::unknown("workflow", name));
             }
         }
     }
@@ -172,7 +178,7 @@ impl Renderer<'_> {
         let name = input.as_str()?;
         if service.named("inputs", name).is_none() {
             let near = suggest::nearest(name, service.entries("inputs").map(|(name, _)| name.as_str()));
-            let message = format!("the service has no input `{name}`");
+            let message = what::lacking("the service", "input", name);
             self.problems.push(
                 Diagnostic::at(&rules::UNKNOWN_NAME, input.span, message)
                     .maybe_hint(near.map(|n| Hint::meant(name, n))),
@@ -213,7 +219,7 @@ impl Renderer<'_> {
         };
         if !exists {
             let noun = PARTS.iter().find(|(known, ..)| *known == part).map_or("part", |(.., noun)| noun);
-            let message = format!("the node template `{node_name}` has no {noun} `{member_name}`");
+            let message = what::lacking(format!("the node template `{node_name}`"), noun, member_name);
             let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, member.span, message);
             // Mapped attributes have no effect in ensembles, where properties need no declaration either.
             let is_value = matches!(part, Part::Property | Part::Attribute);

@@ -11,6 +11,7 @@ use crate::topology::{Activity, Interface, Prop, Props, Step, Workflow};
 use crate::val::{Data, Text, Val};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ impl Renderer<'_> {
         for next in step.texts("on_success").iter().chain(step.texts("on_failure")) {
             if workflow.named("steps", &next.text).is_none() {
                 let near = suggest::nearest(&next.text, workflow.entries("steps").map(|(name, _)| name.as_str()));
-                let message = format!("the workflow has no step `{}`", next.text);
+                let message = what::lacking("the workflow", "step", &next.text);
                 self.problems.push(
                     Diagnostic::at(&rules::UNKNOWN_NAME, next.span, message)
                         .maybe_hint(near.map(|near| Hint::meant(next.text.as_str(), near))),
@@ -97,7 +98,7 @@ impl Renderer<'_> {
         let found = interfaces.get(interface_name).cloned();
         let unknown = |what: &str, name: &str, near: Option<&str>| {
             let diagnostic =
-                Diagnostic::at(&rules::UNKNOWN_NAME, at, format!("`{}` has no {what} `{name}`", target.text));
+                Diagnostic::at(&rules::UNKNOWN_NAME, at, what::lacking(format!("`{}`", target.text), what, name));
             crate::problem::Problem {
                 diagnostic: diagnostic.maybe_hint(near.map(|near| Hint::meant(name, near))),
                 beyond: if argument.as_str().is_some() { ".operation".into() } else { EcoString::new() },
@@ -157,11 +158,7 @@ impl Renderer<'_> {
             |name: &str| operation.named("inputs", name).or_else(|| interface.definition.named("inputs", name));
         for (name, value) in assigned {
             let Some(definition) = declared(&name.text) else {
-                self.problems.at(
-                    &rules::UNDECLARED,
-                    name.span,
-                    format!("the operation declares no input `{}`", name.text),
-                );
+                self.problems.at(&rules::UNDECLARED, name.span, what::undeclared("the operation", "input", &name.text));
                 continue;
             };
             self.workflow_input(name, value, definition, workflow);

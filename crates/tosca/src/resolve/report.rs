@@ -8,6 +8,7 @@ use crate::quirks;
 use crate::rules;
 use crate::topology::{Node, Requirement};
 use ecow::{EcoString, eco_format};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Severity};
 
 /// How many candidates a message shows.
@@ -39,6 +40,7 @@ impl Resolver<'_> {
             }
             None => format!("no node meets the requirement `{}` of `{name}`", requirement.name),
         };
+        let message = what::missing("requirement", &requirement.name).words(message);
         let mut diagnostic = self.with_refusals(Diagnostic::at(&rules::UNRESOLVED, requirement.at, message), &refusals);
         let needed = self.needed(requirement).filter(|_| refusals.is_empty());
         if self.may_stay_open(requirement) {
@@ -77,6 +79,7 @@ impl Resolver<'_> {
             "the requirement `{}` of `{}` stays open: nodes that could meet it have too little left",
             requirement.name, node.template.name
         );
+        let message = what::missing("requirement", &requirement.name).words(message);
         let mut diagnostic = self.with_refusals(Diagnostic::at(&rules::UNRESOLVED, requirement.at, message), &refusals);
         diagnostic.severity = Severity::Warning;
         let diagnostic =

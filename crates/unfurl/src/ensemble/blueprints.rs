@@ -4,6 +4,7 @@
 use super::project;
 use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, suggest};
 use purlin_value::Session;
 
@@ -79,7 +80,7 @@ fn templates_of(blueprint: &Val) -> ValMap {
 fn report_unknown(session: &Session, named: &Val, blueprints: &ValMap) {
     let name = named.as_str().unwrap_or_default();
     let near = suggest::nearest(name, blueprints.keys().filter_map(MapKey::as_str));
-    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, format!("unknown deployment blueprint `{name}`"));
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, what::unknown("deployment blueprint", name));
     diagnostic.span = session.origins.span(named.origin, &session.sources);
     session.sink.push(diagnostic.maybe_hint(near.map(|near| Hint::meant(name, near))));
 }

@@ -13,6 +13,8 @@ use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::model::Model;
@@ -336,10 +338,11 @@ impl<'a> Builder<'a> {
             }
             Found::Nothing => {
                 let message = match address {
-                    Some(address) => {
-                        format!("unknown external instance `{address}`, so the node `{template}` is missing")
+                    Some(address) => what::unknown("external instance", address)
+                        .and(format!(", so the node `{template}` is missing")),
+                    None => {
+                        format!("no external ensemble has an instance of `{template}`, so the node is missing").into()
                     }
-                    None => format!("no external ensemble has an instance of `{template}`, so the node is missing"),
                 };
                 let hint = "name an ensemble that has one under `external` of the environment, and deploy it first";
                 self.report_selection(directive, message, hint, false);
@@ -347,7 +350,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn report_selection(&self, directive: Option<&Text>, message: String, hint: &str, is_error: bool) {
+    fn report_selection(&self, directive: Option<&Text>, message: impl Into<Message>, hint: &str, is_error: bool) {
         let mut diagnostic = Diagnostic::nowhere(&rules::SELECTION, message).hint(hint);
         diagnostic.span = directive.map(|word| self.reading.places.span(word.span));
         self.session.sink.push(if is_error { diagnostic } else { diagnostic.warning() });

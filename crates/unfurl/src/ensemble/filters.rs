@@ -3,6 +3,7 @@
 
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::what;
 use purlin_tosca::entities;
 use purlin_tosca::evaluate::Evaluator;
 use purlin_tosca::model::{Model, Primitive};
@@ -39,7 +40,7 @@ pub(super) fn report_malformed(requirement: &Requirement, problems: &mut Problem
         let is_wrong = |item: &&Val| !matches!(item.data, Data::Map(_) | Data::Call(_) | Data::Poison);
         if let Some(wrong) = part.items().iter().find(is_wrong) {
             let message =
-                format!("a condition of a node filter: expected a mapping with one key, found {}", wrong.noun());
+                what::expected("a mapping with one key", wrong.noun()).under("a condition of a node filter: ");
             problems.push(Diagnostic::at(&tosca_rules::MALFORMED, wrong.span, message));
         }
     }

@@ -19,6 +19,7 @@ use ecow::EcoString;
 use purlin_model::Glance;
 use purlin_model::project::Request;
 use purlin_syntax::suggest::is_slip;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Head, Node, Span, Tree};
 use purlin_tosca::load::Given;
 use purlin_value::world::FileKind;
@@ -250,7 +251,7 @@ fn environment_name(session: &Session, projects: &Projects, file: &str, request:
     if asked != "defaults" && environments.get(&MapKey::from(asked)).is_none() {
         let names = environments.keys().filter_map(MapKey::as_str);
         let hint = purlin_syntax::suggest::did_you_mean(asked, names);
-        let message = format!("no environment is named `{asked}`");
+        let message = what::unknown("environment", asked).words(format!("no environment is named `{asked}`"));
         session.sink.push(Diagnostic::nowhere(&rules::MANIFEST, message).maybe_hint(hint));
         return None;
     }

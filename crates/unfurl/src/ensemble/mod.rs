@@ -37,6 +37,8 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use manifest::Manifest;
 use purlin_model::project::Request;
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, suggest};
 use purlin_value::{Session, Value};
 use select::External;
@@ -184,7 +186,7 @@ fn report_unknown_templates(session: &Session, manifest: &Manifest, service: &Se
             continue;
         }
         let near = suggest::nearest(wanted, service.topology.nodes.keys().map(EcoString::as_str));
-        let message = format!("unknown node template `{wanted}` of the instance `{name}`");
+        let message = what::unknown("node template", wanted).and(format!(" of the instance `{name}`"));
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message);
         diagnostic.span = session.origins.span(template.unwrap_or(said).origin, &session.sources);
         session.sink.push(diagnostic.maybe_hint(near.map(|near| Hint::meant(wanted, near))));
@@ -203,7 +205,7 @@ fn no_service(root: Option<purlin_syntax::Node<'_>>) -> Diagnostic {
         None => misspelt(root, "spec").map(|found| (found, "spec")),
     });
     if let Some(((key, span), wanted)) = found {
-        let diagnostic = Diagnostic::at(&rules::MANIFEST, span, format!("unknown key `{key}`"));
+        let diagnostic = Diagnostic::at(&rules::MANIFEST, span, what::unknown("key", &key));
         return diagnostic.hint(Hint::meant(key, wanted));
     }
     let missing = if root.is_some_and(|root| root.get("spec").is_some()) { "spec.service_template" } else { "spec" };
@@ -227,18 +229,18 @@ fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> Vec<Ex
     let through: Vec<&str> = through.iter().copied().chain([here.as_str()]).collect();
     for (name, entry) in manifest.environment.get("external").and_then(Val::as_map).into_iter().flatten() {
         let Some(name) = name.as_str() else { continue };
-        let problem = |message: String| {
+        let problem = |message: Message| {
             let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message);
             diagnostic.span = session.origins.span(entry.origin, &session.sources);
             session.sink.push(diagnostic);
         };
         let location = entry.get("manifest").unwrap_or(entry);
         let Some(file) = location.get("file").and_then(Val::as_str) else {
-            problem(format!("the external ensemble `{name}` has no `manifest.file`"));
+            problem(format!("the external ensemble `{name}` has no `manifest.file`").into());
             continue;
         };
         let Some(path) = external_file(session, manifest, location, file) else {
-            problem(format!("the external ensemble `{name}` could not be found at `{file}`"));
+            problem(format!("the external ensemble `{name}` could not be found at `{file}`").into());
             continue;
         };
         if path == here {
@@ -246,7 +248,7 @@ fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> Vec<Ex
         }
         if through.contains(&path.as_str()) {
             let ring: Vec<&str> = through.iter().copied().skip_while(|known| *known != path).collect();
-            problem(format!("circular external ensembles: {} → {path}", ring.join(" → ")));
+            problem(what::cycle(ring.into_iter().chain([path.as_str()])).under("circular external ensembles: "));
             continue;
         }
         let mut request = Request::of(&path);
@@ -255,12 +257,12 @@ fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> Vec<Ex
             Some(other) => {
                 let only = entry.get("instance").and_then(Val::as_str).filter(|name| !matches!(*name, "*" | "root"));
                 if let Some(only) = only.filter(|only| other.tree.by_name(only).is_none()) {
-                    problem(format!("the external ensemble `{name}` has no instance `{only}`"));
+                    problem(what::lacking(format!("the external ensemble `{name}`"), "instance", only));
                     continue;
                 }
                 out.push(External { name: name.into(), only: only.map(EcoString::from), ensemble: other });
             }
-            None => problem(format!("the external ensemble `{name}` could not be opened: `{file}`")),
+            None => problem(format!("the external ensemble `{name}` could not be opened: `{file}`").into()),
         }
     }
     out

@@ -7,6 +7,7 @@ use crate::jinja;
 use crate::job::operation::near_configurator;
 use crate::rules;
 use purlin_syntax::suggest::is_slip;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span};
 use purlin_tosca::entity::Entity;
 use purlin_tosca::topology::Node;
@@ -41,7 +42,7 @@ fn implementation(session: &Session, service: &Service, node: &Node, operation: 
     let Some(primary) = own.value("primary").or_else(|| own.value("className")) else { return };
     let Some(name) = primary.as_str().filter(|name| !node.artifacts.contains_key(*name)) else { return };
     let Some(near) = near_configurator(name) else { return };
-    let message = format!("unknown configurator `{name}`");
+    let message = what::unknown("configurator", name);
     let span = service.places.span(primary.span);
     session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(Hint::meant(name, near)));
 }
@@ -59,7 +60,7 @@ fn command(session: &Session, service: &Service, operation: &Entity) {
     }
     for (name, _) in given {
         let Some(near) = COMMANDS.iter().find(|known| is_slip(&name.text, known)) else { continue };
-        let message = format!("there is no command to run: unknown input `{}`", name.text);
+        let message = what::unknown("input", &name.text).under("there is no command to run: ");
         let span = service.places.span(name.span);
         session
             .sink
@@ -89,7 +90,7 @@ fn template(session: &Session, whole: Span, text: &str) {
             continue;
         };
         let span = report::within(session, whole, text, start, end).unwrap_or(whole);
-        let message = format!("unknown filter `{name}`");
+        let message = what::unknown("filter", &name);
         session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(Hint::meant(name.as_str(), near)));
     }
 }

@@ -9,6 +9,7 @@ use crate::rules;
 use crate::val::Val;
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_tosca::entity::Entity;
 use purlin_tosca::model::Model;
@@ -78,7 +79,7 @@ pub(super) fn inputs(session: &Session, manifest: &Manifest, service: &Service, 
             Some(near) => Hint::meant(name, near),
             None => format!("declare `{name}` under `inputs` of the service template, or remove it").into(),
         };
-        let message = format!("the service template declares no input `{name}`");
+        let message = what::undeclared("the service template", "input", name);
         let template = service.model.service();
         let declared = template.filter(|template| template.slot("inputs").is_some());
         let place = declared.map(|template| service.places.span(template.place("inputs"))).or(manifest.service_span);
@@ -113,7 +114,7 @@ fn requirements(session: &Session, model: &Model, places: &Places, node: &Node) 
             continue;
         }
         let owner = model.name(node.node_type);
-        let message = format!("the type `{owner}` of `{}` declares no requirement `{name}`", node.template.name);
+        let message = what::undeclared(format!("the type `{owner}` of `{}`", node.template.name), "requirement", name);
         let known = complete.entries("requirements").map(|(name, _)| name.as_str());
         let hint = match suggest::nearest(name, known) {
             Some(near) => Hint::meant(name, near),
@@ -175,7 +176,7 @@ pub(super) fn refuse_circular_hosts(
             let ring = chain.iter().skip_while(|known| **known != at).chain([&at]);
             let name = |at: &usize| topology.nodes.get_index(*at).map_or("", |(name, _)| name.as_str());
             let names: Vec<&str> = ring.map(name).collect();
-            let message = format!("circular hosts: {}", names.join(" → "));
+            let message = what::cycle(names).under("circular hosts: ");
             let place = topology.nodes.get_index(at).and_then(|(_, node)| node.requirements.get(edge.requirement));
             if let Some(requirement) = place {
                 let hint = "let `host` name another node";

@@ -9,6 +9,7 @@ use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
 use crate::vault::Secret;
 use ecow::EcoString;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, Hint};
 use purlin_value::{Origin, Session, path};
 
@@ -94,7 +95,7 @@ pub fn read(files: &Files<'_>, file: &str, secrets: Option<&[Secret]>) -> Option
 /// Reports vault data that could not be opened.
 pub(crate) fn report_vault(session: &Session, problems: Vec<(purlin_syntax::Span, crate::vault::Problem)>) {
     for (span, problem) in problems {
-        session.sink.push(Diagnostic::at(&rules::VAULT, span, problem.message()));
+        session.sink.push(Diagnostic::at(&rules::VAULT, span, problem.message()).maybe_hint(problem.hint()));
     }
 }
 
@@ -127,7 +128,7 @@ pub fn report(session: &Session, problems: &Problems) {
             }
             Problem::NoStrategy(name) => {
                 let near = purlin_syntax::suggest::nearest(name, STRATEGIES.iter().copied());
-                let message = format!("unknown merge strategy `{name}`: the mapping is replaced instead of merged");
+                let message = what::unknown("merge strategy", name).and(": the mapping is replaced instead of merged");
                 let hint = near.map_or_else(
                     || format!("use one of `{}`", STRATEGIES.join("`, `")).into(),
                     |near| Hint::meant(name.as_str(), near),

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Kind};
 use crate::rules;
-use purlin_syntax::{Diagnostic, Rule, Severity, Span};
+use purlin_syntax::{Diagnostic, Message, Rule, Severity, Span};
 use purlin_value::{Origin, Session};
 
 /// The rule of a kind of error.
@@ -25,14 +25,14 @@ pub fn rule(kind: Kind) -> &'static Rule {
 /// An error as a diagnostic.
 pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
     let rule = error.limit.unwrap_or(rule(error.kind));
-    let hint = error.hint.clone().or_else(|| usual_hint(error).map(Into::into));
-    let mut diagnostic = Diagnostic::nowhere(rule, in_words(&error.message)).maybe_hint(hint);
+    let hint = error.hint.clone().or_else(|| usual_hint(error.kind).map(Into::into));
+    let mut diagnostic = Diagnostic::nowhere(rule, words(error)).maybe_hint(hint);
     if error.kind == Kind::RequiredCycle {
         diagnostic.severity = Severity::Error;
     }
     diagnostic.span = place(session, error);
     if matches!(error.kind, Kind::Undefined) {
-        diagnostic.span = named(session, error, &diagnostic.message).or(diagnostic.span);
+        diagnostic.span = diagnostic.what().name().and_then(|name| named(session, error, name)).or(diagnostic.span);
     }
     if let Some(span) = diagnostic.span {
         for step in &error.through {
@@ -42,58 +42,14 @@ pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
     diagnostic
 }
 
-/// The grammar of Jinja in plain words.
-pub fn in_words(message: &str) -> String {
-    let expected =
-        message.strip_prefix("unexpected end of template, expected '").and_then(|rest| rest.split('\'').next());
-    match expected {
-        Some("end of print statement") => "this `{{` is never closed".to_owned(),
-        Some("end of statement block") => "this `{%` is never closed".to_owned(),
-        Some(end) => format!("the template ends before `{end}`"),
-        None => python_in_words(message).unwrap_or_else(|| message.to_owned()),
-    }
-}
-
-/// What Python and Jinja say, in plain words.
-fn python_in_words(message: &str) -> Option<String> {
-    let quoted = |start: &str, end: &str| message.strip_prefix(start)?.strip_suffix(end);
-    if let Some(name) = quoted("No test named '", "'.") {
-        return Some(format!("unknown test `{name}`"));
-    }
-    if let Some(name) = quoted("No filter named '", "'.") {
-        return Some(format!("unknown filter `{name}`"));
-    }
-    if let Some(name) = quoted("missing variable: \"", "\"") {
-        return Some(format!("undefined variable `{name}`"));
-    }
-    if let Some(name) = quoted("missing attribute or key: \"", "\"") {
-        return Some(format!("unknown attribute or key `{name}`"));
-    }
-    if let Some(right) = quoted("can only concatenate str (not \"", "\") to str") {
-        return Some(format!("`+` cannot be used with a string and {}", noun(right)));
-    }
-    let (operator, types) = message.strip_prefix("unsupported operand type(s) for ")?.split_once(": '")?;
-    let (left, right) = types.strip_suffix('\'')?.split_once("' and '")?;
-    Some(format!("`{operator}` cannot be used with {} and {}", noun(left), noun(right)))
-}
-
-/// A type of Python in plain words.
-fn noun(name: &str) -> &str {
-    match name {
-        "str" => "a string",
-        "int" => "an integer",
-        "float" => "a number",
-        "bool" => "a boolean",
-        "list" => "a list",
-        "dict" => "a mapping",
-        "NoneType" => "null",
-        other => other,
-    }
+/// What an error says, for people.
+pub fn words(error: &Error) -> Message {
+    error.plain.clone().unwrap_or_else(|| error.message.as_str().into())
 }
 
 /// The place of the name that a message is about, if the expression has it once.
-fn named(session: &Session, error: &Error, message: &str) -> Option<Span> {
-    let name = message.split('`').nth(1).filter(|name| !name.is_empty())?;
+fn named(session: &Session, error: &Error, name: &str) -> Option<Span> {
+    let name = Some(name).filter(|name| !name.is_empty())?;
     let whole = session.origins.span(error.origin, &session.sources)?;
     let source = session.sources.get(whole.file)?;
     let text = source.slice(whole);
@@ -109,27 +65,12 @@ fn named(session: &Session, error: &Error, message: &str) -> Option<Span> {
 }
 
 /// What helps with most errors of a kind.
-fn usual_hint(error: &Error) -> Option<String> {
-    hint_of(error.kind, &error.message)
-}
-
-/// The same for a message alone.
-pub(crate) fn hint_of(kind: Kind, message: &str) -> Option<String> {
-    let closing =
-        [("print statement", "}}"), ("statement block", "%}"), ("`[`", "]"), ("string", "'"), ("comment", "#}")];
-    let open = message.contains("not closed") || message.contains("unexpected end of template");
+fn usual_hint(kind: Kind) -> Option<&'static str> {
     match kind {
-        Kind::Syntax if open => {
-            let close = closing.iter().find(|(what, _)| message.contains(what)).map(|(_, close)| *close);
-            close.map(|close| format!("add `{close}`"))
-        }
-        Kind::Io => Some("correct the path; it is relative to the ensemble".to_owned()),
-        Kind::Type if message.starts_with("unsupported operand") || message.starts_with("can only concatenate") => {
-            Some("convert one side, for example with `| string` or `| int`".to_owned())
-        }
-        Kind::Undefined => Some("correct the name, or test for it with `is defined`".to_owned()),
-        Kind::Invalid => Some("change the value, or its declaration".to_owned()),
-        Kind::Cycle | Kind::RequiredCycle => Some("remove one of these references".to_owned()),
+        Kind::Io => Some("correct the path; it is relative to the ensemble"),
+        Kind::Undefined => Some("correct the name, or test for it with `is defined`"),
+        Kind::Invalid => Some("change the value, or its declaration"),
+        Kind::Cycle | Kind::RequiredCycle => Some("remove one of these references"),
         _ => None,
     }
 }
@@ -146,8 +87,10 @@ fn place(session: &Session, error: &Error) -> Option<Span> {
 
 /// The location of the undefined name. The error itself points at what uses its value: a filter, a call, an operator.
 fn undefined_name(error: &Error, text: &str, start: u32, end: u32) -> Option<(u32, u32)> {
-    let quoted = error.message.strip_prefix("missing variable: \"").filter(|_| error.kind == Kind::Undefined)?;
-    let name = quoted.split('"').next().filter(|name| !name.is_empty())?;
+    let (kind, name) = error.plain.as_ref()?.what().undeclared()?;
+    if error.kind != Kind::Undefined || kind != "variable" || name.is_empty() {
+        return None;
+    }
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.');
     let stands_alone = |at: &usize| {
         let before = text.get(..*at).and_then(|before| before.chars().next_back());

@@ -22,6 +22,7 @@ use crate::vault;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_model::project::Request;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_tosca::edition;
 use purlin_tosca::host::{Host, TEMPLATE};
@@ -404,7 +405,7 @@ fn input_file(session: &Session, file: &str) -> Vec<(EcoString, Val)> {
     match value.as_map() {
         Some(entries) => entries.iter().map(|(name, value)| (crate::convert::key_text(name), value.clone())).collect(),
         None => {
-            let message = format!("expected a mapping of inputs, found {}", value.kind());
+            let message = what::expected("a mapping of inputs", value.kind());
             session.sink.push(Diagnostic::at(&rules::MANIFEST, root.span(), message));
             Vec::new()
         }

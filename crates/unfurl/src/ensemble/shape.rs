@@ -4,6 +4,8 @@
 use crate::rules;
 use crate::tree::{Priority, STATES, Status};
 use crate::val::{Data, Val};
+use purlin_syntax::Message;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Severity, Span, suggest};
 use purlin_value::Session;
 
@@ -95,7 +97,7 @@ pub(super) fn ensemble(session: &Session, document: &Val, is_template: bool) {
     {
         shape.problem(
             metadata,
-            "the ensemble's `metadata` has no `uri`".into(),
+            "the ensemble's `metadata` has no `uri`",
             Some("add `uri:`, the address of the ensemble".into()),
         );
     }
@@ -137,14 +139,18 @@ pub(super) fn project(session: &Session, config: &Val) {
         for entry in ensembles.as_list().unwrap_or(&[]) {
             match entry.as_map() {
                 Some(_) if entry.get("file").is_none() => {
-                    shape.problem(entry, "this ensemble of the project has no `file`".into(), None);
+                    shape.problem(
+                        entry,
+                        "this ensemble of the project has no `file`",
+                        Some("add `file:` with the path of the ensemble".into()),
+                    );
                 }
                 Some(_) => {
                     for key in ENSEMBLE_TEXTS {
                         shape.section(entry, key, Wanted::Text);
                     }
                     if let Some(value) = entry.get("default").filter(|value| !matches!(value.data, Data::Bool(_))) {
-                        let message = format!("`default`: expected true or false, found {}", value.kind());
+                        let message = what::expected("true or false", value.kind()).under("`default`: ");
                         shape.problem(value, message, Some("write `true`, or remove it".into()));
                     }
                 }
@@ -171,19 +177,19 @@ struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    fn problem(&self, at: &Val, message: String, hint: Option<Hint>) {
+    fn problem(&self, at: &Val, message: impl Into<Message>, hint: Option<Hint>) {
         self.problem_at(self.session.origins.span(at.origin, &self.session.sources), message, hint);
     }
 
     /// A problem of a key: points at the key if it is written right before the value, otherwise at the value.
-    fn key_problem(&self, key: &str, value: &Val, message: String, hint: Option<Hint>) {
+    fn key_problem(&self, key: &str, value: &Val, message: impl Into<Message>, hint: Option<Hint>) {
         match self.session.origins.key_span(value.origin, key, &self.session.sources) {
             Some(span) => self.problem_at(Some(span), message, hint),
             None => self.problem(value, message, hint),
         }
     }
 
-    fn problem_at(&self, span: Option<Span>, message: String, hint: Option<Hint>) {
+    fn problem_at(&self, span: Option<Span>, message: impl Into<Message>, hint: Option<Hint>) {
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).maybe_hint(hint);
         diagnostic.severity = Severity::Error;
         diagnostic.span = span;
@@ -191,7 +197,7 @@ impl Shape<'_> {
     }
 
     fn unexpected(&self, value: &Val, key: &str, wanted: &str) {
-        self.problem(value, format!("`{key}`: expected {wanted}, found {}", value.kind()), None);
+        self.problem(value, what::expected(wanted, value.kind()).under(format!("`{key}`: ")), None);
     }
 
     /// The version of the format, and what kind of file it is.
@@ -199,7 +205,11 @@ impl Shape<'_> {
         for (key, allowed) in [("apiVersion", VERSIONS), ("kind", kinds)] {
             let Some(value) = document.get(key) else {
                 let first = allowed.first().copied().unwrap_or_default();
-                self.problem(document, format!("`{key}` is missing"), Some(format!("add `{key}: {first}`").into()));
+                self.problem(
+                    document,
+                    what::missing("key", key).words(format!("`{key}` is missing")),
+                    Some(format!("add `{key}: {first}`").into()),
+                );
                 continue;
             };
             self.one_of(value, key, allowed);
@@ -235,7 +245,12 @@ impl Shape<'_> {
                 Wanted::Text => "write a string, or remove it".to_owned(),
                 _ => format!("write `{key}: {{}}`, or remove it"),
             };
-            self.key_problem(key, value, format!("`{key}`: expected {noun}, found nothing"), Some(empty.into()));
+            self.key_problem(
+                key,
+                value,
+                what::expected(noun, "nothing").under(format!("`{key}`: ")),
+                Some(empty.into()),
+            );
             return None;
         }
         if !fits {
@@ -274,8 +289,9 @@ impl Shape<'_> {
         for (key, value) in of.as_map().into_iter().flatten() {
             let Some(key) = key.as_str().filter(|key| !known.contains(key)) else { continue };
             let near = suggest::nearest(key, known.iter().copied());
-            let hint = near.map(|near| Hint::meant(key, near));
-            self.key_problem(key, value, format!("unknown key `{key}` of {owner}"), hint);
+            let elsewhere = || "remove it, or move it to the section that it belongs to".into();
+            let hint = Some(near.map_or_else(elsewhere, |near| Hint::meant(key, near)));
+            self.key_problem(key, value, what::unknown("key", key).and(format!(" of {owner}")), hint);
         }
     }
 
@@ -302,7 +318,7 @@ impl Shape<'_> {
 
     fn overlooked(&self, key: &str, value: &Val, owner: &str, near: Option<&str>) {
         let (origins, sources) = (&self.session.origins, &self.session.sources);
-        let message = format!("unknown key `{key}` in {owner}, which has no effect");
+        let message = what::unknown("key", key).and(format!(" in {owner}, which has no effect"));
         let hint = near.map_or_else(|| "remove it".into(), |near| Hint::meant(key, near));
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).warning().hint(hint);
         diagnostic.span = origins.key_span(value.origin, key, sources).or_else(|| origins.span(value.origin, sources));
@@ -334,7 +350,7 @@ impl Shape<'_> {
         let is_one =
             |text: &str| text.len() == 12 && text.starts_with('A') && text.chars().all(|c| c.is_ascii_alphanumeric());
         if !id.as_str().is_some_and(is_one) {
-            self.problem(id, "`changeId`: expected `A` and eleven letters or digits".into(), None);
+            self.problem(id, what::expected_only("`A` and eleven letters or digits").under("`changeId`: "), None);
         }
     }
 

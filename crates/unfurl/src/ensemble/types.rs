@@ -2,6 +2,7 @@
 //! with operations that exist. Must not know which of the types are used.
 
 use super::service::INTERFACES;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, FileId, Span, suggest};
 use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
@@ -36,7 +37,7 @@ pub fn check(model: &Model, problems: &mut Problems) {
         template.named("interfaces", DEFAULTS).into_iter().for_each(|defaults| check_defaults(defaults, problems));
     }
     for (name, output) in service.entries("outputs").filter(|(_, output)| has_no_value(output)) {
-        let message = format!("the output `{name}` needs the key `value`");
+        let message = what::needed(format!("the output `{name}`"), "value");
         problems.beyond(&rules::MISSING_KEY, output.at, ".value", message);
     }
 }
@@ -95,7 +96,7 @@ fn check_type(model: &Model, own: &Entity, complete: &Entity, known: &Known, pro
         for (name, part) in own.map(slot).into_iter().flat_map(|parts| parts.own()) {
             let untyped = complete.named(slot, name).is_some_and(|full| full.slot("type").is_none());
             if untyped && !known.within(part.span) {
-                let message = format!("the {noun} definition `{name}` needs the key `type`");
+                let message = what::needed(format!("the {noun} definition `{name}`"), "type");
                 problems.beyond(&rules::MISSING_KEY, part.at, ".type", message);
             }
         }
@@ -120,7 +121,7 @@ fn check_interface(
     let typed = full.is_some_and(|full| full.slot("type").is_some());
     let Some((_, interface_type)) = common else {
         if !typed && !known.within(own.span) {
-            let message = format!("the interface definition `{}` needs the key `type`", own.name);
+            let message = what::needed(format!("the interface definition `{}`", own.name), "type");
             problems.beyond(&rules::MISSING_KEY, own.at, ".type", message);
         }
         return;
@@ -133,7 +134,7 @@ fn check_interface(
         if declared.named("operations", name).is_none() {
             let known = declared.entries("operations").map(|(name, _)| name.as_str());
             let near = suggest::did_you_mean(name, known);
-            let message = format!("the interface `{}` has no operation `{name}`", own.name);
+            let message = what::lacking(format!("the interface `{}`", own.name), "operation", name);
             problems.push(Diagnostic::at(&rules::UNDECLARED, operation.at, message).maybe_hint(near));
         }
     }
@@ -141,7 +142,7 @@ fn check_interface(
 
 fn check_defaults(defaults: &Entity, problems: &mut Problems) {
     for (name, part) in defaults.map("operations").into_iter().flat_map(|parts| parts.own()) {
-        let message = format!("unknown key `{name}` under `{DEFAULTS}`");
+        let message = what::unknown("key", name).and(format!(" under `{DEFAULTS}`"));
         let hint = "`defaults` takes `implementation`, `inputs` and `outputs`, which all operations share";
         problems.push(Diagnostic::at(&rules::UNKNOWN_KEY, part.at, message).hint(hint));
     }

@@ -315,6 +315,8 @@ impl<'w> Engine<'w> {
     /// An error without the secrets that were met.
     pub(crate) fn scrubbed(&self, mut error: Box<Error>) -> Box<Error> {
         error.message = self.without_secrets(std::mem::take(&mut error.message));
+        let plain = error.plain.take();
+        error.plain = plain.filter(|plain| self.without_secrets(plain.to_string()) == plain.to_string());
         error.hint = error.hint.take().filter(|hint| *self.without_secrets(hint.to_string()) == **hint);
         error
     }

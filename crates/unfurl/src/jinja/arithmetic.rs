@@ -1,7 +1,8 @@
 //! Operators on values, as Python has them.
 
 use super::ast::Operator;
-use crate::error::{Result, limit, limit_of, type_error, value_error};
+use crate::error::{Error, Kind};
+use crate::error::{Result, limit, limit_of, value_error};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python::{Number, number, type_name};
 use crate::val::{Data, Val};
@@ -75,14 +76,34 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
         }
         (Operator::Mod, Data::Str(text), _) => super::format::percent(text, right).map(Val::str),
         (Operator::Add, Data::Str(_), _) => {
-            type_error(format!("can only concatenate str (not \"{}\") to str", type_name(right)))
+            let text = format!("can only concatenate str (not \"{}\") to str", type_name(right));
+            unfit(text, format!("`+` cannot be used with a string and {}", noun(type_name(right))))
         }
-        _ => type_error(format!(
-            "unsupported operand type(s) for {}: '{}' and '{}'",
-            symbol(operator),
-            type_name(left),
-            type_name(right)
-        )),
+        _ => {
+            let (symbol, left, right) = (symbol(operator), type_name(left), type_name(right));
+            let text = format!("unsupported operand type(s) for {symbol}: '{left}' and '{right}'");
+            unfit(text, format!("`{symbol}` cannot be used with {} and {}", noun(left), noun(right)))
+        }
+    }
+}
+
+/// An operator between values that it is not for, in Python's words and in ours.
+fn unfit(text: String, plain: String) -> Result<Val> {
+    let hint = "convert one side, for example with `| string` or `| int`";
+    Err(Error::new(Kind::Type, text).plain(plain).hint(hint))
+}
+
+/// A type of Python in plain words.
+fn noun(name: &str) -> &str {
+    match name {
+        "str" => "a string",
+        "int" => "an integer",
+        "float" => "a number",
+        "bool" => "a boolean",
+        "list" => "a list",
+        "dict" => "a mapping",
+        "NoneType" => "null",
+        other => other,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::arithmetic::TOO_LARGE;
 use crate::error::{Error, Kind, Result};
 use ecow::EcoString;
+use purlin_syntax::Message;
 
 /// The marks of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,7 +230,7 @@ impl Lexer<'_> {
         self.out.push(Token { kind, start: clamp(start), end: clamp(end) });
     }
 
-    fn error(&self, start: usize, end: usize, message: impl Into<String>) -> Box<Error> {
+    fn error(&self, start: usize, end: usize, message: impl Into<Message>) -> Box<Error> {
         self.place(Error::new(Kind::Syntax, message), start, end)
     }
 
@@ -248,7 +249,7 @@ impl Lexer<'_> {
 
     fn comment(&mut self, start: usize) -> Result<()> {
         let Some(end) = self.rest().find(self.marks.comment_end.as_str()) else {
-            return Err(self.error(start, start + 2, "the comment is not closed"));
+            return Err(self.error(start, start + 2, "the comment is not closed").hint("add `#}`"));
         };
         let body_end = self.at + end;
         if self.text.get(..body_end).is_some_and(|text| text.ends_with('-')) {
@@ -329,7 +330,9 @@ impl Lexer<'_> {
             self.at += skipped;
             if self.rest().is_empty() {
                 let message = format!("unexpected end of template, expected 'end of {what}'.");
-                return Err(self.error(start, self.text.len(), message));
+                let (mark, close) = if variable { ("{{", "}}") } else { ("{%", "%}") };
+                let error = self.error(start, self.text.len(), message);
+                return Err(error.plain(format!("this `{mark}` is never closed")).hint(format!("add `{close}`")));
             }
             if brackets.is_empty() && self.end_mark(&end_mark, &close, variable) {
                 return Ok(());
@@ -412,7 +415,7 @@ impl Lexer<'_> {
             }
             unescape(escaped, &mut chars, &mut out);
         }
-        Err(self.error(start, start + 1, "the string is not closed"))
+        Err(self.error(start, start + 1, "the string is not closed").hint("add `'`"))
     }
 
     fn number(&mut self) -> Result<()> {

@@ -7,12 +7,14 @@ use super::filters::{most_parts, text_split};
 use super::object::Object;
 use super::render::{Renderer, Values};
 use super::{format, moment};
-use crate::error::{Result, missing, type_error, value_error};
+use crate::error::{Error, Kind};
+use crate::error::{Result, type_error, value_error};
 use crate::eval::path::place;
 use crate::jinja::arithmetic::{too_long, too_many};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
+use purlin_syntax::what;
 use purlin_value::Cost;
 use std::rc::Rc;
 
@@ -161,7 +163,8 @@ pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: V
 }
 
 fn no_method<T>(name: &str) -> Result<T> {
-    missing(format!("missing attribute or key: \"{name}\""))
+    let error = Error::new(Kind::Missing, format!("missing attribute or key: \"{name}\""));
+    Err(error.plain(what::unknown("attribute or key", name)))
 }
 
 fn first(args: &Values) -> Result<Val> {
@@ -488,7 +491,7 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
         "removeprefix" => Val::str(text.strip_prefix(part).unwrap_or(text)),
         "removesuffix" => Val::str(text.strip_suffix(part).unwrap_or(text)),
         "expandtabs" => Val::str(tabs_expanded(text, number(0).unwrap_or(8))?),
-        _ => return missing(format!("missing attribute or key: \"{name}\"")),
+        _ => return no_method(name),
     })
 }
 

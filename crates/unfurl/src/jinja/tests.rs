@@ -3,11 +3,13 @@
 use super::ast::Comparison;
 use super::filters;
 use super::render::{Renderer, Values};
-use crate::error::{Result, missing, type_error, value_error};
+use crate::error::{Error, Kind};
+use crate::error::{Result, type_error, value_error};
 use crate::functions::files;
 use crate::jinja::filters::regexes_matches;
 use crate::python::{self, Number};
 use crate::val::{Data, Val};
+use purlin_syntax::what;
 use purlin_value::{Cost, path};
 use std::cmp::Ordering;
 
@@ -205,7 +207,10 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Va
         "finished" => value.get("finished").is_none() && value.as_map().is_some() || field(name, value, "finished")?,
         "unreachable" => field(name, value, "unreachable")?,
         "reachable" => !field(name, value, "unreachable")?,
-        _ => return missing(format!("No test named '{name}'.")),
+        _ => {
+            let error = Error::new(Kind::Missing, format!("No test named '{name}'."));
+            return Err(error.plain(what::unknown("test", name)));
+        }
     })
 }
 

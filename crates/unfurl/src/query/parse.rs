@@ -4,6 +4,7 @@ use super::{Filter, Key, Note, Operand, Query, Range, Segment, Start, Test};
 use crate::limits::{MAX_DEPTH, MAX_EXPRESSION, MAX_SEGMENTS};
 use crate::special::Special;
 use ecow::EcoString;
+use purlin_syntax::Message;
 
 /// Why a text is not a query, and where.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,7 +12,7 @@ pub struct SyntaxError {
     /// Where in the text.
     pub at: Range,
     /// What is wrong.
-    pub message: String,
+    pub message: Message,
     /// Whether a limit was hit rather than the grammar broken.
     pub limit: bool,
 }
@@ -20,7 +21,7 @@ pub struct SyntaxError {
 pub fn parse(text: &str) -> Result<Query, SyntaxError> {
     if text.len() > MAX_EXPRESSION {
         let message = format!("the expression is longer than {MAX_EXPRESSION} bytes");
-        return Err(SyntaxError { at: Range::default(), message, limit: true });
+        return Err(SyntaxError { at: Range::default(), message: message.into(), limit: true });
     }
     let mut parser = Parser { text, at: 0, depth: 0, notes: Vec::new() };
     let segments = parser.path()?.segments;
@@ -73,7 +74,7 @@ fn nothing(text: &str) -> SyntaxError {
     } else {
         format!("`{text}` selects nothing: a key or a filter is missing")
     };
-    SyntaxError { at: Range { start: 0, end }, message, limit: false }
+    SyntaxError { at: Range { start: 0, end }, message: message.into(), limit: false }
 }
 
 /// `$list::0` applies the index to each item, which surprises people.
@@ -99,7 +100,7 @@ struct Path {
 }
 
 impl Parser<'_> {
-    fn error(&self, start: usize, end: usize, message: impl Into<String>) -> SyntaxError {
+    fn error(&self, start: usize, end: usize, message: impl Into<Message>) -> SyntaxError {
         SyntaxError { at: range(start, end), message: message.into(), limit: false }
     }
 
@@ -165,7 +166,8 @@ impl Parser<'_> {
         let path = self.path()?;
         self.depth -= 1;
         if !self.rest().starts_with(']') {
-            return Err(self.error(open, open + 1, "`[` is not closed"));
+            let message = Message::from("`[` is not closed").hint(Some("add `]`"));
+            return Err(self.error(open, open + 1, message));
         }
         self.at += 1;
         Ok(Filter { negated: path.negated, segments: path.segments })
@@ -263,7 +265,7 @@ mod tests {
             assert!(parse(bad).is_err(), "{bad}");
         }
         let error = parse("d::x[a=1").unwrap_err();
-        assert_eq!((error.at.start, error.message.as_str()), (4, "`[` is not closed"));
+        assert_eq!((error.at.start, error.message.to_string()), (4, "`[` is not closed".to_owned()));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub fn mandatory(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result
         return Ok(input);
     };
     match text_arg(render, args, 0, "msg")? {
-        Some(message) => missing(message),
+        Some(message) => missing(message.as_str()),
         None => missing(format!("Mandatory variable '{}' not defined.", undefined.name)),
     }
 }

@@ -20,6 +20,7 @@ use crate::eval::Engine;
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::Hint;
+use purlin_syntax::what;
 use purlin_value::Cost;
 use purlin_value::function::{self, Function};
 pub use rows::FILTERS;
@@ -60,8 +61,11 @@ pub fn find(name: &str) -> Option<&'static Filter> {
 pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Values) -> Result<Val> {
     let safe = render.ctx.frame.mode.safe;
     let Some(filter) = find(name).filter(|filter| filter.call.safe || !safe) else {
-        let message = if safe { format!("No filter named '{name}'.") } else { format!("unknown filter `{name}`") };
-        let error = Error::new(Kind::Missing, message);
+        let plain = what::unknown("filter", name);
+        let error = match safe {
+            true => Error::new(Kind::Missing, format!("No filter named '{name}'.")).plain(plain),
+            false => Error::new(Kind::Missing, plain),
+        };
         let near = function::nearest(FILTERS, name);
         return Err(match near {
             Some(near) if !safe => error.hint(Hint::meant(name, near)),

@@ -8,6 +8,7 @@ use super::lexer::{Token, TokenKind};
 use crate::error::{Error, Kind, Result};
 use crate::limits::MAX_DEPTH;
 use ecow::EcoString;
+use purlin_syntax::Message;
 
 /// Parses a template's tokens.
 pub fn parse(tokens: Vec<Token>, text: &str) -> Result<Vec<Stmt>> {
@@ -50,7 +51,7 @@ impl Parser<'_> {
         (start.0, end)
     }
 
-    fn error(&self, message: impl Into<String>) -> Box<Error> {
+    fn error(&self, message: impl Into<Message>) -> Box<Error> {
         let (start, end) = self.place();
         Error::new(Kind::Syntax, message).at(start, end).within(self.text)
     }

@@ -34,7 +34,10 @@ impl Parser<'_> {
         }
         match ends.last() {
             None => Ok((out, None)),
-            Some(end) => Err(self.error(format!("unexpected end of template, expected '{end}'"))),
+            Some(end) => {
+                let error = self.error(format!("unexpected end of template, expected '{end}'"));
+                Err(error.plain(format!("the template ends before `{end}`")).hint(format!("add `{{% {end} %}}`")))
+            }
         }
     }
 

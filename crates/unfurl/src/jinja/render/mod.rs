@@ -16,6 +16,7 @@ use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python;
 use crate::val::{Data, MapKey, Undefined, Val};
 use ecow::EcoString;
+use purlin_syntax::what;
 use purlin_value::rules::LIMIT_LIST;
 use std::rc::Rc;
 
@@ -533,6 +534,11 @@ pub fn absent() -> Val {
 
 /// The error of using an undefined value.
 pub fn undefined_error(undefined: &Undefined) -> Box<Error> {
-    let what = if undefined.attribute { "missing attribute or key" } else { "missing variable" };
-    Error::new(Kind::Undefined, format!("{what}: \"{}\"", undefined.name))
+    let name = &undefined.name;
+    if undefined.attribute {
+        let error = Error::new(Kind::Undefined, format!("missing attribute or key: \"{name}\""));
+        return error.plain(what::unknown("attribute or key", name));
+    }
+    let plain = what::unknown("variable", name).words(format!("undefined variable `{name}`"));
+    Error::new(Kind::Undefined, format!("missing variable: \"{name}\"")).plain(plain)
 }
