@@ -232,7 +232,7 @@ fn kustomize_image(dice: &mut Dice, is_planted: bool) -> Case {
 fn kustomize_patch(dice: &mut Dice, is_planted: bool) -> Case {
     let dead = word(dice);
     let name = if is_planted { dead.as_str() } else { "web" };
-    let patch = "'[{op: add, path: /spec/replicas, value: 2}]'";
+    let patch = "'[{\"op\": \"add\", \"path\": \"/spec/replicas\", \"value\": 2}]'";
     kustomization(&format!("patches:\n  - target: {{kind: Deployment, name: {name}}}\n    patch: {patch}\n"), dead)
 }
 

@@ -134,6 +134,12 @@ impl Claim {
         (self.judged.dialect.resolve)(session, &self.asked(request))
     }
 
+    /// Judges the Kubernetes objects of the resolved project, as a check does.
+    pub fn judge(&self, session: &Session, request: &Request, resolved: &Resolved) {
+        let is_partial = session.sink.has_errors();
+        session.sink.extend(judged(session, request, self, resolved, is_partial));
+    }
+
     /// The same, keeping what helps to resolve the project again after a change.
     pub fn resolve_and_keep(&self, session: &Session, request: &Request) -> Resumable {
         match self.judged.dialect.resuming {
@@ -563,8 +569,7 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
         own.sink.extend(found);
     }
     if let Some(resolved) = &resolved {
-        let is_partial = own.sink.has_errors();
-        own.sink.extend(judged(&own, request, claim, resolved, is_partial));
+        claim.judge(&own, request, resolved);
     }
     soften(&own);
     let checked = checked(session, claim, resolved.as_ref(), &own);

@@ -16,7 +16,7 @@ use crate::vars::{Presence, VarFile, VarScope, VarSource, flag_map, known_names,
 use ecow::EcoString;
 use purlin_model::Request;
 use purlin_syntax::what;
-use purlin_syntax::{Diagnostic, Flavor, Message, Node, suggest};
+use purlin_syntax::{Diagnostic, Flavor, Node, suggest};
 use purlin_value::{Data, Eval, FastMap, FastSet, Map, MapLayer, Origin, Scope, Session, Value, path};
 use std::sync::Arc;
 
@@ -335,9 +335,10 @@ fn select_environment(
     if names.is_empty() || reported.as_ref() == Some(&wanted) {
         return None;
     }
+    let lacking = what::lacking("this project", "environment", &name);
     let message = match ground.request.environment {
-        None => Message::from(format!("the default environment `{wanted}` does not exist")),
-        Some(_) => what::lacking("this project", "environment", &name),
+        None => lacking.words(format!("the default environment `{wanted}` does not exist")),
+        Some(_) => lacking,
     };
     let all = || {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();

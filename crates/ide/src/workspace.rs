@@ -329,6 +329,9 @@ impl Workspace {
         ids.extend(session.ids());
         let path_of = |id: FileId| self.sources.get(id).map(|source| source.path().to_owned());
         let files = session.ids().into_iter().filter_map(path_of).collect();
+        if let Some(resolved) = &resolved {
+            claim.judge(&session, &self.request(), resolved);
+        }
         let found = session.sink.take();
         // A chart's files may be known from a run before.
         ids.extend(found.iter().flat_map(Diagnostic::files));

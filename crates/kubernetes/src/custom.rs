@@ -6,7 +6,7 @@ use crate::finding::Finding;
 use crate::here::{Here, known};
 use crate::rules;
 use crate::shape::{Judge, whole};
-use crate::values::{choice, found, rewrite, short};
+use crate::values::{choice, found, rewrite, short, write};
 use purlin_syntax::{Hint, suggest};
 use purlin_value::{EcoString, Value};
 use std::collections::{HashMap, HashSet};
@@ -174,7 +174,7 @@ fn limits(judge: &mut Judge<'_>, here: &Here<'_, '_>, schema: &Value) {
 }
 
 fn mismatch(judge: &mut Judge<'_>, here: &Here<'_, '_>, expected: &str) {
-    let hint = rewrite(here.value, expected);
+    let hint = rewrite(here.value, expected).or_else(|| write(expected));
     let message = format!(": expected {expected}, found {}", found(here.value));
     let mut finding = Finding::value(&rules::SCHEMA, here, judge.object, message).maybe_hint(hint);
     finding.is_text = Some(here.value.as_str().is_some()).filter(|_| !here.value.is_collection());

@@ -245,7 +245,7 @@ impl Judge<'_> {
 
     fn mismatch(&mut self, here: &Here<'_, '_>, expected: &str) {
         let found = values::found(here.value);
-        let hint = values::rewrite(here.value, expected);
+        let hint = values::rewrite(here.value, expected).or_else(|| values::write(expected));
         let message = format!(": expected {expected}, found {found}");
         let mut finding = Finding::value(&rules::SCHEMA, here, self.object, message).maybe_hint(hint);
         finding.is_text = Some(here.value.as_str().is_some()).filter(|_| !here.value.is_collection());

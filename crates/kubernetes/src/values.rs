@@ -71,7 +71,7 @@ fn number(judge: &mut Judge<'_>, here: &Here<'_, '_>, least: i64, most: i64) {
         (least, most) if most >= i64::from(i32::MAX) => format!("at least {least}"),
         _ => format!("a number from {least} to {most}"),
     };
-    judge.wrong(here, format!(": expected {expected}, found `{found}`"));
+    judge.wrong(here, format!(": expected {expected}, found `{found}`")).hint = write(&expected);
 }
 
 /// An empty text is judged as missing where something is needed, and otherwise says nothing.
@@ -144,6 +144,12 @@ pub fn found(value: &Value) -> String {
         Data::Null => "null".to_owned(),
         _ => value.kind_name().to_owned(),
     }
+}
+
+/// What to do where something that can be written is expected: `an integer`, but not `at least 1`.
+pub fn write(expected: &str) -> Option<Hint> {
+    let is_thing = expected.starts_with("a ") || expected.starts_with("an ");
+    is_thing.then(|| format!("write {expected}").into())
 }
 
 /// How to write a value of another type.

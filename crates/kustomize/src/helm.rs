@@ -169,7 +169,8 @@ impl Entry<'_> {
             "replace" => inline.clone(),
             other => {
                 let message = format!("`valuesMerge`: expected `merge`, `override` or `replace`, found `{other}`");
-                return Err(self.wrong(message).into());
+                let hint = "write `merge`, `override` or `replace`";
+                return Err(self.wrong(message).hint(hint).into());
             }
         };
         let mut all = values;

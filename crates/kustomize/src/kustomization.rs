@@ -151,7 +151,8 @@ impl Kustomization {
             |key: &str| self.value.get("openapi").and_then(|openapi| openapi.get(key)).and_then(Value::as_str);
         if let Some(version) = openapi("version").filter(|version| *version != OPENAPI && openapi("path").is_none()) {
             let message = format!("`openapi.version`: expected `{OPENAPI}`, found `{version}`");
-            return Err(wrong("openapi", message.into()).into());
+            let message = Message::advising(message, format!("write `{OPENAPI}`"));
+            return Err(wrong("openapi", message).into());
         }
         if openapi("path").is_some() {
             return Err(Problem::Elsewhere { what: "`openapi.path`".to_owned(), span: span("openapi") });

@@ -94,6 +94,7 @@ kind: Deploy
 type: container
 name: web
 build: img
+spec: {image: \"${actions.build.img.outputs.deploymentImageId}\"}
 ---
 kind: Deploy
 type: helm

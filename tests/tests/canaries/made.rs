@@ -124,11 +124,13 @@ spec: {command: [echo]}
 kind: Module
 type: container
 name: m
+include: []
 image: \"${secrets.TOKEN}/x\"
 ---
 kind: Module
 type: exec
 name: n
+include: []
 local: true
 variables: {image: \"${modules.m.outputs.local-image-id}\"}
 ---

@@ -219,11 +219,10 @@ impl Container<'_> {
             let message =
                 format!("{what} of `{}` refers to the port `{text}`, which is not one of its `ports`", self.action.key);
             let hint = "use the name of a port under `ports`, or declare it there";
-            let message = Message::advising(message, hint);
             let names = ports.iter().filter_map(|port| port.get("name")?.as_str());
-            let hint = suggest::did_you_mean(&text, names);
+            let hint = suggest::did_you_mean(&text, names).unwrap_or_else(|| hint.into());
             let place = self.about.place(self.action, Some(name), session);
-            self.about.report(session, Diagnostic::nowhere(&rules::INNER, message).maybe_hint(hint), place);
+            self.about.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), place);
             Inner::Broken
         })
     }
