@@ -76,7 +76,7 @@ fn chart(root: &Path, number: usize) {
         root,
         &format!("{folder}/templates/deployment.yaml"),
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ include \"app.name\" . }}\nspec:\n  replicas: {{ .Values.replicas \
-         }}\n  template:\n    spec:\n      containers:\n        - name: web\n          image: \"{{ .Values.image.repository }}:{{ \
+         }}\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers:\n        - name: web\n          image: \"{{ .Values.image.repository }}:{{ \
          .Values.image.tag }}\"\n",
     );
 }
