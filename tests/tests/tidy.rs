@@ -32,6 +32,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-suite", 10),
     ("purlin-bench", 10),
     ("purlin-fuzz", 10),
+    ("purlin-dist", 10),
 ];
 
 /// The one edge between dialects.
@@ -183,6 +184,41 @@ fn every_rule_page_shows_its_rule() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Renderers drop the name of a file that stands behind the language of a block, so that it is also a line above the block.
+#[test]
+fn files_on_pages_have_visible_names() {
+    let mut wrong = Vec::new();
+    let mut folders = vec![top().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                wrong.extend(nameless(&path));
+            }
+        }
+    }
+    wrong.sort();
+    assert!(wrong.is_empty(), "put `**NAME**` above these blocks:\n{}", wrong.join("\n"));
+}
+
+/// Blocks of a page that are files and have no line with their name above them.
+fn nameless(page: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(page).unwrap();
+    let (mut before, mut is_inside, mut found) = ("", false, Vec::new());
+    for line in text.lines() {
+        if let Some(fence) = line.strip_prefix("```") {
+            let name = fence.split_once(' ').map(|(_, name)| name).filter(|_| !is_inside);
+            if let Some(name) = name.filter(|name| before != format!("**{name}**")) {
+                found.push(format!("{}: {name}", page.display()));
+            }
+            is_inside = !is_inside;
+        }
+        before = line;
+    }
+    found
 }
 
 /// The program embeds the pages; a package is made of what is below its crate's folder.
