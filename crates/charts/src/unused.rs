@@ -49,7 +49,8 @@ pub(crate) fn check(session: &Session, folder: &str, prepared: &Prepared, option
     if reads.is_lost {
         return;
     }
-    let judge = Judge { session, chart, reads: &reads, is_whole: is_whole(chart), known: names_reported(session) };
+    let judge =
+        Judge { session, chart, reads: &reads, is_whole: is_whole(session, chart), known: names_reported(session) };
     let own = path::join(folder, OWN);
     judge.file(&own);
     for (file, _) in options.values.iter().filter(|(file, _)| !is_of_tests(file)) {
@@ -74,10 +75,30 @@ fn has_manifests(chart: &Chart) -> bool {
 }
 
 /// Whether all charts inside take part; one that does not may read what is shared, and include any template.
-fn is_whole(chart: &Chart) -> bool {
-    let declared = &chart.metadata.dependencies;
-    let is_there = |name: &str| chart.dependencies.iter().any(|inner| inner.name() == name);
-    declared.iter().all(|one| is_there(&one.name) || is_there(&one.alias)) && chart.dependencies.iter().all(is_whole)
+fn is_whole(session: &Session, chart: &Chart) -> bool {
+    let Some(declared) = declared(session, chart) else { return false };
+    let is_there = |name: &String| chart.dependencies.iter().any(|inner| inner.name() == *name);
+    declared.iter().all(|names| names.iter().any(is_there))
+        && chart.dependencies.iter().all(|inner| is_whole(session, inner))
+}
+
+/// The names that each chart inside goes by, as the chart's files list them: one that is switched off is no longer among the
+/// chart's own dependencies. None if its files cannot be read, as those of an archive.
+fn declared(session: &Session, chart: &Chart) -> Option<Vec<Vec<String>>> {
+    let mut found = Vec::new();
+    let mut is_read = false;
+    for file in ["Chart.yaml", "requirements.yaml"].map(|name| path::join(&chart.folder, name)) {
+        let Ok(text) = session.load_text(&file, &file) else { continue };
+        is_read = true;
+        let tree = session.load_tree(&text.source, Flavor::Go);
+        let list = tree.root().and_then(|root| root.get("dependencies"));
+        let names = |item: Node<'_>| {
+            let texts = ["name", "alias"].into_iter().filter_map(|key| item.get(key));
+            texts.map(|text| text.text().to_owned()).filter(|text| !text.is_empty()).collect()
+        };
+        found.extend(list.into_iter().flat_map(|list| list.items().map(names).collect::<Vec<Vec<String>>>()));
+    }
+    is_read.then_some(found)
 }
 
 /// What templates may read. It is the same for all values files of a chart.
@@ -127,15 +148,12 @@ fn texts_of_files(chart: &Chart) -> Vec<String> {
 /// Names that problems are about already: a value that is misspelt is not reported as unread, too.
 fn names_reported(session: &Session) -> HashSet<String> {
     let about = |found: &Diagnostic| found.rule == &rules::UNREAD || found.rule == &rules::UNSET;
-    let known = session.sink.since(0);
-    let texts = known.iter().filter(|found| about(found)).flat_map(|found| {
-        let hints = found.hints.iter().map(|hint| hint.to_string());
-        std::iter::once(found.message.clone()).chain(hints).collect::<Vec<_>>()
-    });
+    let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
     let mut names = HashSet::new();
-    for text in texts {
-        let quoted = text.split('`').skip(1).step_by(2);
-        names.extend(quoted.map(|name| name.rsplit('.').next().unwrap_or(name).to_owned()));
+    for found in session.sink.since(0).iter().filter(|found| about(found)) {
+        names.extend(found.what().names().map(last));
+        let meant = found.hints.iter().filter_map(|hint| hint.name());
+        names.extend(meant.flat_map(|meant| [last(&meant.wrong), last(&meant.right)]));
     }
     names
 }
@@ -217,8 +235,8 @@ impl Judge<'_> {
         let is_tested = of.is_none() && self.reads.holds(path) && !keys.iter().any(|key| key.is_live);
         for key in keys.iter().filter(|_| !is_tested) {
             let inside = of.and_then(|chart| chart.dependencies.iter().find(|inner| inner.name() == key.name));
-            let declared = of.into_iter().flat_map(|chart| &chart.metadata.dependencies);
-            let is_off = || declared.into_iter().any(|one| one.name == key.name || one.alias == key.name);
+            let declared = || of.and_then(|chart| declared(self.session, chart));
+            let is_off = || declared().is_none_or(|all| all.iter().flatten().any(|name| *name == key.name));
             let is_global = of.is_some() && key.name == "global";
             let is_left = match (inside, is_global) {
                 (Some(_), _) => false,

@@ -15,6 +15,8 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Objects of one environment, by what others look for.
 pub struct Set<'v> {
+    /// Where objects without a namespace are.
+    home: &'v str,
     /// Objects by kind and namespace; names that are not known leave a gap.
     named: HashMap<&'v str, HashMap<&'v str, Named<'v>>>,
     /// Pods of workloads, with their namespaces.
@@ -42,14 +44,23 @@ fn text<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
     keys.iter().try_fold(value, |value, key| known(value)?.get(key)).and_then(known)?.as_str()
 }
 
-fn namespace(object: &Value) -> &str {
-    text(object, &["metadata", "namespace"]).unwrap_or_default()
+/// The namespace that an object is in; `home` if it names none.
+fn namespace<'v>(object: &'v Value, home: &'v str) -> &'v str {
+    text(object, &["metadata", "namespace"]).unwrap_or(home)
+}
+
+/// The namespace that objects without one are applied to: that of the others, if those agree.
+fn home<'v>(objects: &'v [Object<'v>]) -> &'v str {
+    let mut named = objects.iter().filter_map(|object| text(known(object.value)?, &["metadata", "namespace"]));
+    let first = named.next().unwrap_or_default();
+    if named.all(|other| other == first) { first } else { "" }
 }
 
 impl<'v> Set<'v> {
     /// The objects of an environment.
     pub fn of(objects: &'v [Object<'v>]) -> Self {
-        let mut set = Set { named: HashMap::new(), pods: Vec::new(), has_open_pods: false, has_makers: false };
+        let home = home(objects);
+        let mut set = Set { home, named: HashMap::new(), pods: Vec::new(), has_open_pods: false, has_makers: false };
         for object in objects {
             let Some(value) = known(object.value) else {
                 set.has_makers = true;
@@ -60,7 +71,7 @@ impl<'v> Set<'v> {
                 continue;
             };
             set.has_makers |= text(value, &["apiVersion"]).is_none_or(is_custom);
-            let named = set.named.entry(kind).or_default().entry(namespace(value)).or_default();
+            let named = set.named.entry(kind).or_default().entry(namespace(value, home)).or_default();
             match text(value, &["metadata", "name"]) {
                 Some(name) => {
                     named.all.insert(name, value);
@@ -72,7 +83,12 @@ impl<'v> Set<'v> {
                     pod.get("metadata").map_or(Some(None), |metadata| known(metadata).map(|all| all.get("labels")));
                 set.has_open_pods |= known(pod).is_none() || labels.is_none();
                 let spec = pod.get("spec").and_then(known);
-                set.pods.push(Pod { namespace: namespace(value), object: &object.id, labels: labels.flatten(), spec });
+                set.pods.push(Pod {
+                    namespace: namespace(value, home),
+                    object: &object.id,
+                    labels: labels.flatten(),
+                    spec,
+                });
             }
         }
         set
@@ -85,7 +101,8 @@ impl<'v> Set<'v> {
             if text(object.value, &["apiVersion"]).is_none_or(is_custom) {
                 continue;
             }
-            let mut look = Look { set: self, object, found: &mut *found, namespace: namespace(object.value) };
+            let mut look =
+                Look { set: self, object, found: &mut *found, namespace: namespace(object.value, self.home) };
             look.judge(kind);
         }
     }

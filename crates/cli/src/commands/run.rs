@@ -80,7 +80,10 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         return super::objects::deploy(cx, &session, found?, &order);
     }
     only_garden(cx, kind.name(), dialect)?;
-    super::provider_scripts::run_first(cx.invocation, &session, &mut request)?;
+    // A plan runs nothing; what scripts would make known stays pending in it.
+    if !order.dry_run {
+        super::provider_scripts::run_first(cx.invocation, &session, &mut request)?;
+    }
     let (exit, _, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
     Ok(exit)
 }
