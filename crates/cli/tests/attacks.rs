@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// A text outside the repository that nothing may show.
 const CANARY: &str = "0UTS1DE-canary";
 
-/// One of so many runs by default.
+/// By default one combination of this many is run.
 const SAMPLE: usize = 9;
 
 /// A project of each kind.

@@ -99,7 +99,7 @@ const USED: &str = "also used here";
 fn unknown_name(problem: &Diagnostic) -> Option<String> {
     problem.span?;
     match problem.what() {
-        // A value that nobody set.
+        // A value that is not set.
         What::Missing { kind, names, .. } if kind == "value" => return names.first().cloned(),
         _ if problem.rule.about != About::Name => return None,
         What::Unknown { kind, name, of: None } => Some(format!("{} `{name}`", last_word(kind))),

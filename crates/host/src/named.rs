@@ -80,7 +80,7 @@ fn open_with(path: &Path, more: OFlags) -> Result<File> {
     }
 }
 
-/// Reads a regular file of at most so many bytes.
+/// Reads a regular file up to a maximum size.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     read_all(open(path)?, most)
 }

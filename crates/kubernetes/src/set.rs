@@ -107,13 +107,13 @@ impl<'v> Set<'v> {
         }
     }
 
-    /// The objects of a kind in a namespace. One without a namespace is in that of whoever applies it.
+    /// The objects of a kind in a namespace.
     fn all(&self, kind: &str, namespace: &str) -> Option<&Named<'v>> {
         self.named.get(kind)?.get(namespace)
     }
 }
 
-/// Whether a version is none of the cluster's own groups.
+/// Whether a version belongs to a group of custom resources.
 fn is_custom(version: &str) -> bool {
     version.split_once('/').is_some_and(|(group, _)| group.contains('.') && !group.ends_with(".k8s.io"))
 }

@@ -119,7 +119,7 @@ fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// What the list in a folder says: files with their digests. A path that leads out of the folder is none of ours.
+/// The files that the list of a folder names, with their digests. Paths that lead out of the folder are ignored.
 fn listed(folder: &Path) -> BTreeMap<String, String> {
     let bytes = read_below(folder, &folder.join(LIST), LONGEST).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -102,7 +102,7 @@ fn step_text(made: &Made) -> String {
     }
 }
 
-/// A text of at most so many characters.
+/// A text, cut to a maximum number of characters.
 fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
