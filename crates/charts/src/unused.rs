@@ -148,12 +148,15 @@ fn texts_of_files(chart: &Chart) -> Vec<String> {
 /// Names that problems are about already: a value that is misspelt is not reported as unread, too.
 fn names_reported(session: &Session) -> HashSet<String> {
     let about = |found: &Diagnostic| found.rule == &rules::UNREAD || found.rule == &rules::UNSET;
-    let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+    let known = session.sink.since(0);
+    let texts = known.iter().filter(|found| about(found)).flat_map(|found| {
+        let hints = found.hints.iter().map(|hint| hint.to_string());
+        std::iter::once(found.message.clone()).chain(hints).collect::<Vec<_>>()
+    });
     let mut names = HashSet::new();
-    for found in session.sink.since(0).iter().filter(|found| about(found)) {
-        names.extend(found.what().names().map(last));
-        let meant = found.hints.iter().filter_map(|hint| hint.name());
-        names.extend(meant.flat_map(|meant| [last(&meant.wrong), last(&meant.right)]));
+    for text in texts {
+        let quoted = text.split('`').skip(1).step_by(2);
+        names.extend(quoted.map(|name| name.rsplit('.').next().unwrap_or(name).to_owned()));
     }
     names
 }

@@ -89,7 +89,7 @@ fn check_node(sink: &Sink, config: &NodeRef, node: Node<'_>, row: Kind, heading:
 
 /// A key that is missing because it is misspelt is one mistake: the misspelt key.
 fn one_message(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let name = |problem: &Diagnostic| problem.message.split('`').nth(1).map(str::to_owned);
+    let name = |problem: &Diagnostic| problem.what().name().map(str::to_owned);
     let missing: Vec<String> = found.iter().filter(|problem| says_missing(problem)).filter_map(name).collect();
     let meant_by = |problem: &Diagnostic| {
         let is_unknown = problem.rule.name == purlin_model::rules::UNKNOWN_KEY.name;
