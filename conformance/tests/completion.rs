@@ -142,7 +142,7 @@ fn listed(list: &str) -> Vec<(String, Vec<PathBuf>)> {
 #[test]
 fn completion_proposes_what_was_written() {
     let Some(data) = ratchet::data_folder() else {
-        println!("skipped: the recorded data is not beside this checkout");
+        purlin_skipped::skipped("recorded data");
         return;
     };
     let wanted: usize = std::env::var("PURLIN_POSITIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);

@@ -63,7 +63,7 @@ fn misplaced(session: &Session, problem: &Diagnostic) -> Option<&'static str> {
 fn every_recorded_error_has_a_place_and_a_case_of_our_own() {
     let Some(data) = ratchet::data_folder().map(|data| data.join("garden-projects")).filter(|data| data.is_dir())
     else {
-        println!("skipped: the recorded data is not beside this checkout");
+        purlin_skipped::skipped("recorded data");
         return;
     };
     let index = std::fs::read_to_string(data.join("index.json")).expect("the index is there");

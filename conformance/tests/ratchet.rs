@@ -7,7 +7,7 @@ use purlin_conformance::{Verdict, ratchet, run_suite, suites::SUITES};
 #[test]
 fn no_suite_falls_below_what_it_reached() {
     let Some(data) = ratchet::data_folder() else {
-        println!("skipped: the recorded data is not beside this checkout");
+        purlin_skipped::skipped("recorded data");
         return;
     };
     let known = ratchet::load();
@@ -15,7 +15,7 @@ fn no_suite_falls_below_what_it_reached() {
     for suite in SUITES {
         let folder = data.join(suite.name);
         let Some((_, report)) = run_suite(&folder, None).filter(|_| folder.is_dir()) else {
-            println!("skipped: {} has no recorded data here", suite.name);
+            purlin_skipped::skipped("recorded data");
             continue;
         };
         println!("{}", report.line(suite.name));

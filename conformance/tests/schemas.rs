@@ -121,7 +121,7 @@ impl Judge {
 #[test]
 fn schemas_agree_with_check() {
     let Some(data) = ratchet::data_folder() else {
-        println!("skipped: the recorded data is not here");
+        purlin_skipped::skipped("recorded data");
         return;
     };
     let all = std::env::var("PURLIN_SCHEMAS").is_ok_and(|value| value == "all");

@@ -10,7 +10,7 @@ const EVERY: usize = 20;
 #[test]
 fn projects_come_out_the_same_inside_an_action() {
     let Some(data) = ratchet::data_folder() else {
-        println!("skipped: the recorded data is not beside this checkout");
+        purlin_skipped::skipped("recorded data");
         return;
     };
     let all = std::env::var("PURLIN_WRAPPED").is_ok_and(|text| text == "all");

@@ -25,8 +25,8 @@ fn program() -> Option<PathBuf> {
     let tools = ["bash", "curl", "python3", "git"];
     let missing = tools.iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
     match (path.is_file(), missing) {
-        (false, _) => println!("skipped: the program is not built; `cargo test --workspace` builds it"),
-        (true, Some(tool)) => println!("skipped: {tool} is not installed"),
+        (false, _) => purlin_skipped::skipped("built program"),
+        (true, Some(_)) => purlin_skipped::skipped("package tools"),
         (true, None) => return Some(path),
     }
     None

@@ -49,7 +49,8 @@ impl Drop for Scratch {
 fn has(tool: &str) -> bool {
     let found = Command::new(tool).arg("--version").output().is_ok_and(|run| run.status.success());
     if !found {
-        println!("skipped: {tool} is not installed");
+        eprintln!("{tool} is not installed");
+        purlin_skipped::skipped("package tools");
     }
     found
 }
@@ -71,11 +72,11 @@ fn checks_the_storefront(program: &Path) {
 #[test]
 fn packages_install_into_empty_folders_and_work_there() {
     let Some(program) = program() else {
-        println!("skipped: the program is not built; `cargo test --workspace` builds it");
+        purlin_skipped::skipped("built program");
         return;
     };
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        println!("skipped: packages are tried on Linux, x86_64");
+        purlin_skipped::skipped("packages");
         return;
     }
     let contents = Contents::gather(&program, &program, &top()).unwrap();

@@ -19,7 +19,7 @@ pub fn section_cases(start: &Path) -> Vec<Case> {
             let name = format!("{name} § {}", title(section));
             let case = name.clone();
             let (section, path) = (section.to_owned(), path.clone());
-            let run = move || run_part(&name, &path, &section, Failing::MayBeRecorded);
+            let run = move || run_part(&name, &path, &section);
             cases.push(Case { name: case, run: Box::new(run) });
         }
     }
@@ -33,7 +33,7 @@ pub fn page_cases(start: &Path, prefix: &str) -> Vec<Case> {
         let text = text.ok().filter(|text| has_session(text))?;
         let name = format!("{prefix}{name}");
         let case = name.clone();
-        Some(Case { name: case, run: Box::new(move || run_part(&name, &path, &text, Failing::MustBeWritten)) })
+        Some(Case { name: case, run: Box::new(move || run_part(&name, &path, &text)) })
     };
     with_text.filter_map(case).collect()
 }
@@ -98,15 +98,6 @@ fn title(section: &str) -> &str {
     first.trim_start_matches('#').trim()
 }
 
-/// Whether `UPDATE=1` may record that a command fails.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Failing {
-    /// In the suite, where many commands are meant to.
-    MayBeRecorded,
-    /// On pages for readers: who means it writes `[exit N]` below the command first.
-    MustBeWritten,
-}
-
 /// The commands of a page that fail.
 fn failing(page: &str) -> Vec<&str> {
     let mut found = Vec::new();
@@ -121,15 +112,16 @@ fn failing(page: &str) -> Vec<&str> {
     found
 }
 
-/// Runs a part of a page: a section, or all of it.
-fn run_part(name: &str, path: &Path, part: &str, mode: Failing) -> Result<(), String> {
+/// Runs a part of a page: a section, or all of it. `UPDATE=1` does not record a failure that the page did not expect:
+/// an author who means it writes `[exit N]` below the command first.
+fn run_part(name: &str, path: &Path, part: &str) -> Result<(), String> {
     let found = replay_part(name, part, &environment(""), in_process)?;
     if found == part {
         return Ok(());
     }
     let meant = failing(part);
     let surprise = failing(&found).into_iter().find(|command| !meant.contains(command));
-    if let Some(command) = surprise.filter(|_| mode == Failing::MustBeWritten) {
+    if let Some(command) = surprise {
         let shown = difference(&path.display().to_string(), part, &found);
         return Err(format!("{shown}  (`{command}` fails; if it is meant to, write `[exit N]` below it)"));
     }

@@ -33,6 +33,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-bench", 10),
     ("purlin-fuzz", 10),
     ("purlin-dist", 10),
+    ("purlin-skipped", 1),
 ];
 
 /// The one edge between dialects.
@@ -249,6 +250,19 @@ const FOUNDING: &[(&str, usize, &str)] = &[
     ("docs/reference/skaffold-founding.md", 1, "tests/suite/skaffold/founding.md"),
     ("docs/reference/metachart-founding.md", 1, "tests/suite/charts/metachart-founding.md"),
 ];
+
+/// A test that skips something without counting it would let a whole part of the tests vanish.
+#[test]
+fn what_is_skipped_is_counted() {
+    let own = ["tests/skipped/src/lib.rs", "tests/tests/tidy.rs"];
+    let printing = |path: &&PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.contains("ln!(\"skipped: ") && !own.contains(&shown(path).as_str())
+    };
+    let files = rust_files();
+    let wrong: Vec<String> = files.iter().filter(printing).map(|path| shown(path)).collect();
+    assert!(wrong.is_empty(), "these print that they skip something; call `purlin_skipped::skipped`: {wrong:?}");
+}
 
 #[test]
 fn every_founding_statement_has_a_case_of_its_name() {

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         return as_program(words.collect(), &mut std::io::stdout());
     }
     if !Path::new("/bin/sh").exists() {
-        eprintln!("skipped: there is no /bin/sh");
+        purlin_skipped::skipped("shell");
         return ExitCode::SUCCESS;
     }
     let (folder, own) = match (Scratch::new("walk-bin"), std::env::current_exe()) {

@@ -217,7 +217,7 @@ fn links_under_the_final_name_and_beside_it_are_not_followed() {
 #[test]
 fn an_output_that_cannot_be_written_is_told() {
     if !Path::new("/dev/full").exists() {
-        eprintln!("skipped: there is no /dev/full");
+        purlin_skipped::skipped("full device");
         return;
     }
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop");

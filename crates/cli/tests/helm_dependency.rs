@@ -358,7 +358,7 @@ fn a_real_registry_is_asked() {
         .stdout(std::process::Stdio::null())
         .spawn();
     let Ok(mut registry) = started else {
-        eprintln!("skipped: docker-registry is not installed");
+        purlin_skipped::skipped("chart registry");
         return;
     };
     for _ in 0..100 {

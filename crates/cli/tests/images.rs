@@ -250,11 +250,10 @@ fn is_installed(program: &str) -> bool {
 
 /// Whether images can really be built here; where not, the test says that it is skipped.
 fn can_build() -> bool {
-    let missing: Vec<&str> =
-        ["buildah", "docker-registry"].into_iter().filter(|program| !is_installed(program)).collect();
+    let has_tools = ["buildah", "docker-registry"].into_iter().all(is_installed);
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
-    if !missing.is_empty() || !is_root {
-        eprintln!("skipped: needs root, and Debian's buildah and docker-registry (missing: {})", missing.join(", "));
+    if !has_tools || !is_root {
+        purlin_skipped::skipped("image builds");
         return false;
     }
     true

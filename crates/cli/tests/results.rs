@@ -253,7 +253,7 @@ fn a_note_that_a_repository_brings_ends_no_process() {
     let output = Command::new("unshare").args(["--pid", "--fork", "--mount-proc", "sh", "-c", &script]).output();
     let output = output.unwrap();
     if text(&output.stderr).contains("unshare") {
-        eprintln!("skipped: no process namespace can be made here");
+        purlin_skipped::skipped("process namespaces");
         return;
     }
     assert_eq!(text(&output.stdout).trim(), "alive", "{}", text(&output.stderr));

@@ -169,7 +169,7 @@ fn a_revision_in_the_cache_stays_as_it_is() {
 #[test]
 fn a_damaged_copy_is_not_believed() {
     if !has_git() {
-        eprintln!("skipped: there is no git");
+        purlin_skipped::skipped("git");
         return;
     }
     let repository = Repository::new("damaged");

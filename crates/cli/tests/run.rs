@@ -387,7 +387,7 @@ fn a_state_folder_that_is_read_only_is_an_error_with_a_reason() {
     std::fs::create_dir(&state).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "ro,size=64k", "tmpfs"]).arg(&state).output();
     if !mounted.is_ok_and(|mounted| mounted.status.success()) {
-        eprintln!("skipped: a file system cannot be mounted here");
+        purlin_skipped::skipped("mounts");
         return;
     }
     let run = project.run(&["run", "a"]);
@@ -414,7 +414,7 @@ fn a_full_disk_is_an_error_with_a_reason() {
     std::fs::create_dir(&state).unwrap();
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&state).output();
     if !mounted.is_ok_and(|mounted| mounted.status.success()) {
-        eprintln!("skipped: a small file system cannot be mounted here");
+        purlin_skipped::skipped("mounts");
         return;
     }
     let run = project.run(&["run", "a"]);

@@ -82,7 +82,7 @@ fn offences(trace: &str, allowed: &[&Path]) -> Vec<String> {
 #[test]
 fn reading_configuration_touches_nothing_else() {
     if Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
-        eprintln!("skipped: there is no strace");
+        purlin_skipped::skipped("system calls");
         return;
     }
     let checkout = checkout();

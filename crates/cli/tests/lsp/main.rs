@@ -442,7 +442,7 @@ fn checked(root: &Path) -> BTreeSet<(String, u64, u64, String)> {
 #[test]
 fn latency_of_a_large_workspace() {
     let Some(count) = std::env::var("PURLIN_LATENCY").ok().and_then(|text| text.parse::<usize>().ok()) else {
-        println!("skipped: PURLIN_LATENCY is not set");
+        purlin_skipped::skipped("editor latency");
         return;
     };
     let root = folder("lsp-latency");

@@ -6,7 +6,7 @@ use std::process::Command;
 #[test]
 fn neovim() {
     if Command::new("nvim").arg("--version").output().is_err() {
-        println!("skipped: Neovim is not installed");
+        purlin_skipped::skipped("neovim");
         return;
     }
     let root = folder("lsp-neovim");

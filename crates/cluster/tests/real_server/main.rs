@@ -14,7 +14,7 @@ use purlin_cluster::state::{Standing, standing};
 use purlin_cluster::wire::{Ask, Method};
 use purlin_cluster::{ApiError, Client, Deployment, Object, deploy};
 use serde_json::{Value as Json, json};
-use server::{Server, access, missing};
+use server::{Server, access, is_installed};
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -140,8 +140,8 @@ fn complete_jobs(client: &Client, namespace: &str) {
 
 #[test]
 fn a_real_server() {
-    if let Some(name) = missing() {
-        eprintln!("skipped: `{name}` is not on PATH, so nothing was tested against a real server");
+    if !is_installed() {
+        purlin_skipped::skipped("real cluster");
         return;
     }
     let server = Server::start();
@@ -224,7 +224,7 @@ fn compare_with_kubectl(server: &Server, client: &Client, own: u64) {
         run.map(|done| assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)))
     };
     if kubectl(&["create", "namespace", "compared"]).is_err() {
-        eprintln!("skipped: `kubectl` is not on PATH, so nothing was compared with it");
+        purlin_skipped::skipped("kubectl");
         return;
     }
     let all: Vec<Json> = (0..1_000).map(object).collect();

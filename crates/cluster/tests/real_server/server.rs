@@ -12,11 +12,11 @@ pub struct Server {
     children: Vec<Child>,
 }
 
-/// What is missing on `PATH`.
-pub fn missing() -> Option<&'static str> {
+/// Whether all programs of a server are on `PATH`.
+pub fn is_installed() -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
-    ["kube-apiserver", "etcd", "openssl"].into_iter().find(|name| !is_there(name))
+    ["kube-apiserver", "etcd", "openssl"].iter().all(is_there)
 }
 
 fn free_port() -> u16 {

@@ -1,0 +1,67 @@
+//! Parts of the tests that need more than a Rust toolchain. A test that lacks something says so here, with a part of the
+//! list, so that a run can count what it did not test and say how to install it.
+//!
+//! `PURLIN_SKIPPED=FOLDER` keeps one file per skipped part; `.ci/run` prints them at its end.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::path::PathBuf;
+
+/// A part of the tests that may be skipped.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Its name, as tests give it.
+    pub name: &'static str,
+    /// What it needs, and how to install that.
+    pub needs: &'static str,
+    /// Whether every machine that builds Purlin has it: CI fails where such a part is skipped.
+    pub is_everywhere: bool,
+}
+
+const fn optional(name: &'static str, needs: &'static str) -> Part {
+    Part { name, needs, is_everywhere: false }
+}
+
+const fn everywhere(name: &'static str, needs: &'static str) -> Part {
+    Part { name, needs, is_everywhere: true }
+}
+
+/// All parts that may be skipped.
+pub const PARTS: &[Part] = &[
+    everywhere("git", "git: apt-get install git"),
+    everywhere("shell", "a POSIX shell at /bin/sh"),
+    everywhere("built program", "the program itself: cargo test --workspace builds it"),
+    optional("full device", "/dev/full, which Linux has"),
+    optional("system calls", "strace: apt-get install strace"),
+    optional("image builds", "root, buildah and docker-registry: apt-get install buildah docker-registry"),
+    optional("chart registry", "docker-registry: apt-get install docker-registry"),
+    optional("process namespaces", "unshare with the right to make process namespaces"),
+    optional("mounts", "the right to mount a small file system"),
+    optional("neovim", "Neovim: apt-get install neovim"),
+    optional("editor latency", "PURLIN_LATENCY=EDITS, which measures instead of testing"),
+    optional("real cluster", "etcd and kube-apiserver on PATH"),
+    optional("kubectl", "kubectl: apt-get install kubernetes-client"),
+    optional("recorded data", "the recorded answers of the original tools beside the checkout"),
+    optional("packages", "Linux on x86_64"),
+    optional("package tools", "bash, curl, python3, pip, npm, dpkg-deb and rpm, each where it can be installed"),
+];
+
+/// Says that a part is skipped.
+///
+/// # Panics
+/// Where the part is not in the list: a test may not be skipped under a name that is not counted.
+#[allow(clippy::panic)]
+pub fn skipped(name: &str) {
+    let Some(part) = PARTS.iter().find(|part| part.name == name) else {
+        panic!("`{name}` is missing in the list of parts that may be skipped");
+    };
+    eprintln!("skipped: {name} (needs {})", part.needs);
+    let Some(folder) = std::env::var_os("PURLIN_SKIPPED").map(PathBuf::from) else { return };
+    let kept = std::fs::create_dir_all(&folder).and_then(|()| {
+        let text = format!("{}: needs {}\n", part.name, part.needs);
+        let folder = if part.is_everywhere { folder.join("everywhere") } else { folder.join("optional") };
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join(part.name.replace(' ', "-")), text)
+    });
+    assert!(kept.is_ok(), "PURLIN_SKIPPED: {kept:?}");
+}
