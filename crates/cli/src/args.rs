@@ -571,6 +571,8 @@ pub enum Command {
         #[arg(long, hide = true)]
         stdio: bool,
     },
+    /// Answer an assistant by the Model Context Protocol, over standard input and output.
+    Mcp,
     /// Print the JSON Schema of a format, for editors and validators.
     Schema {
         /// `garden`, `skaffold`, `skaffold/VERSION`, `tosca-1.0` to `tosca-2.0`, `ensemble`, `chart` or

@@ -34,6 +34,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("hover", [("purlin hover garden.yml:12:9", "documentation, value and origin"), ("purlin hover garden.yml:12:9 -e production", "in another environment")]),
     ("definition", [("purlin definition garden.yml:12:9", "where the name is declared"), ("purlin definition garden.yml:12:9 -o json", "the same, as JSON")]),
     ("lsp", [("purlin lsp", "what an editor starts"), ("purlin lsp --strict", "with warnings as errors")]),
+    ("mcp", [("purlin mcp", "what an assistant's program starts, in the folder of a repository"), ("purlin -C shop mcp", "for another folder")]),
     ("schema", [("purlin schema garden", "the JSON Schema of Garden's files"), ("purlin schema chart-values web", "the JSON Schema of a chart's values")]),
     ("fmt", [("purlin fmt", "all YAML files below this folder"), ("purlin fmt --check", "only list the files that are not formatted")]),
     ("fix", [("purlin fix --diff", "show what would be corrected"), ("purlin fix", "correct it")]),

@@ -16,6 +16,7 @@ mod graph;
 mod init;
 mod logs;
 mod lsp;
+mod mcp;
 mod names;
 mod objects;
 pub(crate) mod provider_scripts;
@@ -504,6 +505,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Hover { at, target, output } => editor::hover(&mut cx, &at, &target, output),
         Command::Definition { at, target, output } => editor::definition(&mut cx, &at, &target, output),
         Command::Lsp { .. } => lsp::run(&mut cx),
+        Command::Mcp => mcp::run(&mut cx),
         Command::Schema { name, path } => schema::run(&mut cx, name.as_deref(), path.as_deref()),
         Command::Limits => Ok(limits(&mut cx)),
         Command::Completions { shell } => Ok(completions(&mut cx, shell)),
