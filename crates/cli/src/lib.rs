@@ -23,6 +23,7 @@ mod report;
 mod run_args;
 mod settings;
 mod steering;
+mod traced;
 mod veil;
 mod viewpoint;
 mod watch;

@@ -14,3 +14,4 @@ pub mod native;
 pub mod process;
 pub mod secret;
 pub mod seed;
+pub mod telemetry;

@@ -6,6 +6,7 @@ use crate::args::{AnswerFormat, Target};
 use crate::invocation::{Exit, Invocation};
 use crate::report::Style;
 use crate::run_args::{CleanupFlags, ClusterFlags, RunFlags};
+use crate::traced::Traced;
 use purlin_compiler::{ENGINES, detect, loose_objects, rules};
 use purlin_garden::resolve::resolve;
 use purlin_model::{Detection, Request};
@@ -222,8 +223,10 @@ pub(crate) fn execute(
         ));
     }
     let mut trace = order.timings.clone().map(Trace::new);
+    let mut traced = Traced::of(invocation, order.kind.name());
     let mut summary = {
         let mut reporter = reporter(invocation, order, style, trace.as_mut());
+        reporter.0.extend(traced.as_mut().map(Traced::reporter));
         let run = Run {
             project,
             store: &surroundings.store,
@@ -235,6 +238,9 @@ pub(crate) fn execute(
     };
     if let Some(error) = trace.as_ref().and_then(Trace::error) {
         let _ = writeln!(invocation.stderr, "warning: could not write the timings: {error}");
+    }
+    if let Some(traced) = traced {
+        traced.send(invocation);
     }
     locate(&mut summary);
     let exit = conclude(invocation, session, &summary, style);

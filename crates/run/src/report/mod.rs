@@ -3,11 +3,13 @@
 mod json;
 mod live;
 mod plain;
+mod spans;
 mod trace;
 
 pub use json::JsonLines;
 pub use live::Live;
 pub use plain::Plain;
+pub use spans::{Context, Spans};
 pub use trace::Trace;
 
 use crate::action::Kind;
