@@ -13,7 +13,7 @@ pub mod projects;
 mod transcript;
 
 pub use folder::folder_cases;
-pub use page::{page_cases, section_cases, walk_cases};
+pub use page::{page_cases, section_cases, section_files, walk_cases};
 pub use transcript::{Ran, as_program, environment, run};
 
 use std::path::{Path, PathBuf};

@@ -26,6 +26,29 @@ pub fn section_cases(start: &Path) -> Vec<Case> {
     cases
 }
 
+/// The files of each section of the pages below a folder, where it has some.
+pub fn section_files(start: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut found = Vec::new();
+    for (_, path) in pages(start) {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        found.extend(sections(&text).into_iter().map(files_of).filter(|files| !files.is_empty()));
+    }
+    found
+}
+
+fn files_of(section: &str) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut lines = section.lines();
+    while let Some(line) = lines.next() {
+        let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
+        let body: String = lines.by_ref().take_while(|line| *line != "```").flat_map(|line| [line, "\n"]).collect();
+        if let Some((_, file)) = info.split_once(' ') {
+            files.insert(file.trim().to_owned(), body);
+        }
+    }
+    files
+}
+
 /// All pages below a folder that have a console session, one case each.
 pub fn page_cases(start: &Path, prefix: &str) -> Vec<Case> {
     let with_text = pages(start).into_iter().map(|(name, path)| (name, std::fs::read_to_string(&path), path));

@@ -62,6 +62,10 @@ pub fn environment(lines: &str) -> BTreeMap<String, String> {
     if let Ok(path) = std::env::var("PATH") {
         env.insert("PATH".to_owned(), path);
     }
+    // So that a run of the suite can be made with any number of threads.
+    if let Ok(threads) = std::env::var("PURLIN_THREADS") {
+        env.insert("PURLIN_THREADS".to_owned(), threads);
+    }
     // Results of one command count for the next only if the key that seals them can be kept.
     let state = std::env::temp_dir().join(format!("purlin-suite-{}", std::process::id()));
     env.insert("XDG_STATE_HOME".to_owned(), state.to_string_lossy().into_owned());

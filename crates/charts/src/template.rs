@@ -436,7 +436,7 @@ impl Prepared {
 
     /// Clock, seed and spare key of the run.
     pub fn outside(&self, session: &Session, track: bool) -> Outside {
-        let spare_key = self.is_rehearsal.then(|| session.finding("keys", SpareKey::default));
+        let spare_key = self.is_rehearsal.then(|| session.finding_of_run("keys", |_| SpareKey::default()));
         let run = outside(session, track);
         let seed = seed_of(run.seed, &self.release);
         Outside { seed, spare_key, guessable: Some(guessable::noted(session)), is_lint: self.is_lint, ..run }

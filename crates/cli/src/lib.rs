@@ -48,9 +48,6 @@ pub fn option_table() -> Vec<(&'static str, &'static [&'static str])> {
     some.map(|row| (row.name, row.dialects)).collect()
 }
 
-/// Evaluation nests as deep as the configuration does; its limits assume this much stack. Only touched pages cost.
-const STACK: usize = 256 << 20;
-
 /// Runs the program and returns its exit code.
 pub fn run(invocation: Invocation<'_>) -> i32 {
     purlin_run::garden::begin();
@@ -68,13 +65,13 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
         let (mut stdout, mut stderr) = (Veiled::new(&mut stdout, veil.clone()), Veiled::new(&mut stderr, veil.clone()));
         let (stdout, stderr) = (&mut stdout, &mut stderr);
         let inner = Invocation { args, cwd, env, project_env, stdin, stdout, stderr, terminal, last, given, veil };
-        purlin_value::stack::with_stack(STACK, || dispatch(inner))
+        purlin_value::stack::with_stack(purlin_value::stack::EVALUATION, || dispatch(inner))
     };
     match answer {
         Ok(exit) => exit.code(),
         Err(NoAnswer::Panicked) => Exit::Other(101).code(),
         Err(NoAnswer::NoStack) => {
-            let need = STACK >> 20;
+            let need = purlin_value::stack::EVALUATION >> 20;
             // Where even this cannot be written, the exit code says it.
             let _ = writeln!(stderr, "error: the system gives no stack of {need} MiB; allow more memory (`ulimit -v`)");
             Exit::Io.code()

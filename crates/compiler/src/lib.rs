@@ -4,6 +4,7 @@
 
 mod advice;
 mod affects;
+mod ahead;
 mod compile;
 mod dialects;
 mod diff;

@@ -3,6 +3,7 @@
 //! Files are judged by what they say, so that a project at the top hides nothing beside or below it. What no dialect
 //! recognises is not configuration and is not read.
 
+use crate::ahead::{Branched, in_branches, round};
 use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
 use crate::everywhere::{Everywhere, everywhere};
@@ -291,6 +292,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
         session,
         request,
         check,
+        is_single: found.claims.len() < 2 || session.names.is_on(),
         checked: Vec::new(),
         taken: HashMap::new(),
         fetched_later: HashSet::new(),
@@ -298,6 +300,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     };
     survey.one_by_one(&projects);
     let others = beside(session, paths, &found);
+    survey.is_single &= others.is_empty();
     survey.one_by_one(&others.iter().collect::<Vec<_>>());
     // Projects have taken in some of the libraries.
     let alone = survey.together(&libraries);
@@ -351,11 +354,20 @@ fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
     claims
 }
 
+/// A project that was checked before its turn.
+struct Ahead {
+    done: Branched<Outcome>,
+    /// Whether it was known then that its dependencies are fetched when it is deployed.
+    is_fetched_later: bool,
+}
+
 /// A survey under way.
 struct Survey<'a> {
     session: &'a Session,
     request: &'a Request,
     check: Check,
+    /// Whether there is one project and no other: it is checked in the run itself.
+    is_single: bool,
     checked: Vec<Checked>,
     /// What projects have taken in, with their labels.
     taken: HashMap<String, String>,
@@ -400,18 +412,75 @@ impl Survey<'_> {
     }
 
     fn check(&self, claim: &Claim) -> Outcome {
-        if !self.fetched_later.contains(&path::normalize(path::parent(&claim.file))) {
-            return (self.check)(self.session, self.request, claim);
+        self.check_in(self.session, claim, self.is_fetched_later(claim))
+    }
+
+    /// Checks a project by itself: what it comes to does not depend on which others were checked before.
+    fn check_apart(&self, claim: &Claim) -> Outcome {
+        let branch = self.session.branch(1);
+        let result = self.check_in(&branch, claim, self.is_fetched_later(claim));
+        // What is too much beside all others is checked among them, which says so.
+        self.take_over(Branched { branch, result }).unwrap_or_else(|| self.check(claim))
+    }
+
+    fn check_in(&self, session: &Session, claim: &Claim, is_fetched_later: bool) -> Outcome {
+        if !is_fetched_later {
+            return (self.check)(session, self.request, claim);
         }
         let mut request = self.request.clone();
         request.chart.is_fetched_later = true;
-        (self.check)(self.session, &request, claim)
+        (self.check)(session, &request, claim)
+    }
+
+    fn is_fetched_later(&self, claim: &Claim) -> bool {
+        self.fetched_later.contains(&path::normalize(path::parent(&claim.file)))
+    }
+
+    /// Checks the next projects on all threads, as far as it is known now that they are checked at all.
+    fn look_ahead(&self, claims: &[&Claim], from: usize) -> HashMap<usize, Ahead> {
+        let first = claims.get(from).map(|claim| claim.dialect().name);
+        let next = claims.iter().enumerate().skip(from).take_while(|(_, claim)| Some(claim.dialect().name) == first);
+        // What one of the next projects may take in is not checked for nothing.
+        let next = next.filter(|(at, claim)| *at == from || !(claim.is_shared() || self.is_taken(claim)));
+        let next: Vec<(usize, &Claim, bool)> =
+            next.map(|(at, claim)| (at, *claim, self.is_fetched_later(claim))).take(round(self.session)).collect();
+        if next.len() < 2 {
+            return HashMap::new();
+        }
+        let check = |branch: &Session, (_, claim, is_fetched_later): &(usize, &Claim, bool)| {
+            self.check_in(branch, claim, *is_fetched_later)
+        };
+        let done = in_branches(self.session, &next, &check);
+        let done = next
+            .into_iter()
+            .zip(done)
+            .filter_map(|((at, _, is_fetched_later), done)| Some((at, Ahead { done: done?, is_fetched_later })));
+        done.collect()
+    }
+
+    /// What a project that was checked in a branch came to; nothing if the run has no room for all that it has read.
+    fn take_over(&self, done: Branched<Outcome>) -> Option<Outcome> {
+        let problems = done.branch.sink.take();
+        done.branch.sink.extend(without_ways(self.session, problems));
+        self.session.join(&done.branch).then_some(done.result)
+    }
+
+    /// What a project comes to: as it was found ahead of its turn, unless more is known now or there was no room for it.
+    fn outcome(&self, claim: &Claim, ahead: Option<Ahead>) -> Outcome {
+        if self.is_single {
+            return self.check(claim);
+        }
+        let is_fetched_later = self.is_fetched_later(claim);
+        let ahead = ahead.filter(|ahead| ahead.is_fetched_later == is_fetched_later);
+        ahead.and_then(|ahead| self.take_over(ahead.done)).unwrap_or_else(|| self.check_apart(claim))
     }
 
     fn one_by_one(&mut self, claims: &[&Claim]) {
         let is_shared = |claim: &&&Claim| claim.judged.sign.is_shared && claim.is_listed();
         let shared: HashSet<&str> = claims.iter().filter(is_shared).map(|claim| claim.file()).collect();
-        for claim in claims {
+        let mut ahead = HashMap::new();
+        for (at, claim) in claims.iter().enumerate() {
+            let mut done = ahead.remove(&at);
             if self.is_taken(claim) {
                 let taker = self.taker(claim).cloned().filter(|_| claim.is_listed());
                 if taker.is_some() && claim.has_several_parts(self.session) {
@@ -421,8 +490,12 @@ impl Survey<'_> {
                 self.checked.extend(taker.map(|taker| within(self.session, claim, taker)));
                 continue;
             }
+            if done.is_none() && ahead.is_empty() && !self.is_single {
+                ahead = self.look_ahead(claims, at);
+                done = ahead.remove(&at);
+            }
             let (mark, known) = (self.session.sources.mark(), self.session.sink.len());
-            let Outcome { checked: done, inner, fetched_later, unread } = self.check(claim);
+            let Outcome { checked: done, inner, fetched_later, unread } = self.outcome(claim, done);
             self.unread.extend(unread);
             self.taken.extend(inner.into_iter().map(|inner| (inner, done.label.clone())));
             self.fetched_later.extend(fetched_later);
@@ -617,16 +690,20 @@ fn check_variants(session: &Session, request: &Request, claim: &Claim) -> Outcom
 
 /// Hands the problems of one project on to the session of all.
 fn hand_on(session: &Session, own: &Session, claim: &Claim, mark: &Mark) {
-    let mut problems = own.sink.take();
-    // More than are shown: the ways that led to them would only keep texts in memory.
-    if session.sink.len() as u64 > session.limits.diagnostics {
-        problems.iter_mut().for_each(|problem| problem.trace.clear());
-    }
+    let problems = without_ways(session, own.sink.take());
     // A chart registers the texts of everything inside it, which other charts have copies of.
     if claim.judged.dialect.name == "charts" {
         own.release_since(mark, &problems);
     }
     session.sink.extend(problems);
+}
+
+/// Problems beyond those that are shown: the ways that led to them would only keep texts in memory.
+fn without_ways(session: &Session, mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    if session.sink.len() as u64 > session.limits.diagnostics {
+        problems.iter_mut().for_each(|problem| problem.trace.clear());
+    }
+    problems
 }
 
 fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {

@@ -25,7 +25,7 @@ const BYTES_PER_STEP: u64 = 64;
 
 /// Whether a file of the repository says so. Asked only where a kustomization would be refused otherwise.
 pub fn is_lifted(session: &Session) -> bool {
-    session.finding("restriction", || Lifted(search(session))).0
+    session.finding_of_run("restriction", |session| Lifted(search(session))).0
 }
 
 /// The answer, for the memo of the session.

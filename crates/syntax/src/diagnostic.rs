@@ -216,6 +216,12 @@ impl Diagnostic {
         self.span.map(|span| span.file).into_iter().chain(further)
     }
 
+    /// Every place that it has.
+    pub fn spans_mut(&mut self) -> impl Iterator<Item = &mut Span> {
+        let further = self.labels.iter_mut().chain(&mut self.trace).map(|label| &mut label.span);
+        self.span.iter_mut().chain(further)
+    }
+
     /// That there are more problems than are kept.
     pub fn too_many(most: usize) -> Self {
         let message = format!("there are more than the {most} problems that are kept");

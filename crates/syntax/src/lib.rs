@@ -37,6 +37,6 @@ pub use limits::{Limit, Limits};
 pub use merge::{MergeKeys, Merged};
 pub use scalar::{Flavor, Scalar};
 pub use source::{FileId, Position, Source, Span};
-pub use sources::{Mark, Sources};
+pub use sources::{Mark, Moved, Sources};
 pub use tree::{Kind, Node, Style, Tree};
 pub use what::{Message, What};

@@ -82,6 +82,17 @@ impl Source {
         Source { id, path: path.into(), text: text.into(), lines: OnceLock::new(), blocks: OnceLock::new() }
     }
 
+    /// The same text under another id.
+    pub(crate) fn with_id(&self, id: FileId) -> Self {
+        Source {
+            id,
+            path: self.path.clone(),
+            text: self.text.clone(),
+            lines: self.lines.clone(),
+            blocks: self.blocks.clone(),
+        }
+    }
+
     /// The file's id.
     #[inline]
     pub fn id(&self) -> FileId {

@@ -23,6 +23,45 @@ struct Inner {
     hidden: Vec<Span>,
 }
 
+impl Inner {
+    /// A source of another registry, as it is here; the place of one that was released stays empty.
+    fn adopt_source(
+        &mut self,
+        source: Option<Arc<Source>>,
+        known: &HashMap<FileId, Arc<Source>>,
+    ) -> Option<Arc<Source>> {
+        let here = source.as_ref().and_then(|source| known.get(&source.id()).cloned());
+        if here.is_some() {
+            return here;
+        }
+        let id = FileId(clamp(self.sources.len()));
+        let source = source.map(|source| Arc::new(source.with_id(id)));
+        self.sources.push(source.clone());
+        source
+    }
+
+    /// A tree of another registry, as it is here; one of a file that was parsed here as well is that one.
+    fn adopt_tree(&mut self, tree: Arc<Tree>, source: Arc<Source>) -> Arc<Tree> {
+        let here = self.by_file.get(&source.id()).filter(|here| here.flavor() == tree.flavor());
+        if let Some(here) = here {
+            return here.clone();
+        }
+        let mut tree = Arc::try_unwrap(tree).unwrap_or_else(|shared| Tree::clone(&shared));
+        tree.move_to(source);
+        self.add(tree)
+    }
+
+    /// Registers a tree, numbering its nodes.
+    fn add(&mut self, mut tree: Tree) -> Arc<Tree> {
+        tree.base = self.next;
+        self.next = self.next.saturating_add(clamp(tree.len()));
+        let tree = Arc::new(tree);
+        self.trees.push(tree.clone());
+        self.by_file.insert(tree.file(), tree.clone());
+        tree
+    }
+}
+
 /// Which files have a path, of those registered so far that were looked at.
 #[derive(Default, Debug)]
 struct ByPath {
@@ -40,11 +79,37 @@ pub struct Mark {
 /// What a source goes by in messages; nothing if that is its path.
 type Shown = dyn Fn(&str) -> Option<String> + Send + Sync;
 
+/// Where the files of a registry have gone that another one took over.
+#[derive(Default, Debug)]
+pub struct Moved {
+    /// By their number over there; nothing where a file had been released.
+    sources: Vec<Option<Arc<Source>>>,
+    /// Trees that came along, each with the file it had been of.
+    trees: Vec<(FileId, Arc<Tree>)>,
+}
+
+impl Moved {
+    /// The file that one of the other registry is now.
+    pub fn source(&self, id: FileId) -> Option<&Arc<Source>> {
+        self.sources.get(id.0 as usize)?.as_ref()
+    }
+
+    /// The trees that came along, each with the file it had been of.
+    pub fn trees(&self) -> &[(FileId, Arc<Tree>)] {
+        &self.trees
+    }
+
+    /// The same bytes in the file as it is now.
+    pub fn span(&self, span: Span) -> Span {
+        self.source(span.file).map_or(span, |source| Span { file: source.id(), ..span })
+    }
+}
+
 /// All files read so far.
 #[derive(Default)]
 pub struct Sources {
     inner: RwLock<Inner>,
-    shown: OnceLock<Box<Shown>>,
+    shown: OnceLock<Arc<Shown>>,
 }
 
 impl std::fmt::Debug for Sources {
@@ -59,9 +124,39 @@ impl Sources {
         Self::default()
     }
 
+    /// An empty registry that shows paths as this one does, for work that is taken over later or not at all.
+    pub fn apart(&self) -> Self {
+        let apart = Self::default();
+        if let Some(shown) = self.shown.get() {
+            let _ = apart.shown.set(shown.clone());
+        }
+        apart
+    }
+
+    /// Takes over everything that another registry holds, in its order, as if it had been registered here. `known` names
+    /// the files here that are the same as some over there.
+    pub fn adopt(&self, other: &Sources, known: &HashMap<FileId, Arc<Source>>) -> Moved {
+        let other = std::mem::take(&mut *other.inner.write().unwrap_or_else(PoisonError::into_inner));
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let mut moved = Moved { sources: Vec::with_capacity(other.sources.len()), trees: Vec::new() };
+        for source in other.sources {
+            moved.sources.push(inner.adopt_source(source, known));
+        }
+        // Only the list of trees refers to them now, so that they are moved and not copied.
+        drop(other.by_file);
+        for tree in other.trees {
+            let from = tree.file();
+            let Some(source) = moved.source(from).cloned() else { continue };
+            let tree = inner.adopt_tree(tree, source);
+            moved.trees.push((from, tree));
+        }
+        inner.hidden.extend(other.hidden.into_iter().map(|span| moved.span(span)));
+        moved
+    }
+
     /// Says what sources go by in messages, whoever prints them. The first answer holds.
     pub fn show_as(&self, shown: impl Fn(&str) -> Option<String> + Send + Sync + 'static) {
-        let _ = self.shown.set(Box::new(shown));
+        let _ = self.shown.set(Arc::new(shown));
     }
 
     /// A path as messages show it.
@@ -116,14 +211,8 @@ impl Sources {
     }
 
     /// Registers the tree of a source, numbering its nodes.
-    pub fn add(&self, mut tree: Tree) -> Arc<Tree> {
-        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
-        tree.base = inner.next;
-        inner.next = inner.next.saturating_add(clamp(tree.len()));
-        let tree = Arc::new(tree);
-        inner.trees.push(tree.clone());
-        inner.by_file.insert(tree.file(), tree.clone());
-        tree
+    pub fn add(&self, tree: Tree) -> Arc<Tree> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner).add(tree)
     }
 
     /// Lets go of files that nobody asks about any more. Their ids are not given out again; asked about, they are

@@ -82,7 +82,7 @@ pub struct Comment {
 }
 
 /// A parsed file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tree {
     pub(crate) source: Arc<Source>,
     pub(crate) flavor: Flavor,
@@ -107,6 +107,14 @@ impl Tree {
     #[inline]
     pub fn file(&self) -> FileId {
         self.source.id()
+    }
+
+    /// Makes it the tree of the same text under another id.
+    pub(crate) fn move_to(&mut self, source: Arc<Source>) {
+        let id = source.id();
+        self.comments.iter_mut().for_each(|comment| comment.span.file = id);
+        self.diagnostics.iter_mut().flat_map(Diagnostic::spans_mut).for_each(|span| span.file = id);
+        self.source = source;
     }
 
     /// How its scalars are resolved.

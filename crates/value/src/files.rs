@@ -4,12 +4,14 @@
 //! Runs that follow each other share it: what an earlier one has read need not be read again. It knows nothing of what
 //! files mean.
 
+use crate::meter::Allotment;
 use crate::path;
 use crate::world::WorldError;
 use foldhash::fast::RandomState;
-use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Source, Tree};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Moved, Source, Tree};
 use std::any::{Any, TypeId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap as StdHashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The text of a file, and what is wrong with its encoding.
@@ -51,6 +53,8 @@ struct Kept {
     /// Files whose bytes count already, with how many they are.
     counted: HashMap<String, u64>,
     total: u64,
+    /// The most that counted at one time.
+    peak: u64,
     /// What looking through one text came to.
     findings: FileFindings,
 }
@@ -129,9 +133,58 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 pub(crate) struct Files {
     root: String,
     shelf: Option<Arc<Shelf>>,
+    /// If they are those of a branch: those of its run.
+    trunk: Option<Beside>,
+    /// The bytes of files that the branches of this run hold.
+    beside: AtomicU64,
     kept: Mutex<Kept>,
     reads: Mutex<HashSet<Read>>,
     findings: Mutex<HashMap<(TypeId, String), Arc<dyn Any + Send + Sync>>>,
+}
+
+/// What a branch has read.
+pub(crate) struct HandedOver {
+    texts: HashMap<String, Text>,
+    counted: HashMap<String, u64>,
+    trees: HashSet<(FileId, Flavor)>,
+    reads: HashSet<Read>,
+}
+
+impl HandedOver {
+    /// Whether a text is that of a file.
+    pub(crate) fn is_file(&self, source: &Source) -> bool {
+        self.texts.get(source.path()).is_some_and(|text| text.source.id() == source.id())
+    }
+}
+
+/// What a branch has to do with the run that it is one of.
+#[derive(Debug)]
+struct Beside {
+    trunk: Arc<Files>,
+    allotment: Arc<Allotment>,
+    /// The bytes of files that this branch counts among those of all.
+    held: AtomicU64,
+}
+
+impl Beside {
+    /// Counts bytes among those that all branches hold together; false if that is too much.
+    fn count(&self, bytes: u64, limits: &Limits) -> bool {
+        if self.allotment.is_for_one() {
+            return true;
+        }
+        self.held.fetch_add(bytes, Ordering::Relaxed);
+        let all = self.trunk.beside.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if all > limits.total_bytes {
+            self.allotment.use_up();
+        }
+        all <= limits.total_bytes
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.trunk.beside.fetch_sub(*self.held.get_mut(), Ordering::Relaxed);
+    }
 }
 
 impl Files {
@@ -145,6 +198,11 @@ impl Files {
         let found = Arc::new(find());
         lock(&self.findings).insert(key, found.clone());
         found
+    }
+
+    /// What looking through files came to, found out once for a run and its branches.
+    pub(crate) fn finding_of_trunk<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
+        self.trunk.as_ref().map_or(self, |beside| &beside.trunk).finding(about, find)
     }
 
     /// What looking through one text came to, found out once.
@@ -171,6 +229,65 @@ impl Files {
     /// The same, with what earlier runs have read.
     pub(crate) fn with_shelf(root: &str, shelf: Arc<Shelf>) -> Self {
         Files { root: root.to_owned(), shelf: Some(shelf), ..Files::default() }
+    }
+
+    /// Nothing read yet, for a branch of the run that these are the files of.
+    pub(crate) fn branch(self: &Arc<Self>, allotment: Arc<Allotment>) -> Self {
+        let trunk = self.trunk.as_ref().map_or(self, |beside| &beside.trunk).clone();
+        let trunk = Some(Beside { trunk, allotment, held: AtomicU64::new(0) });
+        Files { root: self.root.clone(), trunk, ..Files::default() }
+    }
+
+    /// Whether they are those of a branch.
+    pub(crate) fn is_branch(&self) -> bool {
+        self.trunk.is_some()
+    }
+
+    /// Whether all that a branch held at one time fits beside what is held here.
+    pub(crate) fn has_room_for(&self, branch: &Files, limits: &Limits) -> bool {
+        let peak = branch.kept().peak;
+        self.kept().total.saturating_add(peak) <= limits.total_bytes
+    }
+
+    /// Lets go of everything, and returns what another run can take over.
+    pub(crate) fn hand_over(&self) -> HandedOver {
+        lock(&self.findings).clear();
+        let Kept { texts, counted, trees, .. } = std::mem::take(&mut *self.kept());
+        let reads = std::mem::take(&mut *lock(&self.reads));
+        HandedOver { texts, counted, trees: trees.into_keys().collect(), reads }
+    }
+
+    /// The files here that are the same as those of a branch, by what they are there.
+    pub(crate) fn same_as(&self, branch: &HandedOver) -> StdHashMap<FileId, Arc<Source>> {
+        let kept = self.kept();
+        let same = branch.texts.iter().filter_map(|(key, text)| {
+            let here = &kept.texts.get(key)?.source;
+            (here.text() == text.source.text()).then(|| (text.source.id(), here.clone()))
+        });
+        same.collect()
+    }
+
+    /// Takes over what a branch has read; its texts and trees have moved.
+    pub(crate) fn adopt(&self, branch: HandedOver, moved: &Moved) {
+        lock(&self.reads).extend(branch.reads);
+        let mut kept = self.kept();
+        for (key, Text { source, mut problem }) in branch.texts {
+            if kept.texts.contains_key(&key) {
+                continue;
+            }
+            let Some(source) = moved.source(source.id()).cloned() else { continue };
+            if let Some(bytes) = branch.counted.get(&key).filter(|_| !kept.counted.contains_key(&key)) {
+                kept.total = kept.total.saturating_add(*bytes);
+                kept.counted.insert(key.clone(), *bytes);
+            }
+            problem.iter_mut().flat_map(Diagnostic::spans_mut).for_each(|span| *span = moved.span(*span));
+            kept.texts.insert(key, Text { source, problem });
+        }
+        for (from, tree) in moved.trees() {
+            if branch.trees.contains(&(*from, tree.flavor())) {
+                kept.trees.insert((tree.file(), tree.flavor()), tree.clone());
+            }
+        }
     }
 
     /// The text of a file that an earlier run has read; from now on this one has read it too.
@@ -242,6 +359,10 @@ impl Files {
         if !kept.counted.contains_key(key) {
             kept.counted.insert(key.to_owned(), bytes);
             kept.total = kept.total.saturating_add(bytes);
+            kept.peak = kept.peak.max(kept.total);
+            if self.trunk.as_ref().is_some_and(|beside| !beside.count(bytes, limits)) {
+                return Err(WorldError::TooMuch("other projects hold too much at the same time".to_owned()));
+            }
         }
         if kept.total > limits.total_bytes {
             let allowed = limits.total_bytes;

@@ -6,6 +6,7 @@
 
 use crate::rules::{LIMIT_FUEL, LIMIT_MEMORY};
 use purlin_syntax::{Diagnostic, Limits, Rule};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// So many bytes are looked at or copied in one step.
@@ -101,13 +102,59 @@ pub struct Meter {
     read: AtomicU64,
     told: AtomicBool,
     limits: Limits,
+    allotment: Option<Arc<Allotment>>,
+}
+
+/// What a run may hold at the least while others work beside it. It is what most projects need, so that they are not
+/// worked on twice.
+const LEAST_ALLOTTED: u64 = 32 << 20;
+
+/// The part of the memory allowed that one of several runs at a time gets: together they hold as much as one may. A run
+/// that needs more is stopped, and what it came to says nothing; it is to be repeated alone.
+#[derive(Debug)]
+pub(crate) struct Allotment {
+    runs: u64,
+    is_used_up: AtomicBool,
+}
+
+impl Allotment {
+    /// For one of so many runs at a time.
+    pub(crate) fn of_one_in(runs: usize) -> Self {
+        Allotment { runs: (runs as u64).max(1), is_used_up: AtomicBool::new(false) }
+    }
+
+    /// Whether no other run works beside it.
+    pub(crate) fn is_for_one(&self) -> bool {
+        self.runs == 1
+    }
+
+    /// Whether the run was stopped for the sake of the others.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.is_used_up.load(Ordering::Relaxed)
+    }
+
+    /// Says that the run needs more than its part.
+    pub(crate) fn use_up(&self) {
+        self.is_used_up.store(true, Ordering::Relaxed);
+    }
+
+    /// The part of so many bytes.
+    fn part_of(&self, most: u64) -> u64 {
+        most.min((most / self.runs).max(LEAST_ALLOTTED))
+    }
 }
 
 impl Meter {
     /// A meter at zero.
     pub fn new(limits: &Limits) -> Self {
         let zero = || AtomicU64::new(0);
-        Meter { steps: zero(), bytes: zero(), read: zero(), told: AtomicBool::new(false), limits: limits.clone() }
+        let (told, limits) = (AtomicBool::new(false), limits.clone());
+        Meter { steps: zero(), bytes: zero(), read: zero(), told, limits, allotment: None }
+    }
+
+    /// The same for a run beside others.
+    pub(crate) fn within(self, allotment: Option<Arc<Allotment>>) -> Self {
+        Meter { allotment, ..self }
     }
 
     /// The limits it watches.
@@ -117,7 +164,7 @@ impl Meter {
 
     /// Another with the same limits that has taken no steps yet; what is held is still held.
     pub fn renewed(&self) -> Self {
-        let meter = Meter::new(&self.limits);
+        let meter = Meter::new(&self.limits).within(self.allotment.clone());
         meter.was_read(self.read.load(Ordering::Relaxed));
         add(&meter.bytes, self.bytes.load(Ordering::Relaxed));
         meter
@@ -135,7 +182,9 @@ impl Meter {
         }
         let held = add(&self.bytes, bytes);
         let most = self.most_bytes();
-        if held > most {
+        let allotted = self.allotment.as_ref().map_or(most, |allotment| allotment.part_of(most));
+        if held > allotted {
+            self.allotment.iter().for_each(|allotment| allotment.use_up());
             // What was refused is not made.
             self.release(bytes);
             return Err(Exceeded::Bytes(most));
@@ -297,6 +346,19 @@ mod tests {
         assert_eq!(meter.charge(0, 50), Ok(()));
         assert_eq!(meter.charge(7, 0), Err(Exceeded::Steps(10)));
         assert_eq!(meter.charge(0, 0), Err(Exceeded::Steps(10)));
+    }
+
+    #[test]
+    fn a_run_beside_others_is_stopped_at_its_part() {
+        let allotment = Arc::new(Allotment::of_one_in(4));
+        let meter = meter(10, 256 << 20).within(Some(allotment.clone()));
+        assert_eq!(meter.charge(0, 64 << 20), Ok(()));
+        assert!(!allotment.is_used_up());
+        assert_eq!(meter.renewed().charge(0, 1), Err(Exceeded::Bytes(256 << 20)));
+        assert!(allotment.is_used_up());
+        let few = Meter::new(&Limits { memory_floor: 1 << 20, ..Limits::default() });
+        let few = few.within(Some(Arc::new(Allotment::of_one_in(64))));
+        assert_eq!(few.charge(0, 1 << 20), Ok(()), "little is not divided");
     }
 
     #[test]

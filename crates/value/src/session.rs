@@ -5,7 +5,7 @@
 use crate::common::Common;
 use crate::files::{Files, Read, Shelf, Text};
 use crate::ignore::Ignores;
-use crate::meter::{Exceeded, Meter};
+use crate::meter::{Allotment, Exceeded, Meter};
 use crate::names::Names;
 use crate::origin::Origins;
 use crate::path;
@@ -38,9 +38,13 @@ pub struct Session {
     pub meter: Arc<Meter>,
     /// How many threads may work; 1 means none but the caller's.
     pub threads: usize,
+    /// The world that the files were read from, without the record of it.
+    outside: Arc<dyn World>,
     files: Arc<Files>,
     /// What runs of the same project in several variants have in common, if this is one of them.
     common: Option<Arc<Common>>,
+    /// If this is a branch: what it may hold beside others.
+    allotment: Option<Arc<Allotment>>,
     archive_bytes: AtomicU64,
     archive_files: AtomicU64,
 }
@@ -80,14 +84,14 @@ impl Session {
     /// A run.
     pub fn with_limits(world: Arc<dyn World>, limits: Limits, threads: usize) -> Self {
         let files = Arc::new(Files::new(world.root()));
-        let world = Arc::new(Recorded::new(world, files.clone()));
         Self::over(world, files, Arc::new(Sources::new()), limits, threads)
     }
 
-    fn over(world: Arc<dyn World>, files: Arc<Files>, sources: Arc<Sources>, limits: Limits, threads: usize) -> Self {
+    fn over(outside: Arc<dyn World>, files: Arc<Files>, sources: Arc<Sources>, limits: Limits, threads: usize) -> Self {
         purlin_syntax::suggest::start();
         Session {
-            world,
+            world: Arc::new(Recorded::new(outside.clone(), files.clone())),
+            outside,
             sources,
             origins: Origins::new(),
             names: Names::default(),
@@ -97,6 +101,7 @@ impl Session {
             threads: threads.max(1),
             files,
             common: None,
+            allotment: None,
             archive_bytes: AtomicU64::new(0),
             archive_files: AtomicU64::new(0),
         }
@@ -105,7 +110,6 @@ impl Session {
     /// A run that reads anew only what is not on a shelf. `sources` are those of the runs that filled the shelf.
     pub fn resumed(world: Arc<dyn World>, limits: Limits, sources: Arc<Sources>, shelf: Arc<Shelf>) -> Self {
         let files = Arc::new(Files::with_shelf(world.root(), shelf));
-        let world = Arc::new(Recorded::new(world, files.clone()));
         Self::over(world, files, sources, limits, 1)
     }
 
@@ -113,8 +117,49 @@ impl Session {
     /// several projects of one repository, none of which may suffer from another.
     pub fn sibling(&self) -> Self {
         let (files, sources) = (self.files.clone(), self.sources.clone());
-        let sibling = Self::over(self.world.clone(), files, sources, self.limits.clone(), self.threads);
-        Session { names: self.names.clone(), ..sibling }
+        let sibling = Self::over(self.outside.clone(), files, sources, self.limits.clone(), self.threads);
+        Session { names: self.names.clone(), ..sibling }.within(self.allotment.clone())
+    }
+
+    /// A run of its own over files of its own, for work that one of so many threads does beside others. It is taken over in
+    /// a fixed order ([`Session::join`]) or not at all.
+    pub fn branch(&self, threads: usize) -> Self {
+        let allotment = Arc::new(Allotment::of_one_in(threads));
+        let files = Arc::new(self.files.branch(allotment.clone()));
+        let (sources, outside) = (Arc::new(self.sources.apart()), self.outside.clone());
+        let inner = (self.threads / threads.max(1)).max(1);
+        let branch = Self::over(outside, files, sources, self.limits.clone(), inner);
+        branch.within(Some(allotment))
+    }
+
+    fn within(self, allotment: Option<Arc<Allotment>>) -> Self {
+        let meter = Arc::new(Meter::new(&self.limits).within(allotment.clone()));
+        Session { meter, allotment, ..self }
+    }
+
+    /// Whether this is a branch that needs more memory than it may have beside others, so that it must be repeated alone.
+    pub fn is_cut_short(&self) -> bool {
+        self.allotment.as_ref().is_some_and(|allotment| allotment.is_used_up())
+    }
+
+    /// Takes over what a branch has read and found, as if this run had done its work: files that both have read are one.
+    /// Nothing is taken over, and the answer is no, where the branch has read so much that this run might have refused it.
+    #[must_use]
+    pub fn join(&self, branch: &Session) -> bool {
+        if !self.files.has_room_for(&branch.files, &self.limits) {
+            return false;
+        }
+        let brought = branch.files.hand_over();
+        let mut known = self.files.same_as(&brought);
+        for source in branch.sources.all().iter().filter(|source| !brought.is_file(source)) {
+            known.extend(self.sources.known(source.path(), source.text()).map(|here| (source.id(), here)));
+        }
+        let moved = self.sources.adopt(&branch.sources, &known);
+        self.files.adopt(brought, &moved);
+        let mut problems = branch.sink.take();
+        problems.iter_mut().flat_map(Diagnostic::spans_mut).for_each(|span| *span = moved.span(*span));
+        self.sink.extend(problems);
+        true
     }
 
     /// A sibling that notes origins in the same table, so that one can be asked about values of the other.
@@ -241,6 +286,13 @@ impl Session {
         self.files.finding(about, find)
     }
 
+    /// The same, known to all branches of a run: it must hold nothing that has an id or a place in a file. What finds it is
+    /// handed the run to do so in: in a branch a run of its own, so that no branch pays for another.
+    pub fn finding_of_run<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce(&Session) -> T) -> Arc<T> {
+        let find = || if self.files.is_branch() { find(&self.branch(1)) } else { find(self) };
+        self.files.finding_of_trunk(about, find)
+    }
+
     /// The names in a folder, sorted, asked for once in a run: for checks that ask about a folder for each name in a file.
     /// What must see the files that actions make asks the world.
     pub fn listed(&self, folder: &str) -> Arc<Listing> {
@@ -256,7 +308,7 @@ impl Session {
         }
         let world = self.world.as_ref();
         let ignores = self.finding(path::parent(&place), || Ignores::above(world, &place));
-        ignores.covers(&place) && !self.finding("", || Tracked::of(world)).holds(&place)
+        ignores.covers(&place) && !self.finding_of_run("", |session| Tracked::of(session.world.as_ref())).holds(&place)
     }
 
     /// What looking through one text came to: found out once, for all runs that share it. It may depend on nothing but the

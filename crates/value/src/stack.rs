@@ -4,6 +4,7 @@
 //! Knows nothing of what is evaluated.
 
 use std::cell::Cell;
+use std::thread::Scope;
 
 thread_local! {
     /// The stack this thread was given here; 0 if it was started by others.
@@ -17,6 +18,20 @@ pub enum NoAnswer {
     NoStack,
     /// The work panicked.
     Panicked,
+}
+
+/// The stack that evaluation needs: it nests as deep as the configuration does, and its limits assume this much. Only
+/// touched pages cost.
+pub const EVALUATION: usize = 256 << 20;
+
+/// Starts a thread with a stack for evaluation. The answer is whether the system has given one.
+pub fn spawn<'scope>(scope: &'scope Scope<'scope, '_>, work: impl FnOnce() + Send + 'scope) -> bool {
+    let marked = move || {
+        ROOM.set(EVALUATION);
+        work();
+    };
+    let thread = std::thread::Builder::new().name("purlin".to_owned()).stack_size(EVALUATION);
+    thread.spawn_scoped(scope, marked).is_ok()
 }
 
 /// Runs something on a thread with at least this much stack: this one, if it has it.

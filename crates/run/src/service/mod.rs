@@ -25,9 +25,6 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Evaluation may need so much stack.
-const STACK: usize = 256 << 20;
-
 /// A service or an ensemble, and what it is given.
 #[derive(Clone)]
 pub struct Place {
@@ -67,7 +64,8 @@ impl Place {
             self.secrets.iter().for_each(|secret| session.sink.hide(secret));
             work(&session)
         };
-        stack::with_stack(STACK, run).unwrap_or_else(|_| Err(other("there is not enough memory for a stack")))
+        stack::with_stack(stack::EVALUATION, run)
+            .unwrap_or_else(|_| Err(other("there is not enough memory for a stack")))
     }
 
     fn request(&self) -> Request {

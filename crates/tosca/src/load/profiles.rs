@@ -70,11 +70,13 @@ impl Loader<'_> {
 
 fn profiles_of(session: &Session, searched: &Searched) -> Arc<Profiles> {
     match searched {
-        Searched::Folder(folder) => session.finding(&format!("in {folder}"), || profiles_below(session, folder, false)),
-        Searched::Below(folder) => {
-            session.finding(&format!("below {folder}"), || profiles_below(session, folder, true))
+        Searched::Folder(folder) => {
+            session.finding_of_run(&format!("in {folder}"), |session| profiles_below(session, folder, false))
         }
-        Searched::Locked => session.finding("fetched", || fetched_profiles(session)),
+        Searched::Below(folder) => {
+            session.finding_of_run(&format!("below {folder}"), |session| profiles_below(session, folder, true))
+        }
+        Searched::Locked => session.finding_of_run("fetched", fetched_profiles),
     }
 }
 
