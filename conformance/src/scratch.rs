@@ -68,3 +68,11 @@ pub fn set_up(line: &str, folder: &Path) {
     });
     let _ = command.output();
 }
+
+/// Makes a folder a git repository with one commit: the one that projects were recorded in, so that its id is the same.
+pub fn commit_all(folder: &Path) {
+    let line = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@a; \
+        export GIT_AUTHOR_DATE=2024-01-01T00:00:00Z GIT_COMMITTER_DATE=2024-01-01T00:00:00Z; \
+        git init -q -b main . && git add -A && git commit -q --allow-empty -m x";
+    set_up(line, folder);
+}

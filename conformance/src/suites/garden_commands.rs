@@ -6,7 +6,7 @@
 //! actions the results are compared. A refusal agrees if we refuse too and name what the original names.
 
 use super::garden_projects::{compare, names_in};
-use crate::scratch::{Scratch, copy_folder, fill_in, set_up};
+use crate::scratch::{Scratch, commit_all, copy_folder, fill_in, set_up};
 use crate::{Context, Ran, Report, Suite, Verdict, in_parallel, purlin};
 use serde_json::{Map, Value as Json};
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ impl Copy {
             set_up(&copy.place(&line), &copy.project);
         }
         if project.json["git"].as_bool().unwrap_or(true) {
-            set_up(COMMIT, &copy.project);
+            commit_all(&copy.project);
         }
         Ok(copy)
     }
@@ -136,11 +136,6 @@ impl Copy {
         text.replace(&*project, "<PROJECT>").replace(&*scratch, "<SCRATCH>")
     }
 }
-
-/// The one commit of a project.
-const COMMIT: &str = "git init -q -b main . && git add -A && \
-    GIT_AUTHOR_DATE=2024-01-01T00:00:00Z GIT_COMMITTER_DATE=2024-01-01T00:00:00Z \
-    git -c user.name=a -c user.email=a@a commit -q --allow-empty -m x";
 
 fn judge_project(context: &Context, project: &Project) -> Vec<(String, Verdict)> {
     let commands = project.commands();

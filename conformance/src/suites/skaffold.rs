@@ -4,7 +4,7 @@
 //! original takes for granted. YAML and JSON answers are compared document by document. A refusal agrees if we
 //! refuse too and name everything the original names.
 
-use crate::scratch::{Scratch, copy_folder, fill_in, set_up};
+use crate::scratch::{Scratch, commit_all, copy_folder, fill_in, set_up};
 use crate::{Context, Ran, Report, Suite, Verdict, in_parallel, purlin_reading};
 use purlin_syntax::{FileId, Flavor, Limits, Source, yaml};
 use purlin_value::emit::to_json;
@@ -59,7 +59,7 @@ fn judge_all(context: &Context, commands: &[(usize, Case)]) -> Vec<(String, Verd
     let Some((_, first)) = commands.first().filter(|_| commands.iter().any(|(_, case)| context.wants(&case.id))) else {
         return Vec::new();
     };
-    let copy = Copy::of(first);
+    let copy = Copy::of(first).inspect(|copy| commit_all(&copy.case));
     let verdict = |case: &Case| match &copy {
         Ok(copy) => judge(context, case, copy),
         Err(error) => Verdict::Failed(format!("could not copy the case: {error}")),
@@ -115,6 +115,9 @@ impl Copy {
         let parent = Scratch::new("skaffold", &case.id)?;
         let copy = parent.folder.join(case.folder.file_name().unwrap_or_default());
         copy_folder(&case.folder, &copy)?;
+        for file in ["case.json", "stderr.txt", case.text("expected")] {
+            let _ = std::fs::remove_file(copy.join(file));
+        }
         let copy = Copy { parent, case: copy };
         fill_in(&copy.case, &|text| text.replace("<SCRATCH>", &copy.parent.folder.to_string_lossy()))?;
         Ok(copy)
@@ -240,7 +243,8 @@ fn compare(case: &Case, ran: &Ran, ours: &str) -> (bool, String) {
     let recorded = std::fs::read_to_string(case.folder.join(case.text("expected"))).unwrap_or_default();
     let theirs = without_cache_name(&canonical(&recorded, case.text("format")));
     // The words of a help page are each program's own.
-    let is_help = case.list("args").iter().any(|arg| arg == "--help" || arg == "-h");
+    let is_help =
+        case.text("command") == "options" || case.list("args").iter().any(|arg| arg == "--help" || arg == "-h");
     (theirs == ours || (is_help && ran.code == 0 && !ran.stdout.is_empty()), theirs)
 }
 

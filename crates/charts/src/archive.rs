@@ -13,9 +13,8 @@ pub fn unpack(packed: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, 
     let tell = |trouble: Trouble| match trouble {
         Trouble::Bad(message) => LoadError::archive(format!("the chart archive cannot be read: {message}")),
         Trouble::Large(message) => LoadError {
-            message: format!("the chart archive is too large: {message}"),
             rule: Some(&purlin_value::rules::LIMIT_ARCHIVE),
-            hint: None,
+            ..format!("the chart archive is too large: {message}").into()
         },
     };
     let bytes = gunzip(packed, limits).map_err(tell)?;

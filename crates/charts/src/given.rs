@@ -8,7 +8,7 @@ use purlin_value::{Data, Eval, Map, Pending, Session, Value};
 
 use crate::load::LoadError;
 use crate::strvals::{Typing, parse_into};
-use crate::template::Options;
+use crate::template::{About, Options, Setting};
 use crate::values::{merge_maps, put};
 use crate::yaml::value_of_tree;
 
@@ -37,8 +37,8 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
         base = merge_maps(base, options.inline.clone(), origins);
     }
     for kind in [SetKind::Json, SetKind::Typed, SetKind::Text, SetKind::File, SetKind::Literal] {
-        for flag in options.sets.iter().filter(|flag| flag.kind == kind) {
-            base = apply_flag(session, options, base, flag)?;
+        for (at, flag) in options.sets.iter().enumerate().filter(|(_, flag)| flag.kind == kind) {
+            base = apply_flag(session, options, base, flag).map_err(|reason| refused(options, at, flag, reason))?;
         }
     }
     // A host's values may still be lazy; templates look at all of them.
@@ -54,17 +54,30 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
     Ok(base)
 }
 
-fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag) -> Result<Value, String> {
-    let name = match flag.kind {
+/// Why a flag cannot be used, in Helm's words; with its place where a project writes it.
+fn refused(options: &Options, at: usize, flag: &SetFlag, reason: String) -> LoadError {
+    let message = format!("failed parsing {} data: {reason}", option_of(flag.kind));
+    let about = options.sets_from.get(at).copied().flatten().map_or(About::Chart, |span| {
+        let (release, has_comma) = (options.name.clone(), flag.text.contains(','));
+        About::Set(Box::new(Setting { span, reason, release, has_comma }))
+    });
+    LoadError { about, ..message.into() }
+}
+
+fn option_of(kind: SetKind) -> &'static str {
+    match kind {
         SetKind::Typed => "--set",
         SetKind::Text => "--set-string",
         SetKind::Json => "--set-json",
         SetKind::File => "--set-file",
         SetKind::Literal => "--set-literal",
-    };
-    let failed = |message: String| format!("failed parsing {name} data: {message}");
+    }
+}
+
+fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag) -> Result<Value, String> {
+    let name = option_of(flag.kind);
     if flag.kind == SetKind::Json && flag.text.trim_start().starts_with('{') {
-        let value = crate::json::parse(flag.text.trim().as_bytes(), session.origins.flag(name)).map_err(failed)?;
+        let value = crate::json::parse(flag.text.trim().as_bytes(), session.origins.flag(name))?;
         return Ok(merge_maps(base, value, options.track.then_some(&session.origins)));
     }
     let mut map = base.as_map().cloned().unwrap_or_default();
@@ -81,6 +94,6 @@ fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag)
         SetKind::File => parse_into(&flag.text, &mut map, &Typing::File(&read), &origin),
         SetKind::Literal => parse_into(&flag.text, &mut map, &Typing::Literal, &origin),
     };
-    result.map_err(failed)?;
+    result?;
     Ok(base.with(map.into()))
 }

@@ -10,6 +10,7 @@ use crate::archive;
 use crate::chart::{Chart, ChartFile, Metadata};
 use crate::ignore::Ignore;
 use crate::metadata;
+use crate::template::About;
 use crate::yaml::value_of_tree;
 
 /// Deepest nesting of charts in charts, and of folders.
@@ -27,35 +28,37 @@ pub struct LoadError {
     pub rule: Option<&'static Rule>,
     /// What to do, where that is not what the rule says.
     pub hint: Option<&'static str>,
+    /// What it is about.
+    pub about: About,
 }
 
 impl From<String> for LoadError {
     fn from(message: String) -> Self {
-        Self { message, rule: None, hint: None }
+        Self { message, rule: None, hint: None, about: About::Chart }
     }
 }
 
 impl From<Diagnostic> for LoadError {
     fn from(problem: Diagnostic) -> Self {
         let rule = Some(problem.rule).filter(|rule| rule.name.starts_with("limit-"));
-        Self { message: problem.message, rule, hint: None }
+        Self { message: problem.message, rule, hint: None, about: About::Chart }
     }
 }
 
 impl LoadError {
     /// An archive that is not one.
     pub fn archive(message: String) -> Self {
-        Self { message, rule: None, hint: Some("create the archive again with `helm package`") }
+        Self { hint: Some("create the archive again with `helm package`"), ..message.into() }
     }
 
     /// Something that is nested too deeply.
     fn deep(message: String) -> Self {
-        Self { message, rule: Some(&purlin_syntax::rules::LIMIT_DEPTH), hint: None }
+        Self { rule: Some(&purlin_syntax::rules::LIMIT_DEPTH), ..message.into() }
     }
 
     /// A document that is not valid YAML, or is more than the limits allow.
     pub fn yaml(tree: &Tree, message: String) -> Self {
-        Self { message, rule: crate::yaml::limit_of(tree), hint: None }
+        Self { rule: crate::yaml::limit_of(tree), ..message.into() }
     }
 }
 

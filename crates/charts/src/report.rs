@@ -429,6 +429,14 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             let diagnostic = Diagnostic::nowhere(&rules::METADATA, message.clone()).maybe_hint(hint);
             place.locate(diagnostic, &[key])
         }
+        About::Set(setting) => {
+            let message = format!("a value of the release `{}` cannot be set: {}", setting.release, setting.reason);
+            let hint = match setting.has_comma {
+                true => "a comma starts the next value; write `\\,` for a comma in a value",
+                false => "write a name with dots between nested names",
+            };
+            Diagnostic::at(rule, setting.span, message).hint(hint)
+        }
         About::DefaultValues => {
             let path = purlin_value::path::normalize(&format!("{}/values.yaml", place.folder));
             let mut diagnostic = Diagnostic::nowhere(rule, error.message.clone());

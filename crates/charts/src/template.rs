@@ -92,10 +92,25 @@ pub enum About {
     Chart,
     /// A key of `Chart.yaml`, with what is wrong in plain words.
     Metadata(&'static str, Message),
+    /// A value that a project sets.
+    Set(Box<Setting>),
     /// Its default values.
     DefaultValues,
     /// A schema, or the values of all charts, that take more than a limit allows.
     Schema(Stopped),
+}
+
+/// A value that a project sets and that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Where the project writes it.
+    pub span: Span,
+    /// What is wrong, in Helm's words.
+    pub reason: String,
+    /// The release it is for.
+    pub release: String,
+    /// Whether a comma in it starts another value.
+    pub has_comma: bool,
 }
 
 impl From<Trouble> for TemplateError {
@@ -139,7 +154,7 @@ impl From<String> for TemplateError {
 
 impl From<LoadError> for TemplateError {
     fn from(error: LoadError) -> Self {
-        Self { message: error.message, rule: error.rule, hint: error.hint, ..Self::default() }
+        Self { message: error.message, rule: error.rule, hint: error.hint, about: error.about, ..Self::default() }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::profile::activation::Surroundings;
 use crate::remote::Sync;
 use crate::render::{self, Settings};
 use crate::rules::{PATCH, RULES};
-use crate::validate::{Scope, suspicious, unused_images, validate};
+use crate::validate::{Scope, Tags, suspicious, unused_images, validate};
 use crate::value::ValueOut;
 use crate::walk::{Bases, Config, Walk, Wanted};
 use crate::{keys, unrendered};
@@ -206,7 +206,7 @@ impl Work<'_> {
         let session = self.session;
         let world = session.world.as_ref();
         if !session.sink.has_errors() {
-            validate(session, filled, Scope::Project);
+            validate(session, filled, Scope::Project, Tags::Made);
         }
         if !session.sink.has_errors() {
             suspicious(session, filled);

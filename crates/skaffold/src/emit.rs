@@ -119,7 +119,7 @@ pub fn section_without<'a, 'f: 'a>(
     out: &mut impl Out<'f>,
 ) {
     if is_open(entity) {
-        return any(view, out);
+        return if finish.founding { any(view, out) } else { open(view, entity, out) };
     }
     if view.form() == Form::Null {
         return out.null(view);
@@ -171,6 +171,28 @@ fn set_rows<'a, 'f: 'a>(
     rows
 }
 
+/// Hands out an object that is passed through, with the keys that Skaffold always writes.
+fn open<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity, out: &mut impl Out<'f>) {
+    let is_absent = |row: &&Field| !view.entries().any(|pair| pair.key.eq_ignore_ascii_case(row.key));
+    let absent: Vec<&Field> = match view.form() {
+        Form::Map => entity.all_fields().filter(is_absent).collect(),
+        _ => Vec::new(),
+    };
+    if absent.is_empty() {
+        return any(view, out);
+    }
+    out.begin_map(view.entries().count() + absent.len(), view);
+    for pair in view.entries() {
+        out.key(pair.key, pair.written);
+        any(pair.value, out);
+    }
+    for row in absent {
+        out.key(row.key, None);
+        empty(view, row, out);
+    }
+    out.end_map();
+}
+
 /// What an always-written key shows when nothing is set.
 fn empty<'f>(from: View<'_, 'f>, row: &Field, out: &mut impl Out<'f>) {
     match holds(row) {
@@ -179,6 +201,7 @@ fn empty<'f>(from: View<'_, 'f>, row: &Field, out: &mut impl Out<'f>) {
             out.end_list();
         }
         Holds::One(entity) => section(Item::empty_map().view(), entity, &Finish::default(), out),
+        Holds::Any => out.null(from),
         _ => out.text("", from),
     }
 }

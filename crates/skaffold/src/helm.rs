@@ -118,6 +118,10 @@ impl Helm<'_> {
             sets_from.push(value.span());
             sets.push(SetFlag { kind: SetKind::Typed, text: format!("{key}={text}") });
         }
+        for (name, value) in &self.settings.setters {
+            sets_from.push(None);
+            sets.push(SetFlag { kind: SetKind::Typed, text: format!("{name}={value}") });
+        }
         let mut values = Vec::new();
         for file in release.get("valuesFiles").into_iter().flat_map(View::items) {
             values.push(from_file(config, &part(file)?));

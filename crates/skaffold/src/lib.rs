@@ -34,6 +34,7 @@ pub mod render;
 pub mod requires;
 mod rewrite;
 pub mod rules;
+pub mod setters;
 pub mod tag;
 pub mod template;
 mod transform;

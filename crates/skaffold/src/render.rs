@@ -7,6 +7,7 @@
 use crate::glob::{Finder, Seen};
 use crate::helm::{self, Helm};
 use crate::item::View;
+use crate::setters::{self, Setters};
 use crate::transform::Selector;
 use crate::walk::Config;
 use crate::{glob, objects, rules, template};
@@ -14,7 +15,7 @@ use ecow::EcoString;
 use purlin_model::{Ask, Engines, Manifest, Request};
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor};
-use purlin_value::{Map, MergeKeys, Session, Value, path, value_of};
+use purlin_value::{Map, Session, Value, path};
 use std::collections::{BTreeMap, HashMap};
 
 /// What a single configuration without any source of manifests renders.
@@ -33,6 +34,8 @@ pub struct Settings {
     pub namespace: Option<String>,
     /// Namespace of all releases, over their own.
     pub release_namespace: Option<String>,
+    /// Values for fields of manifests that a comment opens, and for releases.
+    pub setters: Setters,
     /// Whether objects of a release say in which namespace they are: who installs a release puts them there.
     pub places_releases: bool,
 }
@@ -59,7 +62,7 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
             let is_named = session.world.exists(&full);
             for file in glob::manifests(Finder::now(session, config.span, &seen), &full) {
                 if is_manifest(&file) || (is_named && file == full) {
-                    read(session, &file, config, &mut found);
+                    read(session, &file, config, settings, &mut found);
                 }
             }
         }
@@ -67,6 +70,13 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
         let arguments = arguments.map(|list| list.items().map(|item| Value::str(item.text())).collect::<Vec<_>>());
         let values = Value::map(Map::from_iter([("arguments".into(), Value::list(arguments.unwrap_or_default()))]));
         for (path, span) in kustomizations(config) {
+            if !settings.setters.is_empty() {
+                let message = "values of `--set` and `--set-value-file` do not reach kustomizations";
+                let hint = "write the values in the kustomization";
+                session
+                    .sink
+                    .push(Diagnostic::at(&rules::NOT_RENDERED, span.unwrap_or(config.span), message).hint(hint));
+            }
             let path = expanded(session, config, path, &names);
             let folder = from_file(config, &path);
             let request = Request { engines, ..Request::default() };
@@ -136,7 +146,7 @@ fn patterns(config: &Config<'_>, single: bool) -> Vec<String> {
     written.into_iter().filter(|pattern| !crate::paths::is_address(pattern)).collect()
 }
 
-fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Manifest>) {
+fn read(session: &Session, file: &str, config: &Config<'_>, settings: &Settings, found: &mut Vec<Manifest>) {
     let tree = match session.read_yaml(file, Flavor::GoObjects) {
         Ok(tree) => tree,
         Err(mut diagnostic) => {
@@ -146,7 +156,7 @@ fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Mani
     };
     let source = EcoString::from(tree.source().path());
     for root in tree.roots().filter(|root| !root.is_null()) {
-        let value = value_of(root, MergeKeys::Apply);
+        let value = setters::apply(session, root, &settings.setters);
         if value.as_map().is_none() {
             let message = what::expected("a Kubernetes object", value.kind_name());
             session.sink.push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));

@@ -42,12 +42,23 @@ pub fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, St
     execute(text, |heap| heap.map(MapType::Any, entries.collect()))
 }
 
-/// Expands a template over the images that were built, as `.Builds` with `.ImageName` and `.Tag`.
-pub fn builds(text: &str, built: &[(String, String)]) -> Result<String, String> {
+/// An image that was built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// Name of the image.
+    pub image: String,
+    /// What to use for it.
+    pub tag: String,
+    /// Runtime of its language, where the artifact says so.
+    pub runtime: String,
+}
+
+/// Expands a template over the images that were built, as `.Builds` with `.ImageName`, `.Tag` and `.RuntimeType`.
+pub fn builds(text: &str, built: &[Build]) -> Result<String, String> {
     execute(text, |heap| {
         let mut items = Vec::new();
-        for (image, tag) in built {
-            let entries = [("ImageName", image), ("Tag", tag)];
+        for build in built {
+            let entries = [("ImageName", &build.image), ("Tag", &build.tag), ("RuntimeType", &build.runtime)];
             let entries = entries.map(|(key, value)| (Str::from(key), Val::str(value.as_str())));
             items.push(heap.any_map(entries.into_iter().collect()));
         }

@@ -11,7 +11,7 @@ use purlin_run::engine::Project;
 use purlin_run::select::select;
 use purlin_run::skaffold::{Deploying, Settings, SkaffoldProject};
 use purlin_skaffold::dialect::with_configs;
-use purlin_skaffold::validate::{Scope, validate};
+use purlin_skaffold::validate::{Scope, Tags, validate};
 use purlin_value::{Session, path};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn with_project<T>(
     let root = PathBuf::from(path::join(session.world.root(), path::parent(&file)));
     let settings = Settings { env: cx.invocation.env.clone(), here: root.clone(), root, ..settings };
     let done = with_configs(session, request, |configs| {
-        validate(session, configs, Scope::Project);
+        validate(session, configs, Scope::Project, Tags::Made);
         if session.sink.has_errors() {
             return Err(cx.report(session));
         }

@@ -96,6 +96,7 @@ impl SkaffoldProject<'_, '_> {
         let builds = self.built_or_given();
         let namespace = self.namespace();
         let settings = render::Settings {
+            setters: Default::default(),
             images: builds.iter().cloned().collect(),
             builds,
             labels: self.deploying.labels.clone(),

@@ -254,6 +254,12 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         self.artifacts.iter().map(|artifact| artifact.image.as_str()).zip(self.tags.iter().map(String::as_str))
     }
 
+    /// The runtime that an image's artifact names; empty if it names none.
+    pub fn runtime(&self, image: &str) -> String {
+        let artifact = self.artifacts.iter().find(|artifact| artifact.image == image);
+        artifact.map(|artifact| artifact.view.text_of("runtimeType").into_owned()).unwrap_or_default()
+    }
+
     /// Images that were built so far, in the order of the configurations.
     pub fn built(&self) -> Vec<(String, String)> {
         let built = self.built.borrow();

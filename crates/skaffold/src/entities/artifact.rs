@@ -336,7 +336,7 @@ pub(crate) static KANIKO_ARTIFACT: Entity = entity(
         field("verbosity", Scalar, "How much is logged.").since(V2BETA9),
         field("insecureRegistry", TEXTS, "Registries reached without TLS.").since(V2BETA9),
         field("skipTLSVerifyRegistry", TEXTS, "Registries whose TLS is not verified.").since(V2BETA9),
-        field("env", List(kinds::KUBERNETES), "Environment variables of the kaniko container.").since(V2ALPHA1),
+        field("env", List(kinds::ENV_VAR), "Environment variables of the kaniko container.").since(V2ALPHA1),
         field("cache", One(kinds::KANIKO_CACHE), "Layer cache.").kept(),
         field("registryCertificate", NULLABLE_MAP, "Certificates of registries.").since(V2BETA9),
         field("label", NULLABLE_MAP, "Labels of the image.").since(V2BETA9),

@@ -227,7 +227,7 @@ pub(crate) static CLUSTER_DETAILS: Entity = entity(
         field("timeout", Scalar, "How long a build may take.").default(Literal::Text("20m")),
         field("dockerConfig", One(kinds::DOCKER_CONFIG), "Docker configuration handed to the builder.").kept(),
         field("serviceAccount", Scalar, "Account under which build pods run.").since(V2BETA3),
-        field("tolerations", List(kinds::KUBERNETES), "Tolerations of build pods.").since(V2BETA5),
+        field("tolerations", List(kinds::TOLERATION), "Tolerations of build pods.").since(V2BETA5),
         field("nodeSelector", TEXT_MAP, "Labels of the nodes that may run build pods.").since(V2BETA18),
         field("annotations", TEXT_MAP, "Annotations of build pods.").since(V2BETA5),
         field("labels", TEXT_MAP, "Labels of build pods.").since(V4BETA12),

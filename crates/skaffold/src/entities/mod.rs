@@ -133,6 +133,8 @@ pub(crate) mod kinds {
         MANIFEST,
         AUTO,
         KUBERNETES,
+        TOLERATION,
+        ENV_VAR,
     );
 }
 
@@ -252,6 +254,8 @@ static ENTITIES: &[Entity] = &[
     legacy::MANIFEST,
     legacy::AUTO,
     KUBERNETES,
+    TOLERATION,
+    ENV_VAR,
 ];
 
 /// The tables. One place in memory: a constant would be laid down anew wherever it is used.
@@ -276,6 +280,37 @@ static PORT_SHAPE: Special = Special { number: 2, label: "a number or a name", o
 static KUBERNETES: Entity =
     entity(kinds::KUBERNETES, "Kubernetes", "An object of Kubernetes' own API, passed through as it is.", &[])
         .rest(field("keys", Shape::MapOf(&Shape::Any), "Keys of the object."));
+
+/// What the rest of an object of Kubernetes' own API is, where some of its keys are rows.
+const OTHER_KEYS: Field = field("keys", Shape::Any, "Further keys of the object.");
+
+/// Skaffold writes the fields of these two objects under names of its own, and all of them.
+static TOLERATION: Entity = entity(
+    kinds::TOLERATION,
+    "Toleration",
+    "A toleration of Kubernetes' own API.",
+    &[&[
+        field("key", Shape::Scalar, "Taint key; empty means all.").written(),
+        field("operator", Shape::Scalar, "`Exists` or `Equal`.").written(),
+        field("value", Shape::Scalar, "Taint value.").written(),
+        field("effect", Shape::Scalar, "Taint effect; empty means all.").written(),
+        field("tolerationseconds", Shape::Any, "How long the taint is tolerated.").written(),
+    ]],
+)
+.rest(OTHER_KEYS);
+
+/// `EnvVar` of Kubernetes' own API.
+static ENV_VAR: Entity = entity(
+    kinds::ENV_VAR,
+    "EnvVar",
+    "An environment variable of Kubernetes' own API.",
+    &[&[
+        field("name", Shape::Scalar, "Name of the variable.").written(),
+        field("value", Shape::Scalar, "Its value.").written(),
+        field("valuefrom", Shape::Any, "Where its value comes from.").written(),
+    ]],
+)
+.rest(OTHER_KEYS);
 
 /// What a row holds, with the section where it holds one: the shapes of the model that this format has.
 #[derive(Clone, Copy)]

@@ -34,6 +34,15 @@ pub enum Scope {
     Project,
 }
 
+/// Where the tags of images come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tags {
+    /// They are made by the policies of the configurations.
+    Made,
+    /// One was named for all of them: policies are not used.
+    Named,
+}
+
 /// An image as variables of templates name it.
 fn variable_name(image: &str) -> String {
     image.replace(['.', '-', '/', ':'], "_")
@@ -80,7 +89,7 @@ impl Check<'_, '_> {
 }
 
 /// Checks all configurations. True if nothing is wrong.
-pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope) -> bool {
+pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope, tags: Tags) -> bool {
     let sink = &session.sink;
     let before = sink.len();
     let built = built(configs);
@@ -97,7 +106,7 @@ pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope) -> bool
         structure::section(&check, config.item.view(), &SKAFFOLD_CONFIG);
         build::check(&check);
         run::check(&check);
-        if scope != Scope::Configuration {
+        if scope != Scope::Configuration && tags == Tags::Made {
             tags::check(&check);
         }
         if scope != Scope::Configuration && !config.is_remote {

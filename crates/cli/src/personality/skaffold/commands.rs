@@ -1,15 +1,17 @@
 //! `diagnose`, `render`, `fix`, `schema`.
 
-use super::{Look, Opened, flags::Flags, open, usage};
+use super::{Look, Opened, flags::Flags, open, surroundings::variables, usage};
 use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
 use purlin_host::named;
+use purlin_model::Manifest;
 use purlin_skaffold::editions::{self, Edition, LATEST};
 use purlin_skaffold::emit::{Finish, Template, Written, section_without};
 use purlin_skaffold::entities::config::SKAFFOLD_CONFIG;
 use purlin_skaffold::fix::{self, Fixed};
 use purlin_skaffold::render::{self, Settings};
-use purlin_skaffold::validate::{Scope, validate};
+use purlin_skaffold::setters::Setters;
+use purlin_skaffold::validate::{Scope, Tags, validate};
 use purlin_skaffold::walk::{Bases, Config};
 use purlin_skaffold::{image, json_schema, remote::Sync, rules, tag, unrendered};
 use purlin_syntax::Diagnostic;
@@ -85,7 +87,7 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
     };
     let opened = open(invocation, flags, &look)?;
     Ok(opened.with_configs(invocation, |invocation, session, configs| {
-        if !validate(session, &configs, Scope::Manifests) {
+        if !validate(session, &configs, Scope::Manifests, flags.tags()) {
             return opened.report(invocation);
         }
         let settings = match settings(invocation, flags, session, &configs) {
@@ -98,24 +100,24 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
             return opened.report(invocation);
         }
         let manifests = render::render(session, &configs, &settings, purlin_compiler::ENGINES);
-        let mut text = String::new();
-        for manifest in &manifests {
-            if !text.is_empty() {
-                text.push_str("---\n");
-            }
-            match manifest.body() {
-                Some(written) => text.push_str(written.trim_end()),
-                None => text.push_str(&to_yaml(&manifest.value, Secrets::Reveal).unwrap_or_default()),
-            }
-            if !text.ends_with('\n') {
-                text.push('\n');
-            }
-        }
+        let text = bodies(&manifests).join("---\n");
         match opened.report(invocation) {
             Exit::Ok => output(invocation, flags, &text),
             exit => exit,
         }
     }))
+}
+
+/// Manifests as texts, each with its last line ended.
+pub(super) fn bodies(manifests: &[Manifest]) -> Vec<String> {
+    let body = |manifest: &Manifest| {
+        let text = match manifest.body() {
+            Some(written) => written.trim_end().to_owned(),
+            None => to_yaml(&manifest.value, Secrets::Reveal).unwrap_or_default(),
+        };
+        if text.ends_with('\n') { text } else { text + "\n" }
+    };
+    manifests.iter().map(body).collect()
 }
 
 /// Which images and labels go into manifests.
@@ -160,7 +162,25 @@ pub(super) fn settings(
         release_namespace: namespace.clone(),
         namespace: namespace.filter(|_| !flags.switch("offline", false)),
         places_releases: false,
+        setters: setters(invocation, flags)?,
     })
+}
+
+/// Values for fields of manifests: those of a file, and over them those of the command line.
+fn setters(invocation: &Invocation<'_>, flags: &Flags) -> Result<Setters, String> {
+    let mut found = Setters::new();
+    if let Some(file) = flags.text("set-value-file") {
+        let path = invocation.cwd.join(file);
+        let text = named::stream_text(&path, named::LARGEST);
+        let text = text.map_err(|error| format!("could not read `{file}`: {error}"))?;
+        found.extend(variables(&text));
+    }
+    for given in flags.list("set") {
+        let (name, value) =
+            given.split_once('=').ok_or_else(|| format!("`--set {given}`: expected `NAME=VALUE`, found no `=`"))?;
+        found.insert(name.to_owned(), value.to_owned());
+    }
+    Ok(found)
 }
 
 /// `fix`: the file in the newest version.
@@ -197,7 +217,7 @@ fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to:
         && to == LATEST
     {
         let configs = purlin_skaffold::walk::as_written(&file, loader.here());
-        validate(session, &configs, Scope::Configuration);
+        validate(session, &configs, Scope::Configuration, Tags::Made);
     }
     match (opened.report(invocation), fixed) {
         (Exit::Ok, Some(Fixed::Already)) => {

@@ -1,6 +1,6 @@
 //! `build`, `test` and what stands on them: Skaffold's output, results and exit codes.
 
-use super::commands::settings as render_settings;
+use super::commands::{self, settings as render_settings};
 use super::{Look, Opened, flags::Flags, open, usage};
 use crate::border::write_atomically;
 use crate::commands::run::{Place, conclude};
@@ -13,7 +13,8 @@ use purlin_run::event::{Cause, End, Event, Reporter, Summary};
 use purlin_run::past::{Removal, clean_up};
 use purlin_run::skaffold::{Deploying, Settings, SkaffoldProject, is_local_cluster};
 use purlin_skaffold::remote::Sync;
-use purlin_skaffold::template;
+use purlin_skaffold::render::{Settings as RenderSettings, render};
+use purlin_skaffold::template::{self, Build};
 use purlin_skaffold::validate::{Scope, validate};
 use purlin_skaffold::walk::{Bases, Config};
 use purlin_value::Session;
@@ -31,6 +32,8 @@ pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exi
         let is_quiet = flags.switch("quiet", false);
         let (exit, built) = build_images(invocation, flags, session, &project, is_quiet)?;
         if is_quiet || flags.text("file-output").is_some() {
+            let build = |(image, tag): (String, String)| Build { runtime: project.runtime(&image), image, tag };
+            let built: Vec<Build> = built.into_iter().map(build).collect();
             let text = said(&built, flags.text("output")).map_err(|message| usage(invocation, &message))?;
             hand_out(invocation, flags, is_quiet, &text)?;
         }
@@ -64,7 +67,7 @@ fn project<'p, 'f>(
     configs: &'p [Config<'f>],
     mode: &'static str,
 ) -> Result<SkaffoldProject<'p, 'f>, Exit> {
-    if !validate(session, configs, Scope::Project) {
+    if !validate(session, configs, Scope::Project, flags.tags()) {
         return Err(opened.report(invocation));
     }
     let built = match mode {
@@ -191,9 +194,14 @@ fn ended(invocation: &mut Invocation<'_>, session: &Session, summary: &Summary) 
 }
 
 /// What `--output` makes of the images that were built.
-fn said(built: &Built, output: Option<&str>) -> Result<String, String> {
-    let entry =
-        |(image, tag): &(String, String)| format!("{{\"imageName\":{},\"tag\":{}}}", quoted(image), quoted(tag));
+fn said(built: &[Build], output: Option<&str>) -> Result<String, String> {
+    let entry = |build: &Build| {
+        let runtime = match build.runtime.as_str() {
+            "" => String::new(),
+            runtime => format!(",\"runtimeType\":{}", quoted(runtime)),
+        };
+        format!("{{\"imageName\":{},\"tag\":{}{runtime}}}", quoted(&build.image), quoted(&build.tag))
+    };
     let list: Vec<String> = built.iter().map(entry).collect();
     let json = if list.is_empty() { "null".to_owned() } else { format!("[{}]", list.join(",")) };
     let whole = format!("{{\"builds\":{json}}}");
@@ -299,6 +307,9 @@ fn deploy_all(
 /// `delete`: takes down what was deployed.
 pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     with_project(invocation, flags, "delete", "build", |invocation, session, project, configs| {
+        if flags.switch("dry-run", false) {
+            return would_delete(invocation, flags, session, &project, configs);
+        }
         let deploying = deploying(invocation, flags, &project, configs);
         let project = project.deploying(deploying, true);
         let place = Place::new(invocation, project.root())?;
@@ -308,6 +319,28 @@ pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
         let summary = done.map_err(|message| usage(invocation, &message))?;
         Ok(ended(invocation, session, &summary))
     })
+}
+
+/// `delete --dry-run`: the manifests as they are rendered now.
+fn would_delete(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    session: &Session,
+    project: &SkaffoldProject<'_, '_>,
+    configs: &[Config<'_>],
+) -> Result<Exit, Exit> {
+    let settings = render_settings(invocation, flags, session, configs).map_err(|why| usage(invocation, &why))?;
+    let builds: Vec<_> = project.tags().map(|(image, tag)| (image.to_owned(), tag.to_owned())).collect();
+    let settings = RenderSettings { images: builds.iter().cloned().collect(), builds, ..settings };
+    let manifests = render(session, configs, &settings, purlin_compiler::ENGINES);
+    let bodies = commands::bodies(&manifests);
+    let exit = conclude(invocation, session, &Summary::default(), Style::default());
+    if exit != Exit::Ok {
+        return Ok(exit);
+    }
+    let mut text = String::from("Cleaning up...\nFollowing resources would be deleted:\n");
+    bodies.iter().for_each(|body| text.push_str(&format!("---\n{body}")));
+    Ok(invocation.print(&text))
 }
 
 /// The first artifact whose image is not known.

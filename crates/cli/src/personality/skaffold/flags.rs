@@ -2,6 +2,7 @@
 //! environment variable `SKAFFOLD_NAME` for each.
 
 use crate::personality::{belongs_to, split_flag};
+use purlin_skaffold::validate::Tags;
 use std::collections::BTreeMap;
 
 /// What a flag takes.
@@ -29,7 +30,8 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("filename", 'f', Text, &[]),
     ("profile", 'p', List, READING),
     ("module", 'm', List, &[]),
-    ("output", 'o', Text, &["build", "diagnose", "fix", "inspect", "render", "schema"]),
+    ("output", 'o', Text, &["build", "diagnose", "find-configs", "fix", "inspect", "render", "schema"]),
+    ("directory", ' ', Text, &["find-configs"]),
     ("yaml-only", ' ', Switch, &["diagnose"]),
     ("enable-templating", ' ', Switch, &["diagnose"]),
     ("profile-auto-activation", ' ', Switch, READING),
@@ -64,7 +66,9 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("platform", ' ', List, &["build", "render", "run"]),
     ("quiet", 'q', Switch, &["build"]),
     ("file-output", ' ', Text, &["build", "run"]),
-    ("dry-run", ' ', Switch, &["build"]),
+    ("dry-run", ' ', Switch, &["build", "delete"]),
+    ("set", ' ', List, &["delete", "render"]),
+    ("set-value-file", ' ', Text, &["delete", "render"]),
     ("push", ' ', Switch, &["build", "run"]),
     ("tag", 't', Text, &["build", "deploy", "render", "run"]),
     ("build-image", 'b', List, &["build", "run"]),
@@ -125,11 +129,41 @@ const UNSUPPORTED: &[(&str, Option<&str>)] = &[
     ("render-only", Some("false")),
     ("render-output", None),
     ("resource-selector-rules-file", None),
-    ("set", None),
-    ("set-value-file", None),
     ("status-check-selectors", None),
     ("tail", Some("false")),
     ("tolerate-failures-until-deadline", Some("false")),
+];
+
+/// Flags that every command of `inspect` has.
+const ALL_INSPECT: &[&str] = &[
+    "allow-exec",
+    "allow-net",
+    "allow-path",
+    "color",
+    "filename",
+    "format",
+    "interactive",
+    "remote-cache-dir",
+    "timestamps",
+    "update-check",
+    "verbosity",
+];
+
+/// What chooses configurations in `inspect`.
+const CHOOSING: &[&str] = &["module", "profile", "propagate-profiles"];
+
+/// Further flags of the commands of `inspect`.
+const INSPECT: &[(&str, &str, &[&str])] = &[
+    ("modules", "list", &["all"]),
+    ("profiles", "list", &["module", "build-env"]),
+    ("build-env", "list", CHOOSING),
+    ("build-env", "add", &["module", "profile"]),
+    ("build-env", "modify", &["module", "profile", "strict"]),
+    ("tests", "list", CHOOSING),
+    ("namespaces", "list", CHOOSING),
+    ("jobManifestPaths", "list", CHOOSING),
+    ("jobManifestPaths", "modify", &["module", "user", "sync-remote-cache", "assume-yes", "output"]),
+    ("config-dependencies", "add", &["module"]),
 ];
 
 /// Flags that permit something, or name files outside of the configuration: a project cannot set them.
@@ -147,6 +181,7 @@ const OF_USER: &[&str] = &[
     "output",
     "overwrite",
     "remote-cache-dir",
+    "set-value-file",
     "sync-remote-cache",
 ];
 
@@ -205,6 +240,8 @@ impl Flags {
                 // `inspect … -a` means all and `-o` the format; elsewhere `-a` and `-o` name files.
                 [b'-', b'a', ..] if inspects => "all",
                 [b'-', b'o', ..] if inspects => "format",
+                // `-d` names the registry of images elsewhere.
+                [b'-', b'd', ..] if flags.words.first().is_some_and(|word| word == "find-configs") => "directory",
                 _ => name.as_str(),
             };
             if let Some((long, idle)) = UNSUPPORTED.iter().find(|(long, _)| *long == name) {
@@ -231,6 +268,9 @@ impl Flags {
     /// Refuses a flag that the command does not have, if there is such a command.
     fn belong(&self) -> Result<(), String> {
         let command = self.word(0);
+        if command == "inspect" {
+            return self.belong_to_inspect();
+        }
         if !FLAGS.iter().any(|(.., commands)| commands.contains(&command)) {
             return Ok(());
         }
@@ -243,18 +283,40 @@ impl Flags {
         }
     }
 
+    /// Refuses a flag that a command of `inspect` does not have, if there is such a command.
+    fn belong_to_inspect(&self) -> Result<(), String> {
+        let (what, verb) = (self.word(1), self.word(2));
+        let Some((.., own)) = INSPECT.iter().find(|(known, with, _)| *known == what && *with == verb) else {
+            return Ok(());
+        };
+        let is_own = |name: &&String| own.contains(&name.as_str()) || ALL_INSPECT.contains(&name.as_str());
+        let Some(foreign) = self.values.keys().find(|name| !is_own(name)) else { return Ok(()) };
+        let others = INSPECT.iter().filter(|(.., flags)| flags.contains(&foreign.as_str()));
+        let others: Vec<String> = others.map(|(what, verb, _)| format!("`inspect {what} {verb}`")).collect();
+        let command = format!("inspect {what} {verb}");
+        Err(match others.is_empty() {
+            true => format!("`--{foreign}` is not an option of `{command}`"),
+            false => format!("`--{foreign}` is not an option of `{command}`, but of {}", others.join(", ")),
+        })
+    }
+
     fn push(&mut self, long: &str, takes: Takes, value: String) {
         let values = self.values.entry(long.to_owned()).or_default();
         match takes {
-            List => values.extend(value.split(',').filter(|part| !part.is_empty()).map(str::to_owned)),
+            List => values.extend(fields(&value).into_iter().filter(|part| !part.is_empty())),
             Switch | Text => *values = vec![value],
         }
     }
 
-    /// A flag that is not given is taken from the environment, if the command has it.
+    /// A flag that is not given is taken from the environment, if the command has it. Skaffold asks the environment for
+    /// the flags of its commands, and not for those of commands below them.
     fn fill_from_env<'e>(&mut self, lookup: impl Fn(&str) -> Option<&'e String>) {
-        let inspects = self.word(0) == "inspect";
-        for (long, _, takes, _) in FLAGS.iter().filter(|(long, ..)| !(inspects && *long == "remote-cache-dir")) {
+        let command = self.word(0).to_owned();
+        if ["inspect", "config", "schema"].contains(&command.as_str()) {
+            return;
+        }
+        let has = |commands: &[&str]| commands.is_empty() || commands.contains(&command.as_str());
+        for (long, _, takes, _) in FLAGS.iter().filter(|(.., commands)| has(commands)) {
             if let Some(value) = lookup(&variable(long))
                 && !self.values.contains_key(*long)
             {
@@ -281,6 +343,11 @@ impl Flags {
         NO_EFFECT.iter().copied().filter(|name| self.text(name).is_some_and(|value| value != "false"))
     }
 
+    /// Where the tags of images come from.
+    pub fn tags(&self) -> Tags {
+        if self.text("tag").is_some_and(|tag| !tag.is_empty()) { Tags::Named } else { Tags::Made }
+    }
+
     /// The value of a flag.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.values.get(name).and_then(|values| values.last()).map(String::as_str)
@@ -300,6 +367,26 @@ impl Flags {
     pub fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", String::as_str)
     }
+}
+
+/// The fields of a line with commas; quotes around a field hold commas together, and two of them mean one.
+fn fields(line: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    let mut is_quoted = false;
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        let Some(field) = found.last_mut() else { break };
+        match c {
+            '"' if is_quoted && rest.peek() == Some(&'"') => {
+                rest.next();
+                field.push('"');
+            }
+            '"' if is_quoted || field.is_empty() => is_quoted = !is_quoted,
+            ',' if !is_quoted => found.push(String::new()),
+            other => field.push(other),
+        }
+    }
+    found
 }
 
 /// The name and value of a flag; `None` for a word.

@@ -2,6 +2,7 @@
 
 mod commands;
 mod execute;
+mod find_configs;
 mod flags;
 mod global;
 mod inspect;
@@ -48,6 +49,8 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("fix", "the configuration in the newest version"),
         ("schema list|get", "versions and their schemas"),
         ("config list|set|unset", "settings in `~/.skaffold/config`"),
+        ("find-configs", "files below a folder that are configurations, with their versions"),
+        ("options", "options that every command takes"),
         ("version", "the version of Purlin"),
     ],
     options: &[
@@ -64,7 +67,9 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("-q, --quiet", "print only the result of a build"),
         ("    --file-output FILE", "write the result of a build to a file"),
         ("    --push", "push built images"),
-        ("    --dry-run", "print tags without building"),
+        ("    --dry-run", "print tags without building, or what `delete` would take down"),
+        ("    --set NAME=VALUE,…", "values for fields of manifests that a comment `# from-param: ${NAME}` opens"),
+        ("    --set-value-file FILE", "the same from a file of `NAME=VALUE` lines"),
         ("    --cache-artifacts BOOL", "whether images that were built before are used"),
         ("    --build-concurrency N", "number of images built at once; 0 means all"),
         ("    --platform NAME,…", "platforms of images"),
@@ -78,7 +83,7 @@ pub(super) const SKAFFOLD: Personality = Personality {
     ],
     refused: &[
         "apply", "completion", "credits", "debug", "dev", "exec", "filter",
-        "find-configs", "generate-pipeline", "init", "lint", "lsp", "options", "survey", "verify",
+        "generate-pipeline", "init", "lint", "lsp", "survey", "verify",
     ],
     run,
 };
@@ -102,6 +107,8 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         "fix" => commands::fix(invocation, &flags),
         "schema" => commands::schema(invocation, &flags),
         "inspect" => inspect::run(invocation, &flags),
+        "find-configs" => find_configs::find_configs(invocation, &flags),
+        "options" => Ok(invocation.print(&super::help(&SKAFFOLD))),
         "version" => Ok(invocation.print(concat!("v2.24.0 (purlin ", env!("CARGO_PKG_VERSION"), ")\n"))),
         other => Err(super::unknown(invocation, &SKAFFOLD, other)),
     }

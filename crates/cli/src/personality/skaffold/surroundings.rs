@@ -76,7 +76,7 @@ fn read_env_file(invocation: &Invocation<'_>) -> std::io::Result<String> {
 }
 
 /// The variables of a file, in order.
-fn variables(text: &str) -> Vec<(String, String)> {
+pub(super) fn variables(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for line in text.lines() {
         let line = line.trim();
