@@ -214,7 +214,10 @@ fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
     // What runs once is known by its last result alone.
     if let Some(work) = action.work.as_ref().filter(|_| !matches!(action.kind, Kind::Run | Kind::Test)) {
         let _outside = work.is_remote().then(|| stop.outside());
-        return work.state(Doing::looking(stop));
+        let state = work.state(Doing::looking(stop));
+        if state != StateOf::Done || !work.leaves_nothing(Doing::looking(stop)) {
+            return state;
+        }
     }
     if action.persistent.is_some()
         && let Some(started) = Started::read(&store.deploy_note(&action.subject))

@@ -85,7 +85,8 @@ impl<'r> Performer<'r> {
             let _outside = work.is_remote().then(|| self.stop.outside());
             let done = work.is_done(Doing::looking(self.stop));
             let done = done.map_err(|trouble| self.trouble(action, trouble))?;
-            return Ok(done.map(|outputs| (End::Ready, outputs, Vec::new())));
+            let is_known = |_: &Outputs| self.is_kept(action) || !work.leaves_nothing(Doing::looking(self.stop));
+            return Ok(done.filter(is_known).map(|outputs| (End::Ready, outputs, Vec::new())));
         }
         if action.persistent.is_some() && !self.is_running(action) {
             return Ok(None);
@@ -101,6 +102,12 @@ impl<'r> Performer<'r> {
             return self.image_is_there(action, image, &mask_of(action), report);
         }
         Ok(self.earlier(action))
+    }
+
+    /// Whether the last result of an action is of this version.
+    fn is_kept(&self, action: &Action) -> bool {
+        let last = self.store.last(&action.subject);
+        last.is_some_and(|last| last.version == action.key && last.ending == Ending::Done)
     }
 
     /// Whether the process of an action runs, at this version.

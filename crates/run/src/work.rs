@@ -80,6 +80,10 @@ pub trait Work: Send + Sync + std::fmt::Debug {
     fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble>;
     /// What is known of it, without changing anything.
     fn state(&self, doing: Doing<'_>) -> StateOf;
+    /// Whether it comes to nothing at all, so that only a result tells that it was done.
+    fn leaves_nothing(&self, _doing: Doing<'_>) -> bool {
+        false
+    }
     /// Whether it waits for answers of a server.
     fn is_remote(&self) -> bool {
         false

@@ -239,6 +239,10 @@ impl Work for Gathered {
         StateOf::Done
     }
 
+    fn leaves_nothing(&self, _doing: Doing<'_>) -> bool {
+        true
+    }
+
     fn logs(&self, _lines: usize, _doing: Doing<'_>) -> Result<Vec<String>, Trouble> {
         Ok(Vec::new())
     }

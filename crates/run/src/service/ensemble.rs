@@ -124,6 +124,10 @@ impl Work for EnsembleDeploy {
         found.unwrap_or_else(|trouble| StateOf::Unknown(trouble.cause.to_string()))
     }
 
+    fn leaves_nothing(&self, _: Doing<'_>) -> bool {
+        self.with(Workflow::Deploy, |_, job, count| Ok(count == 0 && job.previous.is_none())).unwrap_or(false)
+    }
+
     fn logs(&self, _: usize, _: Doing<'_>) -> Result<Vec<String>, Trouble> {
         Ok(Vec::new())
     }

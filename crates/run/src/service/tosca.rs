@@ -237,18 +237,22 @@ impl Work for ServiceDeploy {
         })
     }
 
-    fn state(&self, doing: Doing<'_>) -> StateOf {
-        let is_done = self.is_done(doing);
-        let ran = self.with(|session, service| {
+    fn state(&self, _: Doing<'_>) -> StateOf {
+        let found = self.with(|session, mut service| {
             let store = self.0.store()?;
-            Ok(service.up(session).iter().any(|step| store.last(&self.record_id(step)).is_some()))
+            let has_run = service.up(session).iter().any(|step| store.last(&self.record_id(step)).is_some());
+            let is_done = self.walk(session, &mut service, &store, |_, _| Ok(None))?;
+            Ok(match (is_done, has_run) {
+                (true, _) => StateOf::Done,
+                (false, false) => StateOf::NeverRun,
+                (false, true) => StateOf::Outdated("the service changed since it was deployed".to_owned()),
+            })
         });
-        match (is_done, ran) {
-            (Ok(Some(_)), _) => StateOf::Done,
-            (Ok(None), Ok(false)) => StateOf::NeverRun,
-            (Ok(None), _) => StateOf::Outdated("the service changed since it was deployed".to_owned()),
-            (Err(trouble), _) => StateOf::Unknown(trouble.cause.to_string()),
-        }
+        found.unwrap_or_else(|trouble| StateOf::Unknown(trouble.cause.to_string()))
+    }
+
+    fn leaves_nothing(&self, _: Doing<'_>) -> bool {
+        self.with(|session, service| Ok(service.up(session).is_empty())).unwrap_or(false)
     }
 
     fn logs(&self, _: usize, _: Doing<'_>) -> Result<Vec<String>, Trouble> {
