@@ -373,6 +373,9 @@ pub enum Command {
         /// With `--file`: over all environments, profiles or values files. A value is always shown in all of them.
         #[arg(long, conflicts_with = "env")]
         all_envs: bool,
+        /// Also show the commit, author and date of each line, from the history of the git repository.
+        #[arg(long, conflicts_with_all = ["list_inputs", "all_envs"])]
+        blame: bool,
         /// Format.
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,

@@ -17,11 +17,11 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("resolve", [("purlin resolve deploy.api -e production", "one node, in one environment"), ("purlin resolve --path service.yaml -o json", "a whole service template, as JSON")]),
     ("render", [("purlin render --values prod.yaml", "the manifests of a chart"), ("purlin render --path web -p gcb --out all.yaml", "those of a Skaffold configuration, into a file")]),
     ("graph", [("purlin graph", "nodes and their dependencies"), ("purlin graph -o svg --out graph.svg", "a picture")]),
-    ("why", [("purlin why deploy.api spec.image", "where one value comes from"), ("purlin why --file values.yaml:3", "the values that a line contributes to")]),
+    ("why", [("purlin why deploy.api spec.image", "where one value comes from"), ("purlin why deploy.api spec.image --blame", "and who wrote each line")]),
     ("diff", [("purlin diff -e staging --to-env production", "two environments"), ("purlin diff --rev main", "what the working tree changes")]),
     ("eval", [("purlin eval 'actions.build.api.version'", "an expression of a Garden project"), ("purlin eval '::web::url' --trace", "a query of an ensemble, step by step")]),
     ("build", [("purlin build", "every Build that is not up to date"), ("purlin build api --push --builder podman", "one image, pushed")]),
-    ("deploy", [("purlin deploy -e staging", "every Deploy, with its Builds"), ("purlin deploy 'web-*' --skip web-docs", "by pattern, except one")]),
+    ("deploy", [("purlin deploy -e staging", "every Deploy, with its Builds"), ("purlin deploy --since main --dry-run", "what the changes of a branch would deploy")]),
     ("test", [("purlin test", "every Test whose sources changed"), ("purlin test unit --force", "one, even if it is up to date")]),
     ("run", [("purlin run migrate", "one Run and its dependencies"), ("purlin run migrate seed -o json", "two, with events as JSON")]),
     ("dev", [("purlin dev", "everything, and again after each change"), ("purlin dev deploy.api", "one Deploy and its dependencies")]),
@@ -96,8 +96,9 @@ const WITHOUT_PROJECT: &[&str] = &["explain", "limits", "completions", "man", "v
 
 /// Options of the commands that run actions, and whether `-h` shows each.
 const RUNNING: &[(&str, bool)] = &[
-    ("jobs", true),
+    ("jobs", false),
     ("force", true),
+    ("since", true),
     ("skip", false),
     ("dry-run", true),
     ("with-dependants", false),

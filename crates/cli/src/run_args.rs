@@ -34,6 +34,9 @@ pub struct RunFlags {
     /// Print what would run and why, and run nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Run only what changes since a git revision affect.
+    #[arg(long, value_name = "REVISION", conflicts_with = "rev")]
+    pub since: Option<String>,
     /// Also run actions of the same kind that depend on these.
     #[arg(long)]
     pub with_dependants: bool,

@@ -43,7 +43,7 @@ pub use loose::{loose_objects, read_objects};
 pub use made::{Made, made, place_text};
 pub use names::{NameTable, Named, NamedProjects, Part, VariantResult, names};
 pub use once::once;
-pub use output::{affects_value, differences_value, graph_value, inputs_value, resolved_value, why_value};
+pub use output::{Blame, affects_value, differences_value, graph_value, inputs_value, resolved_value, why_value};
 pub use schemas::{SCHEMA_NAMES, SchemaOf, schema_by, schema_of};
 pub use shown::{Shown, View, show};
 pub use survey::{Checked, Claim, Found, search, survey, survey_declared, survey_variants};

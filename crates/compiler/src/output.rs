@@ -153,8 +153,17 @@ fn cause_value(cause: &Cause) -> Value {
     map(entries)
 }
 
+/// What the history of a repository says of a line, if it was asked.
+pub type Blame<'a> = &'a dyn Fn(&Place) -> Option<Value>;
+
 /// `why -o json`.
-pub fn why_value(node: &str, field: &str, why: &Why, made: &Made, elsewhere: &[(String, Option<Value>)]) -> Value {
+pub fn why_value(
+    node: &str,
+    field: &str,
+    why: &Why,
+    (made, blame): (&Made, Blame<'_>),
+    elsewhere: &[(String, Option<Value>)],
+) -> Value {
     let pieces = why.pieces.iter().map(|piece| {
         let step = |step: &crate::why::Step| {
             let mut entries = vec![("step", Value::str(step.text.as_str()))];
@@ -180,21 +189,22 @@ pub fn why_value(node: &str, field: &str, why: &Why, made: &Made, elsewhere: &[(
         ("sensitive", Value::from(why.value.is_tainted_deep())),
         ("pieces", Value::list(pieces)),
         ("because", Value::list(why.because.iter().map(because_value).collect())),
-        ("made", made_value(made)),
+        ("made", made_value(made, blame)),
         ("elsewhere", Value::list(elsewhere.iter().map(elsewhere_value).collect())),
     ])
 }
 
 /// A step in the making of a value, with those below it.
-fn made_value(made: &Made) -> Value {
+fn made_value(made: &Made, blame: Blame<'_>) -> Value {
     let text = |key: &'static str, text: &Option<String>| text.as_ref().map(|text| (key, Value::str(text.as_str())));
     let mut entries = Vec::new();
     entries.extend(text("value", &made.value));
     entries.extend(text("expression", &made.expression));
     entries.push(("origin", cause_value(&made.cause)));
     entries.extend(text("line", &made.line));
-    entries.push(("inputs", Value::list(made.inputs.iter().map(made_value).collect())));
-    entries.push(("overrode", Value::list(made.overrode.iter().map(made_value).collect())));
+    entries.extend(made.cause.place.as_ref().and_then(blame).map(|written| ("blame", written)));
+    let all = |steps: &[Made]| Value::list(steps.iter().map(|step| made_value(step, blame)).collect());
+    entries.extend([("inputs", all(&made.inputs)), ("overrode", all(&made.overrode))]);
     map(entries)
 }
 

@@ -230,6 +230,11 @@ pub struct Hashed {
 }
 
 impl Hashed {
+    /// The files, each with git's digest of what it held.
+    pub fn contents(&self) -> impl Iterator<Item = (&str, &Blob)> {
+        self.files.iter().map(String::as_str).zip(self.blobs.iter())
+    }
+
     /// Whether a file still holds what it held.
     pub fn is_same(&self, session: &Session, at: usize) -> bool {
         let (Some(file), Some(then)) = (self.files.get(at), self.blobs.get(at)) else { return false };

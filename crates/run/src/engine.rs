@@ -9,6 +9,7 @@ use crate::executor::Executor;
 use crate::outputs::Outputs;
 use crate::perform::{How, Performed, Performer};
 use crate::select::dependants;
+use crate::since::Content;
 use crate::stop::{Level, Stop};
 use crate::store::Store;
 use purlin_graph::{Deps, Solver, State, Step};
@@ -60,6 +61,14 @@ pub trait Project {
     /// What results, logs and notes of an action are kept under; known without resolving it.
     fn subject(&self, node: usize) -> String {
         self.nodes().get(node).map(|node| node.id.clone()).unwrap_or_default()
+    }
+    /// What an action is made of, beside its resolved configuration.
+    fn content(&self, _node: usize) -> Content {
+        Content::default()
+    }
+    /// Whether an action takes everything together, so that any change of the project may be one of it.
+    fn takes_all(&self, _node: usize) -> bool {
+        false
     }
     /// Whether an action stays when everything is taken down.
     fn is_kept(&self, _node: usize) -> bool {

@@ -27,6 +27,7 @@ mod pod;
 pub mod report;
 pub mod select;
 pub mod service;
+pub mod since;
 pub mod skaffold;
 pub mod stop;
 pub mod store;

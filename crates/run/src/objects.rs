@@ -6,6 +6,7 @@ use crate::engine::{Node, Project};
 use crate::event::{Cause, Failure, Summary};
 use crate::garden::collect_secrets;
 use crate::outputs::Outputs;
+use crate::since::Content;
 use purlin_cluster::Deployment;
 use purlin_model::Manifest;
 use purlin_value::Session;
@@ -94,6 +95,14 @@ impl Project for ObjectsProject {
             }),
             Err(cause) => Err(Failure { id, cause: cause.clone(), command: None, tail: Vec::new(), span: None }),
         }
+    }
+
+    fn content(&self, _: usize) -> Content {
+        Content { settings: self.version.clone(), ..Content::default() }
+    }
+
+    fn takes_all(&self, _: usize) -> bool {
+        true
     }
 
     fn learn(&self, _: usize, _: &Outputs, _: &[String]) {}

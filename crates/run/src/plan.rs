@@ -19,6 +19,8 @@ pub enum Reason {
     New,
     /// Its last result is of another version; what is known of the difference.
     Changed(String),
+    /// Changes since an earlier state of the project affect it; which state, and which change.
+    Affected(String, String),
     /// It failed the last time; why.
     Failed(String),
     /// It uses what another action makes, which would run.
@@ -39,6 +41,7 @@ impl Reason {
             Reason::Forced => "forced",
             Reason::New => "new",
             Reason::Changed(_) => "changed",
+            Reason::Affected(..) => "affected",
             Reason::Failed(_) => "failed",
             Reason::Dependency(_) => "dependency",
             Reason::Always => "always",
@@ -60,6 +63,7 @@ impl fmt::Display for Reason {
             Reason::Forced => f.write_str("forced"),
             Reason::New => f.write_str("new: it never ran"),
             Reason::Changed(why) => write!(f, "changed: {why}"),
+            Reason::Affected(revision, why) => write!(f, "changed since {revision}: {why}"),
             Reason::Failed(why) => write!(f, "it failed the last time: {why}"),
             Reason::Dependency(id) => write!(f, "dependency: {id} runs"),
             Reason::Always => f.write_str("always: it has no `statusCommand`"),
@@ -79,8 +83,17 @@ pub struct Step {
     pub reason: Reason,
 }
 
+/// Which actions changes since an earlier state affect: what the state is called, and the reason for each.
+pub type Affected<'a> = (&'a str, &'a HashMap<usize, String>);
+
 /// What a run of some actions would do, dependencies first. Actions that are disabled are left out.
-pub fn plan(project: &dyn Project, store: &Store, stop: &Stop, requested: &[usize], options: &Options) -> Vec<Step> {
+pub fn plan(
+    project: &dyn Project,
+    store: &Store,
+    stop: &Stop,
+    (requested, affected): (&[usize], Option<Affected<'_>>),
+    options: &Options,
+) -> Vec<Step> {
     let nodes = project.nodes();
     let known: HashMap<String, _> =
         statuses(project, store, stop).into_iter().map(|status| (status.id.clone(), status)).collect();
@@ -108,6 +121,14 @@ pub fn plan(project: &dyn Project, store: &Store, stop: &Stop, requested: &[usiz
             (StateOf::Done | StateOf::Running, _) if status.rerun == Rerun::Always => Reason::Always,
             (StateOf::Done | StateOf::Running, _) if status.rerun == Rerun::Asked => Reason::Asked,
             (StateOf::Done | StateOf::Running | StateOf::Disabled, _) => Reason::Done,
+        };
+        let since = affected.and_then(|(revision, reasons)| Some((revision, reasons.get(&index)?)));
+        let reason = match (reason, since) {
+            (
+                Reason::New | Reason::Changed(_) | Reason::Dependency(_) | Reason::Always | Reason::Asked,
+                Some((revision, why)),
+            ) => Reason::Affected(revision.to_owned(), why.clone()),
+            (reason, _) => reason,
         };
         if reason.is_run() {
             running.insert(index);

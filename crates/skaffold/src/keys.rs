@@ -8,11 +8,12 @@ use crate::entities::artifact::ARTIFACT;
 use crate::glob;
 use crate::walk::Config;
 use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter};
+use purlin_value::encoding::hex;
 use purlin_value::glob::{Glob, Notation};
 use purlin_value::world::WorldError;
 use purlin_value::{World, path};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A file that belongs to an artifact and could not be read: its path, and why.
 pub type Unreadable = (String, WorldError);
@@ -49,10 +50,26 @@ pub fn keys(
         for needed in &artifact.requires {
             add(&mut digest, found.get(&needed.image).map(String::as_bytes).unwrap_or_default());
         }
-        let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        found.insert(artifact.image.clone(), hex);
+        found.insert(artifact.image.clone(), hex(&digest.finalize()));
     }
     Ok(found)
+}
+
+/// What one artifact is made of by itself: its section, and its files, each with a digest.
+pub fn content(
+    world: &dyn World,
+    config: &Config<'_>,
+    artifact: &Artifact<'_, '_>,
+) -> (String, BTreeMap<String, String>) {
+    let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
+    section(artifact.view, &ARTIFACT, &Finish::default(), &mut Written(&mut writer));
+    let digest = |file: String| {
+        let mut digest = Sha256::new();
+        let read = add_file(&mut digest, world, &file);
+        let hex = read.map(|()| hex(&digest.finalize())).unwrap_or_default();
+        (file, hex)
+    };
+    (writer.finish().unwrap_or_default(), inputs(world, config, artifact).into_iter().map(digest).collect())
 }
 
 /// Every part with its length, so that no two inputs run together.

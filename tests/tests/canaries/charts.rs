@@ -178,7 +178,7 @@ fn one(random: &mut Random, failing: bool) -> usize {
         }
         for node in &resolved.nodes {
             for (field, leaf) in node.resolved.leaves() {
-                let why = why_value(&node.id, &field, &why(&session, leaf), &made(&session, leaf), &[]);
+                let why = why_value(&node.id, &field, &why(&session, leaf), (&made(&session, leaf), &|_| None), &[]);
                 texts.push(to_json(&why, Secrets::Hide, JsonLayout::Compact).unwrap());
             }
         }

@@ -147,6 +147,7 @@ impl Dev {
             push: false,
             clusters,
             dry_run: false,
+            since: None,
         };
         let mut summary = {
             let mut reporter = reporter(cx.invocation, &order, style, None);

@@ -25,6 +25,7 @@ mod resolve;
 pub(crate) mod run;
 mod schema;
 mod service;
+mod since;
 mod skaffold;
 mod status;
 mod why;
@@ -443,9 +444,9 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Graph { place, target, output, view, out } => {
             graph::run(&mut cx, &place.path(), &target, (output, &view), out.as_deref())
         }
-        Command::Why { words, path, target, list_inputs, all_envs, output } => {
+        Command::Why { words, path, target, list_inputs, all_envs, blame, output } => {
             let (path, asked) = why::asked(words, path);
-            let asked = why::Asked { list_inputs, all_envs, ..asked };
+            let asked = why::Asked { list_inputs, all_envs, blame, ..asked };
             why::run(&mut cx, &path, &asked, &target, output)
         }
         Command::Diff {

@@ -21,10 +21,12 @@ use purlin_run::past::Removal;
 use purlin_run::plan;
 use purlin_run::report::{JsonLines, Live, Look, Plain, Several, Trace};
 use purlin_run::select::{Wanted, select};
+use purlin_run::since::{Since, affected};
 use purlin_run::stop::{Signals, Stop};
 use purlin_run::store::{FOLDER, Key, Store};
 use purlin_syntax::Diagnostic;
 use purlin_value::Session;
+use std::collections::HashMap;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +43,8 @@ pub(crate) struct Order {
     pub clusters: Arc<Clusters>,
     /// Whether it is only shown what would run.
     pub dry_run: bool,
+    /// What is different since an earlier state, if only that is run.
+    pub since: Option<Since>,
 }
 
 pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Result<Exit, Exit> {
@@ -69,7 +73,10 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         push: flags.push,
         clusters: clusters(cx, &flags.target, &flags.cluster, flags.force_conflicts),
         dry_run: flags.dry_run,
+        since: None,
     };
+    let since = flags.since.as_deref().map(|revision| super::since::since(cx, &flags.path, &flags.target, revision));
+    let order = Order { since: since.transpose()?, ..order };
     let style = cx.style;
     if dialect == "skaffold" {
         return super::skaffold::run(cx, &session, &request, &order);
@@ -215,12 +222,20 @@ pub(crate) fn execute(
     locate: &dyn Fn(&mut Summary),
     style: Style,
 ) -> Result<(Exit, Summary), Exit> {
+    let affected = order.since.as_ref().map(|since| (since.revision.as_str(), affected(project, since)));
+    let narrowed: Vec<usize> = match &affected {
+        Some((_, reasons)) => requested.iter().copied().filter(|index| reasons.contains_key(index)).collect(),
+        None => requested.to_vec(),
+    };
+    let requested = narrowed.as_slice();
+    if let Some((revision, reasons)) = affected.as_ref().filter(|_| !style.quiet && !order.dry_run) {
+        tell_affected(invocation, project, requested, (revision, reasons));
+    }
     let surroundings = Place::new(invocation, root)?;
     if order.dry_run {
-        return Ok((
-            show_plan(invocation, session, project, &surroundings, requested, order, style),
-            Summary::default(),
-        ));
+        let affected = affected.as_ref().map(|(revision, reasons)| (*revision, reasons));
+        let steps = plan::plan(project, &surroundings.store, &surroundings.stop, (requested, affected), &order.options);
+        return Ok((show_plan(invocation, session, &steps, order, style), Summary::default()));
     }
     let mut trace = order.timings.clone().map(Trace::new);
     let mut traced = Traced::of(invocation, order.kind.name());
@@ -247,20 +262,35 @@ pub(crate) fn execute(
     Ok((exit, summary))
 }
 
+/// Says what is run because of changes.
+fn tell_affected(
+    invocation: &mut Invocation<'_>,
+    project: &dyn Project,
+    requested: &[usize],
+    (revision, reasons): (&str, &HashMap<usize, String>),
+) {
+    let mut text = String::new();
+    for index in requested {
+        let (Some(node), Some(why)) = (project.nodes().get(*index), reasons.get(index)) else { continue };
+        text.push_str(&format!("{}: changed since {revision}: {why}\n", node.id));
+    }
+    if text.is_empty() {
+        text = format!("no action is affected by changes since {revision}\n");
+    }
+    let _ = invocation.stderr.write_all(invocation.veil.text(&text).as_bytes());
+}
+
 /// Prints what would run, and why.
 fn show_plan(
     invocation: &mut Invocation<'_>,
     session: &Session,
-    project: &dyn Project,
-    place: &Place,
-    requested: &[usize],
+    steps: &[plan::Step],
     order: &Order,
     style: Style,
 ) -> Exit {
-    let steps = plan::plan(project, &place.store, &place.stop, requested, &order.options);
     let text = match order.output {
-        AnswerFormat::Json => plan::to_json(&steps),
-        AnswerFormat::Text => plan::to_text(&steps),
+        AnswerFormat::Json => plan::to_json(steps),
+        AnswerFormat::Text => plan::to_text(steps),
     };
     let written = invocation.stdout.write_all(invocation.veil.text(&text).as_bytes());
     let exit = crate::report::report(invocation, session, style);

@@ -40,6 +40,20 @@ pub(super) fn run(cx: &mut Context<'_, '_>, session: &Session, request: &Request
     })
 }
 
+/// Does something with the project as it would be deployed.
+pub(super) fn whole<T>(
+    cx: &mut Context<'_, '_>,
+    session: &Session,
+    request: &Request,
+    clusters: Arc<Clusters>,
+    work: impl FnOnce(&mut Context<'_, '_>, &SkaffoldProject<'_, '_>) -> Result<T, Exit>,
+) -> Result<T, Exit> {
+    let settings = Settings { mode: "build", ..Settings::default() };
+    with_project(cx, session, request, settings, clusters, |cx, project, deploying| {
+        work(cx, &project.deploying(deploying, false))
+    })
+}
+
 /// Does something with the project as it was deployed.
 pub(super) fn deployed<T>(
     cx: &mut Context<'_, '_>,

@@ -1,5 +1,6 @@
 //! `purlin why`: where a value comes from; and, with `--file FILE:LINE`, what a line has a part in.
 
+mod blame;
 mod chain;
 
 use super::Context;
@@ -8,9 +9,11 @@ use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
 use crate::project::named;
+use blame::Blame;
 use chain::{Answered, shown};
 use purlin_compiler::{
-    Affected, Cause, affects, affects_value, inputs_at, inputs_value, made, origin_text, wholes, why, why_at, why_value,
+    Affected, Cause, Place, affects, affects_value, inputs_at, inputs_value, made, origin_text, wholes, why, why_at,
+    why_value,
 };
 use purlin_host::named;
 use purlin_model::{Node, Resolved};
@@ -28,6 +31,7 @@ pub(super) struct Asked {
     pub field: Option<String>,
     pub list_inputs: bool,
     pub all_envs: bool,
+    pub blame: bool,
 }
 
 /// What words mean: a node and a field, after a path if there are three.
@@ -102,6 +106,7 @@ pub(super) fn run(
 ) -> Result<Exit, Exit> {
     let Some(name) = &asked.node else {
         return match target.file.as_deref().map(line_of) {
+            Some(Some(_)) if asked.blame => Err(cx.usage("`--blame` needs a node, not a line")),
             Some(Some((file, line))) => reverse(cx, path, (file, line), asked.all_envs, target, output),
             Some(None) => Err(cx.usage("`--file` needs a line: `--file FILE:LINE`")),
             None => Err(cx.usage("`why` needs a node, or `--file FILE:LINE`")),
@@ -125,13 +130,24 @@ pub(super) fn run(
         return Ok(cx.print_answer(&text, None));
     }
     let text = match output {
-        AnswerFormat::Text if found.value.is_collection() => leaves(&session, &root, &field, &found.value),
+        AnswerFormat::Text if found.value.is_collection() => {
+            let leaves = leaves(&session, &root, &field, &found.value);
+            let places: Vec<&Place> = leaves.iter().flat_map(|leaf| &leaf.places).collect();
+            let blame =
+                asked.blame.then(|| Blame::of(cx, &session, path, target.rev.as_deref(), &places)).transpose()?;
+            leaves.iter().map(|leaf| leaf.text(blame.as_ref())).collect()
+        }
         _ => {
             let environment = compiled.resolved.environment.as_str();
             let elsewhere = elsewhere(cx, path, target, &Asking { name, field: &field, environment })?;
             let made = made(&session, &found.value);
+            let mut places = blame::places(&made);
+            places.extend(found.because.iter().filter_map(|because| because.place.as_ref()));
+            let blame =
+                asked.blame.then(|| Blame::of(cx, &session, path, target.rev.as_deref(), &places)).transpose()?;
+            let written = |place: &Place| blame.as_ref().and_then(|blame| blame.value(place));
             match output {
-                AnswerFormat::Json => cx.json(&why_value(name, &field, &found, &made, &elsewhere))?,
+                AnswerFormat::Json => cx.json(&why_value(name, &field, &found, (&made, &written), &elsewhere))?,
                 AnswerFormat::Text => chain::text(&Answered {
                     name,
                     field: &field,
@@ -139,6 +155,7 @@ pub(super) fn run(
                     found: &found,
                     made: &made,
                     elsewhere: &elsewhere,
+                    blame: blame.as_ref(),
                 }),
             }
         }
@@ -268,27 +285,45 @@ fn further_in(value: &Value, field: &str) -> Option<String> {
     })
 }
 
-/// Every scalar below a value with its place, a line each.
-fn leaves(session: &Session, root: &Value, field: &str, value: &Value) -> String {
-    let mut out = String::new();
-    for (path, value) in value.leaves() {
+/// A scalar below a value that was asked for.
+struct Leaf {
+    path: String,
+    value: String,
+    /// Where it comes from, in words.
+    from: Vec<String>,
+    places: Vec<Place>,
+}
+
+impl Leaf {
+    fn text(&self, blame: Option<&Blame>) -> String {
+        let from = if self.from.is_empty() { "computed".to_owned() } else { self.from.join(", ") };
+        let authors: Vec<String> =
+            blame.into_iter().flat_map(|blame| self.places.iter().map(|place| blame.text(place))).collect();
+        let authors = authors.into_iter().find(|text| !text.is_empty()).map(|text| format!("  {text}"));
+        format!("{} = {}  ← {from}{}\n", self.path, self.value, authors.unwrap_or_default())
+    }
+}
+
+/// Every scalar below a value with its places.
+fn leaves(session: &Session, root: &Value, field: &str, value: &Value) -> Vec<Leaf> {
+    let leaf = |(path, value): (String, &Value)| {
         let path = if path.is_empty() { field.to_owned() } else { below(field, &path) };
         // Asked from the root, a part that knows no place of its own is where the whole is.
         let found = root.at(&path).map_or_else(|| why(session, value), |part| why(session, &part));
-        let mut causes: Vec<String> = Vec::new();
+        let mut from: Vec<String> = Vec::new();
         for text in found.pieces.iter().map(|piece| origin_text(&piece.cause)).filter(|text| !text.is_empty()) {
-            if !causes.contains(&text) {
-                causes.push(text);
+            if !from.contains(&text) {
+                from.push(text);
             }
         }
         // That a part is computed says nothing where the others have places.
-        if causes.len() > 1 {
-            causes.retain(|cause| cause != "computed");
+        if from.len() > 1 {
+            from.retain(|cause| cause != "computed");
         }
-        let from = if causes.is_empty() { "computed".to_owned() } else { causes.join(", ") };
-        let _ = writeln!(out, "{path} = {}  ← {from}", shown(value));
-    }
-    out
+        let places = found.pieces.into_iter().filter_map(|piece| piece.cause.place).collect();
+        Leaf { path, value: shown(value), from, places }
+    };
+    value.leaves().map(leaf).collect()
 }
 
 /// `FILE:LINE`

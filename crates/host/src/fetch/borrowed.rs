@@ -21,15 +21,20 @@ const DEEPEST: usize = 32;
 /// The data of a repository: objects, and names of commits.
 pub(super) struct Borrowed {
     folder: PathBuf,
+    /// Where what is checked out is noted: the same, but for a linked work tree.
+    checkout: PathBuf,
 }
 
 impl Borrowed {
     /// The data of the repository in a folder: a bare one, or a checkout with `.git` in it.
     pub(super) fn of(folder: &Path) -> Result<Self, WorldError> {
         let places = [folder.join(".git"), folder.to_owned()];
-        let is_data = |place: &&PathBuf| is_folder(&place.join("objects")) && is_file(&place.join("HEAD"));
-        let folder = places.iter().filter(|place| is_folder(place)).find(is_data).cloned();
-        let borrowed = Borrowed { folder: folder.ok_or_else(|| failed("it is not a git repository"))? };
+        let is_data = |place: &PathBuf| is_folder(&place.join("objects")) && is_file(&place.join("HEAD"));
+        let own = places.iter().filter(|place| is_folder(place)).find(|place| is_data(place));
+        let own = own.map(|own| (own.clone(), own.clone()));
+        let linked = || linked(folder).filter(|(data, _)| is_data(data));
+        let (folder, checkout) = own.or_else(linked).ok_or_else(|| failed("it is not a git repository"))?;
+        let borrowed = Borrowed { folder, checkout };
         borrowed.check_objects()?;
         Ok(borrowed)
     }
@@ -76,12 +81,19 @@ impl Borrowed {
         if let Some(head) = self.head()? {
             written(repository.join("HEAD"), format!("{head}\n"))?;
         }
+        // Where a clone is not complete, its oldest commits are those without parents.
+        let oldest = self.folder.join("shallow");
+        if is_file(&oldest) {
+            let text = read(&oldest)?;
+            let commits: String = text.lines().filter(|line| is_commit(line)).map(|id| format!("{id}\n")).collect();
+            written(repository.join("shallow"), commits)?;
+        }
         Ok(())
     }
 
     /// What `HEAD` holds: a name or a commit.
     fn head(&self) -> Result<Option<String>, WorldError> {
-        let text = read(&self.folder.join("HEAD"))?;
+        let text = read(&self.checkout.join("HEAD"))?;
         let text = text.trim();
         let name = text.strip_prefix("ref:").map(str::trim);
         Ok(match name {
@@ -129,6 +141,19 @@ impl Borrowed {
         }
         Ok(found)
     }
+}
+
+/// The data of the repository that a linked work tree belongs to, and its own part of it. That part must be inside the
+/// data and name the work tree: a project cannot lead to a repository that does not know it.
+fn linked(tree: &Path) -> Option<(PathBuf, PathBuf)> {
+    let link = tree.join(".git");
+    let named = |file: &Path| Some(read(file).ok()?.trim().to_owned());
+    let own = tree.join(named(&link)?.strip_prefix("gitdir:")?.trim());
+    let back = own.join(named(&own.join("gitdir"))?);
+    let data = own.join(named(&own.join("commondir"))?);
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let is_known = real(&back)? == real(&link)? && real(&own)?.parent()? == real(&data)?.join("worktrees");
+    is_known.then_some((real(&data)?, own))
 }
 
 /// Whether a text is a name below `refs` that cannot mean anything else.

@@ -225,7 +225,7 @@ impl Git {
     }
 
     /// Runs git to its end and returns what it printed.
-    fn bytes(&self, repository: Option<&Path>, arguments: &[&str]) -> Result<Vec<u8>, WorldError> {
+    pub(super) fn bytes(&self, repository: Option<&Path>, arguments: &[&str]) -> Result<Vec<u8>, WorldError> {
         let mut child = self.spawn(repository, arguments, Stdio::null(), Stdio::piped())?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (code, out, complaint) = std::thread::scope(|scope| {

@@ -8,6 +8,7 @@ mod address;
 mod borrowed;
 mod cache;
 mod git;
+mod history;
 mod https;
 #[cfg(feature = "net")]
 mod internet;
@@ -24,6 +25,7 @@ use crate::native;
 use address::{Address, Allowed, RemoteAddress, Transport, check_revision, parse};
 use cache::Cache;
 use git::{From, Git};
+pub use history::{Authored, History};
 use https::Web;
 use internet::Internet;
 use ledger::Ledger;

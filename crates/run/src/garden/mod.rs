@@ -18,7 +18,8 @@ use crate::cluster::{ClusterDeploy, Clusters, point_at};
 use crate::engine::{Need, Node, Project};
 use crate::event::{Cause, Failure, Summary};
 use crate::outputs::Outputs;
-use crate::store::Key;
+use crate::since::Content;
+use crate::store::{Key, hex};
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
@@ -248,6 +249,14 @@ impl Project for GardenProject<'_> {
         let id = self.nodes.get(node).map(|node| node.id.as_str()).unwrap_or_default();
         let action = self.resolution.graph().actions.get(id);
         action.map_or_else(|| id.to_owned(), |action| GardenProject::subject(self, action))
+    }
+
+    fn content(&self, node: usize) -> Content {
+        let id = self.nodes.get(node).map(|node| node.id.as_str()).unwrap_or_default();
+        let action = self.resolution.graph().actions.get(id);
+        let hashed = action.and_then(|action| self.resolution.live.hashed(self.session(), action));
+        let files = hashed.iter().flat_map(|hashed| hashed.contents());
+        Content { files: files.map(|(file, blob)| (file.to_owned(), hex(blob))).collect(), ..Content::default() }
     }
 
     fn remains(&self, node: usize) -> Option<Action> {

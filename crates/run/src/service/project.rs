@@ -5,12 +5,13 @@ use crate::action::{Action, Kind};
 use crate::engine::{Node, Project};
 use crate::event::Failure;
 use crate::outputs::Outputs;
+use crate::since::{Content, files_below};
 use crate::work::Work;
 use purlin_model::Ask;
 use purlin_tosca::operate::Service;
 use purlin_unfurl::job::Job;
 use purlin_unfurl::job::options::Options;
-use purlin_value::Session;
+use purlin_value::{Session, path};
 use std::sync::Arc;
 
 /// A project of one Deploy.
@@ -56,6 +57,15 @@ impl Project for ServiceProject {
     fn prepare(&self, _: usize) -> Result<Action, Failure> {
         let id = self.nodes.first().map(|node| node.id.clone()).unwrap_or_default();
         Ok(Action { work: Some(self.work.clone()), ..Action::new(id, Kind::Deploy, "", None) })
+    }
+
+    fn content(&self, _: usize) -> Content {
+        let folder = path::parent(&self.place.path);
+        Content { files: files_below(self.place.world.as_ref(), folder), ..Content::default() }
+    }
+
+    fn takes_all(&self, _: usize) -> bool {
+        true
     }
 
     fn learn(&self, _: usize, _: &Outputs, _: &[String]) {}

@@ -10,6 +10,7 @@ use crate::action::{Action, Command, Kind};
 use crate::engine::{Need, Node, Project};
 use crate::event::{Cause, Failure};
 use crate::outputs::Outputs;
+use crate::since::Content;
 use purlin_skaffold::artifacts::{self, Artifact};
 use purlin_skaffold::input_digest::Inputs;
 use purlin_skaffold::item::View;
@@ -442,6 +443,20 @@ impl Project for SkaffoldProject<'_, '_> {
                 own.map_or_else(Default::default, |node| (node.id.clone(), node.span));
             Failure { id, cause, command: None, tail: Vec::new(), span }
         })
+    }
+
+    fn content(&self, node: usize) -> Content {
+        let Some(Role::Build(at)) = self.roles.get(node) else { return Content::default() };
+        let read = |artifact: &Artifact<'_, '_>| {
+            let (settings, files) =
+                purlin_skaffold::keys::content(self.session.world.as_ref(), self.config(artifact.config)?, artifact);
+            Some(Content { files, settings })
+        };
+        self.artifacts.get(*at).and_then(read).unwrap_or_default()
+    }
+
+    fn takes_all(&self, node: usize) -> bool {
+        !matches!(self.roles.get(node), Some(Role::Build(_)))
     }
 
     fn learn(&self, node: usize, outputs: &Outputs, _secret: &[String]) {

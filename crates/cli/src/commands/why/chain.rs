@@ -1,7 +1,8 @@
 //! The answer of `why` on one screen: the value, how it was made with the text of each line, what it overrode, and what
 //! it is in other environments.
 
-use purlin_compiler::{Because, Made, Why, origin_text, place_text};
+use super::blame::Blame;
+use purlin_compiler::{Because, Made, Place, Why, origin_text, place_text};
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
 use purlin_value::{Secrets, Value};
@@ -16,12 +17,16 @@ pub(super) struct Answered<'a> {
     pub made: &'a Made,
     /// Its value in other environments; `None` where it has none.
     pub elsewhere: &'a [(String, Option<Value>)],
+    /// Who wrote the lines, if that was asked.
+    pub blame: Option<&'a Blame>,
 }
 
 /// A line of the answer: a step, where it is written, and what is written there.
 struct Row {
     step: String,
     place: String,
+    /// Who wrote the line.
+    blame: String,
     line: String,
 }
 
@@ -41,10 +46,12 @@ pub(super) fn text(answered: &Answered<'_>) -> String {
         let _ = write!(out, "  ({})", answered.environment);
     }
     out.push('\n');
-    let mut rows = Vec::new();
-    add_step(&mut rows, answered.made, "  ", "  ");
-    add_conditions(&mut rows, &conditions_around(answered), "  ");
-    out.push_str(&aligned(&rows));
+    let mut rows = Rows { all: Vec::new(), blame: answered.blame };
+    rows.add_step(answered.made, "  ", "  ");
+    rows.add_conditions(&conditions_around(answered), "  ");
+    out.push_str(&aligned(&rows.all));
+    let last_change = answered.blame.and_then(|blame| blame.last_change(answered.made));
+    out.extend(last_change.map(|change| format!("  last change: {change}\n")));
     out.push_str(&other_values(answered.elsewhere));
     out
 }
@@ -55,39 +62,50 @@ fn conditions_around<'a>(answered: &'a Answered<'_>) -> Vec<&'a Because> {
     answered.found.because.iter().filter(|because| !told.contains(because)).collect()
 }
 
-/// Adds the rows of a step: itself, what went into it, what it overrode, what decided on it.
-fn add_step(rows: &mut Vec<Row>, made: &Made, first: &str, rest: &str) {
-    rows.push(Row { step: format!("{first}{}", step_text(made)), place: written(made), line: line_text(made) });
-    let inputs = made.inputs.len();
-    for (at, input) in made.inputs.iter().enumerate() {
-        let is_last = at + 1 == inputs && made.more_inputs == 0;
-        let (branch, below) = if is_last { ("└ ", "  ") } else { ("├ ", "│ ") };
-        add_step(rows, input, &format!("{rest} {branch}"), &format!("{rest} {below}"));
-    }
-    if made.more_inputs > 0 {
-        rows.push(plain(format!("{rest} └ … and {} more", made.more_inputs)));
-    }
-    for lost in &made.overrode {
-        let step = match &lost.value {
-            Some(value) => format!("{rest}  overrides {}", cut(value, VALUE_WIDTH)),
-            None => format!("{rest}  overrides"),
-        };
-        rows.push(Row { step, place: written(lost), line: line_text(lost) });
-    }
-    add_conditions(rows, &made.because.iter().collect::<Vec<_>>(), &format!("{rest}  "));
+/// The rows of an answer so far.
+struct Rows<'a> {
+    all: Vec<Row>,
+    blame: Option<&'a Blame>,
 }
 
-fn add_conditions(rows: &mut Vec<Row>, all: &[&Because], indent: &str) {
-    for because in all {
-        let place = because.place.as_ref().map(place_text).unwrap_or_default();
-        let inputs: Vec<String> = because.inputs.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
-        let from = if inputs.is_empty() { String::new() } else { format!("from {}", inputs.join(", ")) };
-        rows.push(Row { step: format!("{indent}because {}", because.text), place, line: from });
+impl Rows<'_> {
+    fn add(&mut self, step: String, place: (String, Option<&Place>), line: String) {
+        let (shown, place) = place;
+        let blame = self.blame.zip(place).map(|(blame, place)| blame.text(place)).unwrap_or_default();
+        self.all.push(Row { step, place: shown, blame, line });
     }
-}
 
-fn plain(step: String) -> Row {
-    Row { step, place: String::new(), line: String::new() }
+    /// Adds the rows of a step: itself, what went into it, what it overrode, what decided on it.
+    fn add_step(&mut self, made: &Made, first: &str, rest: &str) {
+        self.add(format!("{first}{}", step_text(made)), written(made), line_text(made));
+        let inputs = made.inputs.len();
+        for (at, input) in made.inputs.iter().enumerate() {
+            let is_last = at + 1 == inputs && made.more_inputs == 0;
+            let (branch, below) = if is_last { ("└ ", "  ") } else { ("├ ", "│ ") };
+            self.add_step(input, &format!("{rest} {branch}"), &format!("{rest} {below}"));
+        }
+        if made.more_inputs > 0 {
+            self.add(format!("{rest} └ … and {} more", made.more_inputs), (String::new(), None), String::new());
+        }
+        for lost in &made.overrode {
+            let step = match &lost.value {
+                Some(value) => format!("{rest}  overrides {}", cut(value, VALUE_WIDTH)),
+                None => format!("{rest}  overrides"),
+            };
+            self.add(step, written(lost), line_text(lost));
+        }
+        self.add_conditions(&made.because.iter().collect::<Vec<_>>(), &format!("{rest}  "));
+    }
+
+    fn add_conditions(&mut self, all: &[&Because], indent: &str) {
+        for because in all {
+            let place = because.place.as_ref();
+            let shown = place.map(place_text).unwrap_or_default();
+            let inputs: Vec<String> = because.inputs.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
+            let from = if inputs.is_empty() { String::new() } else { format!("from {}", inputs.join(", ")) };
+            self.add(format!("{indent}because {}", because.text), (shown, place), from);
+        }
+    }
 }
 
 /// `12 = var.replicas * 2`, `6`. The line beside it has the whole expression, so that a long one is left out here.
@@ -108,13 +126,14 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// Where a step is written; what it comes from if that is no file.
-fn written(made: &Made) -> String {
-    let place = made.cause.place.as_ref().map(place_text);
-    match (made.cause.kind, place) {
+fn written(made: &Made) -> (String, Option<&Place>) {
+    let place = made.cause.place.as_ref();
+    let shown = match (made.cause.kind, place.map(place_text)) {
         ("file" | "computed", Some(place)) => place,
         (_, Some(place)) => format!("{place} ({})", made.cause.detail),
         (_, None) => origin_text(&made.cause),
-    }
+    };
+    (shown, place)
 }
 
 fn line_text(made: &Made) -> String {
@@ -128,9 +147,11 @@ fn aligned(rows: &[Row]) -> String {
         |most: usize, of: &dyn Fn(&Row) -> usize| rows.iter().map(of).filter(|n| *n <= most).max().unwrap_or(0);
     let step = widest(STEP_WIDTH, &|row| width(&row.step));
     let place = widest(PLACE_WIDTH, &|row| width(&row.place));
+    let blame = widest(usize::MAX, &|row| width(&row.blame));
+    let gap = if blame == 0 { "" } else { "  " };
     let mut out = String::new();
     for row in rows {
-        let line = format!("{:<step$}  {:<place$}  {}", row.step, row.place, row.line);
+        let line = format!("{:<step$}  {:<place$}{gap}{:<blame$}  {}", row.step, row.place, row.blame, row.line);
         out.push_str(line.trim_end());
         out.push('\n');
     }

@@ -82,6 +82,7 @@ pub(super) fn run(
         push: false,
         clusters: clusters(invocation),
         dry_run: false,
+        since: None,
     };
     let done = carry_out(invocation, &session, &request, &order, Style::default());
     let (exit, summary, requested) = done.map_err(|exit| if_any(invocation, exit))?;
