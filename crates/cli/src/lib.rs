@@ -50,7 +50,7 @@ pub fn option_table() -> Vec<(&'static str, &'static [&'static str])> {
 
 /// Runs the program and returns its exit code.
 pub fn run(invocation: Invocation<'_>) -> i32 {
-    purlin_run::garden::begin();
+    purlin_run::touched::begin();
     let Some(first) = invocation.args.first().map(String::as_str) else { return print_first_steps(invocation).code() };
     // The quickest answers need neither a parser of arguments nor a thread.
     if first == "--version" || first == "-V" || first == "version" {

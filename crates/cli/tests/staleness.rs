@@ -82,10 +82,13 @@ impl Shop {
         std::fs::create_dir_all(&folder).unwrap();
         let shop = Shop { top, folder, environment: "local", env: Vec::new() };
         shop.write("garden.yml", &PROJECT.replace("TOP", &shop.top.to_string_lossy()));
-        for file in ["lib/a", "lib/b", "app/a", "gen/a", "plain/a", "plain/b", "shared/x", "shared/y", "extra/e"] {
+        for file in
+            ["lib/a", "lib/b", "app/a", "gen/a", "plain/a", "plain/b", "shared/x", "shared/y", "extra/e", "more/f"]
+        {
             shop.write(file, file);
         }
         symlink("../shared/x", shop.folder.join("plain/l")).unwrap();
+        symlink("../more", shop.folder.join("plain/d")).unwrap();
         shop
     }
 
@@ -194,7 +197,17 @@ const CHANGES: &[Change] = &[
         &["app"],
     ),
     ("output of a Build changed", |shop| shop.write_back(".garden/build/app/made", "evil"), &["app"]),
-    ("output that another Build uses", |shop| shop.write(".garden/build/lib/out", "evil"), &["lib", "app"]),
+    // It is made again as it was, so nothing is new for the Build that uses it.
+    ("output that another Build uses", |shop| shop.write(".garden/build/lib/out", "evil"), &["lib"]),
+    (
+        "output that only looks new",
+        |shop| {
+            let text = std::fs::read_to_string(shop.folder.join(".garden/build/app/made")).unwrap();
+            shop.write(".garden/build/app/made", &text);
+        },
+        &[],
+    ),
+    ("content behind a link to a folder", |shop| shop.write("more/f", "other"), &["plain"]),
     (
         "folder of a Build removed",
         |shop| std::fs::remove_dir_all(shop.folder.join(".garden/build/app")).unwrap(),

@@ -32,6 +32,8 @@ pub struct Deployment {
     pub secrets: Vec<Copy>,
     /// A digest of everything that counts.
     pub version: String,
+    /// A digest of what is applied, and of the namespace around it; empty where only its inventory is looked for.
+    pub content: String,
     /// The objects, hooks included.
     pub objects: Vec<Object>,
     /// Objects that are made if they do not exist and never touched again: definitions that a chart brings along.
@@ -57,6 +59,7 @@ impl Default for Deployment {
             more_namespaces: Vec::new(),
             secrets: Vec::new(),
             version: String::new(),
+            content: String::new(),
             objects: Vec::new(),
             once: Vec::new(),
             hooks: false,
@@ -163,6 +166,7 @@ pub fn deploy(client: &Client, deployment: &Deployment, observer: Observer<'_>) 
     let gone = before.without(&prepared.objects);
     let mut inventory = Inventory {
         version: deployment.version.clone(),
+        content: deployment.content.clone(),
         is_ready: false,
         is_installed: before.is_installed,
         items: prepared.objects.iter().map(Item::coming).chain(gone.iter().cloned()).collect(),

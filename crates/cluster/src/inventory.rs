@@ -32,6 +32,8 @@ pub struct Item {
 pub struct Inventory {
     /// The version of the deploy.
     pub version: String,
+    /// A digest of what was applied.
+    pub content: String,
     /// Whether everything of that version came up.
     pub is_ready: bool,
     /// Whether any version ever came up: the next one is an upgrade.
@@ -82,6 +84,7 @@ impl Inventory {
         let data = |key: &str| found.pointer(&format!("/data/{key}")).and_then(Json::as_str).unwrap_or("");
         Ok(Some(Inventory {
             version: data("version").to_owned(),
+            content: data("content").to_owned(),
             is_ready: data("state") == "ready",
             is_installed: data("installed") == "true",
             items: data("objects").lines().filter_map(Item::read).collect(),
@@ -100,6 +103,7 @@ impl Inventory {
         body["metadata"]["annotations"] = json!({ "purlin.dev/deploy": deploy });
         body["data"] = json!({
             "version": self.version,
+            "content": self.content,
             "state": if self.is_ready { "ready" } else { "applying" },
             "installed": self.is_installed.to_string(),
             "objects": objects,

@@ -30,6 +30,9 @@ pub fn standing(client: &Client, deployment: &Deployment, go_on: GoOn<'_>) -> Re
     if inventory.version != deployment.version {
         return Ok(Standing::Outdated("another version is deployed".to_owned()));
     }
+    if !deployment.content.is_empty() && inventory.content != deployment.content {
+        return Ok(Standing::Outdated("its objects are not those that were deployed".to_owned()));
+    }
     if !inventory.is_ready {
         return Ok(Standing::NotReady("its last deploy did not come to its end".to_owned()));
     }

@@ -31,4 +31,6 @@ pub mod since;
 pub mod skaffold;
 pub mod stop;
 pub mod store;
+mod tool;
+pub mod touched;
 pub mod work;

@@ -250,7 +250,9 @@ impl<'r> Performer<'r> {
         }
         let mask = mask_of(action);
         if let Some(image) = &action.image {
-            return self.build_image(action, image, &mask, report).map(sure);
+            let performed = self.build_image(action, image, &mask, report)?;
+            is_unsure |= !is_unsure && self.is_changed(action, report);
+            return Ok(Worked { performed, made: Made::default(), is_unsure });
         }
         let before = self.before(action);
         let Some(command) = &action.command else {

@@ -26,17 +26,24 @@ pub struct Finder<'a> {
     /// Who pays for looking at folders, and what names the pattern.
     payer: Option<(&'a Session, Span)>,
     seen: Option<&'a Seen>,
+    /// Folders that are entered at most for one pattern.
+    folders: usize,
 }
 
 impl<'a> Finder<'a> {
     /// Folders as they are, at no cost.
     pub fn free(world: &'a dyn World) -> Self {
-        Finder { world, payer: None, seen: None }
+        Finder { world, payer: None, seen: None, folders: FOLDERS }
+    }
+
+    /// The same without a bound, where a file that is left out would be a mistake.
+    pub fn whole(world: &'a dyn World) -> Self {
+        Finder { folders: usize::MAX, ..Self::free(world) }
     }
 
     /// Folders as they were when this run first asked for them.
     pub fn kept(session: &'a Session, span: Span) -> Self {
-        Finder { world: session.world.as_ref(), payer: Some((session, span)), seen: None }
+        Finder { world: session.world.as_ref(), payer: Some((session, span)), seen: None, folders: FOLDERS }
     }
 
     /// Folders as they are now, for some patterns one after the other: builds may have made files.
@@ -140,7 +147,7 @@ fn find(finder: Finder<'_>, pattern: &str, found: &mut Vec<String>) {
         name => Part::Name(Glob::read(name, Notation::GIT)),
     };
     let rest: Vec<Part> = rest.iter().map(part).collect();
-    walk(finder, &base, &rest, found, &mut { FOLDERS });
+    walk(finder, &base, &rest, found, &mut { finder.folders });
 }
 
 /// Depth is bounded by the parts of the pattern, and for `**` by the budget of folders.

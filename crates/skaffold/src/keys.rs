@@ -6,17 +6,36 @@ use crate::artifacts::{Artifact, order};
 use crate::emit::{Finish, Written, section};
 use crate::entities::artifact::ARTIFACT;
 use crate::glob;
+use crate::item::View;
 use crate::walk::Config;
 use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter};
 use purlin_value::encoding::hex;
 use purlin_value::glob::{Glob, Notation};
-use purlin_value::world::WorldError;
+use purlin_value::world::{FileKind, WorldError};
 use purlin_value::{World, path};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// A file that belongs to an artifact and could not be read: its path, and why.
 pub type Unreadable = (String, WorldError);
+
+/// What artifacts are made of, by image.
+pub type Contents = HashMap<String, Arc<Content>>;
+
+/// What one artifact is made of.
+#[derive(Debug)]
+pub struct Content {
+    /// The digest of everything, required artifacts included, in hexadecimal digits.
+    pub key: String,
+    /// Its files, sorted by path, each with a digest.
+    pub files: Vec<(String, FileDigest)>,
+    /// How they were found.
+    pub listing: Listing,
+}
+
+/// A digest of what a file holds, whether it may be executed, and where it leads if it is a link.
+pub type FileDigest = [u8; 32];
 
 /// The key of one artifact, as a hexadecimal digest. `None` if there is no such artifact or artifacts form a cycle.
 pub fn key(
@@ -25,16 +44,12 @@ pub fn key(
     all: &[Artifact<'_, '_>],
     image: &str,
 ) -> Result<Option<String>, Unreadable> {
-    Ok(keys(world, configs, all)?.remove(image))
+    Ok(keys(world, configs, all)?.remove(image).map(|content| content.key.clone()))
 }
 
-/// The keys of all artifacts, by image; none if artifacts form a cycle.
-pub fn keys(
-    world: &dyn World,
-    configs: &[Config<'_>],
-    all: &[Artifact<'_, '_>],
-) -> Result<HashMap<String, String>, Unreadable> {
-    let mut found: HashMap<String, String> = HashMap::new();
+/// What all artifacts are made of; nothing if artifacts form a cycle.
+pub fn keys(world: &dyn World, configs: &[Config<'_>], all: &[Artifact<'_, '_>]) -> Result<Contents, Unreadable> {
+    let mut found = Contents::new();
     for at in order(all) {
         let Some(artifact) = all.get(at) else { continue };
         let Some(config) = configs.get(artifact.config) else { continue };
@@ -42,15 +57,20 @@ pub fn keys(
         let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
         section(artifact.view, &ARTIFACT, &Finish::default(), &mut Written(&mut writer));
         add(&mut digest, writer.finish().unwrap_or_default().as_bytes());
-        for file in inputs(world, config, artifact) {
-            add(&mut digest, file.as_bytes());
+        let listing = Listing::of(world, config, artifact);
+        let mut files = Vec::new();
+        for file in listing.files(world) {
             // A key that left a file out would say that nothing changed when it does.
-            add_file(&mut digest, world, &file).map_err(|error| (file, error))?;
+            let own = file_digest(world, &file).map_err(|error| (file.clone(), error))?;
+            add(&mut digest, file.as_bytes());
+            digest.update(own);
+            files.push((file, own));
         }
         for needed in &artifact.requires {
-            add(&mut digest, found.get(&needed.image).map(String::as_bytes).unwrap_or_default());
+            add(&mut digest, found.get(&needed.image).map(|content| content.key.as_bytes()).unwrap_or_default());
         }
-        found.insert(artifact.image.clone(), hex(&digest.finalize()));
+        let key = hex(&digest.finalize());
+        found.insert(artifact.image.clone(), Arc::new(Content { key, files, listing }));
     }
     Ok(found)
 }
@@ -64,12 +84,11 @@ pub fn content(
     let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
     section(artifact.view, &ARTIFACT, &Finish::default(), &mut Written(&mut writer));
     let digest = |file: String| {
-        let mut digest = Sha256::new();
-        let read = add_file(&mut digest, world, &file);
-        let hex = read.map(|()| hex(&digest.finalize())).unwrap_or_default();
-        (file, hex)
+        let own = file_digest(world, &file).map(|own| hex(&own)).unwrap_or_default();
+        (file, own)
     };
-    (writer.finish().unwrap_or_default(), inputs(world, config, artifact).into_iter().map(digest).collect())
+    let files = Listing::of(world, config, artifact).files(world);
+    (writer.finish().unwrap_or_default(), files.into_iter().map(digest).collect())
 }
 
 /// Every part with its length, so that no two inputs run together.
@@ -78,54 +97,149 @@ fn add(digest: &mut Sha256, bytes: &[u8]) {
     digest.update(bytes);
 }
 
-/// A file of any size, as [`add`] would add its bytes.
-fn add_file(digest: &mut Sha256, world: &dyn World, file: &str) -> Result<(), WorldError> {
-    let mut begun = false;
-    world.read_in_pieces(file, &mut |size, piece| {
-        if !std::mem::replace(&mut begun, true) {
-            digest.update(size.to_le_bytes());
+/// The digest of a file of any size. A link counts by where it leads, and by what it leads to if that is a file.
+pub fn file_digest(world: &dyn World, file: &str) -> Result<FileDigest, WorldError> {
+    let mut digest = Sha256::new();
+    let target = world.read_link(file).ok();
+    if let Some(target) = &target {
+        add(&mut digest, b"link");
+        add(&mut digest, target.as_bytes());
+    }
+    match world.stat(file) {
+        Ok(stat) if stat.kind == FileKind::Folder => add(&mut digest, b"folder"),
+        Ok(stat) => {
+            add(&mut digest, if stat.executable { b"program" } else { b"file" });
+            let mut begun = false;
+            world.read_in_pieces(file, &mut |size, piece| {
+                if !std::mem::replace(&mut begun, true) {
+                    digest.update(size.to_le_bytes());
+                }
+                digest.update(piece);
+            })?;
         }
-        digest.update(piece);
-    })
+        // A builder gets a link that leads nowhere as it is.
+        Err(WorldError::NotFound) if target.is_some() => add(&mut digest, b"nothing"),
+        Err(error) => return Err(error),
+    }
+    Ok(digest.finalize().into())
 }
 
-/// The files of an artifact: what it names, or all of its context.
-fn inputs(world: &dyn World, config: &Config<'_>, artifact: &Artifact<'_, '_>) -> Vec<String> {
-    let text = artifact.view.text_of("context");
-    let written = if text.is_empty() { "." } else { text.as_ref() };
-    let context = path::join(config.base.as_deref().unwrap_or(&config.here), written);
-    let builders = ["custom", "buildpacks", "ko"];
-    let named = builders.iter().find_map(|builder| artifact.view.at(&[builder, "dependencies", "paths"]));
-    let patterns: Vec<String> = match named {
-        Some(list) => list.items().map(|item| path::join(&context, &item.text())).collect(),
-        None => vec![path::join(&context, "**")],
-    };
-    let mut files: Vec<String> =
-        patterns.iter().flat_map(|pattern| glob::expand(glob::Finder::free(world), pattern)).collect();
-    let hidden = Hidden::read(world, &context, artifact);
-    files.retain(|file| !hidden.hides(path::within(&context, file)));
-    let ignored = builders.iter().find_map(|builder| artifact.view.at(&[builder, "dependencies", "ignore"]));
-    let ignored: Vec<String> =
-        ignored.into_iter().flat_map(crate::item::View::items).map(|item| item.text().into_owned()).collect();
-    let ignored = Hidden::of(ignored.iter().map(String::as_str));
-    files.retain(|file| !ignored.ignores(path::within(&context, file)));
-    files.sort();
-    files.dedup();
-    files
+/// How the files of an artifact are found: what it names, or all of its context.
+#[derive(Debug)]
+pub struct Listing {
+    /// The folder that the builder works in.
+    pub context: String,
+    /// Paths and patterns that the artifact names; the whole context if there are none.
+    patterns: Vec<String>,
+    hidden: Hidden,
+    ignored: Hidden,
+    /// Files that count wherever they are, and whatever hides them: Dockerfiles and their ignore files.
+    always: Vec<String>,
+}
+
+/// Builders whose artifacts name the files they depend on.
+const NAMING: [&str; 3] = ["custom", "buildpacks", "ko"];
+
+impl Listing {
+    fn of(world: &dyn World, config: &Config<'_>, artifact: &Artifact<'_, '_>) -> Self {
+        let text = artifact.view.text_of("context");
+        let written = if text.is_empty() { "." } else { text.as_ref() };
+        let context = path::join(config.base.as_deref().unwrap_or(&config.here), written);
+        let texts = |key: &str| -> Vec<String> {
+            let section = NAMING.iter().find_map(|builder| artifact.view.at(&[builder, "dependencies", key]));
+            section.into_iter().flat_map(View::items).map(|item| item.text().into_owned()).collect()
+        };
+        let patterns = texts("paths").iter().map(|pattern| path::join(&context, pattern)).collect();
+        let ignored = Hidden::of(texts("ignore").iter().map(String::as_str));
+        let mut always = Vec::new();
+        for name in dockerfiles(artifact) {
+            // A Dockerfile may also be beside the configuration.
+            for folder in [&*context, &*config.here] {
+                always.extend([path::join(folder, &name), path::join(folder, &format!("{name}.dockerignore"))]);
+            }
+        }
+        if is_docker(artifact) {
+            always.push(path::join(&context, ".dockerignore"));
+        }
+        Listing { hidden: Hidden::read(world, &context, artifact), patterns, ignored, always, context }
+    }
+
+    /// The files as they are now, sorted.
+    pub fn files(&self, world: &dyn World) -> Vec<String> {
+        let mut found = BTreeSet::new();
+        if self.patterns.is_empty() {
+            self.walk(world, self.context.clone(), &mut found);
+        }
+        for pattern in &self.patterns {
+            if world.stat(pattern).is_ok() || world.read_link(pattern).is_ok() {
+                self.walk(world, pattern.clone(), &mut found);
+                continue;
+            }
+            // What a pattern matches may be a folder, which counts with everything in it.
+            for pattern in [pattern.clone(), path::join(pattern, "**")] {
+                for file in glob::expand(glob::Finder::whole(world), &pattern) {
+                    self.walk(world, file, &mut found);
+                }
+            }
+        }
+        found.extend(self.always.iter().filter(|file| world.stat(file).is_ok()).cloned());
+        found.into_iter().collect()
+    }
+
+    /// A file, or everything in a folder. Links to folders are not followed: they count as links.
+    fn walk(&self, world: &dyn World, start: String, found: &mut BTreeSet<String>) {
+        let mut open = Vec::new();
+        match world.stat(&start) {
+            Ok(stat) if stat.kind == FileKind::Folder => open.push(start),
+            // A context that does not exist has no files; building it is what fails.
+            Err(WorldError::NotFound) if world.read_link(&start).is_err() => {}
+            _ => self.take(start, found),
+        }
+        while let Some(folder) = open.pop() {
+            for entry in world.list(&folder).unwrap_or_default() {
+                let place = path::join(&folder, &entry.name);
+                match entry.kind {
+                    FileKind::Folder if OF_TOOLS.contains(&entry.name.as_str()) => {}
+                    FileKind::Folder => open.push(place),
+                    FileKind::File | FileKind::Link => self.take(place, found),
+                }
+            }
+        }
+    }
+
+    fn take(&self, file: String, found: &mut BTreeSet<String>) {
+        let within = path::within(&self.context, &file);
+        if !self.hidden.hides(within) && !self.ignored.ignores(within) {
+            found.insert(file);
+        }
+    }
+}
+
+fn is_docker(artifact: &Artifact<'_, '_>) -> bool {
+    !["custom", "buildpacks", "ko", "jib", "bazel"].iter().any(|key| artifact.view.get(key).is_some())
+}
+
+/// The Dockerfiles that an artifact is built from, as they are written.
+fn dockerfiles(artifact: &Artifact<'_, '_>) -> Vec<String> {
+    let named =
+        artifact.view.at(&["custom", "dependencies", "dockerfile", "path"]).map(|path| path.text().into_owned());
+    let usual =
+        || artifact.view.at(&["docker", "dockerfile"]).map_or("Dockerfile".into(), |path| path.text().into_owned());
+    named.into_iter().chain(is_docker(artifact).then(usual)).collect()
 }
 
 /// Folders of tools beside the sources: what they hold changes with every run.
 const OF_TOOLS: [&str; 2] = [".git", ".purlin"];
 
 /// What of a context the builder does not see.
+#[derive(Debug)]
 pub(crate) struct Hidden {
     patterns: Vec<(bool, Glob)>,
 }
 
 impl Hidden {
     pub(crate) fn read(world: &dyn World, context: &str, artifact: &Artifact<'_, '_>) -> Self {
-        let is_docker =
-            !["custom", "buildpacks", "ko", "jib", "bazel"].iter().any(|key| artifact.view.get(key).is_some());
+        let is_docker = is_docker(artifact);
         let file = artifact.view.at(&["docker", "dockerfile"]).map_or("Dockerfile".into(), |file| file.text());
         // The ignore file of one Dockerfile counts instead of that of the context.
         let names = [format!("{file}.dockerignore"), ".dockerignore".to_owned()];

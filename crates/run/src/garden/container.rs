@@ -18,10 +18,14 @@ pub fn build(
     spec: &Value,
     version: &Version,
 ) -> Result<Action, Cause> {
+    refuse_secrets(spec)?;
     let folder = project.full(&project.resolution.live.build_folder(action));
     let mut secrets = project.secrets_with(spec);
     let image = image(project, action, spec, version)?;
-    let parts = [image.tags.join(" "), image.push.join(" "), image.insecure.join(" ")];
+    let mut parts = vec![image.tags.join(" "), image.push.join(" "), image.insecure.join(" ")];
+    // An argument without a value has that of the environment.
+    let open = image.args.iter().filter(|(_, value)| value.is_none());
+    parts.extend(open.map(|(name, _)| format!("{name}={:?}", project.clusters.env.get(name))));
     secrets.extend(image.secrets.iter().filter_map(|secret| match &secret.value {
         SecretValue::Text(text) => Some(text.clone()),
         _ => None,
@@ -38,6 +42,20 @@ pub fn build(
         secrets,
         ..project.blank(action, version, &parts)
     })
+}
+
+/// Fields that become arguments of the builder as they are, which every user of the machine can read.
+const ARGUMENTS: &[&str] = &["dockerfile", "extraFlags", "localId", "platforms", "publishId", "targetStage"];
+
+fn refuse_secrets(spec: &Value) -> Result<(), Cause> {
+    let is_secret = |key: &&&str| spec.get(key).is_some_and(|value| value.any(Value::is_tainted));
+    match ARGUMENTS.iter().find(is_secret) {
+        None => Ok(()),
+        Some(key) => Err(Cause::Other(format!(
+            "`spec.{key}` holds a secret, which other users of this machine could read from the arguments of the builder; \
+             use `spec.secrets`, or a value of `spec.buildArgs`"
+        ))),
+    }
 }
 
 fn image(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, version: &Version) -> Result<Image, Cause> {

@@ -38,6 +38,8 @@ pub fn action(
     let patience = seconds(spec.get("statusTimeout")).unwrap_or(Duration::from_secs(10));
     let secrets = project.secrets_with(spec);
     let artifacts = artifacts(project, spec)?;
+    let main = command(if kind == Kind::Deploy { "deployCommand" } else { "command" });
+    let tool = main.as_ref().filter(|main| !is_staged(kind, main)).map(|main| project.tool(main));
     Ok(Action {
         reuse: match kind {
             Kind::Build => Reuse::Last(folder.clone()),
@@ -47,7 +49,7 @@ pub fn action(
         sources: project.sources(action, kind),
         stage: (kind == Kind::Build).then(|| stage(project, action, version, &folder)),
         status: command("statusCommand"),
-        command: command(if kind == Kind::Deploy { "deployCommand" } else { "command" }),
+        command: main,
         cleanup: command("cleanupCommand"),
         persistent: is_persistent.then_some(Persistent { patience }),
         artifacts,
@@ -55,8 +57,14 @@ pub fn action(
         output_file: OUTPUT_FILE,
         timeout: timeout(action),
         secrets,
-        ..project.blank(action, version, &[])
+        ..project.blank(action, version, &[tool.unwrap_or_default()])
     })
+}
+
+/// Whether a program is one of the files that a Build is laid out with, which its version counts.
+fn is_staged(kind: Kind, command: &Command) -> bool {
+    let first = command.words.first().and_then(|line| line.split_whitespace().next()).unwrap_or_default();
+    kind == Kind::Build && first.contains('/') && !first.starts_with('/')
 }
 
 fn environment(spec: &Value, version: &Version) -> Vec<(String, String)> {

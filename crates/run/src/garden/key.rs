@@ -10,6 +10,8 @@ use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
 use purlin_host::named;
 use purlin_model::Manifest;
+use purlin_value::path;
+use purlin_value::world::{FileKind, World};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -42,13 +44,7 @@ pub struct Keys {
 impl Keys {
     /// The key of an action: its version, permissions and links of its files and of what it depends on, and further
     /// parts that decide what is done.
-    pub fn key(
-        &self,
-        resolution: &Resolution<'_>,
-        action: &GardenAction,
-        version: &Version,
-        parts: &[String],
-    ) -> String {
+    pub fn key(&self, resolution: &Resolution<'_>, action: &GardenAction, version: &Version, parts: &[&str]) -> String {
         let mut hash = Sha256::new();
         hash.update(self.whole(resolution, &action.key));
         for part in parts {
@@ -102,13 +98,8 @@ impl Keys {
                 hash.update(format!("link {number} "));
                 hash.update(named::read_link(&full).unwrap_or_default().as_os_str().as_bytes());
                 hash.update([0]);
-                // A file behind a link is read as well; a version counts only where the link leads.
-                let session = resolution.ground.session;
-                let read = session.world.read_in_pieces(file, &mut |size, piece| {
-                    hash.update(size.to_le_bytes());
-                    hash.update(piece);
-                });
-                hash.update([u8::from(read.is_ok())]);
+                // What is behind a link is read as well; a version counts only where the link leads.
+                behind(resolution.ground.session.world.as_ref(), file, &mut hash);
             } else if found.permissions().mode() & 0o111 != 0 {
                 hash.update(format!("program {number} "));
             }
@@ -119,10 +110,42 @@ impl Keys {
     }
 }
 
+/// Folders of tools, which change with every run.
+const OF_TOOLS: [&str; 3] = [".git", ".garden", crate::store::FOLDER];
+
+/// What a link leads to: a file, or a folder with everything in it. Links in that folder count by where they lead.
+fn behind(world: &dyn World, link: &str, hash: &mut Sha256) {
+    let mut open = vec![link.to_owned()];
+    while let Some(next) = open.pop() {
+        hash.update((next.len() as u64).to_le_bytes());
+        hash.update(&next);
+        if !world.stat(&next).is_ok_and(|stat| stat.kind == FileKind::Folder) {
+            let read = world.read_in_pieces(&next, &mut |size, piece| {
+                hash.update(size.to_le_bytes());
+                hash.update(piece);
+            });
+            hash.update([u8::from(read.is_ok())]);
+            continue;
+        }
+        let entries = world.list(&next).unwrap_or_default();
+        for entry in entries.iter().filter(|entry| !OF_TOOLS.contains(&entry.name.as_str())) {
+            let place = path::join(&next, &entry.name);
+            match (entry.kind, world.read_link(&place)) {
+                (FileKind::Link, Ok(target)) => hash.update(format!("link {} {target}", target.len())),
+                (FileKind::Link, Err(_)) => {}
+                _ => open.push(place),
+            }
+        }
+    }
+}
+
 /// What decides where in a cluster something is done, and what is sent there.
 pub(super) fn in_cluster(clusters: &Clusters, target: &Target, manifests: &[Manifest]) -> Vec<String> {
+    [clusters.address(&target.place), digest(manifests)].into_iter().chain(of_target(target)).collect()
+}
+
+/// A namespace, and what is put into it beside the objects.
+pub(super) fn of_target(target: &Target) -> impl Iterator<Item = String> {
     let secrets = target.secrets.iter().map(|copy| format!("{} {}", copy.name, copy.from));
-    let own =
-        [clusters.address(&target.place), target.namespace.clone(), target.metadata.to_string(), digest(manifests)];
-    own.into_iter().chain(secrets).collect()
+    [target.namespace.clone(), target.metadata.to_string()].into_iter().chain(secrets)
 }

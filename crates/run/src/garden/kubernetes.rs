@@ -1,9 +1,10 @@
 //! Actions that deploy to Kubernetes: `kubernetes`, `helm`, `chart` and `container`. What they render is the dialect's
 //! business; here is decided where it goes.
 
+use super::key::of_target;
 use super::{GardenProject, collect_secrets, kind_of, root_of, seconds, timeout};
 use crate::action::Action;
-use crate::cluster::{ClusterDeploy, Clusters, Place, objects};
+use crate::cluster::{ClusterDeploy, Clusters, Place, digest, objects};
 use crate::event::Cause;
 use crate::past::StateOf;
 use crate::stop::Stop;
@@ -14,8 +15,10 @@ use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
+use purlin_model::Manifest;
 use purlin_value::Value;
 use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +42,7 @@ pub(super) fn action(
         collect_secrets(&manifest.value, &mut secrets);
     }
     let target = target(&project.resolution, action, spec)?;
+    let content = content(&target, &manifests);
     let flag = |key: &str, default: bool| spec.get(key).and_then(Value::as_bool).unwrap_or(default);
     // The spec has a time to come up, and the action one for all of it; what differs from the default was written.
     let given = [seconds(spec.get("timeout")), timeout(action)].into_iter().flatten();
@@ -50,6 +54,7 @@ pub(super) fn action(
         new_namespace: Some(target.metadata),
         secrets: target.secrets,
         version: version.full.to_string(),
+        content,
         objects,
         once,
         hooks: matches!(action.type_name.as_str(), "helm" | "chart"),
@@ -101,6 +106,17 @@ pub fn cluster_state(resolution: &Resolution<'_>, clusters: &Arc<Clusters>, acti
 /// What a deploy is called in the cluster.
 pub(super) fn deploy_name(resolution: &Resolution<'_>, action: &GardenAction) -> String {
     format!("{}.{}", resolution.project.name, action.name)
+}
+
+/// A digest of what a deploy comes to. Its version leaves out what it reads beside its own files, such as charts and
+/// variables that are the same for Garden.
+fn content(target: &Target, manifests: &[Manifest]) -> String {
+    let mut hash = Sha256::new();
+    for part in of_target(target).chain([digest(manifests)]) {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    crate::store::hex(&hash.finalize())
 }
 
 /// Where an action goes.

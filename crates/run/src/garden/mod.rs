@@ -11,21 +11,22 @@ mod sources;
 
 pub use key::{Keys, subject};
 pub use kubernetes::cluster_state;
-pub use sources::begin;
 
-use crate::action::{Action, Kind};
+use crate::action::{Action, Command, Kind};
 use crate::cluster::{ClusterDeploy, Clusters, point_at};
 use crate::engine::{Need, Node, Project};
 use crate::event::{Cause, Failure, Summary};
 use crate::outputs::Outputs;
 use crate::since::Content;
 use crate::store::{Key, hex};
+use crate::tool::Tools;
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
-use purlin_value::{Map, Session, Value};
+use purlin_value::{Map, Secrets, Session, Value, emit};
 use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -44,6 +45,7 @@ pub struct GardenProject<'s> {
     /// What makes results the user's own.
     key: Key,
     keys: Keys,
+    tools: Tools,
     /// Artifacts of Builds, whose nodes follow those of the actions.
     parts: Vec<skaffold::Part>,
     /// What is known of them, by the number of the Build.
@@ -109,6 +111,7 @@ impl<'s> GardenProject<'s> {
             clusters: Arc::default(),
             key,
             keys: Keys::default(),
+            tools: Tools::default(),
             parts,
             known: RefCell::default(),
             deploys: RefCell::default(),
@@ -183,9 +186,25 @@ impl<'s> GardenProject<'s> {
 
     /// An action that does nothing yet; `parts` are what decides what it does beside its version.
     fn blank(&self, action: &GardenAction, version: &Version, parts: &[String]) -> Action {
-        let key = self.keys.key(&self.resolution, action, version, parts);
+        let told = self.told(action);
+        let parts: Vec<&str> = parts.iter().chain(&told).map(String::as_str).collect();
+        let key = self.keys.key(&self.resolution, action, version, &parts);
         let blank = Action::new(action.key.as_str(), kind_of(action.kind), version.full.as_str(), action.span());
         Action { subject: self.subject(action), key, ..blank }
+    }
+
+    /// A digest of the spec of an action that refers to outputs of others: a version counts what makes outputs, and not
+    /// what they are.
+    fn told(&self, action: &GardenAction) -> Option<String> {
+        let mut needs = self.resolution.graph().needs(&action.key).iter();
+        let spec = needs.any(|need| need.needs_executed).then(|| self.resolution.spec(&action.key))??;
+        let text = emit::to_yaml(&spec, Secrets::Reveal).ok()?;
+        Some(crate::store::hex(&Sha256::digest(text)))
+    }
+
+    /// What identifies the program that a command begins with.
+    fn tool(&self, command: &Command) -> String {
+        self.tools.of(command, self.clusters.env.get("PATH").map(String::as_str))
     }
 
     fn session(&self) -> &'s Session {

@@ -17,10 +17,10 @@ use purlin_garden::versions::Version;
 use purlin_model::Request;
 use purlin_skaffold::artifacts;
 use purlin_skaffold::dialect::with_configs_of;
+use purlin_skaffold::keys::Contents;
 use purlin_skaffold::walk::Config;
 use purlin_value::{Value, path};
 use serde_json::Value as Json;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The name of the type.
@@ -40,7 +40,7 @@ pub(super) struct Part {
 #[derive(Default)]
 pub(super) struct Known {
     /// What each is made of, by image.
-    keys: Option<HashMap<String, String>>,
+    keys: Option<Contents>,
     /// Images that were built: name, and the image to use.
     built: Vec<(String, String)>,
 }
@@ -211,7 +211,7 @@ fn deploy(
             new_namespace: Some(target.metadata),
             ..Deploying::default()
         };
-        let inner = SkaffoldProject::keyed(project.session(), configs, settings, Some(HashMap::new()));
+        let inner = SkaffoldProject::keyed(project.session(), configs, settings, Some(Contents::new()));
         let done = inner.deploying(deploying, false).deploy_alone()?;
         let Action { id, subject, key, version, span, .. } = project.blank(action, version, &[]);
         Ok(Action { id, subject, key, version, span, ..done })

@@ -27,7 +27,9 @@ impl Performer<'_> {
         report: Report<'_>,
     ) -> Result<Option<Performed>, Failure> {
         let earlier = self.earlier(action);
-        if earlier.is_none() && (!image.push.is_empty() || image.is_pinned) {
+        // A name stands for what it was built of only as long as nothing else was built under it here.
+        let is_unknown = || self.store.last(&action.subject).is_some() || !image.push.is_empty() || image.is_pinned;
+        if earlier.is_none() && is_unknown() {
             return Ok(None);
         }
         let builder = match self.builder(action) {
@@ -44,9 +46,19 @@ impl Performer<'_> {
         let recorded = earlier.as_ref().and_then(|(_, outputs, _)| outputs.get("image")?.as_str());
         let before = recorded.unwrap_or(tag).to_owned();
         let mut session = Session::new(self, action, mask, report);
-        if session.ask(self.tool(builder.exists(&before), image, Vec::new()))?.is_none() {
-            return Ok(None);
+        let text = |name: &str| earlier.as_ref().and_then(|(_, outputs, _)| outputs.get(name)?.as_str());
+        // Something else may have been built under the name since; what was built then may still have one of its own.
+        let names = [Some(before.as_str()), text("tag").filter(|_| image.push.is_empty())];
+        let mut there = None;
+        for name in names.into_iter().flatten() {
+            let found = session.ask(self.tool(builder.exists(name), image, Vec::new()))?;
+            let is_same = |found: &String| text("imageId").is_none_or(|known| is_same_id(known, found));
+            if found.filter(is_same).is_some() {
+                there = Some(name.to_owned());
+                break;
+            }
         }
+        let Some(before) = there else { return Ok(None) };
         let Some((end, outputs, secret)) = earlier else {
             return Ok(Some((End::Ready, image.outputs.clone(), Vec::new())));
         };
@@ -117,7 +129,7 @@ impl Performer<'_> {
                 session.run(self.tool(words, &image, env))?;
                 let digest = session.push(builder, &image, &files)?;
                 let digest = digest.or_else(|| metadata_digest(&read(&files.metadata())?));
-                (read(&files.image_id()), digest)
+                (session.id_of(builder, &image, read(&files.image_id()))?, digest)
             }
             (None, Err(failure)) => return Err(failure),
         };
@@ -140,6 +152,12 @@ impl Performer<'_> {
 fn is_named(outputs: &Outputs, image: &Image) -> bool {
     let recorded = outputs.get("image").and_then(Json::as_str);
     recorded.is_none() || recorded == image.tags.first().map(String::as_str)
+}
+
+/// Whether two tools mean the same image; some say how an id was made, and some do not say anything.
+fn is_same_id(one: &str, other: &str) -> bool {
+    let plain = |id: &str| id.trim().trim_start_matches("sha256:").to_owned();
+    other.trim().is_empty() || plain(one) == plain(other)
 }
 
 /// Outputs with the name that others use for an image.
@@ -192,6 +210,15 @@ impl<'s, 'm> Session<'s, 'm> {
             digest = read(&files.digest()).or_else(|| printed_digest(&printed).map(str::to_owned)).or(digest);
         }
         Ok(digest)
+    }
+
+    /// The id by which the builder knows an image that it has built. What it wrote while it built may be that of a part.
+    fn id_of(&mut self, builder: Builder, image: &Image, written: Option<String>) -> Result<Option<String>, Failure> {
+        let Some(tag) = image.tags.first().filter(|_| !builder.pushes_itself(image)) else { return Ok(written) };
+        let found = self.ask(self.performer.tool(builder.exists(tag), image, Vec::new()))?;
+        let found = found.filter(|id| !id.is_empty());
+        let is_same = written.as_ref().zip(found.as_ref()).is_some_and(|(written, found)| is_same_id(written, found));
+        Ok(if is_same { written } else { found.or(written) })
     }
 
     /// The id and digest of an image that a command of the user's own has built.

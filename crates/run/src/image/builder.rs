@@ -223,11 +223,11 @@ impl Builder {
         image.push.iter().map(command).collect()
     }
 
-    /// The command that ends well if an image is on this machine.
+    /// The command that ends well if an image is on this machine, and prints its id.
     pub fn exists(&self, tag: &str) -> Vec<String> {
         match self.tool {
             Tool::Buildx | Tool::Docker => self.words(&["image", "inspect", "--format", "{{.Id}}", tag]),
-            Tool::Podman => self.words(&["image", "exists", tag]),
+            Tool::Podman => self.words(&["image", "inspect", "--format", "{{.Id}}", tag]),
             Tool::Buildah => self.words(&["inspect", "--type", "image", "--format", "{{.FromImageID}}", tag]),
         }
     }

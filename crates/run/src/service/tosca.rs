@@ -18,6 +18,7 @@ use purlin_host::named;
 use purlin_model::Ask;
 use purlin_syntax::write::JsonLayout;
 use purlin_tosca::operate::{Service, Step};
+use purlin_value::world::WorldError;
 use purlin_value::{Secrets, Session, Value, emit};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -38,6 +39,8 @@ struct Given {
     env: Vec<(String, String)>,
     secrets: Vec<String>,
     version: String,
+    /// A digest of the script.
+    script: Vec<u8>,
 }
 
 impl ServiceDeploy {
@@ -72,7 +75,16 @@ impl ServiceDeploy {
             step.names.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let mut secrets = Vec::new();
         let mut hash = Sha256::new();
-        hash.update(session.world.read(&step.file).unwrap_or_default());
+        let mut add = |part: &[u8]| {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        };
+        let script = script(session, step)?;
+        add(&script);
+        env.iter().for_each(|(name, value)| {
+            add(name.as_bytes());
+            add(value.as_bytes());
+        });
         for (name, value) in service.inputs(session, step) {
             if value.any(|part| part.is_pending() || part.is_poison()) {
                 return Err(other(&format!("`{}`: the input `{name}` is not known", step.id)));
@@ -81,12 +93,13 @@ impl ServiceDeploy {
             if value.any(Value::is_tainted) {
                 secrets.push(text.clone());
             }
-            hash.update(format!("\0{name}={text}"));
+            add(name.as_bytes());
+            add(text.as_bytes());
             env.push((name.to_string(), text));
         }
         secrets.extend(session.sink.secrets());
         let version: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Given { env, secrets, version })
+        Ok(Given { env, secrets, version, script })
     }
 
     /// The earlier result that stands for a new run.
@@ -138,9 +151,20 @@ impl ServiceDeploy {
     }
 
     /// Runs an operation and keeps its result. Outputs that hold a secret are used and not kept.
-    fn perform_step(&self, store: &Store, step: &Step, given: &Given, doing: Doing<'_>) -> Result<Outputs, Trouble> {
+    fn perform_step(
+        &self,
+        session: &Session,
+        store: &Store,
+        (step, given): (&Step, &Given),
+        doing: Doing<'_>,
+    ) -> Result<Outputs, Trouble> {
         let began = SystemTime::now();
         let done = self.run(store, step, given, doing);
+        let is_same = script(session, step).is_ok_and(|now| now == given.script);
+        if !is_same {
+            let file = &step.file;
+            (doing.say)(&format!("{}: warning: `{file}` changed during the run, so this result is not kept", step.id));
+        }
         let mask = Mask::new(given.secrets.iter().map(String::as_str));
         let is_secret =
             |outputs: &Outputs| outputs.values().any(|value| value.as_str().is_some_and(|text| mask.finds(text)));
@@ -151,7 +175,7 @@ impl ServiceDeploy {
         };
         let record = Record {
             id: self.record_id(step),
-            version: given.version.clone(),
+            version: if is_same { given.version.clone() } else { String::new() },
             ending,
             outputs,
             object: None,
@@ -205,7 +229,7 @@ impl Work for ServiceDeploy {
                 if !doing.goes_on() {
                     return Err(Trouble { cause: Cause::Stopped, tail: Vec::new() });
                 }
-                let outputs = self.perform_step(&store, step, given, doing)?;
+                let outputs = self.perform_step(session, &store, (step, given), doing)?;
                 (doing.say)(&format!("{}: done", step.id));
                 Ok(Some(outputs))
             })?;
@@ -258,6 +282,15 @@ impl Work for ServiceDeploy {
     fn logs(&self, _: usize, _: Doing<'_>) -> Result<Vec<String>, Trouble> {
         Ok(Vec::new())
     }
+}
+
+/// A digest of the script of a step, and of whether it is a program.
+fn script(session: &Session, step: &Step) -> Result<Vec<u8>, Trouble> {
+    let unreadable = |error: WorldError| other(&format!("could not read `{}`: {}", step.file, error.reason()));
+    let mut hash = Sha256::new();
+    session.world.read_in_pieces(&step.file, &mut |_, piece| hash.update(piece)).map_err(unreadable)?;
+    hash.update([u8::from(session.world.stat(&step.file).map_err(unreadable)?.executable)]);
+    Ok(hash.finalize().to_vec())
 }
 
 /// A value as a script gets it: text as it is, everything else as JSON.

@@ -11,7 +11,11 @@ use purlin_skaffold::environment;
 use purlin_skaffold::item::View;
 use purlin_skaffold::{image, template};
 use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
+
+/// The build argument that says what the command is for.
+const MODE: &str = "SKAFFOLD_RUN_MODE";
 
 fn texts(section: View<'_, '_>, key: &str) -> Vec<String> {
     section.get(key).into_iter().flat_map(View::items).map(|item| item.text().into_owned()).collect()
@@ -45,17 +49,16 @@ impl SkaffoldProject<'_, '_> {
             hooks.filter_map(|hook| self.hook(artifact.config, hook, &env)).collect()
         };
         let push = self.pushes(artifact.config);
-        let insecure = self.config(artifact.config).and_then(|config| config.item.view().get("build"));
-        let insecure = insecure.map(|build| texts(build, "insecureRegistries")).unwrap_or_default();
         Ok(Action {
             reuse: Reuse::Version,
+            sources: self.sources(artifact),
             image: Some(Box::new(Image {
                 push: if push { vec![tag.clone()] } else { Vec::new() },
                 is_pinned: true,
                 before: hooks("before"),
                 after: hooks("after"),
                 platforms: self.platforms(at),
-                insecure: self.settings.insecure.iter().cloned().chain(insecure).collect(),
+                insecure: self.insecure(artifact),
                 outputs: [("image".to_owned(), Json::from(tag.as_str()))].into_iter().collect(),
                 tags: vec![tag],
                 context,
@@ -122,9 +125,7 @@ impl SkaffoldProject<'_, '_> {
     fn docker(&self, artifact: &Artifact<'_, '_>, tag: &str, context: &Path) -> Result<Image, Cause> {
         let nothing = purlin_skaffold::item::Item::empty_map();
         let docker = artifact.view.get("docker").unwrap_or(nothing.view());
-        let file = text(docker, "dockerfile").unwrap_or_else(|| "Dockerfile".to_owned());
-        let (inside, beside) = (context.join(&file), self.settings.here.join(&file));
-        let dockerfile = if !named::exists(&inside) && named::exists(&beside) { beside } else { inside };
+        let dockerfile = self.dockerfile(docker, context);
         let secrets = docker.get("secrets").into_iter().flat_map(View::items).map(|secret| self.secret(secret));
         let cached = |other: String| match self.settings.default_repo.as_deref() {
             Some(registry)
@@ -176,20 +177,69 @@ impl SkaffoldProject<'_, '_> {
         dockerfile: &Path,
     ) -> Result<Vec<(String, Option<String>)>, Cause> {
         let asked = asked_arguments(&named::read_text(dockerfile, named::LARGEST).unwrap_or_default());
-        let mode = ("SKAFFOLD_RUN_MODE".to_owned(), self.settings.mode.to_owned());
-        let known = std::iter::once(mode).chain(self.required(artifact)?);
+        let known = std::iter::once((MODE.to_owned(), self.settings.mode.to_owned())).chain(self.required(artifact)?);
         let mut all: std::collections::BTreeMap<String, Option<String>> =
             known.filter(|(key, _)| asked.contains(key)).map(|(key, value)| (key, Some(value))).collect();
+        all.extend(self.written_arguments(docker, tag)?);
+        Ok(all.into_iter().collect())
+    }
+
+    /// Build arguments that the configuration says; one without a value has that of the environment.
+    fn written_arguments(&self, docker: View<'_, '_>, tag: &str) -> Result<Vec<(String, Option<String>)>, Cause> {
         let mut names = self.settings.env.clone();
         names.extend(image_names(tag));
+        let mut all = Vec::new();
         for entry in docker.get("buildArgs").into_iter().flat_map(View::entries) {
             let value = match entry.value.form() {
                 purlin_skaffold::view::Form::Null => None,
                 _ => Some(template::expand(&entry.value.text(), &names).map_err(Cause::Other)?),
             };
-            all.insert(entry.key.to_owned(), value);
+            all.push((entry.key.to_owned(), value));
         }
-        Ok(all.into_iter().collect())
+        Ok(all)
+    }
+
+    /// What goes into an artifact beside its section and its files: what the environment says, and the program that
+    /// builds it. What cannot be expanded fails when it is built.
+    pub(super) fn given(&self, artifact: &Artifact<'_, '_>, tag: &str) -> Vec<String> {
+        let context = self.context(artifact.config, artifact.view);
+        if let Some(custom) = artifact.view.get("custom") {
+            let line = template::expand(&custom.text_of("buildCommand"), &self.settings.env).unwrap_or_default();
+            let command = Command { words: vec![line], shell: true, folder: context, env: Vec::new() };
+            let tool = self.tools.of(&command, self.settings.env.get("PATH").map(String::as_str));
+            return command.words.into_iter().chain([tool]).collect();
+        }
+        let Some(docker) = artifact.view.get("docker") else { return self.given_mode(&context.join("Dockerfile")) };
+        let mut parts = self.given_mode(&self.dockerfile(docker, &context));
+        let env = |name: &str| format!("{:?}", self.settings.env.get(name));
+        for (name, value) in self.written_arguments(docker, tag).unwrap_or_default() {
+            let value = value.map_or_else(|| env(&name), |value| format!("={value}"));
+            parts.extend([name, value]);
+        }
+        for secret in docker.get("secrets").into_iter().flat_map(View::items).map(|secret| self.secret(secret)) {
+            let value = match &secret.value {
+                SecretValue::Text(_) => String::new(),
+                SecretValue::Variable(name) => env(name),
+                SecretValue::File(file) => {
+                    let bytes = named::read(file, named::LARGEST).unwrap_or_default();
+                    crate::store::hex(&Sha256::digest(bytes))
+                }
+            };
+            parts.extend([secret.id, value]);
+        }
+        parts
+    }
+
+    /// What the command is for, if a Dockerfile asks for it.
+    fn given_mode(&self, dockerfile: &Path) -> Vec<String> {
+        let asked = asked_arguments(&named::read_text(dockerfile, named::LARGEST).unwrap_or_default());
+        asked.contains(MODE).then(|| self.settings.mode.to_owned()).into_iter().collect()
+    }
+
+    fn dockerfile(&self, docker: View<'_, '_>, context: &Path) -> PathBuf {
+        let file = text(docker, "dockerfile").unwrap_or_else(|| "Dockerfile".to_owned());
+        let (inside, beside) = (context.join(&file), self.settings.here.join(&file));
+        if !named::exists(&inside) && named::exists(&beside) { beside } else { inside }
     }
 
     fn build_hook_env(&self, artifact: &Artifact<'_, '_>, tag: &str, context: &Path) -> Vec<(String, String)> {

@@ -2,6 +2,7 @@
 //! their images.
 
 mod artifact;
+mod content;
 mod deploy;
 pub mod tag;
 mod test;
@@ -11,13 +12,15 @@ use crate::engine::{Need, Node, Project};
 use crate::event::{Cause, Failure};
 use crate::outputs::Outputs;
 use crate::since::Content;
+use crate::tool::Tools;
 use purlin_skaffold::artifacts::{self, Artifact};
+use purlin_skaffold::image;
 use purlin_skaffold::input_digest::Inputs;
 use purlin_skaffold::item::View;
+use purlin_skaffold::keys::{self, Contents};
 use purlin_skaffold::render::from_file;
 use purlin_skaffold::unapplied::{self, Purpose};
 use purlin_skaffold::walk::Config;
-use purlin_skaffold::{image, keys};
 use purlin_syntax::Span;
 use purlin_value::{Session, path};
 use serde_json::Value as Json;
@@ -90,7 +93,10 @@ pub struct SkaffoldProject<'p, 'f> {
     /// The image of each artifact with its tag, by place.
     tags: Vec<String>,
     /// What each artifact is made of, by image.
-    keys: HashMap<String, String>,
+    keys: Contents,
+    /// What stands for each artifact in results, by place, once it was asked for.
+    versions: RefCell<HashMap<usize, String>>,
+    tools: Tools,
     /// What was built, by image.
     built: RefCell<HashMap<String, String>>,
 }
@@ -104,18 +110,13 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
     }
 
     /// The same where it is known what artifacts are made of.
-    pub fn keyed(
-        session: &'p Session,
-        configs: &'p [Config<'f>],
-        settings: Settings,
-        keys: Option<HashMap<String, String>>,
-    ) -> Self {
+    pub fn keyed(session: &'p Session, configs: &'p [Config<'f>], settings: Settings, keys: Option<Contents>) -> Self {
         let artifacts = artifacts::collect(configs);
         let find = || {
             let found = keys::keys(session.world.as_ref(), configs, &artifacts);
             found.unwrap_or_else(|(file, error)| {
                 session.report_world(&error, &file, None);
-                HashMap::new()
+                Contents::new()
             })
         };
         let keys = keys.unwrap_or_else(find);
@@ -132,6 +133,8 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
             deploying: Deploying::default(),
             tags: Vec::new(),
             keys,
+            versions: RefCell::default(),
+            tools: Tools::default(),
             built: RefCell::new(built),
         };
         project.tags = (0..project.artifacts.len()).map(|at| project.tagged(at)).collect();
@@ -241,7 +244,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
     }
 
     /// What artifacts are made of, by image.
-    pub fn keys(&self) -> &HashMap<String, String> {
+    pub fn keys(&self) -> &Contents {
         &self.keys
     }
 
@@ -270,16 +273,34 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
 
     /// What stands for an artifact in results: everything that goes into it, and where it goes.
     pub fn version(&self, at: usize) -> String {
+        let known = self.versions.borrow().get(&at).cloned();
+        known.unwrap_or_else(|| {
+            let version = self.find_version(at);
+            self.versions.borrow_mut().insert(at, version.clone());
+            version
+        })
+    }
+
+    fn find_version(&self, at: usize) -> String {
         let Some(artifact) = self.artifacts.get(at) else { return String::new() };
+        let key = self.keys.get(&artifact.image).map(|content| content.key.clone()).unwrap_or_default();
+        let tag = self.tags.get(at).map(String::as_str).unwrap_or_default();
+        let name = purlin_value::image::parts(tag).name.to_owned();
+        let pushes = if self.pushes(artifact.config) { "push" } else { "" };
+        let parts = [key, name, pushes.to_owned(), self.platforms(at).join(",")];
         let mut digest = Sha256::new();
-        let key = self.keys.get(&artifact.image).map(String::as_str).unwrap_or_default();
-        let name = self.tags.get(at).map(|tag| purlin_value::image::parts(tag).name).unwrap_or_default();
-        let platforms = self.platforms(at).join(",");
-        for part in [key, name, if self.pushes(artifact.config) { "push" } else { "" }, &platforms] {
+        for part in parts.into_iter().chain(self.insecure(artifact)).chain(self.given(artifact, tag)) {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
         crate::store::hex(&digest.finalize())
+    }
+
+    /// Registries that an artifact may be put in without TLS.
+    fn insecure(&self, artifact: &Artifact<'_, '_>) -> Vec<String> {
+        let build = self.config(artifact.config).and_then(|config| config.item.view().get("build"));
+        let said = build.into_iter().flat_map(|build| build.get("insecureRegistries")).flat_map(View::items);
+        self.settings.insecure.iter().cloned().chain(said.map(|item| item.text().into_owned())).collect()
     }
 
     fn config(&self, at: usize) -> Option<&'p Config<'f>> {

@@ -1,9 +1,12 @@
 //! Files that an action made and that others use: whether they are still as it left them.
 //!
-//! A file counts by its size, its permissions and the two times that the system keeps of it. The time of its last change
-//! of any kind is set by the system alone, so a file that was put in its place, or whose time was set back, is noticed.
+//! A file that looks as it did is not read: its size, its permissions and the two times that the system keeps of it, of
+//! which the time of its last change of any kind is set by the system alone. If it looks different, its content decides,
+//! where that was small enough to be remembered.
 
+use super::hex;
 use purlin_host::named;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
@@ -13,6 +16,15 @@ use std::path::{Path, PathBuf};
 
 /// Folders of tools, which are not what an action makes.
 const OF_TOOLS: [&str; 3] = [".git", ".garden", super::FOLDER];
+
+/// The largest file whose content is remembered.
+const LARGEST: u64 = 4 << 20;
+
+/// How many bytes of one action are remembered by their content.
+const MOST: u64 = 64 << 20;
+
+/// What stands for a content that is not remembered.
+const UNKNOWN: &str = "-";
 
 /// Files and how they were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,11 +73,15 @@ impl Made {
         self.0.is_empty()
     }
 
-    /// The list as bytes.
+    /// The list as bytes: how a file looks, what it holds, and its path.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
+        let mut left = MOST;
         for (file, look) in &self.0 {
             bytes.extend_from_slice(look.as_bytes());
+            bytes.push(b' ');
+            let content = content(file, &mut left);
+            bytes.extend_from_slice(content.as_deref().unwrap_or(UNKNOWN).as_bytes());
             bytes.push(b' ');
             bytes.extend_from_slice(file.as_os_str().as_bytes());
             bytes.push(0);
@@ -76,9 +92,13 @@ impl Made {
     /// Whether all files of a list are as they were.
     pub(super) fn is_as_listed(bytes: &[u8]) -> bool {
         bytes.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).all(|entry| {
-            let Some(end) = entry.iter().position(|byte| *byte == b' ') else { return false };
-            let (Some(then), Some(file)) = (entry.get(..end), entry.get(end + 1..)) else { return false };
-            look(Path::new(OsStr::from_bytes(file))).is_some_and(|now| now.as_bytes() == then)
+            let mut parts = entry.splitn(3, |byte| *byte == b' ');
+            let (Some(then), Some(held), Some(file)) = (parts.next(), parts.next(), parts.next()) else { return false };
+            let file = Path::new(OsStr::from_bytes(file));
+            let Some(now) = look(file) else { return false };
+            let mut left = u64::MAX;
+            let mut is_same = || content(file, &mut left).is_some_and(|content| content.as_bytes() == held);
+            now.as_bytes() == then || (mode(now.as_bytes()) == mode(then) && is_same())
         })
     }
 }
@@ -88,6 +108,25 @@ fn look(file: &Path) -> Option<String> {
     let time = |seconds: i64, nanos: i64| format!("{seconds}.{nanos:09}");
     let (modified, changed) = (time(found.mtime(), found.mtime_nsec()), time(found.ctime(), found.ctime_nsec()));
     Some(format!("{:o}:{}:{modified}:{changed}", found.mode(), found.size()))
+}
+
+/// Kind and permissions, which a look begins with.
+fn mode(look: &[u8]) -> Option<&[u8]> {
+    look.split(|byte| *byte == b':').next()
+}
+
+/// A digest of what a file holds, or of where a link leads; nothing for what is large, and for what is no file.
+fn content(file: &Path, left: &mut u64) -> Option<String> {
+    let found = named::itself(file).ok()?;
+    if found.is_symlink() {
+        return Some(hex(&Sha256::digest(named::read_link(file).ok()?.as_os_str().as_bytes())));
+    }
+    let size = found.size();
+    if !found.is_file() || size > LARGEST || size > *left {
+        return None;
+    }
+    *left = left.saturating_sub(size);
+    Some(hex(&Sha256::digest(named::read(file, LARGEST).ok()?)))
 }
 
 #[cfg(test)]
@@ -129,6 +168,14 @@ mod tests {
             change();
             assert!(!Made::is_as_listed(&listed));
         }
+        // What only looks different is the same.
+        write("one");
+        let listed = list();
+        pause();
+        write("one");
+        assert!(Made::is_as_listed(&listed));
+        std::fs::File::options().append(true).open(&file).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        assert!(Made::is_as_listed(&listed));
         let _ = std::fs::remove_dir_all(&top);
     }
 }
