@@ -147,6 +147,62 @@ fn nothing_of_a_repository_is_run_to_read_it() {
     assert_eq!(out.status.code(), Some(5), "{}", text(&out.stderr));
 }
 
+/// Whatever a repository's settings name is not even opened: reading a pipe would not end.
+#[test]
+#[cfg(unix)]
+fn settings_of_a_repository_are_not_read() {
+    if !has_git() {
+        return;
+    }
+    let repository = Repository::new("settings");
+    for word in ["one", "two"] {
+        repository.say(word);
+        repository.commit();
+    }
+    let pipe = repository.0.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let settings = repository.path().join(".git/config");
+    let text_before = std::fs::read_to_string(&settings).unwrap();
+    let include = format!("{text_before}[include]\n\tpath = {}\n", pipe.display());
+    std::fs::write(&settings, include).unwrap();
+    for name in ["attributes", "alternates"] {
+        let _ = std::fs::create_dir_all(repository.path().join(".git/info"));
+        let _ = std::os::unix::fs::symlink(&pipe, repository.path().join(".git/info").join(name));
+    }
+    for (revision, word) in [("HEAD", "two"), ("HEAD~1", "one"), ("HEAD@{1}", "one")] {
+        let out = repository.purlin(&["resolve", "shop", "--rev", revision]);
+        assert!(text(&out.stdout).contains(&format!("- {word}")), "{revision}: {}", text(&out.stderr));
+    }
+}
+
+/// A `.git` file counts only if the place that it names belongs to the folder.
+#[test]
+fn a_work_tree_is_read_and_a_strangers_repository_is_not() {
+    if !has_git() {
+        return;
+    }
+    let repository = Repository::new("worktree");
+    repository.say("one");
+    repository.commit();
+    let tree = repository.0.join("tree");
+    git(&repository.path(), &["worktree", "add", "--quiet", &tree.to_string_lossy()]);
+    let run = |folder: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
+        command.args(["resolve", "shop", "--rev", "HEAD"]).current_dir(folder);
+        command.env("XDG_CACHE_HOME", repository.0.join("cache")).output().unwrap()
+    };
+    let out = run(&tree);
+    assert!(text(&out.stdout).contains("- one"), "{}", text(&out.stderr));
+    let thief = repository.0.join("thief");
+    std::fs::create_dir_all(thief.join("shop")).unwrap();
+    for named in [repository.path().join(".git"), repository.path().join(".git/worktrees/tree")] {
+        std::fs::write(thief.join(".git"), format!("gitdir: {}\n", named.display())).unwrap();
+        let out = run(&thief);
+        assert_eq!((out.status.code(), text(&out.stdout)), (Some(5), String::new()), "{named:?}");
+        assert!(text(&out.stderr).contains("names the repository of another folder"), "{}", text(&out.stderr));
+    }
+}
+
 #[test]
 fn a_revision_in_the_cache_stays_as_it_is() {
     if !has_git() {

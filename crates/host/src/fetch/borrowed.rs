@@ -20,23 +20,60 @@ const DEEPEST: usize = 32;
 
 /// The data of a repository: objects, and names of commits.
 pub(super) struct Borrowed {
+    /// Objects and names.
     folder: PathBuf,
-    /// Where what is checked out is noted: the same, but for a linked work tree.
-    checkout: PathBuf,
+    /// What is checked out: a folder of its own in a linked work tree.
+    own: PathBuf,
 }
 
 impl Borrowed {
     /// The data of the repository in a folder: a bare one, or a checkout with `.git` in it.
     pub(super) fn of(folder: &Path) -> Result<Self, WorldError> {
-        let places = [folder.join(".git"), folder.to_owned()];
-        let is_data = |place: &PathBuf| is_folder(&place.join("objects")) && is_file(&place.join("HEAD"));
-        let own = places.iter().filter(|place| is_folder(place)).find(|place| is_data(place));
-        let own = own.map(|own| (own.clone(), own.clone()));
-        let linked = || linked(folder).filter(|(data, _)| is_data(data));
-        let (folder, checkout) = own.or_else(linked).ok_or_else(|| failed("it is not a git repository"))?;
-        let borrowed = Borrowed { folder, checkout };
+        let place = folder.join(".git");
+        let places = [place.clone(), folder.to_owned()];
+        let is_data = |place: &&PathBuf| is_folder(&place.join("objects")) && is_file(&place.join("HEAD"));
+        let found = places.iter().filter(|place| is_folder(place)).find(is_data).cloned();
+        let borrowed = match found {
+            Some(found) => Borrowed { own: found.clone(), folder: found },
+            None if is_file(&place) => Self::elsewhere(folder)?,
+            None => return Err(failed("it is not a git repository")),
+        };
+        if is_folder(&borrowed.folder.join("reftable")) {
+            return Err(failed("its branches are kept as reftables, which is not supported"));
+        }
         borrowed.check_objects()?;
         Ok(borrowed)
+    }
+
+    /// The data of a linked work tree or a submodule, whose `.git` is a file that names another place. Whoever wrote that
+    /// file decides nothing: the place must name this folder in turn.
+    fn elsewhere(folder: &Path) -> Result<Self, WorldError> {
+        let place = folder.join(".git");
+        let text = read(&place)?;
+        let named = text.trim().strip_prefix("gitdir:").map(str::trim).filter(|named| !named.is_empty());
+        let own = folder.join(named.ok_or_else(|| failed("it is not a git repository"))?);
+        let is_same = |other: &Path, this: &Path| {
+            other.canonicalize().is_ok_and(|other| this.canonicalize().is_ok_and(|this| this == other))
+        };
+        let text_of = |name: &str| {
+            let file = own.join(name);
+            is_file(&file).then(|| read(&file)).transpose().map(|text| text.unwrap_or_default().trim().to_owned())
+        };
+        let common = text_of("commondir")?;
+        let (data, is_ours) = match common.is_empty() {
+            // The repository must have made that place: otherwise a project could lead to any repository of its user.
+            false => {
+                let data = own.join(&common);
+                let is_known = own.parent().is_some_and(|trees| is_same(trees, &data.join("worktrees")));
+                let names_us = is_same(&own.join(text_of("gitdir")?), &place);
+                (data, is_known && names_us)
+            }
+            true => (own.clone(), work_tree(&text_of("config")?).is_some_and(|tree| is_same(&own.join(tree), folder))),
+        };
+        if !is_ours {
+            return Err(failed("its `.git` is a file that names the repository of another folder"));
+        }
+        Ok(Borrowed { folder: data, own })
     }
 
     /// Objects must be where they are said to be: no links, no lists of further places.
@@ -44,7 +81,9 @@ impl Borrowed {
         let objects = self.folder.join("objects");
         for further in ["info/alternates", "info/http-alternates"] {
             if objects.join(further).symlink_metadata().is_ok() {
-                return Err(failed("it takes objects from other repositories, which is not supported"));
+                return Err(failed(
+                    "it takes objects from other repositories, which is not supported; `git repack -a -d` copies them",
+                ));
             }
         }
         let mut folders = vec![objects];
@@ -74,9 +113,12 @@ impl Borrowed {
         // A path that begins with a quote is read as a quoted one.
         written(repository.join("objects/info/alternates"), format!("{objects}\n"))?;
         let mut text = String::from("# pack-refs with: sorted\n");
+        let mut left = MOST_BYTES;
         for (name, id) in self.names()? {
             text.push_str(&format!("{id} {name}\n"));
+            self.lend_log(&self.folder, &name, repository, &mut left)?;
         }
+        self.lend_log(&self.own, "HEAD", repository, &mut left)?;
         written(repository.join("packed-refs"), text)?;
         if let Some(head) = self.head()? {
             written(repository.join("HEAD"), format!("{head}\n"))?;
@@ -91,9 +133,21 @@ impl Borrowed {
         Ok(())
     }
 
+    /// Hands on where a name led to before, for revisions such as `HEAD@{1}`; as much as there is room for.
+    fn lend_log(&self, from: &Path, name: &str, repository: &Path, left: &mut u64) -> Result<(), WorldError> {
+        let file = from.join("logs").join(name);
+        let size = file.symlink_metadata().ok().filter(std::fs::Metadata::is_file).map(|there| there.len());
+        let Some(size) = size.filter(|size| size <= left) else { return Ok(()) };
+        let Ok(bytes) = crate::border::read_below(from, &file, *left) else { return Ok(()) };
+        *left -= size;
+        let to = repository.join("logs").join(name);
+        let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+        made.and_then(|()| std::fs::write(&to, bytes)).map_err(|error| failed(error.to_string()))
+    }
+
     /// What `HEAD` holds: a name or a commit.
     fn head(&self) -> Result<Option<String>, WorldError> {
-        let text = read(&self.checkout.join("HEAD"))?;
+        let text = read(&self.own.join("HEAD"))?;
         let text = text.trim();
         let name = text.strip_prefix("ref:").map(str::trim);
         Ok(match name {
@@ -120,6 +174,7 @@ impl Borrowed {
             }
         }
         let mut folders = vec![("refs".to_owned(), 0)];
+        folders.retain(|(refs, _)| is_folder(&self.folder.join(refs)));
         while let Some((folder, depth)) = folders.pop() {
             let Ok(entries) = std::fs::read_dir(self.folder.join(&folder)) else { continue };
             for entry in entries.flatten() {
@@ -143,17 +198,21 @@ impl Borrowed {
     }
 }
 
-/// The data of the repository that a linked work tree belongs to, and its own part of it. That part must be inside the
-/// data and name the work tree: a project cannot lead to a repository that does not know it.
-fn linked(tree: &Path) -> Option<(PathBuf, PathBuf)> {
-    let link = tree.join(".git");
-    let named = |file: &Path| Some(read(file).ok()?.trim().to_owned());
-    let own = tree.join(named(&link)?.strip_prefix("gitdir:")?.trim());
-    let back = own.join(named(&own.join("gitdir"))?);
-    let data = own.join(named(&own.join("commondir"))?);
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    let is_known = real(&back)? == real(&link)? && real(&own)?.parent()? == real(&data)?.join("worktrees");
-    is_known.then_some((real(&data)?, own))
+/// The work tree that the settings of a repository name. It is compared with where we are, and opens nothing.
+fn work_tree(settings: &str) -> Option<&str> {
+    let mut is_core = false;
+    let mut found = None;
+    for line in settings.lines().map(str::trim) {
+        if line.starts_with('[') {
+            is_core = line.eq_ignore_ascii_case("[core]");
+        } else if let Some((key, value)) = line.split_once('=')
+            && is_core
+            && key.trim().eq_ignore_ascii_case("worktree")
+        {
+            found = Some(value.trim());
+        }
+    }
+    found
 }
 
 /// Whether a text is a name below `refs` that cannot mean anything else.

@@ -1,10 +1,10 @@
 //! A revision of a repository on disk, laid out in the cache so that it can be read like any other folder.
 //!
-//! Needs no permission: it is the user's own repository, and `git` only reads it.
+//! Needs no permission: it is the user's own repository, and `git` sees nothing of it but objects and names of commits.
 
 use super::address::check_revision;
 use super::cache::Cache;
-use super::git::Git;
+use super::git::{From, Git};
 use super::unpack;
 use purlin_value::world::WorldError;
 use std::collections::BTreeMap;
@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 pub fn lay_out(env: &BTreeMap<String, String>, repository: &Path, revision: &str) -> Result<PathBuf, WorldError> {
     check_revision(revision)?;
     let git = Git::find(env)?;
-    let data = git_folder(repository)?;
-    let commit = git.commit_of(&data, revision)?;
     let cache = Cache::of(env)?;
+    let scratch = cache.scratch()?;
+    let data = scratch.path().join("data");
+    let commit = git.fetch(&data, From::Folder(repository), revision)?;
     let place = cache.commit(&repository.to_string_lossy(), &commit);
     // No lock file vouches for this copy, but the repository does: every file must be what the commit says.
     if place.is_dir() && !unpack::is_faithful(&git, &data, &commit, &place)? {
@@ -24,22 +25,9 @@ pub fn lay_out(env: &BTreeMap<String, String>, repository: &Path, revision: &str
             .map_err(|error| WorldError::FetchFailed(format!("its damaged copy cannot be removed: {error}")))?;
     }
     if !place.is_dir() {
-        let scratch = cache.scratch()?;
         let files = scratch.path().join("files");
         unpack::unpack(&git, &data, &commit, &files)?;
         cache.keep_folder(&files, &place)?;
     }
     Ok(place)
-}
-
-/// Where git keeps the data of a repository. In a linked work tree `.git` is a file that names the place.
-fn git_folder(repository: &Path) -> Result<PathBuf, WorldError> {
-    let place = repository.join(".git");
-    if place.is_dir() {
-        return Ok(place);
-    }
-    let text = std::fs::read_to_string(&place)
-        .map_err(|_| WorldError::FetchFailed("it is not in a git repository".to_owned()))?;
-    let named = text.strip_prefix("gitdir:").unwrap_or("").trim();
-    Ok(repository.join(named))
 }
