@@ -500,6 +500,24 @@ impl Tree {
         }
     }
 
+    /// Puts all node instances into the order in which they are shown: each topology after the one before it, hosts
+    /// right before what they host.
+    pub fn put_hosts_first(&mut self) {
+        let mut places: Vec<usize> = vec![usize::MAX; self.others.len() + 1];
+        let mut count = 0;
+        for topology in &self.topologies {
+            let mut open = vec![topology.root];
+            while let Some(id) = open.pop() {
+                let Some(place @ &mut usize::MAX) = places.get_mut(id.0 as usize) else { continue };
+                *place = count;
+                count += 1;
+                open.extend(self.node(id).children.iter().rev());
+            }
+        }
+        let place = |id: &NodeId| places.get(id.0 as usize).copied();
+        self.by_name.sort_by(|_, a, _, b| place(a).cmp(&place(b)));
+    }
+
     /// Adds an instance of the ensemble's own topology.
     pub fn add(&mut self, node: Node) -> NodeId {
         self.add_to(NodeId(0), node)

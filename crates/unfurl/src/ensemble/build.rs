@@ -102,13 +102,12 @@ pub(super) const ABSTRACT: &[&str] = &[SELECT, "dependent"];
 /// Templates with this directive are instantiated only where others require them.
 const VIRTUAL: &str = "virtual";
 
-/// How far a template is added.
+/// A step of adding a template, by its index.
 #[derive(Clone, Copy)]
 enum Visit {
-    None,
     /// Those that it requires come first.
-    Begun,
-    Done,
+    Enter(usize),
+    Leave(usize),
 }
 
 /// Builds the tree.
@@ -141,14 +140,15 @@ pub(super) fn build(
     let named = standing_node(&manifest.document);
     let standing = named.and_then(|name| builder.tree.by_name(name));
     builder.tree.set_substitution_node(root, standing, None);
+    builder.priorities(named);
     builder.stored(&manifest.document);
-    let Builder { tree, ids, .. } = builder;
+    let Builder { mut tree, ids, .. } = builder;
     let mut nested = Vec::new();
-    if which == Instances::Stored {
-        return (tree, nested);
+    if which == Instances::Planned {
+        let outer = nested::Outer { service, whole: service, ids, prefix: EcoString::new(), within: Vec::new() };
+        tree = nested::add(session, manifest, &outer, tree, &mut nested);
     }
-    let outer = nested::Outer { service, whole: service, ids, prefix: EcoString::new(), within: Vec::new() };
-    let tree = nested::add(session, manifest, &outer, tree, &mut nested);
+    tree.put_hosts_first();
     (tree, nested)
 }
 
@@ -235,10 +235,10 @@ impl<'a> Builder<'a> {
     pub(super) fn nodes(&mut self) {
         let service = Rc::clone(self.service);
         self.add_stored();
-        let mut visits = vec![Visit::None; service.topology.nodes.len()];
+        let mut visited = vec![false; service.topology.nodes.len()];
         for (index, (_, node)) in service.topology.nodes.iter().enumerate() {
             if !node.template.texts("directives").iter().any(|word| word.text == VIRTUAL) {
-                self.add_with_targets(index, &mut visits);
+                self.add_with_targets(index, &mut visited);
             }
         }
         for index in 0..service.topology.nodes.len() {
@@ -251,26 +251,31 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a node after those it requires, since one of them may host it. Each is gone to once, from wherever it is
-    /// required first; in a cycle, the one that is come back to is added before those that it requires.
-    fn add_with_targets(&mut self, start: usize, visits: &mut [Visit]) {
-        let mut stack = vec![start];
-        while let Some(index) = stack.pop() {
-            let Some(visit) = visits.get_mut(index) else { continue };
+    /// Adds a node after those it requires, since one of them may host it. Each is visited once, from wherever it is
+    /// required first; the edge that closes a cycle is ignored.
+    fn add_with_targets(&mut self, start: usize, visited: &mut [bool]) {
+        let mut stack = vec![Visit::Enter(start)];
+        while let Some(visit) = stack.pop() {
             match visit {
-                Visit::Done => continue,
-                Visit::None => {
-                    *visit = Visit::Begun;
-                    stack.push(index);
+                Visit::Leave(index) => self.add(index),
+                Visit::Enter(index) => {
+                    let Some(known @ false) = visited.get_mut(index) else { continue };
+                    *known = true;
+                    stack.push(Visit::Leave(index));
                     let edges = self.service.resolution.edges.get(index).into_iter().flatten();
-                    let targets = edges.map(|edge| edge.target).filter(|target| *target != index);
-                    let pending: Vec<usize> = targets.collect();
-                    stack.extend(pending.into_iter().rev());
+                    stack.extend(edges.rev().map(|edge| Visit::Enter(edge.target)));
                 }
-                Visit::Begun => {
-                    *visit = Visit::Done;
-                    self.add(index);
-                }
+            }
+        }
+    }
+
+    /// How much the failure of a node matters: nothing, unless the node that stands for the whole requires it.
+    pub(super) fn priorities(&mut self, standing: Option<&str>) {
+        let required = self.service.required(standing);
+        for (index, _) in required.iter().enumerate().filter(|(_, required)| !**required) {
+            let Some(id) = self.ids.get(index).copied().flatten() else { continue };
+            if let Some(node) = self.tree.node_mut(id) {
+                node.priority = Priority::Ignore;
             }
         }
     }
@@ -542,9 +547,14 @@ impl<'a> Builder<'a> {
     }
 
     fn capabilities(&mut self, owner: NodeId, source: &topology::Node) {
-        // A type's own capabilities come before the one every node has.
-        let (own, common): (Vec<_>, Vec<_>) = source.capabilities.iter().partition(|(name, _)| *name != "feature");
-        for (name, capability) in own.into_iter().chain(common) {
+        // A type's own capabilities come before those of its parents.
+        let model = &self.service.model;
+        let written = |id: DeclId| model.names.decl(id).map(|declared| &declared.entity);
+        let lineage: Vec<&Arc<Entity>> = model.hierarchy.lineage(source.node_type).filter_map(written).collect();
+        let depth = |name: &str| lineage.iter().position(|written| written.named("capabilities", name).is_some());
+        let mut all: Vec<_> = source.capabilities.iter().map(|entry| (depth(entry.0), entry)).collect();
+        all.sort_by_key(|(depth, _)| *depth);
+        for (_, (name, capability)) in all {
             let mut node = Node::new(name.clone(), NodeKind::Capability);
             node.parent = Some(owner);
             node.template = name.clone();
@@ -937,13 +947,26 @@ fn imported(template: &Entity) -> Option<&str> {
     template.text("imported").map(|address| address.text.as_str())
 }
 
-/// Whether a template has an operation of a deployment that something carries out: what is written with it, or what its
-/// interface or the interface `defaults` says for all.
+/// Whether a template has an operation that makes, finds or deletes it.
 pub(crate) fn has_operations(model: &Model, node: &topology::Node) -> bool {
+    carries_out(model, node, &counts)
+}
+
+/// Whether a template has an operation that a deployment runs.
+pub(super) fn is_deployed(model: &Model, node: &topology::Node) -> bool {
+    let is_run = |interface: &str, operation: &str| {
+        counts(interface, operation) && !matches!(operation, "stop" | "delete" | "remove_target" | "remove_source")
+    };
+    carries_out(model, node, &is_run)
+}
+
+/// Whether something carries out one of the operations of a template: what is written with it, or what its interface or
+/// the interface `defaults` says for all.
+fn carries_out(model: &Model, node: &topology::Node, counts: &dyn Fn(&str, &str) -> bool) -> bool {
     let own = node.interfaces.iter().flat_map(|(name, interface)| {
         interface.operations.iter().map(move |(operation, done)| (name, operation, done))
     });
-    if own.filter(|(name, operation, _)| deploys(name, operation)).any(|(_, _, operation)| operation.implemented) {
+    if own.filter(|(name, operation, _)| counts(name, operation)).any(|(_, _, operation)| operation.implemented) {
         return true;
     }
     let written = || [Some(&node.template), model.complete(node.node_type)].into_iter().flatten();
@@ -956,12 +979,12 @@ pub(crate) fn has_operations(model: &Model, node: &topology::Node) -> bool {
     };
     let interfaces = written().flat_map(|entity| entity.entries("interfaces"));
     interfaces.filter(|(_, interface)| by_default || carried_out(interface)).any(|(name, interface)| {
-        interface.entries("operations").any(|(operation, entity)| deploys(name, operation) && is_users(entity))
+        interface.entries("operations").any(|(operation, entity)| counts(name, operation) && is_users(entity))
     })
 }
 
-/// Whether an operation makes or finds what a deployment is about.
-fn deploys(interface: &str, operation: &str) -> bool {
+/// Whether an operation makes, finds or deletes an instance.
+fn counts(interface: &str, operation: &str) -> bool {
     match interface.rsplit('.').next() {
         Some("Standard" | "Configure") => true,
         Some("Install") => operation == "discover",

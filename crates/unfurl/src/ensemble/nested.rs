@@ -137,6 +137,7 @@ impl Nested<'_> {
         builder.replaced = replaced;
         builder.nodes();
         builder.values();
+        builder.priorities(Some(&named));
         let Builder { mut tree, ids, .. } = builder;
         let inner = service.topology.nodes.get_index_of(&named).and_then(|at| ids.get(at).copied().flatten());
         if let Some(inner) = inner {

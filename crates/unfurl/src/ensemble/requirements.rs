@@ -2,7 +2,7 @@
 //! all nodes that fit meet it unless `occurrences` allows fewer, and what types require without being assigned
 //! may stay open.
 
-use super::build::{ABSTRACT, has_operations};
+use super::build::{ABSTRACT, is_deployed};
 use super::filters;
 use super::nested::MADE;
 use crate::limits::MAX_FITTING;
@@ -343,10 +343,11 @@ impl Matching<'_> {
     }
 }
 
-/// Whether a requirement is only declared, by one of TOSCA's own types: then it may stay open without a word.
+/// Whether a requirement is only declared, by one of TOSCA's own types: then it may stay open without a word, unless a job
+/// would have to carry out operations of the node.
 fn may_stay_open(model: &Model, node: &Node, requirement: &Requirement) -> bool {
-    requirement.assignment.is_none()
-        && (is_standard(model, requirement) || is_host_of_software(model, node, requirement))
+    let is_left_to_users = || is_standard(model, requirement) && !is_deployed(model, node);
+    requirement.assignment.is_none() && (is_host_of_software(model, node, requirement) || is_left_to_users())
 }
 
 /// Whether one of TOSCA's own types declares a requirement.
@@ -420,7 +421,7 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
             let mut diagnostic = open(node, requirement, why);
             let lenient = node.template.texts("directives").iter().any(|word| word.text == DEFAULT)
                 || is_host_of_software(model, node, requirement);
-            if !lenient && (must_be_met(requirement) || has_operations(model, node)) {
+            if !lenient && (must_be_met(requirement) || is_deployed(model, node)) {
                 diagnostic.severity = Severity::Error;
             }
             problems.push(diagnostic);

@@ -97,6 +97,29 @@ pub struct Service {
     pub broken: bool,
 }
 
+impl Service {
+    /// Which templates are there for their own sake, or for one that is: where a node stands for the whole topology, that
+    /// node, otherwise all without the directive `default`.
+    pub(super) fn required(&self, standing: Option<&str>) -> Vec<bool> {
+        let nodes = &self.topology.nodes;
+        let is_root = |(name, node): (&EcoString, &Arc<topology::Node>)| match standing {
+            Some(standing) => name == standing,
+            None => !node.template.texts("directives").iter().any(|word| word.text == "default"),
+        };
+        let mut required: Vec<bool> = nodes.iter().map(is_root).collect();
+        let mut open: Vec<usize> = (0..nodes.len()).filter(|at| required.get(*at) == Some(&true)).collect();
+        while let Some(next) = open.pop() {
+            for edge in self.resolution.edges.get(next).into_iter().flatten() {
+                if let Some(known @ false) = required.get_mut(edge.target) {
+                    *known = true;
+                    open.push(edge.target);
+                }
+            }
+        }
+        required
+    }
+}
+
 /// Reads, renders and resolves a manifest's service template. Problems go to the session's sink.
 pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoString, Val>) -> Option<Service> {
     let given = manifest.service.clone()?;

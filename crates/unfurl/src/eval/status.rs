@@ -31,6 +31,10 @@ fn dependencies(tree: &Tree, id: NodeId) -> Vec<NodeId> {
         parent.kind != NodeKind::Root && parent.parent.is_some()
     });
     let mut out: Vec<NodeId> = host.into_iter().collect();
+    // Where a node stands for the whole, capabilities do not matter, and relationships lead through them.
+    if tree.topology_of(id).substitution_node.is_some() {
+        return out;
+    }
     for relationship in &node.requirements {
         if let Some(target) = target(tree, *relationship)
             && Some(target) != node.parent

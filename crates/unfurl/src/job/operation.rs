@@ -134,6 +134,17 @@ impl Ensemble {
         self.find_operation(target, interface, name, 0)
     }
 
+    /// Whether an operation of an instance has an implementation.
+    pub(super) fn is_implemented(&self, target: NodeId, interface: &str, name: &str) -> bool {
+        if self.operation(target, interface, name).is_some() {
+            return true;
+        }
+        let (service, owners) = self.owners(target);
+        let interfaces = owners.iter().filter_map(|owner| owner.named("interfaces", interface));
+        let mut written = interfaces.filter_map(|interface| interface.named("operations", name));
+        written.any(|operation| is_planned(service, operation) && implementation_of(operation).is_some())
+    }
+
     /// The operation that stands for another one in a dry run.
     pub(crate) fn mock(&self, target: NodeId, name: &str) -> Option<Operation> {
         self.operation(target, MOCK, name)

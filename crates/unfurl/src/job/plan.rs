@@ -122,7 +122,7 @@ impl Planner<'_, '_> {
         true
     }
 
-    /// Whether an operation is the last of its interface that something carries out.
+    /// Whether an operation is the last of its interface that has an implementation, even one that cannot be found.
     fn is_last(&self, id: NodeId, interface: &str, name: &str, workflow: Workflow) -> bool {
         let table = match workflow {
             Workflow::Deploy => UP,
@@ -131,7 +131,7 @@ impl Planner<'_, '_> {
             _ => return false,
         };
         let Some((_, order)) = table.iter().find(|(known, _)| *known == interface) else { return false };
-        let last = order.iter().rev().find(|name| self.job.ensemble.operation(id, interface, name).is_some());
+        let last = order.iter().rev().find(|name| self.job.ensemble.is_implemented(id, interface, name));
         last == Some(&name)
     }
 

@@ -60,50 +60,21 @@ fn of_template(job: &Job<'_>, topology: usize, index: usize) -> Vec<NodeId> {
     let all = job.by_template.get(&(topology, name.clone())).cloned().unwrap_or_default();
     // What only stands in for others is made when something requires it.
     let is_filtered = !job.options.instances.is_empty() || job.options.template.is_some();
-    let must = job.options.workflow != Workflow::Deploy || is_filtered || is_required(job, topology, index);
-    all.into_iter().filter(|id| must || job.record(*id).stored).collect()
+    let must = job.options.workflow != Workflow::Deploy || is_filtered;
+    all.into_iter().filter(|id| must || is_required(job, *id)).collect()
 }
 
-/// Whether a template, or one that requires it, is there for its own sake. In a topology that stands for a node that is
-/// what the node is.
-fn is_required(job: &Job<'_>, topology: usize, index: usize) -> bool {
-    let (mut topology, mut index) = (topology, index);
-    loop {
-        if !is_required_in(job, topology, index) {
+/// Whether an instance is required, and so is what it is part of: a topology that stands for a node is required with it.
+fn is_required(job: &Job<'_>, id: NodeId) -> bool {
+    let tree = &job.ensemble.tree;
+    let mut next = Some(id);
+    while let Some(id) = next {
+        if tree.node(id).priority < Priority::Required {
             return false;
         }
-        let tree = &job.ensemble.tree;
-        let Some(outer) = tree.topologies().get(topology).and_then(|topology| topology.outer) else { return true };
-        let nodes = &job.ensemble.service_of(outer).topology.nodes;
-        let Some(place) = nodes.get_index_of(&tree.node(outer).template) else { return true };
-        (topology, index) = (tree.topology_index(outer), place);
+        next = tree.topology_of(id).outer;
     }
-}
-
-fn is_required_in(job: &Job<'_>, topology: usize, index: usize) -> bool {
-    let service = job.ensemble.service_at(topology);
-    let standing = job.ensemble.tree.topologies().get(topology).and_then(|topology| topology.substitution_node);
-    let substituted = standing.map(|id| job.ensemble.tree.node(id).template.clone());
-    let counts = |index: usize| {
-        let Some((name, node)) = service.topology.nodes.get_index(index) else { return false };
-        match &substituted {
-            Some(substituted) => name == substituted,
-            None => !node.template.texts("directives").iter().any(|word| word.text == "default"),
-        }
-    };
-    let mut seen = HashSet::from([index]);
-    let mut open = vec![index];
-    while let Some(next) = open.pop() {
-        if counts(next) {
-            return true;
-        }
-        for (source, edges) in service.resolution.edges.iter().enumerate() {
-            if edges.iter().any(|edge| edge.target == next) && seen.insert(source) {
-                open.push(source);
-            }
-        }
-    }
-    false
+    true
 }
 
 /// Instances to delete with the reason, each after those that depend on it. What must stay keeps what it depends on.
