@@ -195,7 +195,13 @@ fn a_work_tree_is_read_and_a_strangers_repository_is_not() {
     assert!(text(&out.stdout).contains("- one"), "{}", text(&out.stderr));
     let thief = repository.0.join("thief");
     std::fs::create_dir_all(thief.join("shop")).unwrap();
-    for named in [repository.path().join(".git"), repository.path().join(".git/worktrees/tree")] {
+    // A place of its own that names it in turn, and leads on to the repository.
+    let own = thief.join("own");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("HEAD"), "ref: refs/heads/tree\n").unwrap();
+    std::fs::write(own.join("gitdir"), format!("{}\n", thief.join(".git").display())).unwrap();
+    std::fs::write(own.join("commondir"), format!("{}\n", repository.path().join(".git").display())).unwrap();
+    for named in [repository.path().join(".git"), repository.path().join(".git/worktrees/tree"), own] {
         std::fs::write(thief.join(".git"), format!("gitdir: {}\n", named.display())).unwrap();
         let out = run(&thief);
         assert_eq!((out.status.code(), text(&out.stdout)), (Some(5), String::new()), "{named:?}");
