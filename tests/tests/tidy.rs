@@ -22,6 +22,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-charts", 4),
     ("purlin-kustomize", 4),
     ("purlin-compiler", 5),
+    ("purlin-verify", 6),
     ("purlin-ide", 6),
     ("purlin-host", 6),
     ("purlin-cluster", 7),

@@ -284,8 +284,9 @@ fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
     let helm_version = helm_version(capabilities.helm);
     let usual = USUAL_VERSIONS.get_or_init(|| API_VERSIONS.iter().map(|version| Str::from(*version)).collect());
     let version = |(at, version): (usize, &String)| match usual.get(at) {
-        Some(usual) => Val::str(usual.clone()),
-        None => Val::str(version.as_str()).at(origin_number(capabilities.more_from)),
+        // A described cluster has other versions at the beginning.
+        Some(usual) if usual.bytes() == version.as_bytes() => Val::str(usual.clone()),
+        _ => Val::str(version.as_str()).at(origin_number(capabilities.more_from)),
     };
     let versions = capabilities.api_versions.iter().enumerate().map(version).collect();
     let versions = heap.list(ListType::VersionSet, versions);

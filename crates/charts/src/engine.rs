@@ -157,7 +157,7 @@ pub fn compile(chart: &Chart) -> Result<Compiled, RenderError> {
     compile_as(chart, &HELM_4)
 }
 
-fn compile_as(chart: &Chart, helm: &Helm) -> Result<Compiled, RenderError> {
+pub(crate) fn compile_as(chart: &Chart, helm: &Helm) -> Result<Compiled, RenderError> {
     let mut found = Vec::new();
     collect(chart, chart.name(), &mut found);
     let depth = |name: &str| name.bytes().filter(|b| *b == b'/').count();

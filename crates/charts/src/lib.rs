@@ -34,6 +34,7 @@ pub mod show;
 pub mod strvals;
 pub mod template;
 mod trace;
+pub mod trial;
 mod unread;
 mod unset;
 mod unused;

@@ -697,7 +697,7 @@ fn template_texts(chart: &Chart) -> Vec<String> {
     own.chain(chart.dependencies.iter().flat_map(template_texts)).collect()
 }
 
-fn limit_rule(limit: Limit) -> &'static Rule {
+pub(crate) fn limit_rule(limit: Limit) -> &'static Rule {
     match limit {
         Limit::Fuel => &purlin_value::rules::LIMIT_FUEL,
         Limit::Heap => &purlin_value::rules::LIMIT_MEMORY,

@@ -21,12 +21,19 @@ pub fn report(problem: &Problem, indent: usize) -> String {
     out
 }
 
+/// The order in which Helm's validator lists types.
+const TYPES: &[&str] = &["null", "boolean", "number", "integer", "string", "array", "object"];
+
 /// What is wrong.
 pub fn message(problem: &Problem) -> String {
     match &problem.fault {
         Fault::Schema(message) => message.clone(),
         Fault::Refused => "false schema".to_owned(),
-        Fault::Type(wanted) => format!("got {}, want {}", type_name(&problem.value), wanted.join(" or ")),
+        Fault::Type(wanted) => {
+            let mut wanted = wanted.clone();
+            wanted.sort_by_key(|name| TYPES.iter().position(|known| *known == name.as_str()));
+            format!("got {}, want {}", type_name(&problem.value), wanted.join(" or "))
+        }
         Fault::Enum(allowed) => {
             let allowed: Vec<String> = allowed.iter().map(shown).collect();
             format!("value must be one of {}", allowed.join(", "))

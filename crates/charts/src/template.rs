@@ -233,15 +233,15 @@ fn name_from_template(session: &Session, template: &str) -> Result<String, Strin
 
 /// What schemas say about values.
 #[derive(Default)]
-struct Judgement {
+pub(crate) struct Judgement {
     /// Values that do not fit, with the chart each belongs to.
-    problems: Vec<(String, Problem)>,
+    pub(crate) problems: Vec<(String, Problem)>,
     /// References of schemas that lead out of them, with the chart.
     elsewhere: Vec<(String, EcoString)>,
 }
 
 /// Everything in the values that does not fit a schema.
-fn judge(session: &Session, chart: &Chart, values: &Value) -> Result<Judgement, TemplateError> {
+pub(crate) fn judge(session: &Session, chart: &Chart, values: &Value) -> Result<Judgement, TemplateError> {
     let mut judgement = Judgement::default();
     match schema_problems(session, chart, values, &mut judgement) {
         Ok(()) => Ok(judgement),
@@ -252,7 +252,7 @@ fn judge(session: &Session, chart: &Chart, values: &Value) -> Result<Judgement, 
 }
 
 /// Helm's error about values that do not fit.
-fn refuse(problems: Vec<(String, Problem)>) -> Result<(), TemplateError> {
+pub(crate) fn refuse(problems: Vec<(String, Problem)>) -> Result<(), TemplateError> {
     if problems.is_empty() {
         return Ok(());
     }

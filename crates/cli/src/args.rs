@@ -196,6 +196,23 @@ pub struct ClusterTerms {
     pub schema_dir: Vec<PathBuf>,
 }
 
+/// How tests are found and run.
+#[derive(Args, Debug, Clone, Default)]
+pub struct TestTerms {
+    /// Files with suites of charts, from the folder of the chart. Default: `tests/*_test.yaml`. May be repeated.
+    #[arg(long = "tests", value_name = "PATTERN")]
+    pub patterns: Vec<String>,
+    /// Run tests only.
+    #[arg(long)]
+    pub only_tests: bool,
+    /// Store snapshots as they are now.
+    #[arg(short, long)]
+    pub update_snapshots: bool,
+    /// Write a JUnit report of the tests to this file.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
 /// The project that a command is about, and nodes of it.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Places {
@@ -308,6 +325,24 @@ pub enum Command {
         out: Option<PathBuf>,
         #[command(flatten)]
         cluster: ClusterTerms,
+    },
+    /// Check everything as `check` does, and run unit tests.
+    Verify {
+        /// Folders or files; every project at or below them is verified. The file of a suite is run alone.
+        #[arg(default_value = ".", value_name = "PATH")]
+        paths: Vec<PathBuf>,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        cluster: ClusterTerms,
+        #[command(flatten)]
+        tests: TestTerms,
+        /// Print a summary for programs.
+        #[arg(short, long, value_enum)]
+        output: Option<AnswerFormat>,
+        /// Write the findings to this file, in the format of `--diagnostics`.
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
     },
     /// Print the fully resolved configuration.
     Resolve {

@@ -14,6 +14,7 @@ use clap::{Arg, Command, CommandFactory};
 #[rustfmt::skip]
 const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("check", [("purlin check", "every project in and below this folder"), ("purlin check services --diagnostics github", "annotations for a review")]),
+    ("verify", [("purlin verify", "schemas and unit tests of everything in this folder"), ("purlin verify charts/web --junit report.xml", "one chart, with a report for a pipeline")]),
     ("resolve", [("purlin resolve deploy.api -e production", "one node, in one environment"), ("purlin resolve --path service.yaml -o json", "a whole service template, as JSON")]),
     ("render", [("purlin render --values prod.yaml", "the manifests of a chart"), ("purlin render --path web -p gcb --out all.yaml", "those of a Skaffold configuration, into a file")]),
     ("graph", [("purlin graph", "nodes and their dependencies"), ("purlin graph -o svg --out graph.svg", "a picture")]),
@@ -51,6 +52,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
 /// What people look for under the name that another tool has for it: that name, our command, and what it does.
 const ELSEWHERE: &[(&[&str], &str, &str)] = &[
     (&["lint", "validate", "vet", "doctor"], "purlin check", "finds mistakes in every project, in all environments"),
+    (&["unittest", "conftest", "policy"], "purlin verify", "checks everything and runs unit tests"),
     (&["template", "manifests", "build-manifests"], "purlin render", "prints the Kubernetes manifests"),
     (
         &["plan", "preview"],

@@ -2,6 +2,7 @@
 
 use crate::dialects::DIALECTS;
 use crate::inner::ENGINES;
+use crate::judged::judged_at;
 use crate::rules;
 use crate::survey::find;
 use purlin_model::{Answer, Detection, Dialect, Question, Request, Resolved, Usual};
@@ -32,6 +33,17 @@ pub fn compile(session: &Session, request: &Request) -> Option<Compiled> {
     let (dialect, request) = detect_or_report(session, request)?;
     let request = Request { engines: ENGINES, ..request };
     let resolved = (dialect.resolve)(session, &request)?;
+    Some(Compiled { dialect, resolved })
+}
+
+/// Resolves a project and judges its Kubernetes objects, as a check of this one variant does.
+pub fn compile_and_judge(session: &Session, request: &Request) -> Option<Compiled> {
+    let (dialect, request) = detect_or_report(session, request)?;
+    let request = Request { engines: ENGINES, manifests: true, ..request };
+    let resolved = (dialect.resolve)(session, &request)?;
+    let file = request.found.clone().unwrap_or_default();
+    let is_partial = session.sink.has_errors();
+    session.sink.extend(judged_at(session, &request, (dialect.name, &file), &resolved, is_partial));
     Some(Compiled { dialect, resolved })
 }
 

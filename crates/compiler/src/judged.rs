@@ -19,11 +19,22 @@ pub(crate) fn judged(
     resolved: &Resolved,
     is_partial: bool,
 ) -> Vec<Diagnostic> {
+    judged_at(session, request, (claim.dialect().name, claim.file()), resolved, is_partial)
+}
+
+/// The same for a project of a dialect in a file.
+pub(crate) fn judged_at(
+    session: &Session,
+    request: &Request,
+    (dialect, file): (&str, &str),
+    resolved: &Resolved,
+    is_partial: bool,
+) -> Vec<Diagnostic> {
     let all = objects(resolved);
     if all.is_empty() {
         return Vec::new();
     }
-    let definitions = definitions(session, &folders(session, request, claim), &all);
+    let definitions = definitions(session, &folders(session, request, dialect, file), &all);
     let terms = Terms { version: version(request), definitions: &definitions, is_partial };
     judge(session, &all, terms)
 }
@@ -86,12 +97,12 @@ fn custom_kind(object: &Value) -> Option<(&str, &str)> {
 }
 
 /// Where definitions are: folders of the user, then those of a chart and of the charts inside it.
-fn folders(session: &Session, request: &Request, claim: &Claim) -> Vec<String> {
+fn folders(session: &Session, request: &Request, dialect: &str, file: &str) -> Vec<String> {
     let mut found = request.schema_folders.clone();
-    if claim.dialect().name != "charts" {
+    if dialect != "charts" {
         return found;
     }
-    let mut charts = vec![path::parent(claim.file()).to_owned()];
+    let mut charts = vec![path::parent(file).to_owned()];
     while let Some(chart) = charts.pop() {
         found.push(path::join(&chart, "crds"));
         let inside = path::join(&chart, "charts");

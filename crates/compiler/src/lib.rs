@@ -32,7 +32,7 @@ mod why;
 
 pub use advice::{advise, narrow};
 pub use affects::{Affected, affects, wholes};
-pub use compile::{Compiled, compile, detect, eval};
+pub use compile::{Compiled, compile, compile_and_judge, detect, eval};
 pub use dialects::{DIALECTS, all_rules};
 pub use diff::{Difference, compared, diff, hidden_alike, in_variants};
 pub use graph::{GraphFormat, Theme, draw};

@@ -44,6 +44,17 @@ pub const UNUSED_FILE: Rule = Rule::warning("unused-file", "No environment reads
 pub const LIMIT_VARIANTS: Rule =
     Rule::limit("limit-variants", "A project has more environments or profiles than one run checks.");
 
+/// An assertion of a test that does not hold.
+pub const TEST_FAILED: Rule = Rule::error("test-failed", "An assertion of a unit test does not hold.");
+/// A suite of tests that cannot be read.
+pub const TEST_SUITE: Rule = Rule::error("test-suite", "A file of unit tests cannot be read.");
+/// A key of a suite that means nothing.
+pub const TEST_KEY: Rule = Rule::warning("test-key", "A key in a file of unit tests has no effect.");
+/// A snapshot that nothing compares with.
+pub const SNAPSHOT_MISSING: Rule =
+    Rule::warning("snapshot-missing", "A test compares with a snapshot that is not stored.")
+        .advice("store it with `purlin verify --update-snapshots`");
+
 /// All of them.
 pub const RULES: &[&Rule] = &[
     &NOTHING_FOUND,
@@ -61,4 +72,8 @@ pub const RULES: &[&Rule] = &[
     &UNUSED_DECLARATION,
     &UNUSED_FILE,
     &LIMIT_VARIANTS,
+    &TEST_FAILED,
+    &TEST_SUITE,
+    &TEST_KEY,
+    &SNAPSHOT_MISSING,
 ];

@@ -41,7 +41,7 @@ pub mod zone;
 
 pub use error::{ExecError, Fault, Limit, ParseError};
 pub use keys::SpareKey;
-pub use machine::{Limits, Machine, Outside, STACK_BYTES};
+pub use machine::{Limits, Lookup, Machine, Outside, STACK_BYTES};
 pub use random::Guessable;
 pub use rope::{Piece, Rope};
 pub use set::{Namespace, Set};

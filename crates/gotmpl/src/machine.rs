@@ -92,6 +92,21 @@ pub struct Outside {
     pub spare_key: Option<Arc<SpareKey>>,
     /// Whether `required` and `fail` only leave a note.
     pub is_lint: bool,
+    /// What answers `lookup`, if a cluster is described.
+    pub lookup: Option<Lookup>,
+}
+
+/// Answers `lookup` in place of a cluster: version, kind, namespace and name of what is asked for.
+#[derive(Clone)]
+pub struct Lookup(pub Arc<LookupFn>);
+
+/// How [`Lookup`] answers.
+pub type LookupFn = dyn Fn(&mut Heap, [&str; 4]) -> Val + Send + Sync;
+
+impl std::fmt::Debug for Lookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lookup")
+    }
 }
 
 /// What something was printed under: a call of `include` or `tpl`, a branch, a loop.

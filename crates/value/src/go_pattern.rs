@@ -533,9 +533,10 @@ fn hexadecimal(rest: &mut std::str::Chars<'_>) -> Result<Option<u32>, String> {
     Ok(None)
 }
 
-/// Writes a character so that it stands for itself, inside and outside of brackets.
+/// Writes a character so that it stands for itself, inside and outside of brackets. The engine has a meaning of its own for
+/// `\<` and `\>`.
 fn write_char(out: &mut String, ch: char) {
-    if ch.is_alphanumeric() || matches!(ch, '_' | ' ' | '/' | ':' | '"' | '\'' | ',' | '=' | '@') {
+    if ch.is_alphanumeric() || matches!(ch, '_' | ' ' | '/' | ':' | '"' | '\'' | ',' | '=' | '@' | '<' | '>') {
         out.push(ch);
     } else if ch.is_ascii_punctuation() {
         out.push('\\');
@@ -728,7 +729,23 @@ const SCRIPTS: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic)]
     use super::translate;
+
+    /// The engine has meanings of its own for some characters behind a backslash.
+    #[test]
+    fn punctuation_stands_for_itself() {
+        for ch in ('!'..='~').filter(char::is_ascii_punctuation) {
+            let source = format!("a \\{ch}b");
+            let translated = translate(source.as_bytes()).unwrap_or_else(|why| panic!("{source}: {why}"));
+            let parsed = regex_syntax::parse(&translated.pattern).unwrap_or_else(|why| panic!("{source}: {why}"));
+            let literal = match parsed.kind() {
+                regex_syntax::hir::HirKind::Literal(literal) => literal.0.to_vec(),
+                other => panic!("{source}: {other:?}"),
+            };
+            assert_eq!(literal, format!("a {ch}b").into_bytes());
+        }
+    }
 
     /// Go's own words.
     #[test]

@@ -21,11 +21,11 @@ const ON_ONE_LINE: usize = 3;
 
 /// What was checked, over all paths.
 #[derive(Default)]
-struct Total {
-    projects: Vec<Checked>,
-    files: usize,
-    errors: usize,
-    warnings: usize,
+pub(super) struct Total {
+    pub(super) projects: Vec<Checked>,
+    pub(super) files: usize,
+    pub(super) errors: usize,
+    pub(super) warnings: usize,
 }
 
 pub(super) fn run(
@@ -79,7 +79,7 @@ pub(super) fn run(
 }
 
 /// Prints the findings of all sessions as one document: to a file, or to standard output unless the summary is there.
-fn print_for_programs(
+pub(super) fn print_for_programs(
     cx: &mut Context<'_, '_>,
     opened: &[Opened],
     output: Option<AnswerFormat>,
@@ -101,15 +101,15 @@ fn print_for_programs(
 }
 
 /// A session, what is asked of it, and the paths that are checked in it.
-struct Opened {
-    session: Session,
-    request: Request,
-    paths: Vec<String>,
-    settings: Settings,
+pub(super) struct Opened {
+    pub(super) session: Session,
+    pub(super) request: Request,
+    pub(super) paths: Vec<String>,
+    pub(super) settings: Settings,
 }
 
 /// The sessions that paths need: those in one repository share one.
-fn sessions(
+pub(super) fn sessions(
     cx: &mut Context<'_, '_>,
     paths: &[PathBuf],
     target: &Target,
@@ -166,7 +166,7 @@ fn chart_of(cwd: &Path, path: &Path) -> PathBuf {
 }
 
 /// An option holds for those projects whose dialect uses it; if there is none, it was a mistake.
-fn refuse_unused(cx: &mut Context<'_, '_>, target: &Target, projects: &[Checked]) -> Result<(), Exit> {
+pub(super) fn refuse_unused(cx: &mut Context<'_, '_>, target: &Target, projects: &[Checked]) -> Result<(), Exit> {
     if projects.is_empty() || !options::needs_dialect(target) {
         return Ok(());
     }
@@ -194,7 +194,7 @@ impl Total {
     }
 
     /// The summary for programs. Members are only ever added.
-    fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         let number = |n: usize| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
         let text = |text: &str| Value::str(EcoString::from(text));
         let project = |project: &Checked| {
@@ -223,7 +223,7 @@ impl Total {
     }
 
     /// The summary for people: the projects if all is well, numbers otherwise.
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let warnings = if self.warnings > 0 { vec![plural(self.warnings, "warning")] } else { Vec::new() };
         if self.errors > 0 {
             let mut parts = vec![plural(self.files, "file")];
@@ -293,6 +293,6 @@ fn not_checked(project: &Checked) -> Option<String> {
     Some(format!("not checked completely: {}", names.join(", ")))
 }
 
-fn plural(n: usize, word: &str) -> String {
+pub(super) fn plural(n: usize, word: &str) -> String {
     if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
 }

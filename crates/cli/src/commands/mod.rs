@@ -28,6 +28,7 @@ mod service;
 mod since;
 mod skaffold;
 mod status;
+mod verify;
 mod why;
 
 pub(crate) use status::clean;
@@ -432,6 +433,9 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let done = match cli.command {
         Command::Check { paths, target, all_envs, output, out, cluster } => {
             check::run(&mut cx, &paths, (&target, &cluster), all_envs, (output, out.as_deref()))
+        }
+        Command::Verify { paths, target, cluster, tests, output, out } => {
+            verify::run(&mut cx, &paths, (&target, &cluster), &tests, (output, out.as_deref()))
         }
         Command::Resolve { places, target, output, out, reveal } => {
             let (path, nodes) = cx.split(&places, &target);
