@@ -194,6 +194,10 @@ pub struct ClusterTerms {
     /// Judge custom resources by the definitions in this folder, too. May be repeated.
     #[arg(long, value_name = "DIR")]
     pub schema_dir: Vec<PathBuf>,
+    /// Judge Kubernetes objects by a built-in policy: `baseline`, `restricted`, `resources`, `probes` or `images`. May be
+    /// repeated; adds to `policies` of `purlin.toml`.
+    #[arg(long = "policy", value_name = "NAME")]
+    pub policies: Vec<String>,
 }
 
 /// How tests are found and run.

@@ -6,7 +6,7 @@
 
 use crate::border::{is_escape, read_below};
 use crate::native;
-use purlin_compiler::{all_rules, rules};
+use purlin_compiler::{all_rules, policy_names, rules};
 use purlin_host::named;
 use purlin_syntax::{Diagnostic, Limits, Severity, Source, Sources, Span, suggest};
 use purlin_value::WorldError;
@@ -67,6 +67,8 @@ pub(crate) struct Settings {
     /// Folders to search for TOSCA profiles.
     pub profiles: Vec<PathBuf>,
     pub limits: Vec<WantedLimit>,
+    /// Built-in policies that objects are judged by.
+    pub policies: Vec<String>,
 }
 
 /// A limit that settings change.
@@ -217,7 +219,7 @@ type Entry<'t> = (&'t Spanned<toml::de::DeString<'t>>, &'t Spanned<DeValue<'t>>)
 
 const OF_USER: &[&str] = &["trust", "limits", "env-allow"];
 
-const TOP: &[&str] = &["environment", "strict", "permissions", "rules", "ignore", "search", "limits"];
+const TOP: &[&str] = &["environment", "strict", "policies", "permissions", "rules", "ignore", "search", "limits"];
 
 impl Reader {
     fn span(&self, range: std::ops::Range<usize>) -> Span {
@@ -269,6 +271,7 @@ impl Reader {
             match key.get_ref().as_ref() {
                 "environment" => self.settings.environment = self.text(value),
                 "strict" => self.settings.strict = self.truth(value),
+                "policies" => self.policies(value),
                 "permissions" => self.entries(value, Self::permission),
                 "rules" => self.entries(value, Self::rule),
                 "ignore" => self.ignores(value),
@@ -322,6 +325,19 @@ impl Reader {
                 self.wrong(value, "a list of strings");
                 Vec::new()
             }
+        }
+    }
+
+    fn policies(&mut self, value: &Spanned<DeValue<'_>>) {
+        let known = policy_names();
+        for name in self.texts(value) {
+            if known.contains(&name.as_str()) {
+                self.settings.policies.push(name);
+                continue;
+            }
+            let hint = suggest::did_you_mean(&name, known.iter().copied());
+            let hint = hint.unwrap_or_else(|| format!("the policies are {}", known.join(", ")).into());
+            self.problem(value.span(), format!("unknown policy `{name}`"), &hint);
         }
     }
 

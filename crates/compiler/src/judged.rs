@@ -5,7 +5,7 @@
 
 use crate::survey::Claim;
 use purlin_kubernetes::table::{Minor, table};
-use purlin_kubernetes::{Object, Terms, judge, minor};
+use purlin_kubernetes::{Object, Policy, Terms, judge, minor};
 use purlin_model::{Manifest, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
@@ -35,7 +35,8 @@ pub(crate) fn judged_at(
         return Vec::new();
     }
     let definitions = definitions(session, &folders(session, request, dialect, file), &all);
-    let terms = Terms { version: version(request), definitions: &definitions, is_partial };
+    let policies = policies(request);
+    let terms = Terms { version: version(request), definitions: &definitions, is_partial, policies: &policies };
     judge(session, &all, terms)
 }
 
@@ -43,12 +44,24 @@ pub(crate) fn judged_at(
 pub(crate) fn judged_alone(session: &Session, request: &Request, manifests: &[Manifest]) -> (Vec<Diagnostic>, usize) {
     let all: Vec<Object<'_>> = manifests.iter().filter_map(|manifest| Object::of(&manifest.value)).collect();
     let definitions = definitions(session, &request.schema_folders, &all);
-    (judge(session, &all, Terms { version: version(request), definitions: &definitions, is_partial: false }), all.len())
+    let policies = policies(request);
+    let terms = Terms { version: version(request), definitions: &definitions, is_partial: false, policies: &policies };
+    (judge(session, &all, terms), all.len())
 }
 
 /// Whether a text names a version of Kubernetes.
 pub fn is_kube_version(text: &str) -> bool {
     minor(table(), text).is_some()
+}
+
+/// The built-in policies that are asked for.
+fn policies(request: &Request) -> Vec<Policy> {
+    request.policies.iter().filter_map(|name| Policy::named(name)).collect()
+}
+
+/// The names of built-in policies.
+pub fn policy_names() -> Vec<&'static str> {
+    purlin_kubernetes::POLICIES.iter().map(|(name, _)| *name).collect()
 }
 
 /// The version of Kubernetes that is asked for.

@@ -38,7 +38,7 @@ pub use diff::{Difference, compared, diff, hidden_alike, in_variants};
 pub use graph::{GraphFormat, Theme, draw};
 pub use inner::ENGINES;
 pub use inputs::{inputs, inputs_at};
-pub use judged::is_kube_version;
+pub use judged::{is_kube_version, policy_names};
 pub use loose::{loose_objects, read_objects};
 pub use made::{Made, made, place_text};
 pub use names::{NameTable, Named, NamedProjects, Part, VariantResult, names};

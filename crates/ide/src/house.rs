@@ -27,6 +27,8 @@ pub struct House {
     pub environment: Option<String>,
     /// Folders to search for TOSCA profiles.
     pub profile_paths: Vec<String>,
+    /// Built-in policies that objects are judged by.
+    pub policies: Vec<String>,
     /// Problems of the settings.
     pub found: Vec<Diagnostic>,
     /// What they make of diagnostics.

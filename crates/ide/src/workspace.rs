@@ -269,6 +269,7 @@ impl Workspace {
         let environment = self.choice.environment.clone().or_else(|| self.house.environment.clone());
         let mut request = Request { environment, profiles: self.choice.profiles.clone(), ..Request::default() };
         request.tosca.profile_paths.extend(self.house.profile_paths.iter().cloned());
+        request.policies.clone_from(&self.house.policies);
         request.chart.ci_values = true;
         request.chart.is_rehearsal = true;
         request
@@ -281,7 +282,8 @@ impl Workspace {
         let house = house::read(&*self.desk, &self.start, &self.sources, &keeper);
         let made = (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId).collect();
         let before = std::mem::replace(&mut self.house, House { ids: made, ..house });
-        if before.environment != self.house.environment || before.profile_paths != self.house.profile_paths {
+        let asked = |house: &House| (house.environment.clone(), house.profile_paths.clone(), house.policies.clone());
+        if asked(&before) != asked(&self.house) {
             self.outcomes.clear();
             self.kept.clear();
         }

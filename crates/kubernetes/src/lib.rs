@@ -9,6 +9,7 @@ mod finding;
 mod here;
 mod object;
 mod pods;
+mod policies;
 pub mod rules;
 mod scalars;
 mod set;
@@ -18,6 +19,7 @@ pub mod table;
 mod values;
 
 pub use object::minor;
+pub use policies::{POLICIES, Policy};
 pub use rules::RULES;
 
 use purlin_syntax::Diagnostic;
@@ -53,6 +55,8 @@ pub struct Terms<'t> {
     pub definitions: &'t [Value],
     /// Whether some objects of the environment may be missing, so that nothing is said of what others refer to.
     pub is_partial: bool,
+    /// Built-in policies that are asked for.
+    pub policies: &'t [Policy],
 }
 
 /// What is wrong with the objects of one environment.
@@ -69,6 +73,7 @@ pub fn judge(session: &Session, objects: &[Object<'_>], terms: Terms<'_>) -> Vec
         let mut judge = shape::Judge { table, at, object: &object.id, found: std::mem::take(&mut found) };
         object::check(&mut judge, object.value, &schemas);
         found = judge.found;
+        policies::check(object, terms.policies, &mut found);
     }
     if !terms.is_partial {
         set::Set::of(objects).check(objects, &mut found);

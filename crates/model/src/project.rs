@@ -52,6 +52,8 @@ pub struct Request {
     pub tosca: ToscaOptions,
     /// Folders with definitions of custom resources that objects are judged by.
     pub schema_folders: Vec<String>,
+    /// Built-in policies that objects are judged by.
+    pub policies: Vec<String>,
     /// Whether the manifests of charts and kustomizations inside the project are asked for, which costs rendering them.
     pub manifests: bool,
     /// Only these nodes; all if empty. Others are named in the result, but nothing of them is evaluated unless these

@@ -7,11 +7,11 @@ use crate::native;
 use crate::options;
 use crate::report::{document, exit_of, findings, report, settle};
 use crate::settings::Settings;
-use purlin_compiler::{Checked, DIALECTS, is_kube_version, survey_declared, survey_variants};
+use purlin_compiler::{Checked, DIALECTS, is_kube_version, policy_names, survey_declared, survey_variants};
 use purlin_host::named;
 use purlin_model::Request;
 use purlin_syntax::write::JsonLayout;
-use purlin_syntax::{Diagnostic, Severity, Sources};
+use purlin_syntax::{Diagnostic, Severity, Sources, suggest};
 use purlin_value::emit::to_json;
 use purlin_value::{EcoString, Map, Secrets, Session, Value};
 use std::path::{Path, PathBuf};
@@ -125,6 +125,7 @@ pub(super) fn sessions(
         request.chart.is_rehearsal = true;
         request.chart.kube_version.clone_from(&cluster.kube_version);
         let folder = |folder: &PathBuf| native::world_text(&native::canonical_or_same(cx.invocation.cwd.join(folder)));
+        request.policies.extend(cluster.policies.iter().cloned());
         request.schema_folders = cluster.schema_dir.iter().map(folder).collect();
         let path = request.path.clone();
         let settings = std::mem::take(&mut cx.settings);
@@ -143,6 +144,12 @@ pub(super) fn sessions(
 fn refuse_terms(cx: &mut Context<'_, '_>, cluster: &ClusterTerms) -> Result<(), Exit> {
     if let Some(version) = cluster.kube_version.as_deref().filter(|version| !is_kube_version(version)) {
         return Err(cx.usage(&format!("`--kube-version {version}` is no version such as `1.34`")));
+    }
+    let known = policy_names();
+    if let Some(name) = cluster.policies.iter().find(|name| !known.contains(&name.as_str())) {
+        let hint = suggest::did_you_mean(name, known.iter().copied());
+        let list = || format!("the policies are {}", known.join(", ")).into();
+        return Err(cx.usage(&format!("`--policy {name}`: unknown policy; {}", &*hint.unwrap_or_else(list))));
     }
     let missing = cluster.schema_dir.iter().find(|folder| !named::is_folder(&cx.invocation.cwd.join(folder)));
     match missing {

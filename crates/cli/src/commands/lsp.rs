@@ -54,11 +54,12 @@ fn keeper(cx: &Context<'_, '_>, root: &str) -> Keeper {
             path::normalize(&native::world_text(inside))
         };
         let profile_paths = settings.profiles.iter().map(below).collect();
+        let policies = settings.policies.clone();
         let environment = variable.clone().or_else(|| settings.environment.clone());
         let judge: Judge = Arc::new(move |found, sources, ids| {
             let ids: Option<Vec<FileId>> = ids.map(|ids| ids.iter().copied().collect());
             report::judged(found, sources, &settings, style, ids.as_deref())
         });
-        House { file, environment, profile_paths, found, judge: Some(judge), ..House::default() }
+        House { file, environment, profile_paths, policies, found, judge: Some(judge), ..House::default() }
     })
 }

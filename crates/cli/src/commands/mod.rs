@@ -359,6 +359,7 @@ impl Context<'_, '_> {
         if request.environment.is_none() {
             request.environment = variable.or_else(|| self.settings.environment.clone());
         }
+        request.policies.clone_from(&self.settings.policies);
         for folder in &self.settings.profiles {
             let folder = project::named(self.invocation, session, &folder.to_string_lossy());
             request.tosca.profile_paths.push(folder);

@@ -1,0 +1,59 @@
+//! Policies about how containers are run: what they need, whether they can be asked how they are, and which image it is.
+
+use super::{Judge, each_container};
+use crate::here::{Here, known};
+use crate::rules::{FLOATING_IMAGE, MISSING_PROBE, MISSING_RESOURCES};
+use crate::values::short;
+
+/// What containers ask for and what they are limited to. Without a limit of memory one container may take that of all.
+pub(super) fn resources(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
+    each_container(spec, &["containers"], &mut |container| {
+        let resources = container.set("resources");
+        if resources.as_ref().is_some_and(|resources| known(resources.value).is_none()) {
+            return;
+        }
+        for (part, key) in [("requests", "cpu"), ("requests", "memory"), ("limits", "memory")] {
+            let part_of = resources.as_ref().and_then(|resources| resources.set(part));
+            let is_there = part_of.is_some_and(|part| known(part.value).is_none() || part.set(key).is_some());
+            // What is limited and not asked for is asked for.
+            let limits = resources.as_ref().and_then(|resources| resources.set("limits"));
+            let is_limited = part == "requests" && limits.is_some_and(|limits| limits.set(key).is_some());
+            if !is_there && !is_limited {
+                judge.want(&MISSING_RESOURCES, container, &format!("resources.{part}.{key}"));
+            }
+        }
+    });
+}
+
+/// Kinds whose pods run until they are stopped.
+const LASTING: &[&str] = &["Deployment", "StatefulSet", "DaemonSet"];
+
+/// Containers that serve something can be asked whether they are ready, and all whether they live.
+pub(super) fn probes(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
+    if !LASTING.contains(&judge.kind) {
+        return;
+    }
+    each_container(spec, &["containers"], &mut |container| {
+        let serves = container.set("ports").is_some_and(|ports| ports.items().next().is_some());
+        if serves && container.set("readinessProbe").is_none() {
+            judge.want(&MISSING_PROBE, container, "readinessProbe");
+        }
+        if container.set("livenessProbe").is_none() {
+            judge.want(&MISSING_PROBE, container, "livenessProbe");
+        }
+    });
+}
+
+/// An image without a tag, or with `latest`, is another one tomorrow.
+pub(super) fn images(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
+    each_container(spec, &super::CONTAINERS, &mut |container| {
+        let Some(image) = container.set("image") else { return };
+        let Some(text) = image.text().filter(|text| !text.is_empty() && !text.contains('@')) else { return };
+        let name = text.rsplit('/').next().unwrap_or(text);
+        match name.split_once(':') {
+            None => judge.refuse(&FLOATING_IMAGE, &image, &format!("`{}` has no tag", short(text))),
+            Some((_, "latest")) => judge.refuse(&FLOATING_IMAGE, &image, "the tag `latest` moves"),
+            Some(_) => {}
+        }
+    });
+}
