@@ -4,8 +4,19 @@ use crate::kustomization::Problem;
 use purlin_value::{Session, Value};
 
 /// Options that change nothing natively: what they allow is left to the installed tool, or is allowed by Purlin itself.
-const WITHOUT_EFFECT: &[&str] =
-    &["--enable-alpha-plugins", "--enable_alpha_plugins", "--enable-exec", "--network", "--stack-trace"];
+const WITHOUT_EFFECT: &[&str] = &[
+    "--as-current-user",
+    "--enable-alpha-plugins",
+    "--enable_alpha_plugins",
+    "--enable-exec",
+    "--helm-debug",
+    "--network",
+    "--stack-trace",
+];
+
+/// Options that take a value.
+const WITH_VALUE: &[&str] =
+    &["--load-restrictor", "--load_restrictor", "--reorder", "--helm-api-versions", "--helm-kube-version"];
 
 /// What the arguments say.
 #[derive(Clone, Default)]
@@ -16,6 +27,14 @@ pub struct Arguments {
     pub reads_anywhere: bool,
     /// Whether charts are rendered.
     pub renders_charts: bool,
+    /// Whether objects stay in the order in which they are gathered, where the kustomization does not say.
+    pub keeps_order: bool,
+    /// Whether objects get a label that says what built them.
+    pub is_managed: bool,
+    /// The version of Kubernetes that charts are rendered for, where their entry names none.
+    pub kube_version: Option<String>,
+    /// Versions of Kubernetes' API for charts, where their entry names none.
+    pub api_versions: Vec<String>,
 }
 
 impl Arguments {
@@ -30,8 +49,7 @@ impl Arguments {
         while let Some((item, word)) = words.next() {
             arguments.written.push(word.to_owned());
             let (name, mut value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
-            let takes_value = matches!(name, "--load-restrictor" | "--load_restrictor" | "--reorder");
-            if takes_value && value.is_none() {
+            if WITH_VALUE.contains(&name) && value.is_none() {
                 value = words.next().map(|(_, word)| word);
                 arguments.written.extend(value.map(str::to_owned));
             }
@@ -39,7 +57,10 @@ impl Arguments {
                 ("--load-restrictor" | "--load_restrictor", Some(value)) => {
                     arguments.reads_anywhere = matches!(value, "LoadRestrictionsNone" | "none");
                 }
-                ("--reorder", Some("none")) => {}
+                ("--reorder", Some(order @ ("none" | "legacy"))) => arguments.keeps_order = order == "none",
+                ("--enable-managedby-label", None | Some("true")) => arguments.is_managed = true,
+                ("--helm-kube-version", Some(version)) => arguments.kube_version = Some(version.to_owned()),
+                ("--helm-api-versions", Some(version)) => arguments.api_versions.push(version.to_owned()),
                 ("--enable-helm", None | Some("true")) => arguments.renders_charts = true,
                 (name, None | Some("true")) if WITHOUT_EFFECT.contains(&name) => {}
                 _ => unknown = unknown.or(Some((item, word))),

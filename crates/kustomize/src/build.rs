@@ -141,7 +141,10 @@ impl Builder<'_> {
         }
         resources.retain(|resource| !is_local(resource));
         self.check_unique(top, 0, resources)?;
-        order::sort(resources, top.value.get("sortOptions")).map_err(|why| self.wrong(&top.value, why))?;
+        let sorting = top.value.get("sortOptions").filter(|sorting| !sorting.is_null());
+        if sorting.is_some() || !self.arguments.keeps_order {
+            order::sort(resources, sorting).map_err(|why| self.wrong(&top.value, why))?;
+        }
         resources.iter_mut().for_each(Resource::drop_empty_annotations);
         resources.iter_mut().for_each(Resource::write_annotations_as_strings);
         self.wanted.write(resources);
@@ -179,7 +182,7 @@ impl Builder<'_> {
     /// All of a folder.
     fn build(&mut self, folder: &str) -> Result<Vec<Manifest>, Problem> {
         let kustomization = self.enter(folder)?;
-        self.wanted = Wanted::read(&kustomization);
+        self.wanted = Wanted::read(&kustomization, self.arguments.is_managed);
         self.notes = !kustomization.list("buildMetadata").is_empty();
         let mut gathered = Gathered::new();
         self.accumulate(&kustomization, &mut gathered)?;
@@ -315,7 +318,7 @@ impl Builder<'_> {
             let problem = self.wrong(entry, "charts are rendered only with `--enable-helm`".to_owned());
             return Err(problem.hint("add `--enable-helm` to the arguments of the build").into());
         }
-        for mut made in helm::render(self.session, kustomization, entry, self.engines)? {
+        for mut made in helm::render(self.session, kustomization, entry, self.engines, self.arguments)? {
             made.origin.clone_from(&note);
             generate::place(self.session, (made, "create".into()), resources, names)?;
         }

@@ -2,6 +2,7 @@
 //!
 //! It knows the keys of an entry, and no chart.
 
+use crate::arguments::Arguments;
 use crate::edit::{set, text};
 use crate::kustomization::{Kustomization, Problem, wrong};
 use crate::resource::Resource;
@@ -52,8 +53,9 @@ pub fn render(
     kustomization: &Kustomization,
     entry: &Value,
     engines: Engines,
+    arguments: &Arguments,
 ) -> Result<Vec<Resource>, Problem> {
-    let entry = &Entry { session, kustomization, value: entry };
+    let entry = &Entry { session, kustomization, value: entry, arguments };
     let chart = entry.chart()?;
     let (values, additional) = entry.values(&chart)?;
     let request = Request { values: additional, ..entry.request(engines)? };
@@ -79,6 +81,7 @@ struct Entry<'e> {
     session: &'e Session,
     kustomization: &'e Kustomization,
     value: &'e Value,
+    arguments: &'e Arguments,
 }
 
 impl Entry<'_> {
@@ -133,8 +136,10 @@ impl Entry<'_> {
             release_name: release,
             name_template: template,
             helm_version: Some(HELM.to_owned()),
-            kube_version: given("kubeVersion"),
-            api_versions: self.texts("apiVersions"),
+            kube_version: given("kubeVersion").or_else(|| self.arguments.kube_version.clone()),
+            api_versions: Some(self.texts("apiVersions"))
+                .filter(|own| !own.is_empty())
+                .unwrap_or_else(|| self.arguments.api_versions.clone()),
             include_crds: self.is_on("includeCRDs"),
             skip_tests: self.is_on("skipTests"),
             ..ChartOptions::default()

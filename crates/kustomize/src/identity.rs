@@ -45,6 +45,11 @@ impl Gvk {
     }
 }
 
+/// Whether objects of a kind are in a namespace.
+pub fn is_namespaced(api_version: &str, kind: &str) -> bool {
+    !Gvk::of(api_version, kind).is_cluster_wide()
+}
+
 /// A name that a resource has or had.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Id {

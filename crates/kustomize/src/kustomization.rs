@@ -12,8 +12,8 @@ use purlin_value::{MergeKeys, Session, Value, path, value_of};
 /// Names of the file, in the order they are looked for.
 pub const FILES: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
-const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
+pub(crate) const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
+pub(crate) const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
 
 /// The version of Kubernetes' definitions that the original brings along.
 const OPENAPI: &str = "v1.21.2";

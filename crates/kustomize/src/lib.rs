@@ -12,6 +12,7 @@ mod dialect;
 mod edit;
 mod fieldpath;
 mod fieldspec;
+pub mod file;
 mod generate;
 mod helm;
 mod identity;
@@ -41,5 +42,6 @@ mod vars;
 
 pub use build::{resolve, resolve_patch};
 pub use dialect::DIALECT;
+pub use identity::is_namespaced;
 pub use kustomization::FILES;
 pub use reach::outer_paths;

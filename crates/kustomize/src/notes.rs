@@ -17,14 +17,14 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Reads `buildMetadata` of the kustomization that is built.
-    pub fn read(kustomization: &Kustomization) -> Wanted {
+    /// Reads `buildMetadata` of the kustomization that is built. Who builds it may ask for the label of its manager too.
+    pub fn read(kustomization: &Kustomization, is_managed: bool) -> Wanted {
         let options = kustomization.list("buildMetadata");
         let has = |name: &str| options.iter().any(|option| option.as_str() == Some(name));
         Wanted {
             origins: has("originAnnotations"),
             transformations: has("transformerAnnotations"),
-            manager: has("managedByLabel"),
+            manager: is_managed || has("managedByLabel"),
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod garden;
 mod helm;
+mod kustomize;
 mod metachart;
 mod puccini_clout;
 mod puccini_csar;
@@ -35,6 +36,7 @@ pub struct Personality {
 pub const PERSONALITIES: &[Personality] = &[
     garden::GARDEN,
     helm::HELM,
+    kustomize::KUSTOMIZE,
     metachart::METACHART,
     puccini_clout::PUCCINI_CLOUT,
     puccini_csar::PUCCINI_CSAR,

@@ -13,6 +13,7 @@ mod round_trip;
 pub mod yaml;
 
 pub use go_scalar::is_timestamp as is_go_timestamp;
+pub use go_scalar::sort_keys as sort_go_keys;
 pub use go_yaml::{GoStyle, GoYamlWriter};
 pub use json::{JsonFlavor, JsonLayout, JsonWriter};
 pub use yaml::YamlWriter;
