@@ -1,7 +1,7 @@
 //! Whatever is renamed, projects come to the same up to the name, in all environments; and renaming back gives the files as
 //! they were, so that no place was missed and no other one was touched.
 //!
-//! `PURLIN_RENAMES` is the number of renames; a few by default.
+//! `PURLIN_RENAMES` is the number of renames; a few by default. `PURLIN_SEED` draws others.
 
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
 
@@ -19,6 +19,12 @@ use std::sync::Arc;
 
 const ENVIRONMENTS: [&str; 2] = ["dev", "prod"];
 const NAMES: [&str; 4] = ["port", "host", "level", "tag"];
+
+/// Draws that differ between tests, and with `PURLIN_SEED`.
+fn dice_of(test: u64) -> Dice {
+    let seed: u64 = std::env::var("PURLIN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    Dice(test + seed * 1_000)
+}
 
 fn pick<'n>(dice: &mut Dice, names: &[&'n str]) -> &'n str {
     dice.one(names)
@@ -153,7 +159,7 @@ fn applied(files: &Files, edits: &[purlin_ide::Edit]) -> Files {
 fn a_rename_changes_nothing_but_the_name() {
     const NEW: &str = "zq7new";
     let count: usize = std::env::var("PURLIN_RENAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(24);
-    let mut dice = Dice(7);
+    let mut dice = dice_of(7);
     let (mut made, mut refused): (usize, BTreeMap<String, usize>) = (0, BTreeMap::new());
     while made + refused.values().sum::<usize>() < count {
         let files = generated(&mut dice);
@@ -476,7 +482,7 @@ fn recorded() -> Vec<(String, Files)> {
 fn names_of_all_dialects_can_be_renamed() {
     let count: usize = std::env::var("PURLIN_RENAMES").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let only = std::env::var("PURLIN_ONLY").unwrap_or_default();
-    let mut dice = Dice(11);
+    let mut dice = dice_of(11);
     let mut tally = Tally::default();
     let known = projects();
     let recorded = recorded();

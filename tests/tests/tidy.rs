@@ -286,3 +286,208 @@ fn every_founding_statement_has_a_case_of_its_name() {
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
+
+/// Modules that look into texts, each with whose texts they are. Nothing else reads a message.
+const READERS: &[(&str, &str)] = &[
+    ("crates/syntax/src/yaml_mistake.rs", "the parser of YAML"),
+    ("crates/syntax/src/diagnostic.rs", "hides secrets and cuts long texts"),
+    ("crates/syntax/src/print/human.rs", "indents the lines of a text"),
+    ("crates/value/src/pattern.rs", "engines of regular expressions"),
+    ("crates/cluster/src/error.rs", "Kubernetes' API server"),
+    ("crates/host/src/fetch/git.rs", "git"),
+];
+
+/// What variables, fields and functions are called that hold a message of ours.
+const MESSAGES: &[&str] = &[
+    "message",
+    "messages",
+    "hint",
+    "hints",
+    "why",
+    "reason",
+    "fault",
+    "problem",
+    "diagnostic",
+    "error",
+    "go_text",
+    "helm_text",
+    "helm_message",
+];
+
+/// What makes a text of something without leaving it behind.
+const SAME: &[&str] = &[
+    "as_str",
+    "as_ref",
+    "as_deref",
+    "to_string",
+    "to_owned",
+    "clone",
+    "trim",
+    "trim_end",
+    "trim_start",
+    "iter",
+    "first",
+    "last",
+    "text",
+    "to_lowercase",
+    "to_ascii_lowercase",
+    "into_owned",
+    "unwrap_or_default",
+    "chars",
+    "bytes",
+];
+
+/// Functions that look into a text.
+const LOOKS: &[&str] = &[
+    "contains",
+    "starts_with",
+    "ends_with",
+    "strip_prefix",
+    "strip_suffix",
+    "split",
+    "splitn",
+    "split_once",
+    "rsplit",
+    "rsplitn",
+    "rsplit_once",
+    "split_terminator",
+    "split_inclusive",
+    "find",
+    "rfind",
+    "matches",
+    "match_indices",
+    "replace",
+    "replacen",
+    "trim_start_matches",
+    "trim_end_matches",
+    "lines",
+];
+
+/// The places of a source that look into a message, or compare one with a text.
+fn readings(source: &str) -> Vec<String> {
+    let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or(source);
+    let lines = code.lines().map(|line| line.split("//").next().unwrap_or(line).trim());
+    let code = lines.collect::<Vec<_>>().join(" ").replace(" .", ".").replace(" ?.", "?.");
+    let mut found = Vec::new();
+    for look in LOOKS {
+        let call = format!(".{look}(");
+        for (at, _) in code.match_indices(&call) {
+            let is_literal = code[at + call.len()..].starts_with(['"', '\'']);
+            if is_message(&code[..at], is_literal) {
+                found.push(excerpt(&code, at));
+            }
+        }
+    }
+    for compared in [" == \"", " != \""] {
+        for (at, _) in code.match_indices(compared) {
+            // A reason may be a word of a fixed list.
+            if is_message(&code[..at], true) && !code[..at].ends_with("reason") {
+                found.push(excerpt(&code, at));
+            }
+        }
+    }
+    found
+}
+
+fn excerpt(code: &str, at: usize) -> String {
+    let start = (0..=at.saturating_sub(40)).rev().find(|at| code.is_char_boundary(*at)).unwrap_or(0);
+    let end = (at..=(at + 40).min(code.len())).rev().find(|at| code.is_char_boundary(*at)).unwrap_or(at);
+    code[start..end].to_owned()
+}
+
+/// Whether an expression at the end of a text is a message: `problem.message`, `error.to_string()`.
+fn is_message(before: &str, is_literal: bool) -> bool {
+    let mut rest = before.trim_end();
+    let mut is_outermost = true;
+    loop {
+        rest = rest.trim_end_matches('?');
+        let is_call = rest.ends_with("()");
+        rest = rest.trim_end_matches("()");
+        let start = rest.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+        let name = &rest[start..];
+        // `problem.message` is one; `problem` alone is one if it is made a text, or if a text is looked for in it.
+        let is_whole = matches!(name, "problem" | "diagnostic" | "error" | "fault") && !is_call;
+        if MESSAGES.contains(&name) && (!is_whole || !is_outermost || is_literal) {
+            return true;
+        }
+        if !SAME.contains(&name) || !rest[..start].ends_with('.') {
+            return false;
+        }
+        rest = &rest[..start - 1];
+        is_outermost = false;
+    }
+}
+
+#[test]
+fn nobody_reads_our_messages() {
+    let sources =
+        rust_files().into_iter().filter(|path| shown(path).starts_with("crates/") && shown(path).contains("/src/"));
+    let mut wrong = Vec::new();
+    for path in sources.filter(|path| !shown(path).ends_with("tests.rs")) {
+        if READERS.iter().any(|(file, _)| *file == shown(&path)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        wrong.extend(readings(&text).into_iter().map(|found| format!("{}: {found}", shown(&path))));
+    }
+    let advice = "hand on what is known as data (`What`), and make the words last";
+    assert!(wrong.is_empty(), "{}\n{advice}", wrong.join("\n"));
+    assert!(READERS.iter().all(|(file, _)| top().join(file).is_file()), "READERS names a file that is gone");
+}
+
+#[test]
+fn readings_of_messages_are_found() {
+    let read = [
+        "if problem.message.contains(\"unknown\") {",
+        "let name = diagnostic\n    .message\n    // why\n    .split('`')\n    .nth(1);",
+        "found.hints.iter().any(|hint| hint.starts_with(\"did you mean\"))",
+        "match fault.go_text().strip_prefix(\"nil pointer\") {",
+        "if error.to_string().contains(\"tab\") {",
+        "let at_end = message == \"unexpected end\";",
+        "let text = why.trim().lines().last();",
+        "Err(error) if error.contains(\"tab\") => {}",
+    ];
+    for source in read {
+        assert_eq!(readings(source).len(), 1, "{source}");
+    }
+    let other = [
+        "if text.contains(\"{{\") {",
+        "labels.iter().any(|label| label.ends_with('-'))",
+        "errors.iter().find(|error| error.is_new())",
+        "#[test]\nfn a() {}\n#[cfg(test)]\nmod tests { fn b() { assert!(message.contains(\"x\")) } }",
+        "let said = problem.what() == &What::Unset;",
+    ];
+    for source in other {
+        assert_eq!(readings(source), Vec::<String>::new(), "{source}");
+    }
+}
+
+/// Crates that may ask the sink of a whole run: the surface, which prints it, and the sink itself.
+const ASKS_THE_RUN: &[&str] = &["crates/cli/", "crates/syntax/src/diagnostic.rs"];
+
+/// Questions about a whole run, of which a part must not make its own result: work of another owner may have failed.
+fn asks_the_run(source: &str) -> Vec<String> {
+    let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or(source);
+    let code = code.lines().map(str::trim).collect::<Vec<_>>().join("");
+    let asks = ["sink.has_errors()", "sink.take()", "sink().has_errors()", "sink().take()", "sink.count("];
+    asks.iter().flat_map(|ask| code.match_indices(ask).map(|(at, _)| excerpt(&code, at)).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn results_have_findings_of_their_own() {
+    let mut wrong = Vec::new();
+    for path in rust_files() {
+        let name = shown(&path);
+        if !name.starts_with("crates/")
+            || !name.contains("/src/")
+            || ASKS_THE_RUN.iter().any(|ask| name.starts_with(ask))
+        {
+            continue;
+        }
+        let found = asks_the_run(&std::fs::read_to_string(&path).unwrap());
+        wrong.extend(found.into_iter().map(|found| format!("{name}: {found}")));
+    }
+    assert!(wrong.is_empty(), "{}\nuse `Sink::apart` or `Sink::succeeds`", wrong.join("\n"));
+    assert_eq!(asks_the_run("if session\n    .sink\n    .has_errors() {").len(), 1);
+    assert_eq!(asks_the_run("let (done, findings) = session.sink.apart(work);"), Vec::<String>::new());
+}

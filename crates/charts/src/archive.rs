@@ -14,7 +14,7 @@ pub fn unpack(packed: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, 
         Trouble::Bad(message) => LoadError::archive(format!("the chart archive cannot be read: {message}")),
         Trouble::Large(message) => LoadError {
             rule: Some(&purlin_value::rules::LIMIT_ARCHIVE),
-            ..format!("the chart archive is too large: {message}").into()
+            ..LoadError::from(format!("the chart archive is too large: {message}"))
         },
     };
     let bytes = gunzip(packed, limits).map_err(tell)?;

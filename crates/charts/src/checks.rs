@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use purlin_model::Node;
 use purlin_model::validate::{Problem, Validator};
 use purlin_syntax::{Diagnostic, Hint, Span, suggest};
-use purlin_value::{Origin, OriginKind, Session, Value};
+use purlin_value::{Origin, Session, Value};
 
 use crate::rules;
 use crate::schema;
@@ -92,26 +92,8 @@ fn report_problem(session: &Session, node: &Node, problem: &Problem) {
     let message = format!("`{}` does not fit the Kubernetes schema{place}: {}", node.id, schema::message(problem));
     let mut diagnostic = Diagnostic::nowhere(&rules::KUBERNETES, message);
     diagnostic.span = at(session, problem.value.origin);
-    if let Some(span) = value_span(session, problem.value.origin).filter(|span| Some(*span) != diagnostic.span) {
-        diagnostic = diagnostic.label(span, "this value");
-    }
+    diagnostic = session.written_here(diagnostic, problem.value.origin);
     session.sink.push(diagnostic);
-}
-
-/// Where the value that a template printed is written.
-fn value_span(session: &Session, origin: Origin) -> Option<Span> {
-    let mut origin = origin;
-    // A chain is as long as the templates that include each other; the bound only guards against a loop.
-    for _ in 0..200 {
-        match session.origins.get(origin, &session.sources) {
-            OriginKind::Derived { pieces, .. } => origin = pieces.first()?.origin,
-            OriginKind::Chosen { winner, .. } => origin = winner,
-            OriginKind::Selected { taken, .. } => origin = taken,
-            OriginKind::File(span) => return Some(span),
-            _ => return None,
-        }
-    }
-    None
 }
 
 type Names = HashMap<(String, String, String), String>;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use purlin_syntax::{Diagnostic, Rule, Severity};
+use purlin_syntax::{Diagnostic, Findings, Rule, Severity};
 use purlin_value::{Session, path};
 
 use crate::chart::Chart;
@@ -27,15 +27,15 @@ const OF_VALUES: &[&Rule] = &[&rules::TEMPLATE, &rules::FAILED, &rules::SCHEMA, 
 /// What tells one problem from another, whichever run found it.
 type Identity = (&'static str, String, String);
 
-/// Checks a chart with each of the files. A problem that was reported without them and is found again stays an
+/// Checks a chart with each of the files. A problem that was found without them and is found again stays an
 /// error; one that is not found again is a warning.
-pub fn check(session: &Session, folder: &str, options: &Options, files: &[String]) {
+pub fn check(session: &Session, folder: &str, options: &Options, files: &[String], without: Findings) {
     // Why it cannot be loaded was reported.
-    let Ok(mut chart) = template::open(session, folder) else { return };
+    let Ok(mut chart) = template::open(session, folder) else { return session.sink.extend(without) };
     nearby::fill(session, &mut chart);
     let found = errors(session, &chart, folder, options, files);
     let mut known = HashSet::new();
-    for mut diagnostic in session.sink.take() {
+    for mut diagnostic in without {
         let is_of_values = OF_VALUES.iter().any(|rule| rule.name == diagnostic.rule.name);
         if diagnostic.severity == Severity::Error {
             let identity = identity(session, &diagnostic);
@@ -65,23 +65,21 @@ fn errors(
     let is_metachart = kinds::kinds(session, chart).is_some();
     let mut found = Vec::new();
     for file in files {
-        let own = session.sibling();
         let mut options = Options { track: is_metachart, ..options.clone() };
         options.values.push((path::join(folder, file), file.clone()));
-        match is_metachart {
-            true => drop(crate::resolve_chart(&own, folder, &options)),
-            false => check_one(&own, chart.clone(), &options),
-        }
-        let mut problems = own.sink.take();
+        let ((), mut problems) = session.beside(|own| match is_metachart {
+            true => drop(crate::resolve_chart(own, folder, &options)),
+            false => check_one(own, chart.clone(), &options),
+        });
         // Where a document comes from is only known of a run that keeps track of it, which costs more.
         if problems.iter().any(|problem| problem.rule.name == rules::MANIFEST.name && problem.span.is_none()) {
-            let again = session.sibling();
             options.track = true;
-            drop(crate::resolve_chart(&again, folder, &options));
-            problems = again.sink.take();
+            let (resolved, again) = session.beside(|own| crate::resolve_chart(own, folder, &options));
+            drop(resolved);
+            problems = again;
         }
         for mut diagnostic in problems {
-            let identity = identity(&own, &diagnostic);
+            let identity = identity(session, &diagnostic);
             if diagnostic.severity == Severity::Error && !found.iter().any(|(other, _)| *other == identity) {
                 diagnostic.message.push_str(&format!(" (with `{file}`)"));
                 found.push((identity, diagnostic));

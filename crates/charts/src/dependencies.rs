@@ -7,7 +7,7 @@ use purlin_value::{Data, EcoString, Exceeded, Map, Origin, Origins, Value};
 
 use crate::chart::{Chart, Dependency};
 use crate::edition::{HELM_4, Helm};
-use crate::values::{Account, Coalescer, Trouble};
+use crate::values::{Account, Coalescer, Trouble, Warning};
 use std::collections::HashMap;
 
 /// The declared dependencies that are not there.
@@ -31,7 +31,7 @@ pub fn process(
     account: &Account<'_>,
     origins: Option<&Origins>,
     helm: &'static Helm,
-) -> Result<Vec<String>, Trouble> {
+) -> Result<Vec<Warning>, Trouble> {
     let mut warnings = Vec::new();
     enable(chart, values, "", &mut warnings, (account, helm))?;
     import(chart, &mut warnings, account, origins)?;
@@ -93,7 +93,7 @@ fn enable(
     chart: &mut Chart,
     values: &Value,
     path: &str,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
     (account, helm): (&Account<'_>, &'static Helm),
 ) -> Result<(), Trouble> {
     if chart.metadata.dependencies.is_empty() {
@@ -161,7 +161,7 @@ fn enable(
     Ok(())
 }
 
-fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Vec<String>) {
+fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Vec<Warning>) {
     let Some(tags) = values.get("tags").and_then(Value::as_map) else { return };
     for dependency in dependencies {
         let (mut on, mut off) = (false, false);
@@ -173,9 +173,8 @@ fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Ve
             match value.map(|value| &value.data) {
                 Some(Data::Bool(true)) => on = true,
                 Some(Data::Bool(false)) => off = true,
-                Some(_) => {
-                    warnings.push(format!("Warning: Tag '{tag}' for chart {} returned non-bool value", dependency.name))
-                }
+                Some(_) => warnings
+                    .push(Warning::Other(format!("Tag '{tag}' for chart {} returned non-bool value", dependency.name))),
                 None => {}
             }
         }
@@ -183,7 +182,7 @@ fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Ve
     }
 }
 
-fn apply_conditions(dependencies: &mut [Dependency], values: &Value, path: &str, warnings: &mut Vec<String>) {
+fn apply_conditions(dependencies: &mut [Dependency], values: &Value, path: &str, warnings: &mut Vec<Warning>) {
     for dependency in dependencies {
         for condition in dependency.condition.trim().split(',').filter(|condition| !condition.is_empty()) {
             let value = lookup(values, &format!("{path}{condition}"));
@@ -196,9 +195,8 @@ fn apply_conditions(dependencies: &mut [Dependency], values: &Value, path: &str,
                 Some(Data::Map(_)) | None => {}
                 Some(_) => {
                     let name = &dependency.name;
-                    warnings.push(format!(
-                        "Warning: Condition path '{condition}' for chart {name} returned non-bool value"
-                    ));
+                    let text = format!("Condition path '{condition}' for chart {name} returned non-bool value");
+                    warnings.push(Warning::Other(text));
                 }
             }
         }
@@ -217,7 +215,7 @@ pub fn lookup<'v>(values: &'v Value, path: &str) -> Option<&'v Value> {
 /// Imports values of charts inside into their parents' defaults, the innermost first.
 fn import(
     chart: &mut Chart,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
     account: &Account<'_>,
     origins: Option<&Origins>,
 ) -> Result<(), Trouble> {
@@ -248,7 +246,7 @@ fn import(
                     let table = imported_because(table, origins, &because);
                     imported = merger.merge_tables(&imported, &at_path(&parent, &table))?;
                 }
-                None => warnings.push(format!("Warning: ImportValues missing table from chart {}", dependency.name)),
+                None => warnings.push(Warning::NoImport(dependency.name.clone())),
             }
         }
     }

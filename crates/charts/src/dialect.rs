@@ -8,7 +8,7 @@ use purlin_gotmpl::hole::Hole;
 use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Usual, Variant, Variants,
 };
-use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Severity, Span, Tree};
+use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree, What};
 use purlin_value::{Data, EcoString, Map, Origin, Origins, Session, Value, path, value_of};
 
 use crate::chart::Chart;
@@ -30,6 +30,7 @@ use crate::report::{
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
+use crate::values::Warning;
 use crate::{guessable, nearby, schema_file, unread, unset, unused, words};
 
 /// The dialect of charts.
@@ -120,9 +121,7 @@ fn pending_flag(text: &str) -> (String, String) {
 /// Mistakes in `Chart.yaml` of charts inside. Their authors are often others, so only what stops Helm or is misspelt is
 /// said.
 fn report_odd(session: &Session, chart: &Chart) {
-    let is_misspelt = |found: &Diagnostic| {
-        found.hints.iter().any(|hint| hint.starts_with("did you mean") || hint.starts_with("remove it;"))
-    };
+    let is_misspelt = |found: &Diagnostic| matches!(found.what(), What::Unknown { kind, .. } if kind == "key");
     let worst = chart.metadata.odd.iter().filter(|found| found.is_error() || is_misspelt(found));
     session.sink.extend(worst.cloned());
     chart.dependencies.iter().for_each(|inner| report_odd(session, inner));
@@ -176,9 +175,11 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let options = options(session, request);
     let has_values = !options.values.is_empty() || !options.sets.is_empty() || !options.pending.is_empty();
     let tests = if request.chart.ci_values && !has_values { ci::files(session, &folder) } else { Vec::new() };
-    let resolved = resolve_chart(session, &folder, &options);
-    if !tests.is_empty() {
-        ci::check(session, &folder, &options, &tests);
+    let (resolved, found) = session.sink.apart(|| resolve_chart(session, &folder, &options));
+    if tests.is_empty() {
+        session.sink.extend(found);
+    } else {
+        ci::check(session, &folder, &options, &tests, found);
     }
     resolved
 }
@@ -212,18 +213,26 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
         crate::names::note(session, folder, &prepared.chart, options);
     }
     let job = Job { session, folder, kinds, definitions, nearby, is_fetched_later: options.is_fetched_later };
-    let mut resolved = job.resolve(&prepared);
+    let (mut resolved, mut found) = session.sink.apart(|| {
+        let mut resolved = job.resolve(&prepared);
+        guessable::keep(session, &prepared.chart);
+        if options.include_crds {
+            resolved.manifests.splice(0..0, brought_along(session, &prepared.chart));
+        }
+        resolved
+    });
     resolved.contained = contained;
-    guessable::keep(session, &prepared.chart);
-    if options.include_crds {
-        resolved.manifests.splice(0..0, brought_along(session, &prepared.chart));
+    let looks_for_unset = job.kinds.is_none() && options.lenient;
+    if looks_for_unset {
+        unset::check(session, &prepared.chart, &prepared.values, prepared.missing.is_empty(), &mut found);
     }
-    if job.kinds.is_none() && options.lenient {
-        unset::check(session, &prepared.chart, &prepared.values, prepared.missing.is_empty());
+    let is_sound = !found.has_errors();
+    session.sink.extend(found);
+    if looks_for_unset {
         unset::check_conditions(session, folder, &prepared.chart, &prepared.values);
         unread::check(session, &prepared.chart, &prepared.values);
         // What is broken reads nothing.
-        if options.is_rehearsal && session.sink.count(Severity::Error) == 0 {
+        if options.is_rehearsal && is_sound {
             unused::check(session, folder, &prepared, options);
         }
     }
@@ -269,13 +278,11 @@ impl Job<'_> {
         let Self { session, folder, .. } = *self;
         let place = ChartYaml { session, folder };
         for warning in &prepared.warnings {
-            let plain = warning.trim_start_matches("warning: ").trim_start_matches("Warning: ");
             // What a missing chart does not export follows from that.
-            let import = plain.strip_prefix("ImportValues missing table from chart ");
-            if import.is_some_and(|_| !prepared.missing.is_empty()) {
+            if matches!(warning, Warning::NoImport(_)) && !prepared.missing.is_empty() {
                 continue;
             }
-            let said = words::warning(plain);
+            let said = words::warning(warning);
             session
                 .sink
                 .push(place.locate(Diagnostic::nowhere(&rules::WARNING, said.message).hint(said.hint), &["name"]));
@@ -418,7 +425,8 @@ fn render_metachart<'s>(
         let (sorted, broken) =
             manifest::sort_readable([(path.as_str(), resource.text.as_str())], &made.holes, &session.limits);
         if let Some(broken) = broken.first() {
-            return Err(TemplateError::rendering(broken.helm_text()));
+            let rule = Some(&rules::MANIFEST);
+            return Err(TemplateError { rule, ..TemplateError::rendering(broken.helm_text()) });
         }
         let text = Arc::new(Woven::new(resource.text.into_bytes(), resource.pieces));
         let unsure = &made.unsure;
@@ -598,8 +606,9 @@ fn whole_numbers(value: Value) -> Value {
 fn template_of(session: &Session, folder: &str, options: &Options, question: &Question, on: &str) -> Option<String> {
     // In a session of its own: problems of templates that were not asked for are not reported.
     let sibling = session.twin();
-    let Some(resolved) = resolve_chart(&sibling, folder, options) else {
-        session.sink.extend(sibling.sink.take());
+    let (resolved, found) = sibling.sink.apart(|| resolve_chart(&sibling, folder, options));
+    let Some(resolved) = resolved else {
+        session.sink.extend(found);
         return None;
     };
     let found = resolved.manifests.iter().find(|manifest| manifest.node == on);

@@ -6,9 +6,10 @@ use purlin_model::{SetFlag, SetKind};
 use purlin_syntax::Flavor;
 use purlin_value::{Data, Eval, Map, Pending, Session, Value};
 
-use crate::load::LoadError;
-use crate::strvals::{Typing, parse_into};
-use crate::template::{About, Options, Setting};
+use crate::load::{About, LoadError, Setting};
+use crate::rules;
+use crate::strvals::{Refused, Typing, parse_into};
+use crate::template::Options;
 use crate::values::{merge_maps, put};
 use crate::yaml::value_of_tree;
 
@@ -17,18 +18,18 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
     let origins = options.track.then_some(&session.origins);
     let mut base = Value::map(Map::new());
     for (path, name) in &options.values {
-        let source = session.read_text(path)?;
+        let source = session.read_text(path).map_err(|problem| LoadError::from(problem).given())?;
         let tree = session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits));
         for document in 0..tree.roots().len().max(1) {
             let value = value_of_tree(&tree, document).map_err(|message| {
                 let what = "cannot unmarshal yaml document: error converting YAML to JSON";
-                LoadError::yaml(&tree, format!("failed to parse {name}: {what}: {message}"))
+                LoadError::yaml(&tree, About::Chart, format!("failed to parse {name}: {what}: {message}")).given()
             })?;
             if value.is_null() {
                 continue;
             }
             if value.as_map().is_none() {
-                return Err(format!("failed to parse {name}: expected a mapping").into());
+                return Err(LoadError::from(format!("failed to parse {name}: expected a mapping")).given());
             }
             base = merge_maps(base, value, origins);
         }
@@ -54,14 +55,19 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
     Ok(base)
 }
 
-/// Why a flag cannot be used, in Helm's words; with its place where a project writes it.
-fn refused(options: &Options, at: usize, flag: &SetFlag, reason: String) -> LoadError {
-    let message = format!("failed parsing {} data: {reason}", option_of(flag.kind));
-    let about = options.sets_from.get(at).copied().flatten().map_or(About::Chart, |span| {
-        let (release, has_comma) = (options.name.clone(), flag.text.contains(','));
-        About::Set(Box::new(Setting { span, reason, release, has_comma }))
-    });
-    LoadError { about, ..message.into() }
+/// Why a flag cannot be used; with its place where a project writes it.
+fn refused(options: &Options, at: usize, flag: &SetFlag, why: Refused) -> LoadError {
+    let name = option_of(flag.kind);
+    let message = format!("failed parsing {name} data: {}", why.helm_text);
+    let about = match options.sets_from.get(at).copied().flatten() {
+        Some(span) => {
+            let (release, has_comma) = (options.name.clone(), flag.text.contains(','));
+            About::Set(Box::new(Setting { span, reason: why.message, release, has_comma }))
+        }
+        None => About::Given(format!("{name}: {}", why.message)),
+    };
+    let hint = Some("write `NAME=VALUE`, with dots between nested names");
+    LoadError { rule: Some(&rules::VALUES), about, hint, ..LoadError::from(message) }
 }
 
 fn option_of(kind: SetKind) -> &'static str {
@@ -74,7 +80,7 @@ fn option_of(kind: SetKind) -> &'static str {
     }
 }
 
-fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag) -> Result<Value, String> {
+fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag) -> Result<Value, Refused> {
     let name = option_of(flag.kind);
     if flag.kind == SetKind::Json && flag.text.trim_start().starts_with('{') {
         let value = crate::json::parse(flag.text.trim().as_bytes(), session.origins.flag(name))?;

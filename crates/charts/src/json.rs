@@ -1,6 +1,6 @@
 //! Reads JSON into values (numbers are floats), with Go's messages, and writes it.
 
-use purlin_gotmpl::json::{MAX_DEPTH as MOST_LEVELS_READ, message, number};
+use purlin_gotmpl::json::{MAX_DEPTH as MOST_LEVELS_READ, ends_early, message, number};
 use purlin_syntax::json_text::{self, Build};
 use purlin_syntax::write::{Emit, JsonWriter};
 use purlin_value::{Data, EcoString, Map, Origin, Value};
@@ -13,10 +13,12 @@ pub fn parse(text: &[u8], origin: Origin) -> Result<Value, String> {
     json_text::read(text, MOST_LEVELS_READ, &mut At(origin)).map_err(|problem| message(text, problem))
 }
 
-/// Reads one JSON value at the start of a text; also gives how many bytes it took.
+/// Reads one JSON value at the start of a text as Go's decoder does; also gives how many bytes it took.
 pub fn parse_prefix(text: &str, origin: Origin) -> Result<(Value, usize), String> {
     let text = text.as_bytes();
-    json_text::read_prefix(text, MOST_LEVELS_READ, &mut At(origin)).map_err(|problem| message(text, problem))
+    json_text::read_prefix(text, MOST_LEVELS_READ, &mut At(origin)).map_err(|problem| {
+        if ends_early(text, &problem) { "unexpected EOF".to_owned() } else { message(text, problem) }
+    })
 }
 
 /// Makes values of this origin.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use purlin_syntax::{Diagnostic, Flavor, Rule, Tree};
+use purlin_model::validate::Stopped;
+use purlin_syntax::{Diagnostic, Flavor, Message, Rule, RuleClass, Span, Tree};
+use purlin_value::rules::FILE_NOT_FOUND;
 use purlin_value::world::FileKind;
 use purlin_value::{Session, Value};
 
@@ -10,7 +12,7 @@ use crate::archive;
 use crate::chart::{Chart, ChartFile, Metadata};
 use crate::ignore::Ignore;
 use crate::metadata;
-use crate::template::About;
+use crate::rules;
 use crate::yaml::value_of_tree;
 
 /// Deepest nesting of charts in charts, and of folders.
@@ -32,6 +34,59 @@ pub struct LoadError {
     pub about: About,
 }
 
+/// What in a chart, or in what is given for it, an error is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum About {
+    /// Nothing in particular.
+    #[default]
+    Chart,
+    /// A file or folder that does not exist.
+    Absent,
+    /// A `Chart.yaml` that is not valid YAML.
+    ChartFile,
+    /// A `Chart.yaml` that is no mapping.
+    ChartShape,
+    /// A key of `Chart.yaml`, with what is wrong in plain words.
+    Metadata(&'static str, Message),
+    /// A chart for other versions of Kubernetes than the one that it is rendered for.
+    Version {
+        /// The versions it is for.
+        wanted: String,
+        /// The version there is.
+        have: String,
+    },
+    /// Its default values.
+    DefaultValues,
+    /// Default values that are no mapping.
+    DefaultShape,
+    /// The values of a chart inside, which are no mapping.
+    Subchart {
+        /// The chart.
+        name: String,
+        /// What they are.
+        found: String,
+    },
+    /// A value that a project sets.
+    Set(Box<Setting>),
+    /// A schema, or the values of all charts, that take more than a limit allows.
+    Schema(Stopped),
+    /// Values that an option gives, with what is wrong in plain words.
+    Given(String),
+}
+
+/// A value that a project sets and that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Where the project writes it.
+    pub span: Span,
+    /// What is wrong.
+    pub reason: String,
+    /// The release it is for.
+    pub release: String,
+    /// Whether a comma in it starts another value.
+    pub has_comma: bool,
+}
+
 impl From<String> for LoadError {
     fn from(message: String) -> Self {
         Self { message, rule: None, hint: None, about: About::Chart }
@@ -40,25 +95,39 @@ impl From<String> for LoadError {
 
 impl From<Diagnostic> for LoadError {
     fn from(problem: Diagnostic) -> Self {
-        let rule = Some(problem.rule).filter(|rule| rule.name.starts_with("limit-"));
-        Self { message: problem.message, rule, hint: None, about: About::Chart }
+        let rule = Some(problem.rule).filter(|rule| rule.class == RuleClass::Limit);
+        let about = if problem.rule == &FILE_NOT_FOUND { About::Absent } else { About::Chart };
+        Self { message: problem.message, rule, hint: None, about }
     }
 }
 
 impl LoadError {
     /// An archive that is not one.
     pub fn archive(message: String) -> Self {
-        Self { hint: Some("create the archive again with `helm package`"), ..message.into() }
+        Self { hint: Some("create the archive again with `helm package`"), ..Self::from(message) }
     }
 
     /// Something that is nested too deeply.
     fn deep(message: String) -> Self {
-        Self { rule: Some(&purlin_syntax::rules::LIMIT_DEPTH), ..message.into() }
+        Self { rule: Some(&purlin_syntax::rules::LIMIT_DEPTH), ..Self::from(message) }
     }
 
     /// A document that is not valid YAML, or is more than the limits allow.
-    pub fn yaml(tree: &Tree, message: String) -> Self {
-        Self { rule: crate::yaml::limit_of(tree), ..message.into() }
+    pub fn yaml(tree: &Tree, about: About, message: String) -> Self {
+        Self { rule: crate::yaml::limit_of(tree), about, ..Self::from(message) }
+    }
+
+    /// Something else than what is expected in a file.
+    fn shape(about: About, message: &str) -> Self {
+        Self { about, ..Self::from(message.to_owned()) }
+    }
+
+    /// A file of values that a user gives.
+    pub fn given(self) -> Self {
+        let is_absent = self.about == About::Absent;
+        let hint = is_absent.then_some("correct the path; it is relative to the working directory");
+        let rule = self.rule.or((!is_absent).then_some(&rules::VALUES));
+        Self { rule, hint, about: About::Given(self.message.clone()), ..self }
     }
 }
 
@@ -190,10 +259,10 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
     let tree = parse(session, folder, chart_file);
     if let Err(message) = value_of_tree(&tree, 0) {
         let message = format!("cannot load Chart.yaml: error converting YAML to JSON: {message}");
-        return Err(LoadError::yaml(&tree, message));
+        return Err(LoadError::yaml(&tree, About::ChartFile, message));
     }
     let Some(mut metadata) = metadata::read(&tree) else {
-        return Err(LoadError::from("cannot load Chart.yaml: expected a mapping".to_owned()));
+        return Err(LoadError::shape(About::ChartShape, "cannot load Chart.yaml: expected a mapping"));
     };
     let mut values = Value::null();
     let mut written = Vec::new();
@@ -255,7 +324,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
         let child = from_files(session, files, &path, depth + 1);
         dependencies.push(child.map_err(|error| {
             let message = format!("error unpacking subchart {name} in {}: {}", metadata.name, error.message);
-            LoadError { message, ..error }
+            LoadError { message, about: About::Chart, ..error }
         })?);
     }
     let folder = folder.to_owned();
@@ -273,10 +342,11 @@ fn default_values(
     let mut all = Value::null();
     for document in 0..tree.roots().len().max(1) {
         let value = value_of_tree(&tree, document).map_err(|message| {
-            LoadError::yaml(&tree, format!("cannot load values.yaml: error converting YAML to JSON: {message}"))
+            let message = format!("cannot load values.yaml: error converting YAML to JSON: {message}");
+            LoadError::yaml(&tree, About::DefaultValues, message)
         })?;
         if value.as_map().is_none() && !value.is_null() {
-            return Err(LoadError::from("cannot load values.yaml: expected a mapping".to_owned()));
+            return Err(LoadError::shape(About::DefaultShape, "cannot load values.yaml: expected a mapping"));
         }
         all = crate::values::merge_maps(all, value, None);
     }

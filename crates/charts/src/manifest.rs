@@ -1,10 +1,11 @@
 //! Splits rendered files into documents, tells hooks from resources, and sorts both as Helm installs them.
 
 use crate::edition::{HELM_4, Helm};
+use crate::rules;
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::yaml::{first_problem, go_message, parse};
 use purlin_model::INSTALL_ORDER;
-use purlin_syntax::{Limits, Node, Scalar, Tree};
+use purlin_syntax::{Diagnostic, Limits, Node, Scalar, Tree};
 use std::sync::Arc;
 
 /// One document of a rendered file.
@@ -74,6 +75,8 @@ pub fn split(text: &str) -> Vec<(usize, &str)> {
     pieces
 }
 
+const ANNOTATIONS: &str = "metadata.annotations";
+
 /// What Helm reads of a document before anything else.
 #[derive(Default)]
 pub(crate) struct Head {
@@ -84,86 +87,138 @@ pub(crate) struct Head {
 }
 
 /// A field that is read into a text: any scalar is, a collection is an error.
-fn field(node: Node<'_>, key: &str, place: &str) -> Result<String, String> {
+fn field(node: Node<'_>, key: &str, type_name: &str, path: &'static str) -> Result<String, HeadError> {
     let Some(value) = node.get(key) else { return Ok(String::new()) };
     if !value.is_scalar() {
-        return Err(unmarshal(kind_of(value), &format!("struct field {place} of type string")));
+        let go = format!("struct field {type_name}.{path} of type string");
+        return Err(unmarshal(value, Into { go: &go, field: path, is_mapping: false }));
     }
     if value.is_null() {
         return Ok(String::new());
     }
-    Ok(purlin_gotmpl::yaml_tree::key_text(value)?.into_owned())
+    match purlin_gotmpl::yaml_tree::key_text(value) {
+        Ok(text) => Ok(text.into_owned()),
+        Err(message) => {
+            let problem = Diagnostic::nowhere(&rules::MANIFEST, message.clone());
+            Err(HeadError { message, unfit: Unfit::Yaml(Box::new(problem)), at: 0 })
+        }
+    }
 }
 
-fn unmarshal(kind: &str, into: &str) -> String {
-    format!("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go {into}")
+/// Why a document is no manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unfit {
+    /// It is not YAML.
+    Yaml(Box<Diagnostic>),
+    /// Something that the head is read from is of another kind.
+    Shape {
+        /// The field; nothing for the document as a whole.
+        field: &'static str,
+        /// The kind that it has.
+        found: &'static str,
+        /// Whether it is a mapping of such values that is expected, not a single one.
+        is_mapping: bool,
+    },
 }
 
-fn kind_of(node: Node<'_>) -> &'static str {
+/// A document whose head cannot be read.
+#[derive(Clone, Debug)]
+pub struct HeadError {
+    /// Why, in Go's words.
+    pub message: String,
+    /// Why, as data.
+    pub unfit: Unfit,
+    /// Where in the document.
+    pub at: usize,
+}
+
+/// What Go reads a part of the head into.
+struct Into<'t> {
+    /// Go's name of it.
+    go: &'t str,
+    field: &'static str,
+    is_mapping: bool,
+}
+
+fn unmarshal(node: Node<'_>, into: Into<'_>) -> HeadError {
+    let (kind, found) = kind_of(node);
+    HeadError {
+        message: format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go {}",
+            into.go
+        ),
+        unfit: Unfit::Shape { field: into.field, found, is_mapping: into.is_mapping },
+        at: 0,
+    }
+}
+
+/// The kind of a node: for Go, and for people.
+fn kind_of(node: Node<'_>) -> (&'static str, &'static str) {
     if node.is_map() {
-        return "object";
+        return ("object", "a mapping");
     }
     if node.is_list() {
-        return "array";
+        return ("array", "a list");
     }
     match node.scalar() {
-        Scalar::Bool(_) => "bool",
-        Scalar::Str | Scalar::Timestamp => "string",
-        _ => "number",
+        Scalar::Bool(_) => ("bool", "a boolean"),
+        Scalar::Str | Scalar::Timestamp => ("string", "a string"),
+        _ => ("number", "a number"),
     }
 }
 
 /// The head of a document, or the error message and its offset.
-fn head(tree: &Tree) -> Result<Head, (String, usize)> {
+fn head(tree: &Tree) -> Result<Head, HeadError> {
     checked(tree)?;
-    head_of(tree, "SimpleHead").map_err(|message| (message, 0))
+    head_of(tree, "SimpleHead")
 }
 
 /// The same for what is read into another of Helm's types; none for an empty document. Annotations are not looked at.
-pub(crate) fn head_as(tree: &Tree, type_name: &str) -> Result<Option<Head>, (String, usize)> {
+pub(crate) fn head_as(tree: &Tree, type_name: &str) -> Result<Option<Head>, HeadError> {
     checked(tree)?;
     if tree.root().is_none_or(Node::is_null) {
         return Ok(None);
     }
-    head_of(tree, type_name).map(Some).map_err(|message| (message, 0))
+    head_of(tree, type_name).map(Some)
 }
 
-fn checked(tree: &Tree) -> Result<(), (String, usize)> {
+fn checked(tree: &Tree) -> Result<(), HeadError> {
     if let Some(problem) = first_problem(tree) {
         let at = problem.span.map_or(0, |span| span.start as usize);
-        return Err((format!("error converting YAML to JSON: yaml: {}", go_message(tree, problem)), at));
+        let message = format!("error converting YAML to JSON: yaml: {}", go_message(tree, problem));
+        return Err(HeadError { message, unfit: Unfit::Yaml(Box::new(problem.clone())), at });
     }
     Ok(())
 }
 
-fn head_of(tree: &Tree, type_name: &str) -> Result<Head, String> {
+fn head_of(tree: &Tree, type_name: &str) -> Result<Head, HeadError> {
     // The type that `helm template` reads is another package's, and has annotations.
     let is_usual = type_name == "SimpleHead";
     let mut head = Head::default();
     let Some(root) = tree.root().filter(|root| !root.is_null()) else { return Ok(head) };
     if !root.is_map() {
         let package = if is_usual { "util" } else { "rules" };
-        return Err(unmarshal(kind_of(root), &format!("value of type {package}.{type_name}")));
+        let go = format!("value of type {package}.{type_name}");
+        return Err(unmarshal(root, Into { go: &go, field: "", is_mapping: true }));
     }
-    head.api_version = field(root, "apiVersion", &format!("{type_name}.apiVersion"))?;
-    head.kind = field(root, "kind", &format!("{type_name}.kind"))?;
+    head.api_version = field(root, "apiVersion", type_name, "apiVersion")?;
+    head.kind = field(root, "kind", type_name, "kind")?;
     let Some(metadata) = root.get("metadata").filter(|node| !node.is_null()) else { return Ok(head) };
     if !metadata.is_map() {
-        return Err(unmarshal(kind_of(metadata), &format!("struct field {type_name}.metadata")));
+        let go = format!("struct field {type_name}.metadata");
+        return Err(unmarshal(metadata, Into { go: &go, field: "metadata", is_mapping: true }));
     }
-    head.name = field(metadata, "name", &format!("{type_name}.metadata.name"))?;
+    head.name = field(metadata, "name", type_name, "metadata.name")?;
     if !is_usual {
         return Ok(head);
     }
     let Some(annotations) = metadata.get("annotations").filter(|node| !node.is_null()) else { return Ok(head) };
     if !annotations.is_map() {
-        return Err(unmarshal(
-            kind_of(annotations),
-            "struct field SimpleHead.metadata.annotations of type map[string]string",
-        ));
+        let go = "struct field SimpleHead.metadata.annotations of type map[string]string";
+        return Err(unmarshal(annotations, Into { go, field: ANNOTATIONS, is_mapping: true }));
     }
     for entry in annotations.entries() {
-        let text = field(annotations, entry.name(), "SimpleHead.metadata.annotations")?;
+        let text = field(annotations, entry.name(), type_name, ANNOTATIONS)?;
         if entry.name() == "helm.sh/hook" {
             head.hook = Some(text);
         }
@@ -193,6 +248,8 @@ pub struct Broken {
     pub path: String,
     /// Helm's error message.
     pub message: String,
+    /// The same as data.
+    pub unfit: Unfit,
     /// Where the document starts in the rendered file.
     pub start: usize,
     /// Where in the document the problem was seen.
@@ -246,8 +303,8 @@ fn sorted<'f>(
             };
             let head = match head {
                 Ok(head) => head,
-                Err((message, at)) => {
-                    broken.push(Broken { path: path.to_owned(), message, start, at });
+                Err(HeadError { message, unfit, at }) => {
+                    broken.push(Broken { path: path.to_owned(), message, unfit, start, at });
                     continue;
                 }
             };

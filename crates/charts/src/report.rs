@@ -6,8 +6,8 @@ use purlin_syntax::What;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use purlin_gotmpl::{ExecError, Limit};
-use purlin_model::validate::{Fault, Problem, is_address};
+use purlin_gotmpl::{Cause, ExecError, Fault, Limit};
+use purlin_model::validate::{Fault as Unmet, Problem, is_address};
 use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Rule, RuleClass, Source, Span, suggest};
 use purlin_value::{EcoString, Origin, Session, Value, path};
 
@@ -15,8 +15,9 @@ use crate::chart::{Chart, Dependency};
 use crate::context::origin_of;
 use crate::dependencies::lookup;
 use crate::engine::RenderError;
-use crate::manifest::Broken;
-use crate::template::{About, TemplateError};
+use crate::load::About;
+use crate::manifest::{Broken, Unfit};
+use crate::template::TemplateError;
 use crate::trace::{Tracer, Woven, span_in, template_path};
 use crate::{rules, schema, unset, words};
 use purlin_syntax::what;
@@ -182,28 +183,44 @@ pub fn report_failed(session: &Session, chart: &Chart, values: &Value, failed: &
 
 /// Reports a rendered document that is not a manifest, at the line of the template that printed it.
 pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<Woven>>, broken: &Broken) {
-    if let Some(said) = words::unfit_manifest(&broken.message) {
-        let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, said.message).hint(said.hint);
-        diagnostic.span = text.and_then(|text| tracer.span_of_text(text, broken.start + broken.at));
-        if diagnostic.span.is_none() {
-            diagnostic.message = format!("{}: {}", broken.path, diagnostic.message);
+    let problem = match &broken.unfit {
+        Unfit::Yaml(problem) => problem,
+        Unfit::Shape { field, found, is_mapping } => {
+            return report_shape(session, tracer, text, broken, (field, found, *is_mapping));
         }
-        return session.sink.push(diagnostic);
-    }
-    let plain = broken.message.trim_start_matches("error converting YAML to JSON: yaml: ");
-    let known = purlin_syntax::yaml::in_words(plain);
-    let (plain, hint) =
-        known.unwrap_or((plain, "compare the indentation with what `purlin helm template --debug` prints"));
-    let line = text.map(|text| line_of(&text.bytes, broken.start + broken.at)).unwrap_or_default();
-    let (plain, hint) = match line.contains(unset::NOTHING.trim_matches('`')) {
-        true => (format!("{} is what is printed for a value that is not set", unset::NOTHING), "set the value"),
-        false => (plain.to_owned(), hint),
     };
-    let mut diagnostic =
-        Diagnostic::nowhere(&rules::MANIFEST, format!("this renders to invalid YAML: {plain}")).hint(hint);
+    let hint = problem.hints.first().cloned();
+    let hint = hint.unwrap_or_else(|| "compare the indentation with what `purlin helm template --debug` prints".into());
+    let line = text.map(|text| line_of(&text.bytes, broken.start + broken.at)).unwrap_or_default();
+    let (plain, hint) = match line.contains(unset::NOTHING) {
+        true => {
+            let words = format!("`{}` is what is printed for a value that is not set", unset::NOTHING);
+            (Message::new(What::Unset).words(words), "set the value".into())
+        }
+        false => (problem.message.clone().into(), hint),
+    };
+    let message = plain.clone().under("this renders to invalid YAML: ");
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).hint(hint);
     diagnostic.span = text.and_then(|text| tracer.span_of_text(text, broken.start + broken.at));
     if diagnostic.span.is_none() {
         diagnostic.message = format!("{} renders to invalid YAML: {plain}", broken.path);
+    }
+    session.sink.push(diagnostic);
+}
+
+/// Reports a document whose head is of another shape.
+fn report_shape(
+    session: &Session,
+    tracer: &Tracer<'_>,
+    text: Option<&Arc<Woven>>,
+    broken: &Broken,
+    (field, found, is_mapping): (&str, &str, bool),
+) {
+    let Some(said) = words::unfit_manifest(field, found, is_mapping) else { return };
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, said.message).hint(said.hint);
+    diagnostic.span = text.and_then(|text| tracer.span_of_text(text, broken.start + broken.at));
+    if diagnostic.span.is_none() {
+        diagnostic.message = format!("{}: {}", broken.path, diagnostic.message);
     }
     session.sink.push(diagnostic);
 }
@@ -226,7 +243,7 @@ pub fn report_values(
     let location = Location { place, chart };
     for (name, problem) in problems {
         let field = problem.at.trim_start_matches('/').replace('/', ".");
-        if let Fault::Additional { keys, known } = &problem.fault {
+        if let Unmet::Additional { keys, known } = &problem.fault {
             let under = if field.is_empty() { String::new() } else { format!(" under `{field}`") };
             for key in keys {
                 let value = problem.value.get(key);
@@ -260,7 +277,7 @@ pub fn report_values(
         for cause in &problem.causes {
             diagnostic.message.push_str(&format!("; {}", schema::message_for_people(cause)));
         }
-        diagnostic = diagnostic.hint(schema::hint(problem));
+        diagnostic = session.written_here(diagnostic.hint(schema::hint(problem)), at.origin);
         session.sink.push(diagnostic);
     }
 }
@@ -276,7 +293,7 @@ impl Location<'_> {
     /// Points at the key in the chart's `values.yaml`, or at the first key of the mapping that it is missing from.
     fn of_values(&self, diagnostic: Diagnostic, name: &str, problem: &Problem) -> Diagnostic {
         let missing = match &problem.fault {
-            Fault::Missing(keys) => keys.first().map(EcoString::as_str),
+            Unmet::Missing(keys) => keys.first().map(EcoString::as_str),
             _ => None,
         };
         // The values of a chart inside are below its name.
@@ -367,7 +384,7 @@ fn report_unreadable(session: &Session, chart: &Chart, problem: &purlin_gotmpl::
     let offset: usize = text.split_inclusive('\n').take(problem.line.saturating_sub(1) as usize).map(str::len).sum();
     let line = text.get(offset..).and_then(|rest| rest.lines().next()).unwrap_or("");
     let span = span_in(session, chart, &problem.file, &text, offset);
-    let Some(said) = words::unreadable(&problem.message, line, &text) else {
+    let Some(said) = words::unreadable(&problem.what, line, &text) else {
         let hint = "compare with the template language: `{{ function argument | function }}`";
         session.sink.push(Diagnostic::at(&rules::SYNTAX, span, problem.message.clone()).hint(hint));
         return;
@@ -403,7 +420,7 @@ fn action_part(text: &str, offset: usize, line: &str, part: &str) -> Option<(usi
 
 /// A plain error with the location that fits what it is about.
 fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
-    let rule = error.rule.unwrap_or_else(|| rule_of(&error.message));
+    let rule = error.rule.unwrap_or(&rules::LOAD);
     match &error.about {
         About::Metadata(key, message) => {
             let is_missing = matches!(message.what(), What::Missing { .. });
@@ -437,90 +454,67 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             };
             Diagnostic::at(rule, setting.span, message).hint(hint)
         }
-        About::DefaultValues => {
-            let path = purlin_value::path::normalize(&format!("{}/values.yaml", place.folder));
-            let mut diagnostic = Diagnostic::nowhere(rule, error.message.clone());
-            match place.session.world.read(&path) {
-                Ok(bytes) => {
-                    let text = purlin_gotmpl::value::text_of(&bytes).into_owned();
-                    let source = source_of(place.session, &path, text);
-                    if rule.class == RuleClass::Limit {
-                        diagnostic.span = Some(source.span(0, 1));
-                        return diagnostic;
-                    }
-                    let tree = purlin_syntax::yaml::parse(source.clone(), Flavor::Go, &place.session.limits);
-                    match tree.diagnostics().first() {
-                        Some(problem) if rule.name == rules::LOAD.name => {
-                            diagnostic.span = problem.span;
-                            diagnostic.message = format!("`values.yaml` is not valid YAML: {}", problem.message);
-                            diagnostic.hints.clone_from(&problem.hints);
-                        }
-                        Some(problem) => diagnostic.span = problem.span,
-                        None => diagnostic.span = Some(source.span(0, 1)),
-                    }
-                    if error.message.ends_with("expected a mapping") {
-                        diagnostic.message = "`values.yaml`: expected a mapping at the top".to_owned();
-                        diagnostic = diagnostic.hint("write `key: value` lines");
-                    }
-                }
-                Err(_) => diagnostic.message = format!("{}: {}", place.folder, error.message),
-            }
-            diagnostic
-        }
+        About::DefaultValues | About::DefaultShape => default_values(place, error, rule),
         About::Schema(stopped) => place.locate(stopped.diagnostic(), &["name"]),
         // What options or the release are about has no place in the chart.
-        About::Chart if rule.name == rules::VALUES.name => {
-            let plain = error.message.strip_prefix("failed parsing ").unwrap_or(&error.message);
-            let plain =
-                plain.replace(" data: ", ": ").replace("key \"", "`").replace("\" has no value", "` has no value");
-            Diagnostic::nowhere(rule, plain).hint("write `NAME=VALUE`, with dots between nested names")
-        }
-        About::Chart if error.message.ends_with("does not exist") && place.start().is_some() => {
+        About::Given(plain) => Diagnostic::nowhere(rule, plain.clone()).maybe_hint(error.hint),
+        About::Absent if place.start().is_some() => {
             let hint = "it is a link to a missing file; correct or remove it";
             place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]).hint(hint)
         }
-        About::Chart if error.message.contains("Chart.yaml: error converting YAML to JSON") => {
-            place.unreadable(rule, error)
-        }
-        About::Chart if error.message.ends_with("does not exist") => {
+        About::Absent => {
             let hint = "correct the path; it is relative to the working directory";
             Diagnostic::nowhere(rule, error.message.clone()).hint(hint)
         }
-        About::Chart if error.message.ends_with("Chart.yaml: expected a mapping") => {
+        About::ChartFile => place.unreadable(rule, error),
+        About::ChartShape => {
             let message = "`Chart.yaml`: expected a mapping at the top".to_owned();
             place.locate(Diagnostic::nowhere(rule, message), &["name"]).hint("write `key: value` lines")
         }
-        About::Chart if error.message.starts_with(NOT_FOR_THIS_VERSION) => {
-            let versions = error.message.strip_prefix(NOT_FOR_THIS_VERSION).unwrap_or_default();
-            let (wanted, have) = versions.split_once(" which is incompatible with Kubernetes ").unwrap_or_default();
+        About::Version { wanted, have } => {
             let message = format!("this chart requires Kubernetes `{wanted}`, and is rendered for {have}");
             let hint = "correct `kubeVersion`, or render it for your cluster with `purlin helm template --kube-version VERSION`";
             place.locate(Diagnostic::nowhere(rule, message).hint(hint), &["kubeVersion"])
         }
-        About::Chart => match words::subchart(&error.message) {
-            Some(said) => place.locate(Diagnostic::nowhere(rule, said.message).hint(said.hint), &["name"]),
-            None => place.locate(Diagnostic::nowhere(rule, error.message.clone()).maybe_hint(error.hint), &["name"]),
-        },
+        About::Subchart { name, found } => {
+            let said = words::subchart(name, found);
+            place.locate(Diagnostic::nowhere(rule, said.message).hint(said.hint), &["name"])
+        }
+        About::Chart => {
+            place.locate(Diagnostic::nowhere(rule, error.message.clone()).maybe_hint(error.hint), &["name"])
+        }
     }
 }
 
-/// What Helm says of a chart that is not for the version of Kubernetes it is rendered for.
-const NOT_FOR_THIS_VERSION: &str = "chart requires kubeVersion: ";
-
-/// The rule a plain message falls under.
-fn rule_of(message: &str) -> &'static Rule {
-    const STARTS: &[(&str, &Rule)] = &[
-        ("values don't meet", &rules::SCHEMA),
-        ("validation:", &rules::METADATA),
-        ("library charts", &rules::METADATA),
-        ("an error occurred while checking for chart dependencies", &rules::DEPENDENCY),
-        ("chart dependencies processing failed", &rules::DEPENDENCY),
-        ("failed pars", &rules::VALUES),
-        ("failed to parse", &rules::VALUES),
-        ("YAML parse error", &rules::MANIFEST),
-        (NOT_FOR_THIS_VERSION, &rules::METADATA),
-    ];
-    STARTS.iter().find(|(start, _)| message.starts_with(start)).map_or(&rules::LOAD, |(_, rule)| rule)
+/// Default values that cannot be read, or are no mapping.
+fn default_values(place: &ChartYaml<'_>, error: &TemplateError, rule: &'static Rule) -> Diagnostic {
+    let path = purlin_value::path::normalize(&format!("{}/values.yaml", place.folder));
+    let mut diagnostic = Diagnostic::nowhere(rule, error.message.clone());
+    let Ok(bytes) = place.session.world.read(&path) else {
+        diagnostic.message = format!("{}: {}", place.folder, error.message);
+        return diagnostic;
+    };
+    let text = purlin_gotmpl::value::text_of(&bytes).into_owned();
+    let source = source_of(place.session, &path, text);
+    if rule.class == RuleClass::Limit {
+        diagnostic.span = Some(source.span(0, 1));
+        return diagnostic;
+    }
+    let tree = purlin_syntax::yaml::parse(source.clone(), Flavor::Go, &place.session.limits);
+    match tree.diagnostics().first() {
+        Some(problem) if rule.name == rules::LOAD.name => {
+            diagnostic.span = problem.span;
+            diagnostic.message = format!("`values.yaml` is not valid YAML: {}", problem.message);
+            diagnostic.hints.clone_from(&problem.hints);
+        }
+        Some(problem) => diagnostic.span = problem.span,
+        None => diagnostic.span = Some(source.span(0, 1)),
+    }
+    if error.about == About::DefaultShape {
+        diagnostic.message = "`values.yaml`: expected a mapping at the top".to_owned();
+        diagnostic = diagnostic.hint("write `key: value` lines");
+    }
+    diagnostic
 }
 
 fn template_text(chart: &Chart, name: &str) -> String {
@@ -583,11 +577,11 @@ struct Unset {
 
 /// Go speaks of a nil pointer where a value on the way is missing; a chart's author wants to know which.
 fn unset_value(session: &Session, last: &ExecError, chart: &Chart, values: Option<&Value>) -> Option<Unset> {
-    let text = last.fault.go_text();
-    let wanted = text.strip_prefix("nil pointer evaluating ")?.rsplit_once('.')?.1.to_owned();
+    let Fault::Cause(cause) = &last.fault else { return None };
+    let Cause::NilPointer { field: wanted } = &**cause else { return None };
     let node = last.node.as_str();
     let parts: Vec<&str> = node.split('.').collect();
-    let at = parts.iter().position(|part| *part == wanted).filter(|at| *at > 1)?;
+    let at = parts.iter().position(|part| part == wanted).filter(|at| *at > 1)?;
     let missing = parts.get(..at)?.join(".");
     let message = what::missing("value", missing.trim_start_matches('$'))
         .words(format!("`{missing}` is not set, so `{node}` cannot be read"));
@@ -617,10 +611,10 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
     let rule = match (error.limit(), error.stop_message()) {
         (Some(limit), _) => limit_rule(limit),
         (None, Some(_)) => &rules::FAILED,
-        (None, None) if last.fault.go_text().starts_with("rendering template has a nested reference name") => {
-            &purlin_value::rules::LIMIT_INCLUDES
-        }
-        (None, None) => &rules::TEMPLATE,
+        (None, None) => match &last.fault {
+            Fault::Cause(cause) if matches!(**cause, Cause::TooManyIncludes(_)) => &purlin_value::rules::LIMIT_INCLUDES,
+            _ => &rules::TEMPLATE,
+        },
     };
     let calling = last
         .function
@@ -654,11 +648,9 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
         diagnostic = diagnostic.through(span, format!("in `{}` at `{}`", level.template, level.node));
     }
     let value = levels.iter().rev().map(|level| level.origin).find(|origin| *origin != 0);
-    let value = value.and_then(|origin| session.origins.span(origin_of(origin), &session.sources));
-    match (diagnostic.span, value) {
-        (Some(_), Some(span)) => diagnostic = diagnostic.label(span, "this value"),
-        (None, span) => diagnostic.span = span,
-        (Some(_), None) => {}
+    if let Some(origin) = value.map(origin_of) {
+        diagnostic.span = diagnostic.span.or_else(|| session.origins.span(origin, &session.sources));
+        diagnostic = session.written_here(diagnostic, origin);
     }
     session.sink.push(diagnostic);
 }
@@ -681,8 +673,7 @@ fn plain_words(
     let texts: Vec<String> = template_texts(chart);
     let defined =
         texts.iter().flat_map(|text| text.split("define \"").skip(1)).filter_map(|rest| rest.split('"').next());
-    let fault = last.fault.go_text();
-    let Some(said) = words::failed(&fault, &last.node, last.function.as_deref(), defined) else {
+    let Some(said) = words::failed(&last.fault, &last.node, last.function.as_deref(), defined) else {
         return Diagnostic::nowhere(rule, message);
     };
     let mut diagnostic = Diagnostic::nowhere(rule, said.message).hint(said.hint);
@@ -707,16 +698,5 @@ pub(crate) fn limit_rule(limit: Limit) -> &'static Rule {
         Limit::Regex => &purlin_value::rules::LIMIT_REGEX,
         Limit::Read(rule) => rule,
         Limit::Items => &purlin_value::rules::LIMIT_LIST,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plain_messages_have_rules() {
-        assert_eq!(rule_of("validation: chart.metadata.name is required").name, "chart-metadata");
-        assert_eq!(rule_of("no such file").name, "chart-load");
     }
 }

@@ -36,7 +36,7 @@ pub fn parse_into(
     map: &mut Map,
     typing: &Typing<'_>,
     origin: &dyn Fn(&str) -> Origin,
-) -> Result<(), String> {
+) -> Result<(), Refused> {
     let is_literal = matches!(typing, Typing::Literal);
     let mut parser = Parser { text: text.chars().collect(), at: 0, typing, is_literal, origin: Origin::NONE };
     loop {
@@ -45,17 +45,51 @@ pub fn parse_into(
             Ok(()) if is_literal => return Ok(()),
             Ok(()) => {}
             Err(Stop::End) => return Ok(()),
-            Err(Stop::Error(message)) => return Err(message),
+            Err(Stop::Error(why)) => return Err(why),
         }
+    }
+}
+
+/// A flag that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Why, in Helm's words.
+    pub helm_text: String,
+    /// Why, in plain words.
+    pub message: String,
+}
+
+impl From<String> for Refused {
+    fn from(helm_text: String) -> Self {
+        Refused { message: helm_text.clone(), helm_text }
+    }
+}
+
+impl From<Refused> for String {
+    fn from(why: Refused) -> Self {
+        why.helm_text
+    }
+}
+
+impl From<&str> for Refused {
+    fn from(helm_text: &str) -> Self {
+        helm_text.to_owned().into()
     }
 }
 
 enum Stop {
     End,
-    Error(String),
+    Error(Refused),
 }
 
-fn error<T>(message: impl Into<String>) -> Result<T, Stop> {
+/// A key, or a mapping, that ends before its value.
+fn no_value<T>(what: &str, key: &str, behind: &str) -> Result<T, Stop> {
+    let helm_text = format!("{what} {} has no value{behind}", quoted(key));
+    let what = if what == "key" { String::new() } else { format!("{what} ") };
+    Err(Stop::Error(Refused { helm_text, message: format!("{what}`{key}` has no value{behind}") }))
+}
+
+fn error<T>(message: impl Into<Refused>) -> Result<T, Stop> {
     Err(Stop::Error(message.into()))
 }
 
@@ -168,7 +202,7 @@ impl Parser<'_, '_> {
         let (key, mark) = self.until(if self.is_literal { &['=', '[', '.'] } else { &['=', '[', ',', '.'] });
         match mark {
             None if key.is_empty() => Err(Stop::End),
-            None => error(format!("key {} has no value", quoted(&key))),
+            None => no_value("key", &key, ""),
             Some('[') => {
                 let index = self.index()?;
                 let mut list = take_list(map, &key)?;
@@ -179,7 +213,7 @@ impl Parser<'_, '_> {
             Some('=') => self.assign(map, &key),
             Some(',') => {
                 set(map, &key, Value::str("").with_origin(self.origin));
-                error(format!("key {} has no value (cannot end with ,)", quoted(&key)))
+                no_value("key", &key, " (cannot end with ,)")
             }
             Some(_) => {
                 let level = level + 1;
@@ -190,7 +224,7 @@ impl Parser<'_, '_> {
                 let mut inner = take_map(map, &key)?;
                 let result = self.key(&mut inner, level);
                 if result.is_ok() && inner.is_empty() {
-                    return error(format!("key map {} has no value", quoted(&key)));
+                    return no_value("key map", &key, "");
                 }
                 if !inner.is_empty() {
                     set(map, &key, Value::map(inner).with_origin(self.origin));
@@ -289,10 +323,8 @@ impl Parser<'_, '_> {
             return Ok(Value::null());
         }
         let rest: String = self.text.get(self.at..).unwrap_or_default().iter().collect();
-        let (value, used) = crate::json::parse_prefix(&rest, self.origin).map_err(|message| {
-            let at_end = message == "unexpected end of JSON input";
-            Stop::Error(if at_end { "unexpected EOF".to_owned() } else { message })
-        })?;
+        let (value, used) =
+            crate::json::parse_prefix(&rest, self.origin).map_err(|message| Stop::Error(message.into()))?;
         self.at += rest.get(..used).map_or(0, |part| part.chars().count());
         self.empty_value();
         Ok(value)
@@ -304,7 +336,7 @@ impl Parser<'_, '_> {
             return Err(Stop::End);
         }
         text.parse().map_err(|_| {
-            Stop::Error(format!("error parsing index: strconv.Atoi: parsing {}: invalid syntax", quoted(&text)))
+            Stop::Error(format!("error parsing index: strconv.Atoi: parsing {}: invalid syntax", quoted(&text)).into())
         })
     }
 

@@ -1,6 +1,5 @@
 //! `helm template`: from a chart and flags to manifests, as Helm 4 does it.
 
-use purlin_syntax::Message;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -19,11 +18,11 @@ use crate::engine::{self, Inputs, RenderError, Rendered};
 use crate::files;
 use crate::given::user_values;
 use crate::guessable;
-use crate::load::LoadError;
+use crate::load::{About, LoadError};
 use crate::manifest::{self, Document, Manifests};
 use crate::schema;
-use crate::values::{Account, Coalescer, Trouble};
-use crate::{dependencies, load, metadata};
+use crate::values::{Account, Coalescer, Trouble, Warning};
+use crate::{dependencies, load, metadata, rules};
 
 /// What `helm template` is asked.
 #[derive(Clone, Debug, Default)]
@@ -84,39 +83,13 @@ pub struct Options {
     pub helm: &'static Helm,
 }
 
-/// What in a chart an error is about.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum About {
-    /// Nothing in particular.
-    #[default]
-    Chart,
-    /// A key of `Chart.yaml`, with what is wrong in plain words.
-    Metadata(&'static str, Message),
-    /// A value that a project sets.
-    Set(Box<Setting>),
-    /// Its default values.
-    DefaultValues,
-    /// A schema, or the values of all charts, that take more than a limit allows.
-    Schema(Stopped),
-}
-
-/// A value that a project sets and that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// Where the project writes it.
-    pub span: Span,
-    /// What is wrong, in Helm's words.
-    pub reason: String,
-    /// The release it is for.
-    pub release: String,
-    /// Whether a comma in it starts another value.
-    pub has_comma: bool,
-}
-
 impl From<Trouble> for TemplateError {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Text(message) => message.into(),
+            Trouble::Subchart { name, found, helm_text } => {
+                let about = About::Subchart { name, found: found.to_owned() };
+                TemplateError { about, ..TemplateError::from(helm_text) }
+            }
             Trouble::Exceeded(exceeded) => {
                 let stopped = Stopped::Exceeded(exceeded);
                 TemplateError { message: stopped.message(), about: About::Schema(stopped), ..TemplateError::default() }
@@ -138,7 +111,7 @@ pub struct TemplateError {
     pub problems: Vec<(String, Problem)>,
     /// What it is about.
     pub about: About,
-    /// The rule it falls under, where the text does not tell.
+    /// The rule it falls under, if it is not simply a chart that cannot be loaded.
     pub rule: Option<&'static Rule>,
     /// What to do, where that is not what the rule says.
     pub hint: Option<&'static str>,
@@ -160,7 +133,7 @@ impl From<LoadError> for TemplateError {
 
 impl From<metadata::Flaw> for TemplateError {
     fn from(flaw: metadata::Flaw) -> Self {
-        Self { message: flaw.helm_text, about: About::Metadata(flaw.key, flaw.message), ..Self::default() }
+        Self { about: About::Metadata(flaw.key, flaw.message), ..Self::under(&rules::METADATA, flaw.helm_text) }
     }
 }
 
@@ -265,7 +238,7 @@ pub(crate) fn refuse(problems: Vec<(String, Problem)>) -> Result<(), TemplateErr
         }
         let _ = write!(message, "\n{}", schema::report(problem, 0));
     }
-    Err(TemplateError { message, problems, ..TemplateError::default() })
+    Err(TemplateError { problems, ..TemplateError::under(&rules::SCHEMA, message) })
 }
 
 fn schema_problems(session: &Session, chart: &Chart, values: &Value, found: &mut Judgement) -> Result<(), Stopped> {
@@ -300,7 +273,7 @@ pub struct Prepared {
     /// The cluster as the chart sees it.
     pub capabilities: Capabilities,
     /// What Helm would log.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Dependencies that `Chart.yaml` names and that are not there; Helm would have stopped.
     pub missing: Vec<String>,
     /// Values that do not fit their schema, with the chart each belongs to; Helm would have stopped.
@@ -322,6 +295,11 @@ impl TemplateError {
         }
     }
 
+    /// A failure that falls under a rule.
+    fn under(rule: &'static Rule, message: String) -> Self {
+        Self { rule: Some(rule), ..Self::from(message) }
+    }
+
     /// A failure while rendering.
     pub fn rendering(message: String) -> Self {
         Self { message, while_rendering: true, ..Self::default() }
@@ -340,11 +318,7 @@ pub fn prepare(session: &Session, path: &str, options: &Options) -> Result<Prepa
 
 /// Loads a chart.
 pub fn open(session: &Session, path: &str) -> Result<Chart, TemplateError> {
-    load::load(session, path).map_err(|error| {
-        let is_values = error.message.starts_with("cannot load values.yaml");
-        let about = if is_values { About::DefaultValues } else { About::Chart };
-        TemplateError { about, ..TemplateError::from(error) }
-    })
+    load::load(session, path).map_err(TemplateError::from)
 }
 
 /// Takes a chart that is loaded, and everything it needs to be rendered.
@@ -363,13 +337,14 @@ pub(crate) fn prepare_chart(
 ) -> Result<Prepared, TemplateError> {
     metadata::validate(&chart.metadata)?;
     if chart.is_library() && !options.lenient && !options.is_lint {
-        return Err("library charts are not installable".to_owned().into());
+        return Err(TemplateError::under(&rules::METADATA, "library charts are not installable".to_owned()));
     }
     let missing = dependencies::missing(&chart);
     if !missing.is_empty() && !options.lenient && !options.is_lint {
         let message = options.helm.missing_dependencies;
         let names = missing.join(", ");
-        return Err(format!("{message}: found in Chart.yaml, but missing in charts/ directory: {names}").into());
+        let message = format!("{message}: found in Chart.yaml, but missing in charts/ directory: {names}");
+        return Err(TemplateError::under(&rules::DEPENDENCY, message));
     }
     let mut capabilities = Capabilities { helm: options.helm, ..Capabilities::default() };
     if let Some(version) = &options.kube_version {
@@ -386,9 +361,17 @@ pub(crate) fn prepare_chart(
     let account = Account::new(&session.meter);
     let origins = options.track.then_some(&session.origins);
     let processed = dependencies::process(&mut chart, &values, &account, origins, options.helm);
-    let mut warnings = processed.map_err(|trouble| match trouble {
-        Trouble::Text(text) => Trouble::Text(format!("chart dependencies processing failed: {text}")),
-        exceeded => exceeded,
+    let mut warnings = processed.map_err(|trouble| {
+        let is_about_values = matches!(trouble, Trouble::Subchart { .. });
+        let error = TemplateError::from(trouble);
+        match is_about_values {
+            true => TemplateError {
+                message: format!("chart dependencies processing failed: {}", error.message),
+                rule: Some(&rules::DEPENDENCY),
+                ..error
+            },
+            false => error,
+        }
     })?;
     let mut coalescer = Coalescer::new(origins, &account, options.helm);
     let values = coalescer.coalesce(&chart, &values)?;
@@ -405,7 +388,8 @@ pub(crate) fn prepare_chart(
     if !kube.is_empty() && !options.is_lint && !dependencies::is_compatible(kube, &capabilities.kube.version) {
         let have = &capabilities.kube.version;
         let message = format!("chart requires kubeVersion: {kube} which is incompatible with Kubernetes {have}");
-        return Err(TemplateError::rendering(message));
+        let about = About::Version { wanted: kube.clone(), have: have.clone() };
+        return Err(TemplateError { about, rule: Some(&rules::METADATA), ..TemplateError::rendering(message) });
     }
     let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
     // What is not given is the engine's own, and comes from the template that reads it.
@@ -466,7 +450,7 @@ impl Prepared {
     }
 }
 
-fn finish(session: &Session, mut prepared: Prepared, options: &Options) -> Result<Output, TemplateError> {
+fn finish(session: &Session, prepared: Prepared, options: &Options) -> Result<Output, TemplateError> {
     let rendered = prepared.render(session)?;
     let crds = if options.include_crds { definitions(&prepared.chart, prepared.chart.name()) } else { Vec::new() };
     let texts: Vec<(&str, std::borrow::Cow<'_, str>)> = rendered
@@ -479,12 +463,16 @@ fn finish(session: &Session, mut prepared: Prepared, options: &Options) -> Resul
     let broken = |broken: manifest::Broken| {
         let filled = texts.iter().filter(|(_, text)| !text.trim().is_empty());
         let text: String = filled.map(|(path, text)| format!("---\n# Source: {path}\n{text}\n")).collect();
-        TemplateError { rendered: Some(text), ..TemplateError::rendering(broken.helm_text()) }
+        TemplateError {
+            rendered: Some(text),
+            rule: Some(&rules::MANIFEST),
+            ..TemplateError::rendering(broken.helm_text())
+        }
     };
     let mut manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(broken)?;
     manifests.as_of(options.helm);
     drop(texts);
-    let mut warnings = std::mem::take(&mut prepared.warnings);
+    let mut warnings: Vec<String> = prepared.warnings.iter().map(ToString::to_string).collect();
     for hook in &manifests.unknown_hooks {
         warnings.push(options.helm.unknown_hook(hook));
     }

@@ -114,7 +114,8 @@ impl Walk<'_> {
             }
             let meant = self.chart.dependencies.iter().map(Chart::name).find(|inner| is_slip(name, inner));
             let Some(meant) = meant.filter(|_| !self.is_read(name)) else { continue };
-            let message = format!("no template reads `{name}`, and no chart inside has this name");
+            let words = format!("no template reads `{name}`, and no chart inside has this name");
+            let message = what::about([name], words);
             let mut found = Diagnostic::nowhere(&rules::UNREAD, message).hint(Hint::meant(name.as_str(), meant));
             let (origins, sources) = (&self.session.origins, &self.session.sources);
             found.span = origins.key_span(value.origin, name, sources).or(origins.span(value.origin, sources));

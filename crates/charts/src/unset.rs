@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_syntax::suggest::{is_slip, is_typo, may_be_meant, nearest};
-use purlin_syntax::{Diagnostic, Hint, Severity, Source};
+use purlin_syntax::{Diagnostic, Findings, Hint, Severity, Source, What};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
@@ -60,7 +60,7 @@ impl Scan {
 
 /// Warns of values that are read and not set, in the chart's own templates. If `is_whole`, all charts inside are there;
 /// otherwise a library that is missing may read what nobody else does.
-pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
+pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool, known: &mut Findings) {
     let scan = Scan::of(session, chart);
     let texts = &scan.texts;
     let libraries = OnceCell::new();
@@ -69,10 +69,10 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
     let declared = chart.metadata.dependencies.iter().map(|one| one.name.as_str());
     let inner: HashSet<&str> = inner.into_iter().chain(declared).chain(["global"]).collect();
     let mut seen = HashSet::new();
-    let failed = places(session);
-    let push = |found: Diagnostic| {
+    let failed = places(session, known);
+    let push = |known: &mut Findings, found: Diagnostic| {
         if !is_reported(session, &failed, &found) {
-            session.sink.push(found);
+            known.push(found);
         }
     };
     let mut follows = Follows::default();
@@ -85,7 +85,8 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
             let quoted = format!("\"{}\"", unknown.name);
             if !texts.iter().any(|text| text.contains(&quoted)) {
                 let source = source();
-                push(follows.promoted(session, unknown.warning(&source), &source));
+                let found = follows.promoted(session, known, unknown.warning(&source), &source);
+                push(known, found);
             }
         }
         for &(start, is_quoted) in reads.iter().filter(|_| is_whole) {
@@ -111,7 +112,7 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool) {
             if is_read && !(is_typo(name, &near) && is_written_once(texts, name)) {
                 continue;
             }
-            push(warning(&source(), &read, depth, &path, &near, is_read));
+            push(known, warning(&source(), &read, depth, &path, &near, is_read));
         }
     }
 }
@@ -124,22 +125,26 @@ struct Follows {
 }
 
 impl Follows {
-    fn promoted(&mut self, session: &Session, mut found: Diagnostic, source: &Source) -> Diagnostic {
+    fn promoted(
+        &mut self,
+        session: &Session,
+        known: &mut Findings,
+        mut found: Diagnostic,
+        source: &Source,
+    ) -> Diagnostic {
         let line = |at: usize| source.text().get(..at).map_or(0, |before| before.matches('\n').count());
         let own = found.span.map(|span| line(span.start as usize));
-        let known = session.sink.take();
-        let (follow, rest): (Vec<Diagnostic>, Vec<Diagnostic>) = known.into_iter().partition(|other| {
-            let is_nothing = other.rule == &rules::MANIFEST && other.is_error() && other.message.contains(NOTHING);
+        let gone = known.retain(|other| {
+            let is_nothing = other.rule == &rules::MANIFEST && other.is_error() && other.what() == &What::Unset;
             let is_here = || {
                 let place = other
                     .span
                     .filter(|span| session.sources.get(span.file).is_some_and(|other| other.path() == source.path()));
                 place.map(|span| line(span.start as usize)) == own
             };
-            is_nothing || (other.rule == &rules::TEMPLATE && other.message.contains(UNSET_VALUE) && is_here())
+            !(is_nothing || (other.rule == &rules::TEMPLATE && other.what() == &What::Unset && is_here()))
         });
-        session.sink.extend(rest);
-        self.is_taken |= !follow.is_empty();
+        self.is_taken |= gone > 0;
         if self.is_taken {
             found.severity = Severity::Error;
         }
@@ -148,10 +153,7 @@ impl Follows {
 }
 
 /// What Go prints for nothing where a string is expected.
-pub(crate) const NOTHING: &str = "`%!s(<nil>)`";
-
-/// What a message about a function says that is given nothing.
-const UNSET_VALUE: &str = "found a value that is not set";
+pub(crate) const NOTHING: &str = "%!s(<nil>)";
 
 const VALUES: &str = ".Values.";
 
@@ -304,7 +306,7 @@ pub fn check_strings(session: &Session, values: &Value) {
                 if !is_meant || depth + 1 < names.len() || !seen.insert(path.clone()) {
                     continue;
                 }
-                let message = format!("no values file sets `{path}`");
+                let message = what::about([path.as_str()], format!("no values file sets `{path}`"));
                 let mut found = Diagnostic::nowhere(&rules::UNSET, message)
                     .hint(Hint::meant(names.get(depth).copied().unwrap_or_default(), near));
                 found.span = session.origins.span(value.origin, &session.sources);
@@ -328,7 +330,9 @@ pub fn check_conditions(session: &Session, folder: &str, chart: &Chart, values: 
             if !names.get(depth).is_some_and(|name| is_slip(name, &near)) {
                 continue;
             }
-            let message = format!("no values file sets `{}`, so this condition has no effect", names.join("."));
+            let path = names.join(".");
+            let message =
+                what::about([&path], format!("no values file sets `{path}`, so this condition has no effect"));
             let mut found = Diagnostic::nowhere(&rules::UNSET, message)
                 .hint(Hint::meant(names.get(depth).copied().unwrap_or_default(), near));
             found.span = ChartYaml { session, folder }.dependency_key(dependency, "condition");
@@ -346,8 +350,7 @@ fn is_set(names: &[&str], values: &Value) -> bool {
 }
 
 /// Where something was reported: a value that is not set may also make a template fail, which says all there is to say.
-fn places(session: &Session) -> HashMap<String, Vec<(u32, u32)>> {
-    let known = session.sink.since(0);
+fn places(session: &Session, known: &Findings) -> HashMap<String, Vec<(u32, u32)>> {
     let mut places: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
     for span in known.iter().filter_map(|diagnostic| diagnostic.span) {
         if let Some(source) = session.sources.get(span.file) {
@@ -373,7 +376,7 @@ fn warning(source: &Source, read: &Read<'_>, depth: usize, path: &str, near: &st
     let start = read.start + before;
     let length = read.names.get(depth).map_or(1, |name| name.len());
     let unread = if is_read { String::new() } else { format!(", and no template reads `{near}`") };
-    let message = format!("no values file sets `{path}`{unread}");
+    let message = what::about([path], format!("no values file sets `{path}`{unread}"));
     let span = source.span(start, start + length);
     let name = read.names.get(depth).copied().unwrap_or_default();
     Diagnostic::at(&rules::UNSET, span, message).hint(Hint::meant(name, near))

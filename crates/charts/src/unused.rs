@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use purlin_syntax::{Diagnostic, Flavor, Node, Span};
+use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Span};
 use purlin_value::names::{unquoted, written};
 use purlin_value::{EcoString, Session, Value, path};
 
@@ -149,16 +149,12 @@ fn texts_of_files(chart: &Chart) -> Vec<String> {
 fn names_reported(session: &Session) -> HashSet<String> {
     let about = |found: &Diagnostic| found.rule == &rules::UNREAD || found.rule == &rules::UNSET;
     let known = session.sink.since(0);
-    let texts = known.iter().filter(|found| about(found)).flat_map(|found| {
-        let hints = found.hints.iter().map(|hint| hint.to_string());
-        std::iter::once(found.message.clone()).chain(hints).collect::<Vec<_>>()
-    });
-    let mut names = HashSet::new();
-    for text in texts {
-        let quoted = text.split('`').skip(1).step_by(2);
-        names.extend(quoted.map(|name| name.rsplit('.').next().unwrap_or(name).to_owned()));
-    }
-    names
+    let last = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
+    let names = |found: &Diagnostic| {
+        let meant = found.hints.iter().filter_map(Hint::name).map(|meant| last(&meant.right));
+        found.what().names().map(last).chain(meant).collect::<Vec<_>>()
+    };
+    known.iter().filter(|found| about(found)).flat_map(names).collect()
 }
 
 /// Values for the chart's own tests.

@@ -4,6 +4,7 @@ use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
 use purlin_value::{Data, EcoString, Exceeded, Map, Meter, Origins, Value};
 use std::cell::Cell;
+use std::fmt::{self, Display};
 
 use crate::chart::Chart;
 use crate::dependencies::because_enabled;
@@ -60,10 +61,58 @@ fn chosen(winner: Value, loser: &Value, rule: &'static str, origins: Option<&Ori
 /// Why values cannot be coalesced.
 #[derive(Debug)]
 pub enum Trouble {
-    /// What Helm says.
-    Text(String),
+    /// The values of a chart inside are no mapping.
+    Subchart {
+        /// The chart.
+        name: String,
+        /// What they are.
+        found: &'static str,
+        /// What Helm says.
+        helm_text: String,
+    },
     /// It takes more than a limit allows.
     Exceeded(Exceeded),
+}
+
+/// What Helm logs about values that it does not use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// Values below a key that is no mapping in the chart's own values.
+    NotAMapping {
+        /// The chart, and the keys above.
+        within: String,
+        /// The key.
+        key: String,
+    },
+    /// A mapping in the chart's own values for which something else is given.
+    NotOverMapping(String),
+    /// The same, for values of a chart inside.
+    IsMapping(String),
+    /// Globals that are no mapping, there or in the chart around.
+    Globals(&'static str),
+    /// A chart inside that lacks the values to import from it.
+    NoImport(String),
+    /// Something that only Helm's words tell.
+    Other(String),
+}
+
+impl Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::NotAMapping { within, key } => {
+                write!(f, "warning: skipped value for {within}.{key}: Not a table.")
+            }
+            Warning::NotOverMapping(name) => write!(f, "warning: cannot overwrite table with non table for {name}"),
+            Warning::IsMapping(name) => {
+                write!(f, "warning: destination for {name} is a table. Ignoring non-table value")
+            }
+            Warning::Globals(side) => {
+                write!(f, "warning: skipping globals because {side} {GLOBAL} is not a table.")
+            }
+            Warning::NoImport(chart) => write!(f, "Warning: ImportValues missing table from chart {chart}"),
+            Warning::Other(text) => write!(f, "Warning: {text}"),
+        }
+    }
 }
 
 impl From<Exceeded> for Trouble {
@@ -109,7 +158,7 @@ pub struct Coalescer<'o> {
     /// Where overridden values are remembered, if they are.
     pub origins: Option<&'o Origins>,
     /// What Helm would warn of.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Whether nulls are kept, as when values are merged for importing.
     keep_null: bool,
     /// The version of Helm.
@@ -190,7 +239,8 @@ impl<'o> Coalescer<'o> {
                     values.insert(key.clone(), value.with(inner.into()));
                 }
                 (true, None) if !default.is_null() => {
-                    self.warnings.push(format!("warning: skipped value for {prefix}.{key}: Not a table."));
+                    let (within, key) = (prefix.to_string(), key.to_string());
+                    self.warnings.push(Warning::NotAMapping { within, key });
                 }
                 (false, _) => {
                     let winner = chosen(value.clone(), default, "values over chart defaults", self.origins);
@@ -241,10 +291,10 @@ impl<'o> Coalescer<'o> {
                     strong.insert(key.clone(), value.with(inner.into()));
                 }
                 (None, Some(_)) => {
-                    self.warnings.push(format!("warning: cannot overwrite table with non table for {full}"));
+                    self.warnings.push(Warning::NotOverMapping(full));
                 }
                 (Some(_), None) if !default.is_null() => {
-                    self.warnings.push(format!("warning: destination for {full} is a table. Ignoring non-table value"));
+                    self.warnings.push(Warning::IsMapping(full));
                 }
                 _ => {
                     let winner = chosen(value.clone(), default, "values over chart defaults", self.origins);
@@ -262,7 +312,11 @@ impl<'o> Coalescer<'o> {
                 Some(Value { data: Data::Map(map), .. }) => map.as_ref().clone(),
                 Some(Value { data: Data::Pending(_), .. }) => continue,
                 Some(other) => {
-                    return Err(Trouble::Text(format!("type mismatch on {}: {}", child.name(), go_truth(other))));
+                    return Err(Trouble::Subchart {
+                        name: child.name().to_owned(),
+                        found: kind_of(other),
+                        helm_text: format!("type mismatch on {}: {}", child.name(), go_truth(other)),
+                    });
                 }
             };
             let whole = values.get(child.name()).cloned().unwrap_or_default();
@@ -284,11 +338,11 @@ impl<'o> Coalescer<'o> {
             Some(value) => value.as_map().map(|map| (map.clone(), value.clone())),
         };
         let Some((mut own, before)) = table(section) else {
-            self.warnings.push(format!("warning: skipping globals because destination {GLOBAL} is not a table."));
+            self.warnings.push(Warning::Globals("destination"));
             return Ok(());
         };
         let Some((given, whole)) = table(parent) else {
-            self.warnings.push(format!("warning: skipping globals because source {GLOBAL} is not a table."));
+            self.warnings.push(Warning::Globals("source"));
             return Ok(());
         };
         self.charge(ENTRY, own.len() + given.len())?;
@@ -327,6 +381,17 @@ impl<'o> Coalescer<'o> {
 }
 
 /// How Go prints a value that should have been a table, with the wrong verb the original uses.
+fn kind_of(value: &Value) -> &'static str {
+    match &value.data {
+        Data::Bool(_) => "a boolean",
+        Data::Str(_) => "a string",
+        Data::Float(_) => "a number",
+        Data::Int(_) => "an integer",
+        Data::Null => "null",
+        _ => "a list",
+    }
+}
+
 fn go_truth(value: &Value) -> String {
     match &value.data {
         Data::Bool(truth) => truth.to_string(),

@@ -1,9 +1,12 @@
-//! Go's and Helm's texts in the words of people who write charts, each with what to do about it.
+//! Failures of templates, manifests and values in the words of people who write charts, each with what to do about it.
 //!
-//! The texts stay as they are where a personality prints them; here they are read and said again.
+//! Go's and Helm's words for the same are made where a personality prints them; nothing here reads them.
 
 use purlin_gotmpl::funcs::LISTS;
-use purlin_syntax::{Hint, Message, suggest, what};
+use purlin_gotmpl::{Cause, Fault, Misread};
+use purlin_syntax::{Hint, Message, What, suggest, what};
+
+use crate::values::Warning;
 
 /// What is wrong, in other words.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,100 +23,88 @@ fn words(message: impl Into<Message>, hint: impl Into<Hint>, part: Option<&str>)
     Some(Words { message: message.into(), hint: hint.into(), part: part.map(str::to_owned) })
 }
 
-/// The text between two others.
-fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
-    let rest = text.get(text.find(start)? + start.len()..)?;
-    rest.get(..rest.find(end)?)
-}
+const SET_IT: &str = "set it in `values.yaml`, or give a fallback with `default`";
+const TEST_IT: &str = "test its type with `kindIs` first";
 
 /// A template that failed while it was rendered. `node` is the expression, `function` the one that was called,
 /// `defined` the names of all named templates.
 pub fn failed<'n>(
-    text: &str,
+    fault: &Fault,
     node: &str,
     function: Option<&str>,
     defined: impl Iterator<Item = &'n str>,
 ) -> Option<Words> {
-    if let Some(name) = between(text, "no template \"", "\"") {
-        let hint = suggest::did_you_mean(name, defined)
-            .unwrap_or_else(|| format!("define it with `{{{{ define \"{name}\" }}}}`, or correct the name").into());
-        return words(format!("unknown named template `{name}`"), hint, Some(&format!("\"{name}\"")));
-    }
-    if let Some(rest) = text.strip_prefix("can't evaluate field ") {
-        let (field, of) = rest.split_once(" in type ")?;
-        return no_field(node, field, of);
-    }
-    if let Some(rest) = text.strip_prefix("wrong type for value; expected ") {
-        let (wanted, found) = rest.split_once("; got ")?;
+    let cause = match fault {
+        Fault::Cause(cause) => &**cause,
+        Fault::TplParse(_, error) => {
+            let message = format!("the string that `tpl` is given is not a valid template: {}", error.message);
+            return words(message, "correct the string; it is a template itself", None);
+        }
+        _ => return None,
+    };
+    match cause {
+        Cause::NoTemplate(name) => {
+            let name = name.text();
+            let hint = suggest::did_you_mean(&name, defined)
+                .unwrap_or_else(|| format!("define it with `{{{{ define \"{name}\" }}}}`, or correct the name").into());
+            words(what::unknown("named template", &name), hint, Some(&format!("\"{name}\"")))
+        }
+        Cause::NoField { field, of } => no_field(node, field, of),
         // A mapping of anything has nothing there.
-        if found == "interface {}" {
-            let hint = "set it in `values.yaml`, or give a fallback with `default`";
-            return words(format!("expected {}, found a value that is not set", noun(wanted)), hint, None);
+        Cause::WrongType { wanted, found: None } | Cause::NoValue { wanted } => {
+            let message =
+                Message::new(What::Unset).words(format!("expected {}, found a value that is not set", noun(wanted)));
+            words(message, SET_IT, None)
         }
-        let hint = conversion(wanted).unwrap_or("test its type with `kindIs` first");
-        return words(format!("expected {}, found {}", noun(wanted), noun(found)), hint, None);
-    }
-    if let Some(wanted) = text.strip_prefix("invalid value; expected ") {
-        let hint = "set it in `values.yaml`, or give a fallback with `default`";
-        return words(format!("expected {}, found a value that is not set", noun(wanted)), hint, None);
-    }
-    if let Some(rest) = text.strip_prefix("wrong number of args for ") {
-        let (name, counts) = rest.split_once(": want ")?;
-        let (wanted, found) = counts.split_once(" got ")?;
-        let noun = if wanted == "1" || wanted == "at least 1" { "argument" } else { "arguments" };
-        let hint =
-            format!("what comes before `|` is the last argument; `{name}` is described in the function reference");
-        return words(format!("`{name}` expects {wanted} {noun}, found {found}"), hint, Some(name));
-    }
-    if text.ends_with("integer divide by zero") {
-        return words("division by zero", "check that the divisor is not 0", None);
-    }
-    if let Some(why) = text.strip_prefix("cannot parse template ").and_then(|rest| rest.rsplit_once(": ")) {
-        let message = format!("the string that `tpl` is given is not a valid template: {}", why.1);
-        return words(message, "correct the string; it is a template itself", None);
-    }
-    if text == "missing argument for comparison" {
-        let name = function.unwrap_or("eq");
-        let hint = format!("write `{name} A B`, or `A | {name} B`");
-        return words(format!("`{name}` compares two values, found one"), hint, Some(name));
-    }
-    if text.starts_with("incompatible types for comparison") {
-        let hint = "convert one of them, for example with `int` or `toString`";
-        return words("values of different types cannot be compared", hint, None);
-    }
-    if let Some(what) = text.strip_prefix("range can't iterate over ") {
-        let hint = "loop over a list, a mapping or an integer";
-        return words(format!("`range` expects a list or a mapping, found `{what}`"), hint, None);
-    }
-    if let Some(what) = text.strip_prefix("can't give argument to non-function ") {
-        let between = ["and", "or", "eq", "ne", "lt", "le", "gt", "ge", "not"];
-        let operator = node.split_whitespace().skip(1).find(|word| between.contains(word));
-        let hint = match operator {
-            Some(name) => format!("functions come before their arguments: write `{name} A B` instead of `A {name} B`"),
+        Cause::WrongType { wanted, found: Some(found) } => {
+            words(what::expected(noun(wanted), noun(found)), conversion(wanted).unwrap_or(TEST_IT), None)
+        }
+        Cause::Arguments { function, wanted, is_least, found } => {
+            let noun = if *wanted == 1 { "argument" } else { "arguments" };
+            let least = if *is_least { "at least " } else { "" };
+            let hint = format!(
+                "what comes before `|` is the last argument; `{function}` is described in the function reference"
+            );
+            words(format!("`{function}` expects {least}{wanted} {noun}, found {found}"), hint, Some(function))
+        }
+        Cause::DivisionByZero => words("division by zero", "check that the divisor is not 0", None),
+        Cause::NothingToCompare => {
+            let name = function.unwrap_or("eq");
+            let hint = format!("write `{name} A B`, or `A | {name} B`");
+            words(format!("`{name}` compares two values, found one"), hint, Some(name))
+        }
+        Cause::Incompatible(..) => {
+            let hint = "convert one of them, for example with `int` or `toString`";
+            words("values of different types cannot be compared", hint, None)
+        }
+        Cause::NotIterable(value) => {
+            let hint = "loop over a list, a mapping or an integer";
+            words(format!("`range` expects a list or a mapping, found `{value}`"), hint, None)
+        }
+        Cause::NotAFunction(what) => not_a_function(node, what),
+        Cause::NotAMethod(method) => no_method(node, method),
+        Cause::NilPointer { field } => match misspelt_root(node) {
+            Some(said) => Some(said),
             None => {
-                "a function comes first: `function argument …`; each argument is in parentheses of its own".to_owned()
+                let message = format!("what `{field}` is read from is not set, so `{node}` cannot be read");
+                words(message, "set it in `values.yaml`, or test for it with `if` or `default`", None)
             }
-        };
-        return words(format!("`{what}` is not a function, so it takes no arguments"), hint, operator);
+        },
+        Cause::Unset(_) | Cause::Conversion { found: None, .. } => unset_argument(false, node, function),
+        Cause::UnsetKey(_) => unset_argument(true, node, function),
+        cause => unfitting(cause, function),
     }
-    if let Some(method) = text.strip_suffix(" is not a method but has arguments") {
-        return no_method(node, method);
-    }
-    if let Some(said) = unset_argument(text, node, function) {
-        return Some(said);
-    }
-    if let Some(said) = unfitting(text, function) {
-        return Some(said);
-    }
-    if text.starts_with("nil pointer evaluating ") {
-        if let Some(said) = misspelt_root(node) {
-            return Some(said);
-        }
-        let field = text.rsplit_once('.').map_or("", |(_, field)| field);
-        let message = format!("what `{field}` is read from is not set, so `{node}` cannot be read");
-        return words(message, "set it in `values.yaml`, or test for it with `if` or `default`", None);
-    }
-    None
+}
+
+/// Arguments behind something that takes none: usually an operator of another language.
+fn not_a_function(node: &str, what: &str) -> Option<Words> {
+    let between = ["and", "or", "eq", "ne", "lt", "le", "gt", "ge", "not"];
+    let operator = node.split_whitespace().skip(1).find(|word| between.contains(word));
+    let hint = match operator {
+        Some(name) => format!("functions come before their arguments: write `{name} A B` instead of `A {name} B`"),
+        None => "a function comes first: `function argument …`; each argument is in parentheses of its own".to_owned(),
+    };
+    words(format!("`{what}` is not a function, so it takes no arguments"), hint, operator)
 }
 
 /// What a template finds at its top.
@@ -127,30 +118,32 @@ fn misspelt_root(node: &str) -> Option<Words> {
 }
 
 /// What Helm logs about values that are not used.
-pub fn warning(text: &str) -> Words {
-    let said = (|| {
-        if let Some(name) = between(text, "skipped value for ", ": Not a table") {
-            let name = name.split_once('.').map_or(name, |(_, name)| name);
-            let hint = format!("write one value for `{name}`, or make it a mapping in `values.yaml`");
-            return words(
+pub fn warning(warning: &Warning) -> Words {
+    let (message, hint) = match warning {
+        Warning::NotAMapping { within, key } => {
+            let full = format!("{within}.{key}");
+            let name = full.split_once('.').map_or(full.as_str(), |(_, name)| name);
+            (
                 format!("the values below `{name}` are not used: in `values.yaml` it is not a mapping"),
-                hint,
-                None,
-            );
+                format!("write one value for `{name}`, or make it a mapping in `values.yaml`"),
+            )
         }
-        if let Some(rest) = text.strip_prefix("cannot overwrite table with non table for ") {
-            let name = rest.split(" (").next().unwrap_or(rest);
-            let hint = format!("write the values below `{name}:`");
-            return words(format!("the value of `{name}` is not used: in `values.yaml` it is a mapping"), hint, None);
+        Warning::NotOverMapping(name) | Warning::IsMapping(name) => (
+            format!("the value of `{name}` is not used: in `values.yaml` it is a mapping"),
+            format!("write the values below `{name}:`"),
+        ),
+        Warning::NoImport(chart) => (
+            format!("`{chart}` has no mapping where `import-values` reads one"),
+            "correct the names under `import-values`, or remove them".to_owned(),
+        ),
+        Warning::Globals(_) => {
+            ("`global` is not used: it is not a mapping".to_owned(), "write the values below `global:`".to_owned())
         }
-        if let Some(name) = between(text, "destination for ", " is a table") {
-            let hint = format!("write the values below `{name}:`");
-            return words(format!("the value of `{name}` is not used: in `values.yaml` it is a mapping"), hint, None);
+        Warning::Other(text) => {
+            (text.clone(), "give the value the form that it has in the chart's `values.yaml`".to_owned())
         }
-        None
-    })();
-    let hint = "give the value the form that it has in the chart's `values.yaml`";
-    said.unwrap_or_else(|| Words { message: text.to_owned().into(), hint: hint.into(), part: None })
+    };
+    Words { message: message.into(), hint: hint.into(), part: None }
 }
 
 /// What a template reads of an object that Helm hands in and that is not there; `None` for anything else.
@@ -166,63 +159,32 @@ pub fn built_in(path: &str) -> Option<String> {
     })
 }
 
-/// A document whose head is not that of a manifest, from Go's message about it.
-pub fn unfit_manifest(message: &str) -> Option<Words> {
-    let rest = message.split_once("json: cannot unmarshal ")?.1;
-    let (found, into) = rest.split_once(" into Go ")?;
-    let found = match found {
-        "array" => "a list",
-        "object" => "a mapping",
-        "bool" => "a boolean",
-        "string" => "a string",
-        found if found.starts_with("number") => "a number",
-        found => found,
-    };
-    if into.starts_with("value of type ") {
+/// A document whose head is not that of a manifest.
+pub fn unfit_manifest(field: &str, found: &str, is_mapping: bool) -> Option<Words> {
+    if field.is_empty() {
         let message = format!("this renders to {found}, expected a manifest");
         let hint = "a manifest is a mapping with `apiVersion` and `kind`; files that only define templates have names that start with `_`";
         return words(message, hint, None);
     }
-    let field = into.strip_prefix("struct field ")?.split(" of type ").next()?;
-    let field = field.trim_start_matches("SimpleHead.").trim_start_matches('.');
-    let (wanted, hint) = match field {
-        "metadata" => ("a mapping", "write `name:` and the other keys below `metadata:`"),
-        "metadata.annotations" if found == "a list" || (found == "a string" && into.contains("map[")) => {
-            ("a mapping of strings", "write `name: \"value\"` lines below `annotations:`")
-        }
-        "metadata.annotations" => ("strings", "put the value in quotes, for example with `quote`"),
+    let (wanted, hint) = match (field, is_mapping) {
+        ("metadata", _) => ("a mapping", "write `name:` and the other keys below `metadata:`"),
+        (_, true) => ("a mapping of strings", "write `name: \"value\"` lines below `annotations:`"),
+        ("metadata.annotations", _) => ("strings", "put the value in quotes, for example with `quote`"),
         _ => ("a string", "put it in quotes, for example with `quote`"),
     };
     words(format!("`{field}` of a manifest: expected {wanted}, found {found}"), hint, None)
 }
 
 /// Values of a subchart that are not a mapping.
-pub fn subchart(message: &str) -> Option<Words> {
-    let (name, found) = message.strip_prefix("type mismatch on ")?.split_once(": ")?;
-    let found = between(found, "%!t(", "=").map_or("a boolean", noun);
+pub fn subchart(name: &str, found: &str) -> Words {
     let message = format!("`{name}` in the values is a subchart's: expected a mapping, found {found}");
-    words(message, format!("write the values of the subchart below `{name}:`"), None)
+    let hint = format!("write the values of the subchart below `{name}:`");
+    Words { message: message.into(), hint: hint.into(), part: None }
 }
 
-/// What Go says of a function that is given nothing.
-const UNSET: &[&str] = &[
-    "reflect: call of reflect.Value.Type on zero Value",
-    "index of untyped nil",
-    "index of nil pointer",
-    "call of nil",
-    "cannot index slice/array with nil",
-    "value is nil; should be of type string",
-];
-
-/// A function whose argument is not set.
-fn unset_argument(text: &str, node: &str, function: Option<&str>) -> Option<Words> {
-    let is_unset = UNSET.contains(&text) || text.starts_with("interface conversion: interface {} is nil, not ");
-    if !is_unset {
-        return None;
-    }
+/// A function whose argument, or whose key, is not set. A key is among the later arguments.
+fn unset_argument(is_key: bool, node: &str, function: Option<&str>) -> Option<Words> {
     let name = function.or_else(|| node.split_whitespace().next()).unwrap_or("this function");
-    // A key that is not set is among the later arguments.
-    let is_key = text.contains("with nil") || text.starts_with("value is nil");
     let mut paths = node.split_whitespace().filter(|word| word.starts_with(['.', '$']));
     let path = if is_key { paths.next_back() } else { paths.next() }.map(|path| path.trim_end_matches([')', '}']));
     let keys = node.split_whitespace().filter(|word| word.starts_with(['"', '`'])).count();
@@ -234,48 +196,38 @@ fn unset_argument(text: &str, node: &str, function: Option<&str>) -> Option<Word
             .words(format!("`{path}` is not set, so `{name}` cannot be computed")),
         None => format!("what `{name}` is given is not set").into(),
     };
-    words(message, "set it in `values.yaml`, or give a fallback with `default`", path.or(Some(name)))
+    words(message, SET_IT, path.or(Some(name)))
 }
 
 /// A function whose argument is of a kind that it does not know.
-fn unfitting(text: &str, function: Option<&str>) -> Option<Words> {
-    if let Some(found) = text.strip_prefix("len of type ") {
-        let message = format!("`len` expects a string, a list or a mapping, found {}", noun(found));
-        return words(message, "convert it with `toString`, or test its type with `kindIs` first", None);
+fn unfitting(cause: &Cause, function: Option<&str>) -> Option<Words> {
+    match cause {
+        Cause::NoLength(of) => {
+            let message = format!("`len` expects a string, a list or a mapping, found {}", noun(of));
+            words(message, "convert it with `toString`, or test its type with `kindIs` first", None)
+        }
+        Cause::NoElements(of) => {
+            words(format!("`index` expects a list or a mapping, found {}", noun(of)), TEST_IT, None)
+        }
+        Cause::OutOfRange(at) => {
+            words(format!("the list has no item {at}"), "items are counted from 0; test its length with `len`", None)
+        }
+        Cause::NotAnIndex(of) => {
+            words(format!("items of a list have numbers, found {}", noun(of)), "convert it with `int`", None)
+        }
+        Cause::NotAKey(of) => {
+            words(format!("keys of a mapping are strings, found {}", noun(of)), "convert it with `toString`", None)
+        }
+        Cause::Conversion { found: Some(found), wanted } => {
+            let of = function.map(|name| format!("`{name}`: ")).unwrap_or_default();
+            words(what::expected(noun(wanted), noun(found)).under(of), conversion(wanted).unwrap_or(TEST_IT), None)
+        }
+        Cause::Incomparable(_) => {
+            let hint = "compare single values; `deepEqual` compares lists and mappings";
+            words("lists and mappings cannot be compared here", hint, None)
+        }
+        _ => None,
     }
-    if let Some(found) = text.strip_prefix("can't index item of type ") {
-        let message = format!("`index` expects a list or a mapping, found {}", noun(found));
-        return words(message, "test its type with `kindIs` first", None);
-    }
-    if let Some(at) = text.strip_prefix("index out of range: ") {
-        return words(
-            format!("the list has no item {at}"),
-            "items are counted from 0; test its length with `len`",
-            None,
-        );
-    }
-    if let Some(found) = text.strip_prefix("cannot index slice/array with type ") {
-        return words(format!("items of a list have numbers, found {}", noun(found)), "convert it with `int`", None);
-    }
-    if let Some(rest) = text.strip_prefix("value has type ") {
-        let found = rest.split(';').next().unwrap_or(rest);
-        return words(
-            format!("keys of a mapping are strings, found {}", noun(found)),
-            "convert it with `toString`",
-            None,
-        );
-    }
-    if let Some(rest) = text.strip_prefix("interface conversion: interface {} is ") {
-        let (found, wanted) = rest.split_once(", not ")?;
-        let hint = conversion(wanted).unwrap_or("test its type with `kindIs` first");
-        let of = function.map(|name| format!("`{name}`: ")).unwrap_or_default();
-        return words(format!("{of}expected {}, found {}", noun(wanted), noun(found)), hint, None);
-    }
-    if text.starts_with("non-comparable type") || text == "invalid type for comparison" {
-        let hint = "compare single values; `deepEqual` compares lists and mappings";
-        return words("lists and mappings cannot be compared here", hint, None);
-    }
-    None
 }
 
 /// Objects that Helm hands in and that have fields or methods of their own, by Go's names.
@@ -344,60 +296,54 @@ fn conversion(wanted: &str) -> Option<&'static str> {
 }
 
 /// A template that could not be read. `line` is the line that Go names, `text` the whole template.
-pub fn unreadable(message: &str, line: &str, text: &str) -> Option<Words> {
-    if let Some(name) = between(message, "function \"", "\" not defined") {
-        let names = LISTS.iter().flat_map(|(_, list)| list.iter().map(|function| function.name));
-        let hint = suggest::did_you_mean(name, names);
-        let hint = hint.unwrap_or_else(|| "docs/reference/template-functions.md lists all functions".into());
-        return words(format!("unknown function `{name}`"), hint, Some(name));
-    }
-    if let Some(name) = between(message, "undefined variable \"", "\"") {
-        let hint = format!("define it first: `{{{{ {name} := … }}}}`");
-        return words(format!("undefined variable `{name}`"), hint, Some(name));
-    }
-    if message == "unexpected EOF" {
-        let open = open_block(text)?;
-        let message = format!("this `{open}` has no `{{{{ end }}}}`");
-        return words(message, "add `{{ end }}` where it stops", Some(open));
-    }
-    if message.starts_with("unexpected {{end}}") {
-        let hint = "remove it, or add the `if`, `range`, `with` or `define` that it closes";
-        return words("`{{ end }}` closes nothing", hint, Some("end"));
-    }
-    if message.starts_with("unexpected {{else}}") {
-        return words("`{{ else }}` without an `if`", "remove it, or add the `if` that it belongs to", Some("else"));
-    }
-    if message.starts_with("unexpected \"}\"") {
-        return words("this `{{` is closed by a single `}`", "write `}}`", brace(line));
-    }
-    if message.contains("unclosed left paren") {
-        return words("this `(` is never closed", "add `)`", Some("("));
-    }
-    if message.contains("comment") && (message.contains("unclosed") || message.contains("closing delimiter")) {
-        return words("this comment is never closed", "close it with `*/}}`", Some("{{"));
-    }
-    if message.contains("unclosed action") || message.contains("unclosed left") {
-        return words("this `{{` is never closed", "add `}}` on the same line", Some("{{"));
-    }
-    if message.starts_with("unterminated ") {
-        let quote = line.rfind(['"', '`', '\'']).and_then(|at| line.get(at..=at));
-        return words("this string is never closed", "add the closing quote", quote);
-    }
-    if let Some(what) = message.strip_prefix("missing value for ") {
-        return words(format!("`{what}` has no value"), format!("write what `{what}` is about"), Some(what));
-    }
-    if let Some(rest) = message.strip_prefix("unexpected ") {
-        let token = between(rest, "\"", "\"").or_else(|| between(rest, "<", ">")).unwrap_or(rest);
-        if let Some((operator, hint)) =
-            OPERATORS.iter().find(|(known, _)| known.starts_with(token) && line.contains(known))
-        {
-            let message = format!("`{operator}` is not an operator of templates");
-            return words(message, format!("write `{hint}`"), Some(operator));
+pub fn unreadable(what: &Misread, line: &str, text: &str) -> Option<Words> {
+    match what {
+        Misread::UnknownFunction(name) => {
+            let names = LISTS.iter().flat_map(|(_, list)| list.iter().map(|function| function.name));
+            let hint = suggest::did_you_mean(name, names);
+            let hint = hint.unwrap_or_else(|| "docs/reference/template-functions.md lists all functions".into());
+            words(what::unknown("function", name), hint, Some(name))
         }
-        let hint = "compare with the template language: `{{ function argument | function }}`";
-        return words(format!("unexpected `{token}` in this action"), hint, Some(token));
+        Misread::UnknownVariable(name) => {
+            let hint = format!("define it first: `{{{{ {name} := … }}}}`");
+            words(format!("undefined variable `{name}`"), hint, Some(name))
+        }
+        Misread::OpenBlock => {
+            let open = open_block(text)?;
+            let message = format!("this `{open}` has no `{{{{ end }}}}`");
+            words(message, "add `{{ end }}` where it stops", Some(open))
+        }
+        Misread::LoneEnd => {
+            let hint = "remove it, or add the `if`, `range`, `with` or `define` that it closes";
+            words("`{{ end }}` closes nothing", hint, Some("end"))
+        }
+        Misread::LoneElse => {
+            words("`{{ else }}` without an `if`", "remove it, or add the `if` that it belongs to", Some("else"))
+        }
+        Misread::OpenParenthesis => words("this `(` is never closed", "add `)`", Some("(")),
+        Misread::OpenComment => words("this comment is never closed", "close it with `*/}}`", Some("{{")),
+        Misread::OpenAction => words("this `{{` is never closed", "add `}}` on the same line", Some("{{")),
+        Misread::OpenQuote => {
+            let quote = line.rfind(['"', '`', '\'']).and_then(|at| line.get(at..=at));
+            words("this string is never closed", "add the closing quote", quote)
+        }
+        Misread::NoValue(what) => {
+            words(format!("`{what}` has no value"), format!("write what `{what}` is about"), Some(what))
+        }
+        Misread::Unexpected(token) if token == "}" => {
+            words("this `{{` is closed by a single `}`", "write `}}`", brace(line))
+        }
+        Misread::Unexpected(token) => {
+            let is_operator = |(known, _): &&(&str, &str)| known.starts_with(token.as_str()) && line.contains(known);
+            if let Some((operator, hint)) = OPERATORS.iter().find(is_operator) {
+                let message = format!("`{operator}` is not an operator of templates");
+                return words(message, format!("write `{hint}`"), Some(operator));
+            }
+            let hint = "compare with the template language: `{{ function argument | function }}`";
+            words(format!("unexpected `{token}` in this action"), hint, Some(token))
+        }
+        Misread::Other => None,
     }
-    None
 }
 
 /// Operators of other languages, and the functions that templates have instead; the longer ones first.
@@ -444,27 +390,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn go_is_said_in_plain_words() {
+    fn failures_are_said_in_plain_words() {
         let none = || std::iter::empty();
-        let said = |text: &str, node: &str| failed(text, node, None, none()).map(|words| words.message.to_string());
+        let said =
+            |cause: Cause, node: &str| failed(&cause.into(), node, None, none()).map(|words| words.message.to_string());
         assert_eq!(
-            said("wrong type for value; expected string; got int64", "upper").as_deref(),
+            said(Cause::WrongType { wanted: "string", found: Some("int64".into()) }, "upper").as_deref(),
             Some("expected a string, found an integer")
         );
         assert_eq!(
-            said("reflect: call of reflect.Value.Type on zero Value", "len .Values.a").as_deref(),
+            said(Cause::Unset("call of nil"), "len .Values.a").as_deref(),
             Some("`.Values.a` is not set, so `len` cannot be computed")
         );
+        let conversion = Cause::Conversion { found: Some("string".into()), wanted: "map[string]interface {}" };
+        assert_eq!(said(conversion, "get").as_deref(), Some("expected a mapping, found a string"));
         assert_eq!(
-            said("interface conversion: interface {} is string, not map[string]interface {}", "get").as_deref(),
-            Some("expected a mapping, found a string")
-        );
-        assert_eq!(
-            said("can't evaluate field name in type interface {}", ".Values.image.tag.name").as_deref(),
+            said(Cause::NoField { field: "name".into(), of: "interface {}".into() }, ".Values.image.tag.name")
+                .as_deref(),
             Some("`.Values.image.tag` is not a mapping, so it has no field `name`")
         );
-        let near =
-            failed(": no template \"a.lables\" associated with template \"gotpl\"", "", None, ["a.labels"].into_iter());
+        let missing = Cause::NoTemplate("a.lables".into());
+        let near = failed(&missing.into(), "", None, ["a.labels"].into_iter());
         assert_eq!(near.map(|words| words.hint).as_deref(), Some("did you mean `a.labels`?"));
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use purlin_gotmpl::yaml::{first_problem, go_message};
 use purlin_gotmpl::yaml_tree::{Build, Leaf, build};
-use purlin_syntax::{Node, Rule, Tree};
+use purlin_syntax::{Node, Rule, RuleClass, Tree};
 use purlin_value::{Data, EcoString, Map, Origin, Value};
 
 /// The value of a tree's document; the message is the one Helm would give.
@@ -20,7 +20,7 @@ pub fn value_of_tree(tree: &Tree, document: usize) -> Result<Value, String> {
 
 /// The limit that a document exceeds; `None` if it fails for another reason.
 pub fn limit_of(tree: &Tree) -> Option<&'static Rule> {
-    first_problem(tree).map(|problem| problem.rule).filter(|rule| rule.name.starts_with("limit-"))
+    first_problem(tree).map(|problem| problem.rule).filter(|rule| rule.class == RuleClass::Limit)
 }
 
 /// The value of a node.

@@ -155,7 +155,13 @@ fn clones_and_work_trees_have_a_history_too() {
     std::fs::write(liar.join("fake/commondir"), format!("{}\n", repository.path().join(".git").display())).unwrap();
     std::fs::write(liar.join("fake/HEAD"), "ref: refs/heads/main\n").unwrap();
     let (_, err, code) = repository.purlin_in(&liar, &ask);
-    assert_eq!((code, err.as_str()), (Some(5), "error: cannot read the history of `.`: its `.git` is a file that names the repository of another folder\n"));
+    assert_eq!(
+        (code, err.as_str()),
+        (
+            Some(5),
+            "error: cannot read the history of `.`: its `.git` is a file that names the repository of another folder\n"
+        )
+    );
 }
 
 #[test]

@@ -118,11 +118,20 @@ impl<'j> View<'j> {
         self.0.pointer(pointer).and_then(Json::as_str).unwrap_or("")
     }
 
+    fn written(&self, wanted: &str) -> Option<&'j Json> {
+        let all = self.0.pointer("/status/conditions").and_then(Json::as_array)?;
+        all.iter().find(|condition| condition.get("type").and_then(Json::as_str) == Some(wanted))
+    }
+
+    /// The reason of a condition, which is one word.
+    fn reason(&self, wanted: &str) -> Option<&'j str> {
+        self.written(wanted)?.get("reason").and_then(Json::as_str)
+    }
+
     /// The status of a condition, and what it says.
     fn condition(&self, wanted: &str) -> Option<(&'j str, String)> {
-        let all = self.0.pointer("/status/conditions").and_then(Json::as_array)?;
+        let found = self.written(wanted)?;
         let text = |condition: &'j Json, key: &str| condition.get(key).and_then(Json::as_str).unwrap_or("");
-        let found = all.iter().find(|condition| text(condition, "type") == wanted)?;
         let why = match (text(found, "reason"), text(found, "message")) {
             ("", message) => message.to_owned(),
             (reason, "") => reason.to_owned(),
@@ -151,7 +160,7 @@ impl<'j> View<'j> {
             return waits("its controller has not seen it yet");
         }
         if let Some((_, why)) = self.condition("Progressing")
-            && why.starts_with("ProgressDeadlineExceeded")
+            && self.reason("Progressing") == Some("ProgressDeadlineExceeded")
         {
             return Ready::Failed(why);
         }

@@ -25,7 +25,7 @@ fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
         diagnostic.span = unknown_in(diagnostic, span, sources).or(Some(span));
         return;
     }
-    let names = names_of(diagnostic);
+    let names: Vec<&str> = diagnostic.what().names().collect();
     let found = sources.with_tree(span.file, |tree| {
         let mut scalars = Vec::new();
         tree.roots().for_each(|root| collect(root, span, &mut scalars));
@@ -39,20 +39,9 @@ fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
     }
 }
 
-/// What a finding is about, the wrong name first, and all names of its message: some findings bring no data yet.
-fn names_of(diagnostic: &Diagnostic) -> Vec<&str> {
-    let (before, after) = diagnostic.message.split_once(" has no ").unwrap_or(("", &diagnostic.message));
-    diagnostic.what().names().chain(quoted(after)).chain(quoted(before)).collect()
-}
-
-fn quoted(words: &str) -> impl Iterator<Item = &str> {
-    words.split('`').skip(1).step_by(2)
-}
-
 /// Where the unknown name of a message is, if it is written once in the text of a place, as a part of an expression.
 fn unknown_in(diagnostic: &Diagnostic, span: Span, sources: &Sources) -> Option<Span> {
-    let worded = || quoted(diagnostic.message.split_once("unknown ")?.1).next();
-    let name = diagnostic.what().undeclared().map(|(_, name)| name).or_else(worded)?;
+    let (_, name) = diagnostic.what().undeclared()?;
     let source = sources.get(span.file)?;
     let text = source.text().get(span.start as usize..span.end as usize)?;
     if text.trim_matches(['"', '\'']) == name {

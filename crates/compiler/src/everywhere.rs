@@ -9,7 +9,7 @@ use crate::rules;
 use crate::survey::{Claim, first_line};
 use crate::unused::{Unread, Usage};
 use purlin_model::{Declared, Request, Resolved, Variant, Variants};
-use purlin_syntax::{Diagnostic, Rule, RuleClass, Severity};
+use purlin_syntax::{Diagnostic, Rule, RuleClass, Severity, What};
 use purlin_value::{EcoString, Session, Value};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -135,11 +135,27 @@ struct Problem {
     differs: bool,
 }
 
-/// The words before the value that a message quotes; the value may differ between variants.
-const FOUND: &str = ", found ";
+/// What tells one problem from another, whichever variant has it: rule, file and place, subject, and which of several
+/// it is.
+type Identity = (&'static str, Option<(String, u32, u32)>, Subject, usize);
 
-/// What tells one problem from another, whichever variant has it: rule, file and place, message.
-type Identity = (&'static str, Option<(String, u32, u32)>, String);
+/// What a problem is about, whatever was found in a variant.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Subject {
+    /// A value of another shape than this one.
+    Expected(String),
+    /// Anything else, in its words.
+    Words(String),
+}
+
+impl Subject {
+    fn of(problem: &Diagnostic) -> Self {
+        match problem.what() {
+            What::Expected { wanted, found: Some(_) } => Subject::Expected(wanted.clone()),
+            _ => Subject::Words(problem.message.clone()),
+        }
+    }
+}
 
 impl<'v> Problems<'v> {
     fn new(session: &'v Session, kind: &Variants, variants: &'v [Variant]) -> Self {
@@ -154,16 +170,13 @@ impl<'v> Problems<'v> {
             // Some dialects register a file anew in every run.
             let path = |file| self.session.sources.get(file).map(|source| source.path().to_owned());
             let place = problem.span.map(|span| (path(span.file).unwrap_or_default(), span.start, span.end));
-            let message = problem.message.split(FOUND).next().unwrap_or_default().to_owned();
-            let mut key = (problem.rule.name, place, message);
+            let mut key = (problem.rule.name, place, Subject::of(&problem), 0);
             let said = times.entry(key.clone()).or_default();
             let nth = said.iter().position(|known| *known == problem.message).unwrap_or(said.len());
             if nth == said.len() {
                 said.push(problem.message.clone());
             }
-            if nth > 0 {
-                key.2.push_str(&format!("{FOUND}{nth}"));
-            }
+            key.3 = nth;
             if !self.variants[variant].name.is_empty()
                 && self.in_company.contains(&problem.rule)
                 && !self.known.contains_key(&key)

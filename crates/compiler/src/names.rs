@@ -92,20 +92,21 @@ pub fn names(world: &Arc<dyn World>, limits: &Limits, request: &Request, claims:
     let mut merge = Merge::default();
     for (number, claim) in claims.iter().enumerate() {
         let session = Session::with_limits(world.clone(), limits.clone(), 1).noting_names();
-        let mut variants = claim.variants(&session, request);
-        drop(session.sink.take());
+        // What is wrong with them is found in each of them, too.
+        let (mut variants, found_again) = session.sink.apart(|| claim.variants(&session, request));
+        drop(found_again);
         if variants.is_empty() {
             variants.push(Variant { name: "".into(), request: request.clone() });
         }
         for variant in variants {
             let own = session.sibling();
-            let resolved = claim.resolve(&own, &variant.request);
+            let (resolved, problems) = own.sink.apart(|| claim.resolve(&own, &variant.request));
             found.results.push(VariantResult {
                 project: claim.file().to_owned(),
                 variant: variant.name,
                 noun: claim.dialect().variants.noun,
                 resolved,
-                problems: own.sink.take(),
+                problems: problems.into_vec(),
                 sources: own.sources.clone(),
             });
         }

@@ -15,7 +15,7 @@ use crate::unused::{Unread, not_used};
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
 use purlin_model::{Detection, Dialect, Glance, Kept, Request, Resolved, Resumable, Role, Together, Variant};
-use purlin_syntax::{Diagnostic, Flavor, Mark, Severity, Span};
+use purlin_syntax::{Diagnostic, Findings, Flavor, Mark, Severity, Span};
 use purlin_value::ignore::Ignores;
 use purlin_value::rules::FILE_NOT_MADE;
 use purlin_value::tracked::Tracked;
@@ -135,10 +135,10 @@ impl Claim {
         (self.judged.dialect.resolve)(session, &self.asked(request))
     }
 
-    /// Judges the Kubernetes objects of the resolved project, as a check does.
-    pub fn judge(&self, session: &Session, request: &Request, resolved: &Resolved) {
-        let is_partial = session.sink.has_errors();
-        session.sink.extend(judged(session, request, self, resolved, is_partial));
+    /// Judges the Kubernetes objects of the resolved project, as a check does, and adds to what was found in it.
+    pub fn judge(&self, session: &Session, request: &Request, resolved: &Resolved, found: &mut Findings) {
+        let is_partial = found.has_errors();
+        found.extend(judged(session, request, self, resolved, is_partial));
     }
 
     /// The same, keeping what helps to resolve the project again after a change.
@@ -182,7 +182,7 @@ impl Claim {
         let dialect = self.judged.dialect;
         let mut sessions = runs.iter().map(|(own, _)| own);
         let mut done = |resolved: Option<Resolved>| {
-            let problems = sessions.next().map(|own| own.sink.take()).unwrap_or_default();
+            let problems = sessions.next().map(|own| own.sink.hand_on()).unwrap_or_default();
             done(resolved, problems);
         };
         match dialect.variants.resolve {
@@ -380,10 +380,11 @@ struct Survey<'a> {
 impl Survey<'_> {
     /// Checks objects that belong to no project, as `kubectl apply` takes them.
     fn objects(&mut self, place: &str) {
-        let own = self.session.sibling();
-        let manifests = read_objects(&own, place);
-        let (problems, nodes) = judged_alone(&own, self.request, &manifests);
-        own.sink.extend(problems);
+        let ((problems, nodes), mut found) = self.session.beside(|own| {
+            let manifests = read_objects(own, place);
+            judged_alone(own, self.request, &manifests)
+        });
+        found.extend(problems);
         let path = here(self.session, place);
         self.checked.push(Checked {
             label: path.clone(),
@@ -392,14 +393,14 @@ impl Survey<'_> {
             noun: "manifests",
             unit: "object",
             nodes,
-            errors: own.sink.count(Severity::Error),
+            errors: found.errors(),
             contained: 0,
             part_of: None,
             variants: Vec::new(),
             variant_noun: "environment",
             incomplete: Vec::new(),
         });
-        self.session.sink.extend(own.sink.take());
+        self.session.sink.extend(found);
     }
 
     /// The label of the project that has taken this one in.
@@ -460,7 +461,7 @@ impl Survey<'_> {
 
     /// What a project that was checked in a branch came to; nothing if the run has no room for all that it has read.
     fn take_over(&self, done: Branched<Outcome>) -> Option<Outcome> {
-        let problems = done.branch.sink.take();
+        let problems = done.branch.sink.hand_on();
         done.branch.sink.extend(without_ways(self.session, problems));
         self.session.join(&done.branch).then_some(done.result)
     }
@@ -631,32 +632,30 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
 fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let own = session.sibling();
     let mark = session.sources.mark();
-    let resolved = claim.resolve(&own, request);
+    let (resolved, mut found) = own.sink.apart(|| claim.resolve(&own, request));
     let declared = resolved.iter().flat_map(|resolved| &resolved.declared);
     // What one of several variants does not use, another one may.
     if declared.clone().any(|declared| !declared.is_used)
-        && !own.sink.has_errors()
+        && !found.has_errors()
         && claim.variants(session, request).is_empty()
     {
-        let found = not_used(&own, declared);
-        own.sink.extend(found);
+        let unused = not_used(&found, declared);
+        found.extend(unused);
     }
     if let Some(resolved) = &resolved {
-        claim.judge(&own, request, resolved);
+        claim.judge(&own, request, resolved, &mut found);
     }
-    soften(&own);
-    let checked = checked(session, claim, resolved.as_ref(), &own);
-    hand_on(session, &own, claim, &mark);
+    soften(&mut found);
+    let checked = checked(session, claim, resolved.as_ref(), found.errors());
+    hand_on(session, &own, claim, &mark, found);
     let (inner, fetched_later) = resolved.map(|resolved| (resolved.inner, resolved.fetched_later)).unwrap_or_default();
     Outcome { checked, inner, fetched_later, unread: Vec::new() }
 }
 
 /// A clone does not have what git leaves out, and that does not make a project wrong.
-fn soften(session: &Session) {
-    let mut problems = session.sink.take();
-    let not_made = problems.iter_mut().filter(|problem| problem.rule == &FILE_NOT_MADE);
+fn soften(found: &mut Findings) {
+    let not_made = found.iter_mut().filter(|problem| problem.rule == &FILE_NOT_MADE);
     not_made.for_each(|problem| problem.severity = Severity::Warning);
-    session.sink.extend(problems);
 }
 
 /// The same in all variants of the project, unless the request names one.
@@ -669,17 +668,18 @@ fn check_declared(session: &Session, request: &Request, claim: &Claim) -> Outcom
 fn check_variants(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let own = session.sibling();
     let mark = session.sources.mark();
-    let Everywhere { names, incomplete, unread, sides } = everywhere(&own, request, claim);
-    soften(&own);
+    let (Everywhere { names, incomplete, unread, sides }, mut found) =
+        own.sink.apart(|| everywhere(&own, request, claim));
+    soften(&mut found);
     let first = sides.first();
     let (name, nodes) = first.map(|side| (side.project.clone(), side.nodes)).unwrap_or_default();
-    let mut checked = described(session, claim, name, nodes, own.sink.count(Severity::Error));
+    let mut checked = described(session, claim, name, nodes, found.errors());
     checked.contained = first.map_or(0, |side| side.contained);
     // Of a project in one form its problems say what is missing.
     if names.len() > 1 {
         (checked.variants, checked.incomplete) = (names, incomplete);
     }
-    hand_on(session, &own, claim, &mark);
+    hand_on(session, &own, claim, &mark, found);
     let mut outcome = Outcome { checked, inner: Vec::new(), fetched_later: Vec::new(), unread };
     for side in sides {
         outcome.inner.extend(side.inner);
@@ -689,8 +689,8 @@ fn check_variants(session: &Session, request: &Request, claim: &Claim) -> Outcom
 }
 
 /// Hands the problems of one project on to the session of all.
-fn hand_on(session: &Session, own: &Session, claim: &Claim, mark: &Mark) {
-    let problems = without_ways(session, own.sink.take());
+fn hand_on(session: &Session, own: &Session, claim: &Claim, mark: &Mark, found: Findings) {
+    let problems = without_ways(session, found.into_vec());
     // A chart registers the texts of everything inside it, which other charts have copies of.
     if claim.judged.dialect.name == "charts" {
         own.release_since(mark, &problems);
@@ -706,11 +706,11 @@ fn without_ways(session: &Session, mut problems: Vec<Diagnostic>) -> Vec<Diagnos
     problems
 }
 
-fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {
+fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, errors: usize) -> Checked {
     let name = resolved.map(|resolved| resolved.project.clone()).unwrap_or_default();
     let nodes = resolved.map_or(0, |resolved| resolved.nodes.len());
     let contained = resolved.map_or(0, |resolved| resolved.contained);
-    Checked { contained, ..described(session, claim, name, nodes, own.sink.count(Severity::Error)) }
+    Checked { contained, ..described(session, claim, name, nodes, errors) }
 }
 
 fn described(session: &Session, claim: &Claim, name: EcoString, nodes: usize, errors: usize) -> Checked {

@@ -272,7 +272,8 @@ impl<'a> Usage<'a> {
 
     /// What dialects declare and no variant uses.
     fn declared(&self, found: &mut Vec<Diagnostic>) {
-        found.extend(not_used(self.session, self.sides.iter().flat_map(|(_, side)| &side.declared)));
+        let reported = self.session.sink.since(0);
+        found.extend(not_used(&reported, self.sides.iter().flat_map(|(_, side)| &side.declared)));
     }
 
     /// Files that look like those the project reads by name, beside them, and that no variant reads or names.
@@ -360,9 +361,12 @@ impl Kind {
 }
 
 /// What is declared and not used by any of those that declare it. What a problem is about already is left out.
-pub(crate) fn not_used<'d>(session: &Session, declared: impl Iterator<Item = &'d Declared>) -> Vec<Diagnostic> {
-    let reported = session.sink.since(0);
-    let spans = reported.iter().flat_map(|found| found.span.into_iter().chain(found.labels.iter().map(|one| one.span)));
+pub(crate) fn not_used<'d>(
+    reported: impl IntoIterator<Item = &'d Diagnostic>,
+    declared: impl Iterator<Item = &'d Declared>,
+) -> Vec<Diagnostic> {
+    let spans =
+        reported.into_iter().flat_map(|found| found.span.into_iter().chain(found.labels.iter().map(|one| one.span)));
     let reported: HashSet<Span3> = spans.map(span3).collect();
     let mut all: BTreeMap<Span3, (&'static str, &str, bool)> = BTreeMap::new();
     for declared in declared {

@@ -82,7 +82,9 @@ fn check_node(sink: &Sink, config: &NodeRef, node: Node<'_>, row: Kind, heading:
     Words { sink: &found, refuses_null }.entity(row, node, 0);
     // What was salvaged of a file that cannot be read is not blamed for what it lacks.
     let is_sound = config.tree().is_sound();
-    let kept = one_message(found.take()).into_iter().filter(|problem| known.is_none() || problem.span != known);
+    let kept = one_message(found.into_findings().into_vec())
+        .into_iter()
+        .filter(|problem| known.is_none() || problem.span != known);
     let kept = kept.filter(|problem| is_sound || !says_missing(problem));
     sink.extend(kept.map(|problem| at_heading(problem, node, heading)));
 }
@@ -100,7 +102,6 @@ fn one_message(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found.retain(|problem| !(says_missing(problem) && name(problem).is_some_and(|name| meant.contains(&name))));
     for problem in found.iter_mut().filter(|problem| meant_by(problem).is_some()) {
         problem.severity = purlin_syntax::Severity::Error;
-        problem.message = problem.message.replace(", which Garden ignores", "");
     }
     found
 }
@@ -144,8 +145,14 @@ impl Words<'_> {
     /// Garden reads these entities without a word about keys it does not know.
     fn ignored(&self, entity: &'static Entity, node: Node<'_>, key: &str) {
         let hint = suggest::did_you_mean(key, entity.fields(Edition(0)).map(|field| field.key));
-        let message =
-            what::unknown("key", key).and(format!(" in {}, which Garden ignores", with_article(entity.label)));
+        let is_missing = |right: &str| {
+            let field = entity.field_or_alias(right, Edition(0));
+            field.is_some_and(|field| field.is_required(Edition(0))) && node.get(right).is_none()
+        };
+        // What is required and misspelt is an error.
+        let is_meant = hint.as_ref().and_then(Hint::name).is_some_and(|meant| is_missing(&meant.right));
+        let ignores = if is_meant { "" } else { ", which Garden ignores" };
+        let message = what::unknown("key", key).and(format!(" in {}{ignores}", with_article(entity.label)));
         let place = node.entry(key).map_or(node.span(), |entry| entry.key.span());
         self.sink.push(Diagnostic::at(&model_rules::UNKNOWN_KEY, place, message).warning().maybe_hint(hint));
     }

@@ -157,7 +157,7 @@ impl Contents {
         let strings = Arc::new(templates.strings(tree, &sink));
         check_shapes(tree, &sink);
         let documents = tree.roots().filter_map(|root| document(&sink, tree, root, file)).collect();
-        Contents { documents, strings, problems: sink.take() }
+        Contents { documents, strings, problems: sink.into_findings().into_vec() }
     }
 }
 
@@ -187,7 +187,7 @@ pub fn check_file(session: &Session, documents: &[Document]) {
     let checked = session.finding_in(first.node.tree().source(), || {
         let sink = Sink::new();
         documents.iter().for_each(|document| check_config(&sink, &document.node, document.kind));
-        Checked(sink.take())
+        Checked(sink.into_findings().into_vec())
     });
     session.sink.extend(checked.0.iter().cloned());
 }

@@ -40,15 +40,14 @@ pub fn resolve_first<'s>(session: &'s Session, request: &'s Request) -> Option<R
 }
 
 impl Past {
-    /// What the next resolution can reuse. None for projects with modules, which are evaluated in several steps, and
+    /// What the next resolution can reuse of one that may have led to errors since. None for projects with modules, which are evaluated in several steps, and
     /// with errors, which have to be reported again.
-    pub fn of(resolution: Resolution<'_>) -> Option<Past> {
-        let session = resolution.ground.session;
+    pub fn of(resolution: Resolution<'_>, is_sound: bool) -> Option<Past> {
         let Resolution { ground, project, phases, modules, live, workflows, commands, declared, making, .. } =
             resolution;
         let is_simple =
             modules.is_empty() && !making.has_duplicates && making.is_graph_sound && !ground.misses_source();
-        let is_steady = !ground.varying.is_of_its_time() && !session.sink.has_errors();
+        let is_steady = is_sound && !ground.varying.is_of_its_time();
         if !is_simple || !is_steady || live.graph().actions.values().any(|action| keeps_state(action)) {
             return None;
         }

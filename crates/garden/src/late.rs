@@ -4,7 +4,7 @@
 use crate::config::{ActionKind, ConfigKind};
 use crate::resolve::Resolution;
 use crate::rules;
-use purlin_syntax::{Node, Severity, Sink, Span};
+use purlin_syntax::{Diagnostic, Node, Severity, Span};
 
 /// Which of these a command asks for all the same.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Asked {
 }
 
 /// Makes warnings of errors that are in what a command does not come to.
-pub fn spare(resolution: &Resolution<'_>, sink: &Sink, asked: Asked) {
+pub fn spare(resolution: &Resolution<'_>, found: &mut [Diagnostic], asked: Asked) {
     let mut late = Vec::new();
     for document in &resolution.making.scanned.documents {
         let Some(node) = document.node.get() else { continue };
@@ -29,7 +29,6 @@ pub fn spare(resolution: &Resolution<'_>, sink: &Sink, asked: Asked) {
             _ => {}
         }
     }
-    let mut found = sink.take();
     for problem in found.iter_mut().filter(|problem| problem.is_error()) {
         // What refers to something else is looked at with the graph.
         let is_of_row = purlin_model::rules::RULES.iter().any(|rule| rule.name == problem.rule.name)
@@ -38,7 +37,6 @@ pub fn spare(resolution: &Resolution<'_>, sink: &Sink, asked: Asked) {
             problem.severity = Severity::Warning;
         }
     }
-    sink.extend(found);
 }
 
 fn is_action(config: Node<'_>) -> bool {

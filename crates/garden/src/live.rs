@@ -28,7 +28,9 @@ use purlin_model::schema::Kind;
 use purlin_model::{Answer, Engines, Question};
 use purlin_syntax::Span;
 use purlin_value::emit::REDACTED;
-use purlin_value::{Data, Eval, FastIndex, FastMap, FastSet, Lazy, Map, Session, Thunk, Value, merge_patch, path};
+use purlin_value::{
+    Data, Eval, FastIndex, FastMap, FastSet, Lazy, Map, Session, Thunk, Value, merge_patch, path, pattern,
+};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// One action, live.
@@ -216,7 +218,7 @@ fn project_exclusions(ground: &Ground<'_>, project: &Project) -> Exclusions {
     for (pattern, why) in broken {
         let place = list.as_list().unwrap_or(&[]).iter().find(|item| item.as_str() == Some(pattern.as_str()));
         let shown = if list.is_tainted_deep() { REDACTED } else { pattern.as_str() };
-        let why = if list.is_tainted_deep() { "" } else { why.lines().last().unwrap_or("").trim() };
+        let why = if list.is_tainted_deep() { "" } else { pattern::reason(&why) };
         let message = format!("invalid pattern `{shown}` in `{FIELD}`: {why}");
         ground.report(&rules::CONFIG_SHAPE, place.and_then(|item| ground.span_of(item)), message);
     }

@@ -106,9 +106,13 @@ fn note_keys(session: &Session, layer: &Value, below: &[(&Value, bool)], prefix:
 
 /// Notes all names of a project that is resolved.
 pub(crate) fn note(resolution: &Resolution<'_>) {
+    // Evaluating these strings has reported what is wrong with them.
+    let ((), reported) = resolution.ground.session.sink.apart(|| note_all(resolution));
+    drop(reported);
+}
+
+fn note_all(resolution: &Resolution<'_>) {
     let session = resolution.ground.session;
-    // Whoever evaluated these strings has reported what is wrong with them.
-    let problems = session.sink.take();
     note_strings(resolution);
     let writer = Writer { session };
     writer.project(resolution);
@@ -116,8 +120,6 @@ pub(crate) fn note(resolution: &Resolution<'_>) {
     resolution.graph().actions.values().for_each(|action| writer.action(action));
     resolution.modules.iter().for_each(|module| writer.module(module, resolution));
     resolution.workflows.iter().for_each(|workflow| writer.workflow(workflow, resolution));
-    drop(session.sink.take());
-    session.sink.extend(problems);
 }
 
 fn note_strings(resolution: &Resolution<'_>) {

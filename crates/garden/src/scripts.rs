@@ -35,11 +35,9 @@ pub fn outputs(log: Value) -> (EcoString, Value) {
 /// The scripts of the providers that the environment of a request uses, in the order of the providers. Most projects have
 /// none, which is seen without resolving anything.
 pub fn scripts(session: &Session, request: &Request) -> Vec<Script> {
-    let problems = session.sink.take();
-    let found = find(session, request);
-    // Whatever is wrong is reported when the project is resolved.
-    session.sink.take();
-    session.sink.extend(problems);
+    // What is wrong is reported when the project is resolved.
+    let (found, reported_later) = session.sink.apart(|| find(session, request));
+    drop(reported_later);
     found
 }
 

@@ -161,7 +161,7 @@ fn run(seed: u64, rounds: usize) -> usize {
                 let anew = Session::new(world.clone());
                 let expected = told(&resolve(&anew, &request, &[]).unwrap(), round);
                 assert_eq!(told(&resolution, round), expected, "after round {round}");
-                after = Past::of(resolution);
+                after = Past::of(resolution, !session.sink.has_errors());
             }
             kept = after.map(|past| (session, past));
         }
@@ -169,7 +169,7 @@ fn run(seed: u64, rounds: usize) -> usize {
             let session = Session::new(world.clone());
             let resolution = resolve_first(&session, &request).unwrap();
             told(&resolution, round);
-            let past = Past::of(resolution);
+            let past = Past::of(resolution, !session.sink.has_errors());
             kept = past.map(|past| (session, past));
         }
         changed = match dice.roll(3) {

@@ -2,6 +2,7 @@
 //!
 //! Keeps the chain as data; the texts Go and Helm print are made from it on demand.
 
+use crate::cause::{Cause, Misread};
 use crate::quote::quote;
 use purlin_syntax::Rule;
 use purlin_syntax::rules::{LIMIT_DEPTH, LIMIT_FILE, LIMIT_NODES};
@@ -13,8 +14,10 @@ pub struct ParseError {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// What is wrong.
+    /// What is wrong, in Go's words.
     pub message: String,
+    /// The same as data.
+    pub what: Misread,
 }
 
 impl ParseError {
@@ -69,6 +72,8 @@ impl Limit {
 pub enum Fault {
     /// A plain message.
     Message(String),
+    /// A failure that is told apart.
+    Cause(Box<Cause>),
     /// `fail` or `required` asked to stop; the message is the chart author's.
     Stop(String),
     /// A template called by `include` failed.
@@ -93,7 +98,9 @@ impl Fault {
         let hidden = "one of its arguments is a secret, so the reason is hidden";
         match self {
             Self::Stop(_) => Self::Stop(hidden.to_owned()),
-            Self::Message(_) | Self::TplParse(..) | Self::TplExec(..) => Self::Message(hidden.to_owned()),
+            Self::Message(_) | Self::Cause(_) | Self::TplParse(..) | Self::TplExec(..) => {
+                Self::Message(hidden.to_owned())
+            }
             // What has no place is about the template that was asked for, and its name is the secret.
             Self::Inner(inner) if inner.line == 0 => Self::Message(hidden.to_owned()),
             Self::Inner(_) | Self::Limit(_) => self,
@@ -104,6 +111,7 @@ impl Fault {
     pub fn go_text(&self) -> String {
         match self {
             Self::Message(message) | Self::Stop(message) => message.clone(),
+            Self::Cause(cause) => cause.to_string(),
             Self::Inner(inner) => inner.go_text(),
             Self::TplParse(text, error) => {
                 format!("cannot parse template {}: {}", quote(text.as_bytes()), error.go_text())
@@ -213,7 +221,7 @@ impl ExecError {
         let levels = self.chain();
         let plain_link = levels.iter().any(|level| match &level.fault {
             Fault::Inner(_) => false,
-            Fault::Message(_) => level.function.is_some(),
+            Fault::Message(_) | Fault::Cause(_) => level.function.is_some(),
             _ => true,
         });
         if plain_link {

@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::ast::{Command, Expr, NodeRef, Number};
+use crate::cause::Cause;
 use crate::error::Fault;
 use crate::func::{Form, Func, Ty};
 use crate::machine::{Exec, Frame, Machine};
@@ -77,7 +78,7 @@ impl Machine<'_> {
 
     fn not_a_function(&self, frame: &Frame<'_>, first: &Expr, rest: &[Expr], last: &Option<Val>) -> Exec<()> {
         if !rest.is_empty() || last.is_some() {
-            return self.fail(frame, format!("can't give argument to non-function {first}"));
+            return self.fail(frame, Cause::NotAFunction(first.to_string()));
         }
         Ok(())
     }
@@ -138,7 +139,7 @@ impl Machine<'_> {
             if !receiver.is_interface() {
                 return Ok(Val::NIL);
             }
-            return self.fail(frame, format!("nil pointer evaluating interface {{}}.{}", name.text()));
+            return self.fail(frame, Cause::NilPointer { field: name.text().into_owned() });
         }
         if let Some(method) = methods::find(&self.heap, &receiver, name.bytes()) {
             return self.eval_call(frame, dot, method, NodeRef::Expr(node), Some(receiver), args, last);
@@ -156,7 +157,7 @@ impl Machine<'_> {
             }
             Data::Map(map) => {
                 if has_args {
-                    return self.fail(frame, format!("{} is not a method but has arguments", name.text()));
+                    return self.fail(frame, Cause::NotAMethod(name.text().into_owned()));
                 }
                 let found = self.heap.lookup(*map, name.bytes());
                 return Ok(found.unwrap_or_else(|| map.kind.zero().at(receiver.origin)));
@@ -166,8 +167,10 @@ impl Machine<'_> {
         if let Some(field) = self.heap.pending_field(&receiver, &name.text()) {
             return Ok(field);
         }
-        let kind = self.heap.static_type(&receiver);
-        self.fail(frame, format!("can't evaluate field {} in type {kind}", name.text()))
+        let of = self.heap.static_type(&receiver);
+        let mut error = self.error(frame, None, Cause::NoField { field: name.text().into_owned(), of }.into());
+        error.origin = receiver.origin;
+        Err(error)
     }
 
     // Arguments.
@@ -249,7 +252,7 @@ impl Machine<'_> {
             if ty.can_be_nil() {
                 return Ok(Val::NIL);
             }
-            return self.fail(frame, format!("invalid value; expected {}", ty.name()));
+            return self.fail(frame, Cause::NoValue { wanted: ty.name() });
         }
         if let (Ty::Map, Data::Map(map)) = (ty, &value.data)
             && map.kind == MapType::Values
@@ -261,8 +264,8 @@ impl Machine<'_> {
         if !value.is_nil() && ty.accepts(&self.heap, &value) || self.heap.is_undecided(&value) {
             return Ok(value.unboxed());
         }
-        let got = if value.is_nil() { "interface {}".into() } else { self.heap.type_name(&value) };
-        self.fail(frame, format!("wrong type for value; expected {}; got {got}", ty.name()))
+        let found = (!value.is_nil()).then(|| self.heap.type_name(&value));
+        self.fail(frame, Cause::WrongType { wanted: ty.name(), found })
     }
 
     // Calls.
@@ -282,12 +285,12 @@ impl Machine<'_> {
         let fixed = func.params.len();
         if func.rest.is_some() {
             if given < fixed {
-                let message =
-                    format!("wrong number of args for {}: want at least {fixed} got {}", func.name, args.len());
-                return self.fail(frame, message);
+                let (function, found) = (func.name, args.len());
+                return self.fail(frame, Cause::Arguments { function, wanted: fixed, is_least: true, found });
             }
         } else if given != fixed {
-            return self.fail(frame, format!("wrong number of args for {}: want {fixed} got {given}", func.name));
+            let (function, found) = (func.name, given);
+            return self.fail(frame, Cause::Arguments { function, wanted: fixed, is_least: false, found });
         }
         if matches!(func.form, Form::And | Form::Or) {
             return self.short_circuit(frame, dot, func, args, last);

@@ -17,6 +17,12 @@ pub fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
+/// Whether a text ends where more is expected.
+pub fn ends_early(text: &[u8], problem: &Problem) -> bool {
+    let is_other = matches!(problem.expected, Expected::Shallower | Expected::Number(_));
+    !is_other && decode(text.get(problem.at..).unwrap_or_default()).is_none()
+}
+
 /// What Go says of a problem in a text.
 pub fn message(text: &[u8], problem: Problem) -> String {
     let at = text.get(problem.at..).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Splits a template's text into tokens as Go's `text/template` does: text, delimiters with trim markers,
 //! comments, words, strings, numbers. An error is a token too and ends the list.
 
+use crate::cause::Misread;
 use purlin_syntax::limits::EXPRESSION_BYTES;
 
 /// What a token is.
@@ -70,6 +71,8 @@ pub struct Tokens {
     pub list: Vec<Token>,
     /// The message of the error token, if there is one.
     pub error: String,
+    /// The same as data.
+    pub what: Misread,
 }
 
 const KEYWORDS: &[(&str, Kind)] = &[
@@ -88,7 +91,7 @@ const KEYWORDS: &[(&str, Kind)] = &[
 
 /// Splits a text into tokens; the last one is the end or an error.
 pub fn lex(text: &[u8]) -> Tokens {
-    let tokens = Tokens { list: Vec::with_capacity(text.len() / 4 + 2), error: String::new() };
+    let tokens = Tokens { list: Vec::with_capacity(text.len() / 4 + 2), error: String::new(), what: Misread::Other };
     let mut lexer = Lexer { text, pos: 0, start: 0, line: 1, start_line: 1, paren: 0, tokens };
     lexer.run();
     lexer.tokens
@@ -157,9 +160,14 @@ impl Lexer<'_> {
     }
 
     fn fail(&mut self, message: impl Into<String>) {
+        self.fail_as(Misread::Other, message);
+    }
+
+    fn fail_as(&mut self, what: Misread, message: impl Into<String>) {
         let (start, line) = (self.start as u32, self.start_line);
         self.tokens.list.push(Token { kind: Kind::Error, start, end: start, line });
         self.tokens.error = message.into();
+        self.tokens.what = what;
     }
 
     fn run(&mut self) {
@@ -213,13 +221,13 @@ impl Lexer<'_> {
     /// Reads a comment; false when the list ended in an error.
     fn comment(&mut self) -> bool {
         let Some(offset) = memchr::memmem::find(self.rest().get(2..).unwrap_or_default(), b"*/") else {
-            self.fail("unclosed comment");
+            self.fail_as(Misread::OpenComment, "unclosed comment");
             return false;
         };
         self.pos += offset + 4;
         match self.right_delim() {
             None => {
-                self.fail("comment ends before closing delimiter");
+                self.fail_as(Misread::OpenComment, "comment ends before closing delimiter");
                 false
             }
             Some(trims) => {
@@ -273,11 +281,11 @@ impl Lexer<'_> {
                     }
                     return true;
                 }
-                self.fail("unclosed left paren");
+                self.fail_as(Misread::OpenParenthesis, "unclosed left paren");
                 return false;
             }
             let Some((ch, width)) = self.peek_char() else {
-                self.fail("unclosed action");
+                self.fail_as(Misread::OpenAction, "unclosed action");
                 return false;
             };
             if !self.token(ch, width) {
@@ -414,7 +422,7 @@ impl Lexer<'_> {
             match self.peek_byte() {
                 Some(b'\\') if !matches!(self.text.get(self.pos + 1), None | Some(b'\n')) => self.pos += 2,
                 None | Some(b'\n' | b'\\') => {
-                    self.fail(format!("unterminated {what}"));
+                    self.fail_as(Misread::OpenQuote, format!("unterminated {what}"));
                     return false;
                 }
                 Some(byte) if byte == quote => {

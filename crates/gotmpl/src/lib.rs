@@ -5,6 +5,7 @@
 //! outside comes in through [`Outside`].
 
 pub mod ast;
+mod cause;
 mod decimal;
 pub mod emit;
 pub mod equal;
@@ -39,6 +40,7 @@ pub mod yaml;
 pub mod yaml_tree;
 pub mod zone;
 
+pub use cause::{Cause, Misread};
 pub use error::{ExecError, Fault, Limit, ParseError};
 pub use keys::SpareKey;
 pub use machine::{Limits, Lookup, Machine, Outside, STACK_BYTES};

@@ -13,6 +13,7 @@ use purlin_value::pattern::Refused;
 use purlin_value::{Cost, Exceeded, Meter, Origins, Seed};
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
+use crate::cause::Cause;
 use crate::error::{ExecError, Fault, Limit};
 use crate::func::Func;
 use crate::funcs::regexes::Pattern;
@@ -314,9 +315,7 @@ impl<'r> Machine<'r> {
     /// Executes a template by name into a fresh rope.
     pub fn execute(&mut self, name: &Str, data: Val) -> Exec<Rope> {
         let Some(tree) = self.namespace.get(name) else {
-            let message =
-                format!("no template {} associated with template \"gotpl\"", crate::quote::quote(name.bytes()));
-            return Err(self.stopped(name, Fault::new(message)));
+            return Err(self.stopped(name, Cause::NoTemplate(name.clone()).into()));
         };
         self.execute_tree(&tree, data)
     }
@@ -729,7 +728,7 @@ impl<'r> Machine<'r> {
             Data::Uint64(count) => self.range_integer(frame, value, (*count).min(i64::MAX as u64) as i64, branch),
             _ => {
                 let text = crate::print::sprint(&self.heap, value);
-                self.fail(frame, format!("range can't iterate over {}", String::from_utf8_lossy(&text)))
+                self.fail(frame, Cause::NotIterable(String::from_utf8_lossy(&text).into_owned()))
             }
         }
     }

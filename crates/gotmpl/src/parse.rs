@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::ast::{
     Branch, Chain, Command, Expr, Fields, File, Invoke, Number, Pipe, Quoted, Stmt, Text, Tree, Variable,
 };
+use crate::cause::Misread;
 use crate::error::ParseError;
 use crate::func::Func;
 use crate::lex::{Kind, Token, Tokens, lex};
@@ -15,6 +16,9 @@ use crate::value::Str;
 
 /// Deepest nesting of parentheses and control structures.
 pub const MAX_PARSE_DEPTH: u32 = purlin_syntax::limits::TEMPLATE_LEVELS;
+
+/// Longest part of a token that a message shows.
+const SHOWN: usize = 10;
 
 /// Finds a function's row by name.
 pub type FindFunc = fn(&str) -> Option<&'static Func>;
@@ -141,7 +145,11 @@ impl Parser {
     // Errors.
 
     fn fail<T>(&self, message: impl Into<String>) -> Result<T> {
-        Err(ParseError { file: self.file.name.clone(), line: self.line, message: message.into() })
+        self.fail_as(Misread::Other, message)
+    }
+
+    fn fail_as<T>(&self, what: Misread, message: impl Into<String>) -> Result<T> {
+        Err(ParseError { file: self.file.name.clone(), line: self.line, message: message.into(), what })
     }
 
     fn describe(&self, token: &Token) -> String {
@@ -151,8 +159,8 @@ impl Parser {
             kind if kind.is_keyword() => format!("<{}>", self.source_text(token)),
             _ => {
                 let text = self.source_text(token);
-                if text.len() > 10 {
-                    let cut: String = text.chars().take(10).collect();
+                if text.len() > SHOWN {
+                    let cut: String = text.chars().take(SHOWN).collect();
                     return format!("{}...", quote(cut.as_bytes()));
                 }
                 quote(text.as_bytes())
@@ -165,13 +173,30 @@ impl Parser {
             let mut extra = String::new();
             if self.action_line != 0 && self.action_line != token.line {
                 extra = format!(" in action started at {}:{}", self.file.name, self.action_line);
-                if self.tokens.error.ends_with(" action") {
-                    extra = extra.trim_start_matches(" in action").to_owned();
+                if self.tokens.what == Misread::OpenAction {
+                    extra = format!(" started at {}:{}", self.file.name, self.action_line);
                 }
             }
-            return self.fail(format!("{}{extra}", self.tokens.error));
+            return self.fail_as(self.tokens.what.clone(), format!("{}{extra}", self.tokens.error));
         }
-        self.fail(format!("unexpected {} in {context}", self.describe(token)))
+        self.fail_as(self.cut_short(token), format!("unexpected {} in {context}", self.describe(token)))
+    }
+
+    /// A token that is not possible where it is, as much of it as Go shows.
+    fn cut_short(&self, token: &Token) -> Misread {
+        Misread::Unexpected(match token.kind {
+            Kind::Eof => "EOF".to_owned(),
+            kind if kind.is_keyword() => self.source_text(token),
+            _ => self.source_text(token).chars().take(SHOWN).collect(),
+        })
+    }
+
+    fn unexpected_end<T>(&self, ends: &Ends, context: &str) -> Result<T> {
+        let what = match ends {
+            Ends::End => Misread::LoneEnd,
+            Ends::Else => Misread::LoneElse,
+        };
+        self.fail_as(what, format!("unexpected {}{context}", ends_name(ends)))
     }
 
     fn expect(&mut self, kind: Kind, context: &str) -> Result<Token> {
@@ -211,7 +236,7 @@ impl Parser {
             self.back(token);
             match self.text_or_action()? {
                 Item::Stmt(stmt) => root.push(stmt),
-                Item::Ends(ends) => return self.fail(format!("unexpected {}", ends_name(&ends))),
+                Item::Ends(ends) => return self.unexpected_end(&ends, ""),
             }
         }
         self.finish(name, root)
@@ -242,7 +267,7 @@ impl Parser {
         let outer_range = std::mem::take(&mut self.range_depth);
         let (root, ends) = self.item_list()?;
         if let Ends::Else = ends {
-            return self.fail(format!("unexpected {} in {context}", ends_name(&ends)));
+            return self.unexpected_end(&ends, &format!(" in {context}"));
         }
         self.finish(name, root)?;
         self.scope = outer;
@@ -269,7 +294,7 @@ impl Parser {
             if self.peek_word().kind == Kind::Eof {
                 let token = self.take_word();
                 debug_assert_eq!(token.kind, Kind::Eof);
-                return self.fail("unexpected EOF");
+                return self.fail_as(Misread::OpenBlock, "unexpected EOF");
             }
             match self.text_or_action()? {
                 Item::Stmt(stmt) => list.push(stmt),
@@ -393,7 +418,7 @@ impl Parser {
         let (root, ends) = self.item_list()?;
         if let Ends::Else = ends {
             self.line = head;
-            return self.fail(format!("unexpected {} in {context}", ends_name(&ends)));
+            return self.unexpected_end(&ends, &format!(" in {context}"));
         }
         self.finish(name.clone(), root)?;
         self.scope = outer;
@@ -500,7 +525,7 @@ impl Parser {
 
     fn check_pipeline(&self, pipe: &Pipe, context: &str) -> Result<()> {
         if pipe.cmds.is_empty() {
-            return self.fail(format!("missing value for {context}"));
+            return self.fail_as(Misread::NoValue(context.to_owned()), format!("missing value for {context}"));
         }
         for (index, command) in pipe.cmds.iter().enumerate().skip(1) {
             if let Some(Expr::Bool(..) | Expr::Dot(_) | Expr::Nil(_) | Expr::Number(_) | Expr::Str(_)) =
@@ -553,7 +578,9 @@ impl Parser {
                 Expr::Variable(known)
             }
             Expr::Bool(..) | Expr::Str(_) | Expr::Number(_) | Expr::Nil(_) | Expr::Dot(_) => {
-                return self.fail(format!("unexpected . after term {}", quote(node.to_string().as_bytes())));
+                let term = node.to_string();
+                let message = format!("unexpected . after term {}", quote(term.as_bytes()));
+                return self.fail_as(Misread::Unexpected(term), message);
             }
             node => {
                 let mut fields = Vec::new();
@@ -590,7 +617,10 @@ impl Parser {
                 let name = self.source(&token);
                 match std::str::from_utf8(name).ok().and_then(self.find) {
                     Some(func) => Expr::Func(pos, func),
-                    None => return self.fail(format!("function {} not defined", quote(name))),
+                    None => {
+                        let what = Misread::UnknownFunction(self.source_text(&token));
+                        return self.fail_as(what, format!("function {} not defined", quote(name)));
+                    }
                 }
             }
             Kind::Dot => Expr::Dot(pos),
@@ -653,7 +683,8 @@ impl Parser {
         let name = self.source_text(token);
         let slot = self.scope.slot(&name);
         if !self.scope.visible.contains(&slot) {
-            return self.fail(format!("undefined variable {}", quote(name.as_bytes())));
+            let message = format!("undefined variable {}", quote(name.as_bytes()));
+            return self.fail_as(Misread::UnknownVariable(name), message);
         }
         Ok(Expr::Variable(Box::new(Variable { pos: token.start, slot, name, fields: Vec::new() })))
     }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use purlin_syntax::rules::{DUPLICATE_KEY, YAML_ALIAS};
 use purlin_syntax::write::{GoStyle, GoYamlWriter};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Node, RuleClass, Source, Tree};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Node, RuleClass, Source, Tree, What, YamlMistake};
 
 use crate::emit::{KeyOrder, emit};
 use crate::error::{Fault, Limit};
@@ -95,12 +96,9 @@ pub fn parse(text: &str, limits: &Limits) -> Tree {
     purlin_syntax::yaml::parse(source, Flavor::Go, limits)
 }
 
-/// The first problem of the first document that Go's reader would also report; it takes the last of equal keys, and
-/// does not look behind the end of the document.
+/// The first problem that Go's reader would also report; it takes the last of equal keys.
 pub fn first_problem(tree: &Tree) -> Option<&Diagnostic> {
-    let first = tree.diagnostics().iter().find(|problem| problem.is_error() && problem.rule.name != "duplicate-key")?;
-    let behind = first.message.contains("<document start>") && tree.root().is_some();
-    (!behind).then_some(first)
+    tree.diagnostics().iter().find(|problem| problem.is_error() && problem.rule != &DUPLICATE_KEY)
 }
 
 /// Which part of Go's reader reports a problem, and so how it counts lines.
@@ -118,42 +116,46 @@ enum Stage {
     ParserEnd,
 }
 
-/// How our messages begin, Go's words for the same, and who says them.
-const GO_WORDS: &[(&str, &str, Stage)] = &[
-    ("this quoted string is never closed", "found unexpected end of stream", Stage::ScannerEnd),
-    ("a quoted string that was opened before", "found unexpected end of stream", Stage::ScannerEnd),
-    ("a value cannot start with this character", "found character that cannot start any token", Stage::Scanner),
-    ("a tab cannot be used for indentation", "found character that cannot start any token", Stage::Scanner),
-    ("a list item is not possible here", "block sequence entries are not allowed in this context", Stage::Scanner),
-    ("unexpected `:`: this line has", "mapping values are not allowed in this context", Stage::Scanner),
-    ("missing space after `:`", "mapping values are not allowed in this context", Stage::NextLine),
-    ("expected a key, found a list item", "did not find expected key", Stage::Parser),
-    ("a value is missing between", "did not find expected node content", Stage::Parser),
-    ("a second value begins here", "did not find expected <document start>", Stage::Parser),
-    ("no text can follow", "did not find expected comment or line break", Stage::Scanner),
-    ("`&` and `*` must be", "did not find expected alphabetic or numeric character", Stage::Scanner),
-    ("a key is not possible here: ", "mapping values are not allowed in this context", Stage::Scanner),
-    ("a key is not possible here", "mapping keys are not allowed in this context", Stage::Scanner),
-    ("expected a value", "did not find expected node content", Stage::Scanner),
-    ("unknown escape", "found unknown escape character", Stage::Scanner),
-    ("this line has no `:`", "could not find expected ':'", Stage::NextLine),
-    ("this line does not fit the indentation", "did not find expected key", Stage::Parser),
-    ("the file ends where a value", "did not find expected node content", Stage::Parser),
-    ("this `[` is never closed", "did not find expected ',' or ']'", Stage::ParserEnd),
-    ("this `{` is never closed", "did not find expected ',' or '}'", Stage::ParserEnd),
-    ("unexpected `:`, because", "did not find expected ',' or ']'", Stage::Parser),
-    ("expected `,` or `}`", "did not find expected ',' or '}'", Stage::Parser),
-    ("expected `,` or `]`", "did not find expected ',' or ']'", Stage::Parser),
+/// Mistakes that Go's reader finds too: its words, and which part of it says them.
+const GO_WORDS: &[(YamlMistake, &str, Stage)] = &[
+    (YamlMistake::OpenQuote, "found unexpected end of stream", Stage::ScannerEnd),
+    (YamlMistake::QuoteStillOpen, "found unexpected end of stream", Stage::ScannerEnd),
+    (YamlMistake::BadStart, "found character that cannot start any token", Stage::Scanner),
+    (YamlMistake::Tab, "found character that cannot start any token", Stage::Scanner),
+    (YamlMistake::ItemNotPossible, "block sequence entries are not allowed in this context", Stage::Scanner),
+    (YamlMistake::SecondColon, "mapping values are not allowed in this context", Stage::Scanner),
+    (YamlMistake::MissingSpace, "mapping values are not allowed in this context", Stage::NextLine),
+    (YamlMistake::ItemAmongKeys, "did not find expected key", Stage::Parser),
+    (YamlMistake::ValueBetweenCommas, "did not find expected node content", Stage::Parser),
+    (YamlMistake::SecondValue, "did not find expected <document start>", Stage::Parser),
+    (YamlMistake::TextBehindIndicator, "did not find expected comment or line break", Stage::Scanner),
+    (YamlMistake::NoName, "did not find expected alphabetic or numeric character", Stage::Scanner),
+    (YamlMistake::KeyBehindValue, "mapping values are not allowed in this context", Stage::Scanner),
+    (YamlMistake::KeyNotPossible, "mapping keys are not allowed in this context", Stage::Scanner),
+    (YamlMistake::ValueExpected, "did not find expected node content", Stage::Scanner),
+    (YamlMistake::UnknownEscape, "found unknown escape character", Stage::Scanner),
+    (YamlMistake::NoColon, "could not find expected ':'", Stage::NextLine),
+    (YamlMistake::Indentation, "did not find expected key", Stage::Parser),
+    (YamlMistake::FileEnds, "did not find expected node content", Stage::Parser),
+    (YamlMistake::OpenBracket, "did not find expected ',' or ']'", Stage::ParserEnd),
+    (YamlMistake::OpenBrace, "did not find expected ',' or '}'", Stage::ParserEnd),
+    (YamlMistake::ColonInBrackets, "did not find expected ',' or ']'", Stage::Parser),
+    (YamlMistake::CommaOrBrace, "did not find expected ',' or '}'", Stage::Parser),
+    (YamlMistake::CommaOrBracket, "did not find expected ',' or ']'", Stage::Parser),
 ];
 
 /// A problem with its line, as Go's reader writes it.
 pub fn go_message(tree: &Tree, problem: &Diagnostic) -> String {
-    if let Some(name) = problem.message.strip_prefix("undefined anchor `&").and_then(|rest| rest.split('`').next()) {
-        return format!("unknown anchor '{name}' referenced");
-    }
+    let mistake = match problem.what() {
+        What::About { names } if problem.rule == &YAML_ALIAS => {
+            return format!("unknown anchor '{}' referenced", names.concat());
+        }
+        What::Yaml(mistake) => Some(*mistake),
+        _ => None,
+    };
     let place = problem.span.map(|span| tree.source().position(span.start));
     let (line, column) = place.map_or((1, 1), |place| (place.line as usize, place.column));
-    let Some((_, words, stage)) = GO_WORDS.iter().find(|(ours, ..)| problem.message.starts_with(ours)) else {
+    let Some((_, words, stage)) = GO_WORDS.iter().find(|(known, ..)| Some(*known) == mistake) else {
         return if line == 1 { problem.message.clone() } else { format!("line {line}: {}", problem.message) };
     };
     let text = tree.source().text();

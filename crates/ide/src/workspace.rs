@@ -9,8 +9,8 @@ use crate::names::Edit;
 use crate::place::Place;
 use purlin_compiler::{Claim, DIALECTS, Found, search};
 use purlin_model::detect::judge;
-use purlin_model::{Glance, Kept, Request, Resolved, Resumable, Role};
-use purlin_syntax::{Diagnostic, FileId, Hint, Limits, Relation, Severity, Sources, Span};
+use purlin_model::{Glance, Kept, Request, Resolved, Role};
+use purlin_syntax::{Diagnostic, FileId, Findings, Hint, Limits, Relation, Severity, Sources, Span};
 use purlin_value::{Read, Session, Shelf, World, path};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -207,9 +207,8 @@ impl Workspace {
     /// Notes the files that belong to no project; returns the files that were registered to do so.
     fn look_outside(&mut self, read: &HashSet<String>) -> Vec<FileId> {
         let (session, first) = (self.session(), self.sources.len());
-        self.found.report_outside(&session, &|file| read.contains(file));
-        let found = session.sink.take();
-        self.outside = found;
+        let ((), found) = session.sink.apart(|| self.found.report_outside(&session, &|file| read.contains(file)));
+        self.outside = found.into_vec();
         (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId).collect()
     }
 
@@ -293,9 +292,10 @@ impl Workspace {
     fn resolve(&mut self, claim: &Claim) -> Outcome {
         let session = self.session();
         let first = self.sources.len();
-        let Resumable { resolved, kept } = claim.resolve_and_keep(&session, &self.request());
-        self.keep(claim, kept);
-        self.outcome(claim, session, resolved, first)
+        let request = self.request();
+        let (made, found) = session.sink.apart(|| claim.resolve_and_keep(&session, &request));
+        self.keep(claim, made.kept);
+        self.outcome(claim, session, (made.resolved, found), first)
     }
 
     /// Resolves what changes concern of a project, where only the content of files has changed and its dialect can tell.
@@ -308,9 +308,11 @@ impl Workspace {
         }
         let session = known.session.continued(&changed);
         let first = self.sources.len();
-        let Resumable { resolved, kept } = claim.resolve_again(&session, &self.request(), kept, &changed)?;
-        self.keep(claim, kept);
-        let mut outcome = self.outcome(claim, session, resolved, first);
+        let request = self.request();
+        let (made, found) = session.sink.apart(|| claim.resolve_again(&session, &request, kept, &changed));
+        let made = made?;
+        self.keep(claim, made.kept);
+        let mut outcome = self.outcome(claim, session, (made.resolved, found), first);
         let is_gone =
             |id: &FileId| self.sources.get(*id).is_some_and(|source| changed.iter().any(|f| f == source.path()));
         outcome.ids.extend(known.ids.iter().filter(|id| !is_gone(id)));
@@ -325,16 +327,22 @@ impl Workspace {
     }
 
     /// What became of a project; `first` is the first file that was registered for it.
-    fn outcome(&self, claim: &Claim, session: Session, resolved: Option<Resolved>, first: usize) -> Outcome {
+    fn outcome(
+        &self,
+        claim: &Claim,
+        session: Session,
+        (resolved, mut found): (Option<Resolved>, Findings),
+        first: usize,
+    ) -> Outcome {
         let made = (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId);
         let mut ids: HashSet<FileId> = made.collect();
         ids.extend(session.ids());
         let path_of = |id: FileId| self.sources.get(id).map(|source| source.path().to_owned());
         let files = session.ids().into_iter().filter_map(path_of).collect();
         if let Some(resolved) = &resolved {
-            claim.judge(&session, &self.request(), resolved);
+            claim.judge(&session, &self.request(), resolved, &mut found);
         }
-        let found = session.sink.take();
+        let found = found.into_vec();
         // A chart's files may be known from a run before.
         ids.extend(found.iter().flat_map(Diagnostic::files));
         let reads = session.reads().into_iter().collect();

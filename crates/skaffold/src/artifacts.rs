@@ -129,10 +129,11 @@ fn check_owners(
                 continue;
             }
             let wanted = if module.name.is_empty() { &module.path } else { &module.name };
-            let message = format!(
+            let words = format!(
                 "module `{wanted}` does not build `{}`, which `{}` requires of it",
                 needed.image, artifact.image
             );
+            let message = what::about([wanted], words);
             let hint = format!("module `{}` builds it", owner.label());
             sink.push(Diagnostic::at(&rules::BUILD_DEPENDENCY, needed.span.unwrap_or(fallback), message).hint(hint));
             return false;

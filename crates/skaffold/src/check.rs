@@ -169,9 +169,11 @@ impl Check<'_> {
             _ => format!("`{}`", view.text()),
         };
         let hint = match wanted {
-            _ if wanted.starts_with("a list") && view.form() == Form::Map => "start each item with `- `".to_owned(),
-            _ if wanted.starts_with("a list") => format!("write it as a list: `[{}]`", view.text()),
-            _ if wanted.starts_with("a mapping") => "write keys and values below it".to_owned(),
+            "a list" | "a list of mappings" | "a list of strings" if view.form() == Form::Map => {
+                "start each item with `- `".to_owned()
+            }
+            "a list" | "a list of mappings" | "a list of strings" => format!("write it as a list: `[{}]`", view.text()),
+            "a mapping" | "a mapping of strings" => "write keys and values below it".to_owned(),
             "a boolean" => "write `true` or `false`".to_owned(),
             "an integer" => "write a number".to_owned(),
             _ => "write a single value".to_owned(),

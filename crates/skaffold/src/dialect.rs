@@ -112,7 +112,7 @@ pub(crate) struct Work<'r> {
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let file = DIALECT.file_of(session, request)?;
-    Work { session, request, file }.configs(|work, raw, filled| work.resolved(raw, filled))
+    Work { session, request, file }.configs(|work, loaded| work.resolved(loaded))
 }
 
 /// The file without any profile, and each of its profiles alone. What profiles activate in required configurations comes
@@ -135,7 +135,7 @@ fn variants(session: &Session, request: &Request) -> Vec<Variant> {
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
     let file = DIALECT.file_of(session, request)?;
-    Work { session, request, file }.configs(|work, raw, filled| work.answer(raw, filled, question))
+    Work { session, request, file }.configs(|work, loaded| work.answer(loaded, question))
 }
 
 /// Resolves the configurations of a project, with their defaults, and hands them on. `None` if it has none.
@@ -152,12 +152,23 @@ pub fn with_configs_of<T>(
     work: impl FnOnce(&[Config<'_>]) -> T,
 ) -> Option<T> {
     let project = Work { session, request, file: file.to_owned() };
-    project.configs(|_, _, filled| (!filled.is_empty()).then(|| work(filled)))
+    project.configs(|_, loaded| (!loaded.filled.is_empty()).then(|| work(loaded.filled)))
+}
+
+/// The configurations of a project.
+#[derive(Clone, Copy)]
+pub(crate) struct Loaded<'c, 'f> {
+    /// As they are written, with profiles.
+    pub(crate) raw: &'c [Config<'f>],
+    /// With defaults.
+    pub(crate) filled: &'c [Config<'f>],
+    /// Whether no error was found so far.
+    pub(crate) is_sound: bool,
 }
 
 impl Work<'_> {
     /// Resolves the configurations and hands them on: as written with profiles, and with defaults.
-    pub(crate) fn configs<T>(&self, work: impl FnOnce(&Self, &[Config<'_>], &[Config<'_>]) -> Option<T>) -> Option<T> {
+    pub(crate) fn configs<T>(&self, work: impl FnOnce(&Self, Loaded<'_, '_>) -> Option<T>) -> Option<T> {
         let session = self.session;
         let wanted = self.wanted();
         let forest = Forest::new();
@@ -165,12 +176,12 @@ impl Work<'_> {
         let world = session.world.clone();
         let context = self.request.skaffold.kube_context.as_deref().unwrap_or_default();
         let around = Surroundings::new(self.request.command(), context, Box::new(move |name| world.env(name)));
-        let raw = Walk::new(&loader, &wanted, &around).run();
+        let (raw, is_loaded) = session.sink.succeeds(|| Walk::new(&loader, &wanted, &around).run());
         if session.names.is_on() {
             Writer::new(session, &wanted.file).files(&loader.files());
         }
-        let filled = self.filled(&raw, &wanted);
-        work(self, &raw, &filled)
+        let (filled, is_filled) = session.sink.succeeds(|| self.filled(&raw, &wanted));
+        work(self, Loaded { raw: &raw, filled: &filled, is_sound: is_loaded && is_filled })
     }
 
     fn wanted(&self) -> Wanted {
@@ -202,15 +213,12 @@ impl Work<'_> {
         raw.iter().filter_map(fill).collect()
     }
 
-    pub(crate) fn resolved(&self, raw: &[Config<'_>], filled: &[Config<'_>]) -> Option<Resolved> {
+    pub(crate) fn resolved(&self, loaded: Loaded<'_, '_>) -> Option<Resolved> {
+        let Loaded { raw, filled, is_sound } = loaded;
         let session = self.session;
         let world = session.world.as_ref();
-        if !session.sink.has_errors() {
-            validate(session, filled, Scope::Project, Tags::Made);
-        }
-        if !session.sink.has_errors() {
-            suspicious(session, filled);
-        }
+        let is_valid = is_sound && validate(session, filled, Scope::Project, Tags::Made);
+        let is_sound = is_valid && session.sink.succeeds(|| suspicious(session, filled)).1;
         let root = path::parent(&self.file);
         let folder = path::join(world.root(), root);
         let mut resolved = Resolved::new(path::file_name(&folder));
@@ -220,7 +228,7 @@ impl Work<'_> {
             resolved.nodes.push(self.module(config, id, &places));
         }
         resolved.nodes.extend(self.artifacts(filled, &ids));
-        if !session.sink.has_errors() {
+        if is_sound {
             if raw.iter().any(|config| uses_founding_design(config)) {
                 let whole = self.merged(raw);
                 resolved.outputs = Value::map([(EcoString::from("configuration"), whole)].into_iter().collect());
@@ -250,7 +258,7 @@ impl Work<'_> {
             }
             filled.iter().for_each(|config| unrendered::report_functions(config, renders, &session.sink));
         }
-        (!filled.is_empty() || session.sink.has_errors()).then_some(resolved)
+        (!filled.is_empty() || !is_sound).then_some(resolved)
     }
 
     /// The name of a module's node: its own, or its file and place.
@@ -353,13 +361,14 @@ impl Work<'_> {
         out.done.unwrap_or_else(Value::null)
     }
 
-    pub(crate) fn answer(&self, raw: &[Config<'_>], filled: &[Config<'_>], question: &Question) -> Option<Answer> {
+    pub(crate) fn answer(&self, loaded: Loaded<'_, '_>, question: &Question) -> Option<Answer> {
+        let Loaded { raw, filled, .. } = loaded;
         let text = question.expression.trim();
         let all = artifacts::collect(filled);
         let (word, argument) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
         let names = |list: Vec<String>| Value::list(list.into_iter().map(Value::from).collect());
         let artifact = match &question.on {
-            Some(_) => self.asked_on(raw, filled, &all, question)?,
+            Some(_) => self.asked_on(loaded, &all, question)?,
             None => None,
         };
         if text.contains("{{") {
@@ -410,11 +419,11 @@ impl Work<'_> {
     /// The image of the artifact that a question is asked on, `None` in it for another node. `None` if there is no such node.
     fn asked_on(
         &self,
-        raw: &[Config<'_>],
-        filled: &[Config<'_>],
+        loaded: Loaded<'_, '_>,
         all: &[Artifact<'_, '_>],
         question: &Question,
     ) -> Option<Option<String>> {
+        let filled = loaded.filled;
         let on = question.on.as_deref().unwrap_or_default();
         let ids: Vec<EcoString> = filled.iter().map(|config| self.id(config)).collect();
         let artifacts = self.artifacts(filled, &ids);
@@ -424,7 +433,7 @@ impl Work<'_> {
         if ids.iter().any(|id| id == on) {
             return Some(None);
         }
-        let objects = self.resolved(raw, filled).map(|resolved| resolved.manifests).unwrap_or_default();
+        let objects = self.resolved(loaded).map(|resolved| resolved.manifests).unwrap_or_default();
         if objects.iter().any(|manifest| manifest.node == on) {
             return Some(None);
         }

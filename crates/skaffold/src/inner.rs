@@ -9,13 +9,13 @@ use purlin_value::{Map, Session, Value};
 
 /// A configuration with its artifacts and, where they are asked for, its manifests.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
-    work(session, ask).configs(|work, raw, filled| {
-        let mut resolved = work.resolved(raw, filled)?;
+    work(session, ask).configs(|work, loaded| {
+        let mut resolved = work.resolved(loaded)?;
         if !ask.request.manifests {
             resolved.manifests.clear();
         }
         let mut outputs: Map = resolved.outputs.as_map().cloned().unwrap_or_default();
-        outputs.insert("images".into(), images(session, filled));
+        outputs.insert("images".into(), images(session, loaded.filled));
         resolved.outputs = Value::map(outputs);
         Some(resolved)
     })
@@ -23,7 +23,7 @@ pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
 
 /// Answers a question about the configuration.
 pub fn eval(session: &Session, ask: &Ask<'_>, question: &Question) -> Option<Answer> {
-    work(session, ask).configs(|work, raw, filled| work.answer(raw, filled, question))
+    work(session, ask).configs(|work, loaded| work.answer(loaded, question))
 }
 
 fn work<'r>(session: &'r Session, ask: &'r Ask<'_>) -> Work<'r> {

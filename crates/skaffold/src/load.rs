@@ -447,7 +447,8 @@ pub fn missing(missing: &Missing, path: &str, span: Option<Span>, from: Option<&
                 .hint("name another one with `-f`")
         }
         (Missing::NoConfiguration, _) => {
-            let message = format!("the folder `{path}` has no `skaffold.yaml` (looked for `{path}/skaffold.yaml`)");
+            let words = format!("the folder `{path}` has no `skaffold.yaml` (looked for `{path}/skaffold.yaml`)");
+            let message = what::about([path], words);
             Diagnostic::nowhere(&rules::REQUIRES, message).hint("correct the `path` under `requires`")
         }
         (Missing::World(WorldError::Denied(_)), _) => {

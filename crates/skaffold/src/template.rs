@@ -2,7 +2,7 @@
 //!
 //! Nothing is run: the original's `cmd` is refused like any unknown function.
 
-use purlin_gotmpl::{Heap, Limits, Machine, MapType, Outside, Set, Str, Val};
+use purlin_gotmpl::{Heap, Limits, Machine, MapType, Misread, Outside, Set, Str, Val};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,22 +11,33 @@ pub const MISSING: &str = "<no value>";
 
 const NAME: &str = "envTemplate";
 
+/// A template that cannot be read.
+pub struct Unreadable {
+    /// Why, as data.
+    pub what: Misread,
+    /// Why.
+    pub message: String,
+}
+
 /// Whether a template can be read.
-pub fn parse(text: &str) -> Result<(), String> {
+pub fn parse(text: &str) -> Result<(), Unreadable> {
     set(text).map(|_| ())
 }
 
-fn set(text: &str) -> Result<Set, String> {
+fn set(text: &str) -> Result<Set, Unreadable> {
     let mut set = Set::new();
     match set.add(NAME, text) {
         Ok(()) => Ok(set),
-        Err(error) => Err(format!("the template `{text}` cannot be read: {}", error.message)),
+        Err(error) => {
+            let message = format!("the template `{text}` cannot be read: {}", error.message);
+            Err(Unreadable { what: error.what, message })
+        }
     }
 }
 
 /// Expands a template over what is made for it.
 fn execute(text: &str, make: impl FnOnce(&mut Heap) -> Val) -> Result<String, String> {
-    let set = set(text)?;
+    let set = set(text).map_err(|why| why.message)?;
     let (outside, limits) = (Outside::default(), Limits::default());
     let mut machine = Machine::new(Arc::new(set).namespace(), &outside, &limits);
     let data = make(&mut machine.heap);

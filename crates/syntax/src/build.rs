@@ -9,6 +9,7 @@ use crate::rules;
 use crate::scalar::{self, Flavor, Scalar};
 use crate::source::{Source, Span};
 use crate::tree::{Comment, DECORATED, Decoration, KEY, Kind, Raw, STORED, Style, Tree, offset};
+use crate::what::Message;
 use ecow::EcoString;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
@@ -379,7 +380,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds an alias that names nothing.
-    pub fn bad_alias(&mut self, message: &str, start: usize, end: usize) {
+    pub fn bad_alias(&mut self, message: impl Into<Message>, start: usize, end: usize) {
         let span = self.span(start, end);
         self.report(Diagnostic::at(&rules::YAML_ALIAS, span, message));
         self.error(start, end);

@@ -156,6 +156,8 @@ pub enum Relation {
     Use,
     /// What is wrong was written there.
     Origin,
+    /// What is wrong is a part of it.
+    Around,
 }
 
 /// A place with something to say about it.
@@ -200,6 +202,9 @@ pub struct Diagnostic {
     pub trace: Vec<Label>,
     /// Which of the projects that are checked together it was found in, by a number; 0 where there is only one.
     pub project: u32,
+    /// The origin of the value that is wrong, as bits, if it is about one. Whoever
+    /// knows the table shows where the value is written.
+    pub value: Option<u32>,
 }
 
 impl Diagnostic {
@@ -241,6 +246,7 @@ impl Diagnostic {
             hints: hint.into_iter().collect(),
             trace: Vec::new(),
             project: 0,
+            value: None,
         }
     }
 
@@ -262,6 +268,12 @@ impl Diagnostic {
         self
     }
 
+    /// Adds a place that what is wrong is a part of.
+    pub fn around(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.labels.push(Label { relation: Relation::Around, ..Label::note(span, message) });
+        self
+    }
+
     /// A cycle, `WHAT: a → b → a`: located at the first member, with a label at every other one.
     pub fn cycle<N: std::fmt::Display>(rule: &'static Rule, what: &str, members: &[(N, Option<Span>)]) -> Self {
         let way: Vec<String> = members.iter().chain(members.first()).map(|(name, _)| name.to_string()).collect();
@@ -273,6 +285,18 @@ impl Diagnostic {
             }
         }
         diagnostic
+    }
+
+    /// Adds the place that wrote what is wrong.
+    pub fn written(mut self, span: Span) -> Self {
+        self.labels.push(Label { relation: Relation::Origin, ..Label::note(span, "written here") });
+        self
+    }
+
+    /// Says which value is wrong, by the bits of its origin.
+    pub fn of_value(mut self, origin: u32) -> Self {
+        self.value = Some(origin);
+        self
     }
 
     /// Adds a hint.
@@ -326,6 +350,38 @@ impl Findings {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// How many errors there are.
+    pub fn errors(&self) -> usize {
+        self.0.iter().filter(|diagnostic| diagnostic.is_error()).count()
+    }
+
+    /// Adds one.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic);
+    }
+
+    /// Adds those of further work for the same owner.
+    pub fn extend(&mut self, more: impl IntoIterator<Item = Diagnostic>) {
+        self.0.extend(more);
+    }
+
+    /// All of them, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
+        self.0.iter_mut()
+    }
+
+    /// Keeps those for which a question is true; returns how many went.
+    pub fn retain(&mut self, question: impl FnMut(&Diagnostic) -> bool) -> usize {
+        let before = self.0.len();
+        self.0.retain(question);
+        before - self.0.len()
+    }
+
+    /// All of them.
+    pub fn into_vec(self) -> Vec<Diagnostic> {
+        self.0
     }
 
     /// All of them, in the order they were found.
@@ -584,6 +640,16 @@ impl Sink {
         self.pushed.store(before.2, Ordering::Relaxed);
         let own = found.shown(own);
         (done, Findings(own))
+    }
+
+    /// What a sink of one piece of work has taken.
+    pub fn into_findings(self) -> Findings {
+        Findings(self.take())
+    }
+
+    /// What a run that is over has found, for who started it.
+    pub fn hand_on(&self) -> Vec<Diagnostic> {
+        self.take()
     }
 
     /// Does a piece of work, keeps what it finds, and tells whether there is an error among that.

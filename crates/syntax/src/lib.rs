@@ -26,6 +26,7 @@ pub mod tree;
 pub mod what;
 pub mod write;
 pub mod yaml;
+mod yaml_mistake;
 
 pub use build::Properties;
 pub use diagnostic::{
@@ -40,3 +41,4 @@ pub use source::{FileId, Position, Source, Span};
 pub use sources::{Mark, Moved, Sources};
 pub use tree::{Kind, Node, Style, Tree};
 pub use what::{Message, What};
+pub use yaml_mistake::YamlMistake;

@@ -5,11 +5,12 @@
 
 use std::ops::Range;
 
+use crate::yaml_mistake::YamlMistake;
+
 /// A mistake that was recognised.
 pub(crate) struct Mistake {
     pub place: Range<usize>,
-    pub message: &'static str,
-    pub hint: &'static str,
+    pub what: YamlMistake,
 }
 
 /// Where the parser stopped.
@@ -95,8 +96,7 @@ impl Stop<'_> {
         let gap = behind.find(|c: char| !c.is_whitespace())?;
         behind.get(gap..)?.starts_with(',').then_some(())?;
         let (start, end) = (self.last + first, self.last + first + 1 + gap + 1);
-        let message = "a value is missing between these commas";
-        Some(Mistake { place: start..end, message, hint: "remove one of them, or write the value" })
+        Some(Mistake { place: start..end, what: YamlMistake::ValueBetweenCommas })
     }
 
     /// A template of a chart or a tool where YAML is read.
@@ -106,12 +106,7 @@ impl Stop<'_> {
             is_template(line).then_some((start, line))
         })?;
         let at = start + (line.len() - line.trim_start().len());
-        let message = "`{{ … }}` on a line of its own is not YAML";
-        Some(Mistake {
-            place: at..at + 2,
-            message,
-            hint: "only templates of charts may hold it; put it in quotes as a value",
-        })
+        Some(Mistake { place: at..at + 2, what: YamlMistake::Template })
     }
 
     /// `- item` among the keys of a mapping.
@@ -124,8 +119,7 @@ impl Stop<'_> {
         let is_key = !above.trim_start().starts_with("- ") && above.contains(": ") || above.trim_end().ends_with(':');
         (is_key && indent <= depth).then_some(())?;
         let at = start + indent;
-        let message = "expected a key, found a list item";
-        Some(Mistake { place: at..at + 1, message, hint: "put it below a key of its own, or write `key: value`" })
+        Some(Mistake { place: at..at + 1, what: YamlMistake::ItemAmongKeys })
     }
 
     /// `key:value`, here or in the line above, which is then no key at all.
@@ -137,8 +131,7 @@ impl Stop<'_> {
             colon_without_space(line).map(|at| start + at)
         };
         let colon = here.or_else(above)?;
-        let message = "missing space after `:`";
-        Some(Mistake { place: colon..colon + 1, message, hint: "write `key: value`" })
+        Some(Mistake { place: colon..colon + 1, what: YamlMistake::MissingSpace })
     }
 
     /// `a: b: c`: whether the line has a key and a value before this place.
@@ -163,116 +156,4 @@ fn colon_without_space(line: &str) -> Option<usize> {
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
     let follows = value.chars().next().is_some_and(|c| !c.is_whitespace() && c != '/' && c != ':');
     (is_word(key) && follows && !value.contains(": ")).then_some(indent + colon)
-}
-
-/// What parsers say of a key where none can be.
-pub(crate) const SECOND_KEY: &str = "mapping values are not allowed";
-
-/// What parsers of YAML say, by a part of it, in a user's words, and what to do. Those of other languages use the same
-/// texts.
-const WORDS: &[(&str, &str, &str)] = &[
-    (
-        SECOND_KEY,
-        "a key is not possible here: the line above already has a value, or the indentation is wrong",
-        "align it with the keys that belong to the same mapping, or put a value that contains `: ` in quotes",
-    ),
-    (
-        "is only valid inside a block",
-        "a list item is not possible inside brackets or braces",
-        "put `{{ … }}` in quotes, or write the list below its key",
-    ),
-    (
-        "placement of ':'",
-        "unexpected `:`, because a bracket or quote before it is still open",
-        "close the bracket or quote",
-    ),
-    (
-        "mapping keys are not allowed",
-        "a key is not possible here",
-        "align it with the keys that belong to the same mapping",
-    ),
-    (
-        "block sequence entries are not allowed",
-        "a list item is not possible here",
-        "put `-` on a line of its own, below the key",
-    ),
-    (
-        "did not find expected '-' indicator",
-        "expected another list item",
-        "start the line with `- `, or indent it less",
-    ),
-    (
-        "did not find expected key",
-        "this line does not fit the indentation of the lines before it",
-        "align it with the keys that belong to the same mapping",
-    ),
-    ("did not find expected ',' or '}'", "expected `,` or `}`", "add the comma or the closing brace"),
-    ("did not find expected ',' or ']'", "expected `,` or `]`", "add the comma or the closing bracket"),
-    ("expected ',' or ']'", "expected `,` or `]`", "add the comma or the closing bracket"),
-    (
-        "could not find expected ':'",
-        "this line has no `:` where a key is expected",
-        "write `key: value`, or `- item` in a list",
-    ),
-    (
-        "found character that cannot start any token",
-        "a value cannot start with this character",
-        "put the value in quotes",
-    ),
-    ("did not find expected node content", "expected a value", "write a value, or `null`"),
-    (
-        "found unknown escape character",
-        "unknown escape in a double-quoted string",
-        "use single quotes, or write `\\\\` for a backslash",
-    ),
-    ("unexpected character", "a value cannot start with this character", "put the value in quotes"),
-    ("trailing content after", "unexpected text after a quoted string", "put the whole value in quotes"),
-    ("':' must be followed", "`:` must be followed by a space", "write `key: value`"),
-    ("'-' must be followed", "`-` must be followed by a space", "write `- item`"),
-    ("comments must be separated", "a comment must be separated by a space", "write ` #`"),
-    ("mismatched bracket", "this bracket does not match the one that was opened", "close what was opened last first"),
-    ("misplaced bracket", "this bracket closes nothing", "remove it, or open it before"),
-    (
-        "wrongly indented line in block scalar",
-        "this line is indented less than the text block it belongs to",
-        "indent it as the first line of the block",
-    ),
-    ("tab", "a tab cannot be used for indentation", "indent with spaces"),
-    ("unknown anchor", "unknown anchor", "define it with `&name` before it is used"),
-    (
-        "comment intercepting",
-        "a comment ended the text above, so this line cannot continue it",
-        "remove the comment, or put the whole text in quotes",
-    ),
-    (
-        "block scalar, did not find expected comment or line break",
-        "no text can follow `|` or `>` on the same line",
-        "begin the text on the next line, indented",
-    ),
-    ("indentation indicator equal to 0", "a text block cannot be indented by 0", "write a number from 1 to 9, or none"),
-    (
-        "<document start>",
-        "a second value begins here, but the document has one already",
-        "separate documents with `---`, or align this line with the keys above",
-    ),
-    (
-        "scanning an anchor or alias",
-        "`&` and `*` must be followed by a name",
-        "write a name, or put the value in quotes",
-    ),
-    ("verbatim tag", "this tag is never closed", "write `!<name>` without spaces"),
-    ("a tag", "this tag cannot be read", "write `!name`, or put the value in quotes"),
-    ("handle wasn't declared", "unknown tag prefix", "declare it with `%TAG`, or write `!name`"),
-    ("directive", "unknown YAML directive: a line that begins with `%` is one", "put the value in quotes"),
-    ("unexpected eof", "the file ends where a value is expected", "write the value, or close what is open"),
-    ("EOF while parsing", "the file ends where a value is expected", "write the value, or close what is open"),
-    ("expected whitespace", "a space is missing here", "separate the two with a space"),
-    ("document end marker", "text cannot follow `...`", "begin the next document with `---`"),
-    ("document indicator", "a quoted string is still open where the next document begins", "add the closing quote"),
-    ("simple key is no longer valid", "this key has no `:`", "write `key: value` on one line"),
-];
-
-/// What a parser of YAML says, in a user's words, with a hint.
-pub fn in_words(text: &str) -> Option<(&'static str, &'static str)> {
-    WORDS.iter().find(|(part, ..)| text.contains(part)).map(|(_, message, hint)| (*message, *hint))
 }

@@ -4,6 +4,7 @@
 //! reads the words.
 
 use crate::hint::Hint;
+use crate::yaml_mistake::YamlMistake;
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
@@ -13,6 +14,11 @@ pub enum What {
     /// Something that only the words tell.
     #[default]
     Other,
+    /// Something that only the words tell, about these names.
+    About {
+        /// The names, the wrong one first.
+        names: Vec<String>,
+    },
     /// A name that nothing declares.
     Unknown {
         /// What it should be the name of: `node type`.
@@ -50,6 +56,15 @@ pub enum What {
         /// Who refers to each other, in order.
         members: Vec<String>,
     },
+    /// A function that is called in a wrong way.
+    Call {
+        /// Its name.
+        function: String,
+    },
+    /// A value that is not set, where it is not known which.
+    Unset,
+    /// A mistake in the notation of YAML.
+    Yaml(YamlMistake),
     /// A name that may not be used.
     NotAllowed {
         /// What has it.
@@ -66,16 +81,19 @@ impl What {
     /// The name that it is about, if there is one.
     pub fn name(&self) -> Option<&str> {
         match self {
-            What::Unknown { name, .. } | What::Duplicate { name, .. } | What::NotAllowed { name, .. } => Some(name),
-            What::Missing { names, .. } => names.first().map(String::as_str),
-            What::Other | What::Expected { .. } | What::Cycle { .. } => None,
+            What::Unknown { name, .. }
+            | What::Duplicate { name, .. }
+            | What::NotAllowed { name, .. }
+            | What::Call { function: name } => Some(name),
+            What::Missing { names, .. } | What::About { names } => names.first().map(String::as_str),
+            What::Other | What::Unset | What::Yaml(_) | What::Expected { .. } | What::Cycle { .. } => None,
         }
     }
 
     /// All names that it is about, the wrong one first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let several: &[String] = match self {
-            What::Missing { names, .. } => names,
+            What::Missing { names, .. } | What::About { names } => names,
             _ => &[],
         };
         let first = self.name().filter(|_| several.is_empty());
@@ -108,11 +126,11 @@ impl What {
     /// Its texts, for who hides secrets in them.
     pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
         match self {
-            What::Other => Vec::new(),
+            What::Other | What::Unset | What::Yaml(_) => Vec::new(),
             What::Unknown { name, of, .. } => std::iter::once(name).chain(of).collect(),
-            What::Missing { names, .. } => names.iter_mut().collect(),
+            What::Missing { names, .. } | What::About { names } => names.iter_mut().collect(),
             What::Expected { wanted, found } => std::iter::once(wanted).chain(found).collect(),
-            What::Duplicate { name, .. } | What::NotAllowed { name, .. } => vec![name],
+            What::Duplicate { name, .. } | What::NotAllowed { name, .. } | What::Call { function: name } => vec![name],
             What::Cycle { members } => members.iter_mut().collect(),
         }
     }
@@ -122,6 +140,10 @@ impl Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             What::Other => Ok(()),
+            What::About { names } => f.write_str(&listed(names, "and")),
+            What::Call { function } => write!(f, "invalid call of `{function}`"),
+            What::Unset => f.write_str("a value is not set"),
+            What::Yaml(mistake) => f.write_str(mistake.words()),
             What::Unknown { kind, name, of: None } => write!(f, "unknown {kind} `{name}`"),
             What::Unknown { kind, name, of: Some(of) } => write!(f, "{of} declares no {kind} `{name}`"),
             What::Missing { kind, names, one_of } => {
@@ -179,6 +201,16 @@ impl Message {
     /// The same, with what comes behind the words: `` in `server` ``.
     pub fn and(mut self, behind: impl Display) -> Self {
         self.text.push_str(&behind.to_string());
+        self
+    }
+
+    /// The same, with a name that it is about before others.
+    pub fn naming(mut self, name: Option<impl Into<String>>) -> Self {
+        if let (Some(What::Missing { names, .. } | What::About { names }), Some(name)) =
+            (self.what.as_deref_mut(), name)
+        {
+            names.insert(0, name.into());
+        }
         self
     }
 
@@ -299,6 +331,16 @@ pub fn duplicate(kind: impl Display, name: impl Display) -> Message {
 /// A name that may not be used: ``invalid name `x` ``.
 pub fn not_allowed(kind: impl Display, name: impl Display) -> Message {
     Message::new(What::NotAllowed { kind: kind.to_string(), name: name.to_string() })
+}
+
+/// Something that only the words tell, about these names; the wrong one first.
+pub fn about<N: Display>(names: impl IntoIterator<Item = N>, text: impl Into<String>) -> Message {
+    Message::new(What::About { names: names.into_iter().map(|name| name.to_string()).collect() }).words(text)
+}
+
+/// A function that is called in a wrong way, in these words.
+pub fn called(function: impl Display, text: impl Into<String>) -> Message {
+    Message::new(What::Call { function: function.to_string() }).words(text)
 }
 
 /// References that lead back to where they start.

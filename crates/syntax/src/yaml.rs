@@ -6,14 +6,15 @@
 use crate::build::{Builder, Properties};
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
-pub use crate::mistake::in_words;
-use crate::mistake::{SECOND_KEY, Stop};
+use crate::mistake::Stop;
 use crate::outdent::Padded;
 use crate::plain;
 use crate::rules;
 use crate::scalar::Flavor;
 use crate::source::Source;
 use crate::tree::{Style, Tree};
+use crate::what::{self, Message, What};
+use crate::yaml_mistake::{YamlMistake, is_about_tab, of_parser};
 use ecow::EcoString;
 use granit_parser::{ErrorKind, Event, Parser, Placement, ScalarStyle, ScanError, StructureStyle, Tag};
 use std::borrow::Cow;
@@ -145,8 +146,8 @@ impl<'s, 'l> Reader<'s, 'l> {
             Event::MappingEnd | Event::SequenceEnd => self.builder.end_collection(end),
             Event::Alias(id) => self.builder.alias(id, start, end),
             Event::UnresolvedAlias(name) => {
-                let message = format!("undefined anchor `&{name}`");
-                self.builder.bad_alias(&message, start, end);
+                let message = what::about([&name], format!("undefined anchor `&{name}`"));
+                self.builder.bad_alias(message, start, end);
             }
             Event::Anchor(_, name) => self.builder.anchor_name(&name),
             Event::Comment(_, placement) => self.builder.comment(start, end, placement == Placement::Right),
@@ -208,7 +209,7 @@ impl<'s, 'l> Reader<'s, 'l> {
         let stop = Stop { text: self.text, at, last: last.min(at) };
         let ends = self.text.get(at..).is_none_or(|rest| rest.trim().is_empty());
         let place = match error.kind() {
-            kind if is_tab_error(kind) => stop.tab(),
+            kind if is_about_tab(&kind.to_string()) => stop.tab(),
             ErrorKind::UnclosedQuotedScalar => stop.open_quote(),
             ErrorKind::InvalidQuotedScalarIndent if ends => stop.open_quote(),
             ErrorKind::UnknownQuotedScalarEscape => stop.bad_escape(),
@@ -220,7 +221,7 @@ impl<'s, 'l> Reader<'s, 'l> {
         let place = place.or_else(|| mistake.as_ref().map(|mistake| mistake.place.clone())).unwrap_or(at..end);
         let span = self.builder.span(self.place(place.start), self.place(place.end));
         let diagnostic = match (error.kind(), mistake) {
-            (_, Some(mistake)) => Diagnostic::at(&rules::YAML_SYNTAX, span, mistake.message).hint(mistake.hint),
+            (_, Some(mistake)) => said(mistake.what, span).hint(mistake.what.hint()),
             (ErrorKind::RecursionLimitExceeded, _) => {
                 Diagnostic::at(&rules::LIMIT_DEPTH, span, "collections are nested too deep")
             }
@@ -276,61 +277,51 @@ fn properties(anchor: usize, tag: Option<Cow<'_, Tag>>) -> Properties {
     Properties { tag, anchor }
 }
 
-/// Several kinds of errors are about tabs, and all of them say so.
-fn is_tab_error(kind: &ErrorKind) -> bool {
-    kind.to_string().contains("tab")
+/// A mistake at its place.
+fn said(mistake: YamlMistake, span: crate::Span) -> Diagnostic {
+    Diagnostic::at(&rules::YAML_SYNTAX, span, Message::new(What::Yaml(mistake)))
+}
+
+/// What the parser says, by name.
+fn named(kind: &ErrorKind, stop: &Stop<'_>) -> Option<YamlMistake> {
+    let text = kind.to_string();
+    Some(match kind {
+        _ if is_about_tab(&text) => YamlMistake::Tab,
+        ErrorKind::UnclosedQuotedScalar => YamlMistake::OpenQuote,
+        ErrorKind::InvalidQuotedScalarIndent => YamlMistake::QuoteStillOpen,
+        ErrorKind::UnclosedFlowCollection { open: '[' } => YamlMistake::OpenBracket,
+        ErrorKind::UnclosedFlowCollection { .. } => YamlMistake::OpenBrace,
+        ErrorKind::UnexpectedEofFlowSequence => YamlMistake::EndsInBrackets,
+        ErrorKind::UnexpectedEofFlowMapping => YamlMistake::EndsInBraces,
+        ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => {
+            YamlMistake::Indentation
+        }
+        ErrorKind::SimpleKeyExpected => YamlMistake::NoColon,
+        ErrorKind::UnknownQuotedScalarEscape => YamlMistake::UnknownEscape,
+        _ => match of_parser(&text)? {
+            YamlMistake::KeyBehindValue if stop.has_value_before() => YamlMistake::SecondColon,
+            mistake => mistake,
+        },
+    })
 }
 
 /// Says what is wrong in a user's words, with a hint where the cause is usually known.
 fn explain(kind: &ErrorKind, stop: &Stop<'_>, span: crate::Span) -> Diagnostic {
     let (text, at) = (stop.text, stop.at);
-    let said = kind.to_string();
-    let (message, hint) = match kind {
-        kind if is_tab_error(kind) => ("a tab cannot be used for indentation".to_owned(), Some("indent with spaces")),
-        ErrorKind::UnclosedQuotedScalar => {
-            ("this quoted string is never closed".to_owned(), Some("add the closing quote"))
+    let (diagnostic, hint) = match (kind, named(kind, stop)) {
+        (ErrorKind::BomInsideDocument, _) => {
+            let message = "there is a byte-order mark inside the document";
+            (Diagnostic::at(&rules::YAML_SYNTAX, span, message), None)
         }
-        ErrorKind::InvalidQuotedScalarIndent => {
-            let message = "a quoted string that was opened before is still open here".to_owned();
-            (message, Some("close the quote, or indent this line under the key"))
-        }
-        ErrorKind::UnclosedFlowCollection { open } => {
-            (format!("this `{open}` is never closed"), Some("add the closing bracket"))
-        }
-        ErrorKind::UnexpectedEofFlowSequence => ("the file ends inside `[…]`".to_owned(), Some("add the closing `]`")),
-        ErrorKind::UnexpectedEofFlowMapping => ("the file ends inside `{…}`".to_owned(), Some("add the closing `}`")),
-        ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => {
-            let message = "this line does not fit the indentation of the lines before it".to_owned();
-            (message, Some("align it with the keys that belong to the same mapping"))
-        }
-        ErrorKind::SimpleKeyExpected => (
-            "this line has no `:` where a key is expected".to_owned(),
-            Some("write `key: value`, or `- item` in a list"),
-        ),
-        ErrorKind::UnknownQuotedScalarEscape => (
-            "unknown escape in a double-quoted string".to_owned(),
-            Some("use single quotes, or write `\\\\` for a backslash"),
-        ),
-        ErrorKind::BomInsideDocument => ("there is a byte-order mark inside the document".to_owned(), None),
-        _ if said.contains(SECOND_KEY) && stop.has_value_before() => (
-            "unexpected `:`: this line has a key and a value already".to_owned(),
-            Some("put a value that contains `: ` in quotes"),
-        ),
-        _ => match in_words(&said) {
-            Some((message, hint)) => (message.to_owned(), Some(hint)),
-            None => (said, None),
-        },
+        (_, Some(mistake)) => (said(mistake, span), Some(mistake.hint())),
+        (kind, None) => (Diagnostic::at(&rules::YAML_SYNTAX, span, kind.to_string()), None),
     };
-    let mut diagnostic = Diagnostic::at(&rules::YAML_SYNTAX, span, message);
     if text.get(at..).is_some_and(|rest| rest.starts_with("{{"))
         || text.get(at.saturating_sub(1)..).is_some_and(|rest| rest.starts_with("{{"))
     {
         return diagnostic.hint("`{{ … }}` must be quoted in plain YAML");
     }
-    if let Some(hint) = hint {
-        diagnostic = diagnostic.hint(hint);
-    }
-    diagnostic
+    diagnostic.maybe_hint(hint)
 }
 
 #[cfg(test)]

@@ -222,7 +222,8 @@ impl Inspector<'_> {
                 self.problems.at(
                     &rules::MISSING_KEY,
                     own.at,
-                    format!("the {what} `{}` needs `entry_schema`", own.name),
+                    what::missing("key", "entry_schema")
+                        .words(format!("the {what} `{}` needs `entry_schema`", own.name)),
                 );
                 return;
             }
@@ -390,6 +391,7 @@ impl Inspector<'_> {
         let custom = self.model.custom_function(value.span.file, &call.name);
         if let Some(decl) = custom.and_then(|id| self.model.names.decl(id)) {
             if let Some(message) = signatures::check(self.model, &decl.entity, call) {
+                let message = what::about([format!("${}", call.name)], message);
                 let diagnostic = Diagnostic::at(&rules::FUNCTION, value.span, message);
                 self.problems.push(diagnostic.label(decl.entity.at, "it is defined here"));
             }
@@ -409,7 +411,9 @@ impl Inspector<'_> {
         let (least, most) = function.arity();
         if count < least || most.is_some_and(|most| count > most) {
             let wanted = signatures::arguments(least, most);
-            self.problems.at(&rules::FUNCTION, value.span, format!("`${}` expects {wanted}, found {count}", call.name));
+            let name = format!("${}", call.name);
+            let words = format!("`{name}` expects {wanted}, found {count}");
+            self.problems.at(&rules::FUNCTION, value.span, what::about([name], words));
         }
     }
 }

@@ -6,9 +6,9 @@ use crate::edition::{self, Edition};
 use crate::functions::{CONSTRAINTS, Gives, find};
 use crate::suggest;
 use crate::val::{Data, Val};
-use purlin_syntax::Message;
 use purlin_syntax::Span;
 use purlin_syntax::what;
+use purlin_syntax::{Hint, Message};
 
 /// The operator and argument of a one-key map.
 pub fn single(value: &Val) -> Option<(&str, &Val)> {
@@ -44,9 +44,8 @@ pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), Message> {
     };
     let known = CONSTRAINTS.iter().filter(|(_, since)| *since <= edition).map(|(name, _)| *name);
     if !known.clone().any(|name| name == operator) {
-        let hint =
-            suggest::nearest(operator, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(what::unknown("constraint", operator).and(hint));
+        let near = suggest::nearest(operator, known).map(|near| Hint::meant(operator, near));
+        return Err(what::unknown("constraint", operator).hint(near));
     }
     let Some(argument) = arguments.first() else { return Err(format!("`{operator}` needs an argument").into()) };
     let listed = matches!(argument.data, Data::List(_) | Data::Call(_));
@@ -110,8 +109,8 @@ pub fn check_activity(value: &Val, edition: Edition) -> Result<(), Message> {
     };
     const KNOWN: [&str; 4] = ["delegate", "inline", "set_state", "call_operation"];
     if !KNOWN.contains(&name) {
-        let hint = suggest::nearest(name, KNOWN).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(what::unknown("activity", name).and(hint));
+        let near = suggest::nearest(name, KNOWN).map(|near| Hint::meant(name, near));
+        return Err(what::unknown("activity", name).hint(near));
     }
     let long_form = matches!(argument.data, Data::Map(_)) && name != "set_state" && edition >= edition::V1_3;
     if argument.as_str().is_some() || long_form {

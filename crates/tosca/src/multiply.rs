@@ -191,7 +191,8 @@ fn repeated(
     let mut out = Vec::new();
     for (at, requirement) in node.requirements.iter().enumerate() {
         let value = computed(requirement).and_then(|count| evaluator.in_relationship(place, at, &count));
-        let count = value.and_then(|value| whole(&value, requirement.at, problems)).unwrap_or(1);
+        let written = requirement.assignment.as_ref().map_or(requirement.at, |assignment| assignment.place("count"));
+        let count = value.and_then(|value| whole(&value, written, problems)).unwrap_or(1);
         if !total.has_room(count.saturating_sub(1), requirement.at, problems) {
             return None;
         }

@@ -5,7 +5,7 @@
 use crate::functions::FUNCTIONS;
 use crate::rules;
 use purlin_syntax::what;
-use purlin_syntax::{Diagnostic, Hint, Node, Rule, Sources};
+use purlin_syntax::{Diagnostic, Hint, Node, Relation, Rule, Sources, What};
 
 /// Each problem is looked for in its file. Nobody reads more of them than this, and their number must not decide how long
 /// it takes.
@@ -26,11 +26,10 @@ const ABOUT_VALUES: &[&Rule] = &[
 
 /// The diagnostic to print for a problem.
 pub fn present(mut diagnostic: Diagnostic, sources: &Sources) -> Diagnostic {
-    split_hint(&mut diagnostic);
-    if ABOUT_VALUES.iter().any(|rule| rule.name == diagnostic.rule.name) {
+    if ABOUT_VALUES.contains(&diagnostic.rule) {
         point_at_value(&mut diagnostic, sources);
     }
-    if diagnostic.rule.name == rules::WRONG_TYPE.name && diagnostic.message.contains("found a mapping") {
+    if diagnostic.rule == &rules::WRONG_TYPE && is_mapping(diagnostic.what()) {
         take_for_call(&mut diagnostic, sources);
     }
     match diagnostic.hints.is_empty().then(|| hint(&diagnostic)).flatten() {
@@ -39,19 +38,8 @@ pub fn present(mut diagnostic: Diagnostic, sources: &Sources) -> Diagnostic {
     }
 }
 
-/// A suggestion at the end of a message is a hint.
-fn split_hint(diagnostic: &mut Diagnostic) {
-    if let Some((message, near)) = diagnostic.message.rsplit_once("; did you mean `")
-        && near.ends_with("`?")
-    {
-        diagnostic.hints.push(format!("did you mean `{near}").into());
-        diagnostic.message = message.to_owned();
-    }
-    if let Some((name, reason)) = diagnostic.message.split_once(" cannot be evaluated: ")
-        && (reason.starts_with("unknown ") || reason.starts_with(name))
-    {
-        diagnostic.message = reason.to_owned();
-    }
+fn is_mapping(what: &What) -> bool {
+    matches!(what, What::Expected { found: Some(found), .. } if found == "a mapping")
 }
 
 /// A mapping with one key that is nearly a function's name was meant to be a call of it.
@@ -75,14 +63,15 @@ fn take_for_call(diagnostic: &mut Diagnostic, sources: &Sources) {
 /// Moves the place from a key to its value, or to the very name in it that the message is about.
 fn point_at_value(diagnostic: &mut Diagnostic, sources: &Sources) {
     let Some(span) = diagnostic.span else { return };
-    let name = named(&diagnostic.message);
+    let name = diagnostic.what().name().map(str::to_owned);
+    let name = name.as_deref();
     let found = sources.with_tree(span.file, |tree| {
         let (key, value) = tree.roots().find_map(|root| entry_at(root, span))?;
         // A message about shapes names the key that something wrong stands under.
         let is_of_shape =
             [&rules::WRONG_SHAPE, &rules::WRONG_TYPE].iter().any(|rule| rule.name == diagnostic.rule.name);
         if is_of_shape && name == Some(key.text()) {
-            return Some(value.span()).filter(|span| span.start < span.end).or(Some(key.span()));
+            return is_written(value).or(Some(key.span()));
         }
         // What is undeclared is the key.
         if name == Some(key.text()) {
@@ -92,21 +81,19 @@ fn point_at_value(diagnostic: &mut Diagnostic, sources: &Sources) {
             return None;
         }
         let exact = name.and_then(|name| scalar_named(value, name));
-        Some(exact.unwrap_or(value).span())
+        is_written(exact.unwrap_or(value)).or(Some(key.span()))
     });
     if let Some(found) = found.flatten() {
         diagnostic.span = Some(found);
         diagnostic.labels.retain(|label| {
-            !(label.message == "this call" && label.span.start <= found.start && found.end <= label.span.end)
+            !(label.relation == Relation::Around && label.span.start <= found.start && found.end <= label.span.end)
         });
     }
 }
 
-/// The last name in backticks before a hint, which is the one that is wrong in messages about names.
-fn named(message: &str) -> Option<&str> {
-    let mut parts = message.split('`').skip(1).step_by(2);
-    // "unknown property `x` in `server`" is about `x`.
-    if message.starts_with("unknown ") { parts.next() } else { parts.last() }
+/// The place of a value, unless nothing is written there.
+fn is_written(value: Node<'_>) -> Option<purlin_syntax::Span> {
+    Some(value.span()).filter(|span| span.start < span.end)
 }
 
 /// The entry whose key or value is at a place.
@@ -145,39 +132,37 @@ fn scalar_named<'t>(value: Node<'t>, name: &str) -> Option<Node<'t>> {
     None
 }
 
-/// What to do, by the rule.
+/// What to do, by the rule and by what is wrong.
 fn hint(diagnostic: &Diagnostic) -> Option<String> {
-    let message = &diagnostic.message;
-    let last = || message.split('`').skip(1).step_by(2).last().unwrap_or_default();
-    let is = |rule: &Rule| rule.name == diagnostic.rule.name;
-    Some(match () {
-        () if is(&rules::UNASSIGNED) && message.contains("property") => format!("add `{}:` under `properties`", last()),
-        () if is(&rules::UNASSIGNED) => format!("assign `{}`, or give it a default", last()),
-        () if is(&rules::MISSING_KEY) => format!("add `{}:`", last()),
-        () if is(&rules::TYPE_LOOP) || is(&rules::FUNCTION_LOOP) => "remove one of these references".to_owned(),
-        () if is(&rules::IMPORT) && message.contains("does not exist") => {
-            "correct the path; it is relative to this file".to_owned()
+    let is = |rule: &Rule| diagnostic.rule == rule;
+    Some(match diagnostic.what() {
+        What::Missing { kind, names, .. } if is(&rules::UNASSIGNED) => match (kind.as_str(), names.first()?) {
+            ("property", name) => format!("add `{name}:` under `properties`"),
+            (_, name) => format!("assign `{name}`, or give it a default"),
+        },
+        What::Missing { names, .. } if is(&rules::MISSING_KEY) && names.len() == 1 => {
+            format!("add `{}:`", names.first()?)
         }
-        () if is(&rules::FUNCTION) && message.contains("needs at least two arguments") => {
-            "write a node and a name, for example `[SELF, port]`".to_owned()
+        What::Call { .. } if is(&rules::FUNCTION) => "write a node and a name, for example `[SELF, port]`".to_owned(),
+        What::Unknown { .. } if is(&rules::FUNCTION) => "correct the name, or declare it".to_owned(),
+        What::Expected { wanted, found } if is(&rules::WRONG_TYPE) || is(&rules::WRONG_SHAPE) => {
+            shape_hint(wanted, found.as_deref())?.to_owned()
         }
-        () if is(&rules::CONSTRAINT) => "change the value, or the constraint".to_owned(),
-        () if is(&rules::FUNCTION) && message.starts_with("unknown ") => "correct the name, or declare it".to_owned(),
-        () if is(&rules::WRONG_TYPE) || is(&rules::WRONG_SHAPE) => shape_hint(message)?.to_owned(),
-        () => return None,
+        _ if is(&rules::CONSTRAINT) => "change the value, or the constraint".to_owned(),
+        _ if is(&rules::TYPE_LOOP) || is(&rules::FUNCTION_LOOP) => "remove one of these references".to_owned(),
+        _ => return None,
     })
 }
 
-fn shape_hint(message: &str) -> Option<&'static str> {
-    const HINTS: &[(&str, &str)] = &[
-        ("expected a string, found a list", "write one value"),
-        ("expected a string, found a mapping", "write one value"),
-        ("expected an integer", "write a number, for example `1`"),
-        ("expected a float", "write a number, for example `1.5`"),
-        ("expected a boolean", "write `true` or `false`, without quotes"),
-        ("expected a string", "put it in quotes"),
-        ("expected a list", "start each item with `- `"),
-        ("expected a mapping", "write keys and values below it"),
-    ];
-    HINTS.iter().find(|(part, _)| message.contains(part)).map(|(_, hint)| *hint)
+fn shape_hint(wanted: &str, found: Option<&str>) -> Option<&'static str> {
+    Some(match (wanted, found) {
+        ("a string", Some("a list" | "a mapping")) => "write one value",
+        ("a string", _) => "put it in quotes",
+        ("an integer", _) => "write a number, for example `1`",
+        ("a float", _) => "write a number, for example `1.5`",
+        ("a boolean", _) => "write `true` or `false`, without quotes",
+        ("a list" | "a list of mappings with one key each", _) => "start each item with `- `",
+        ("a mapping", _) => "write keys and values below it",
+        _ => return None,
+    })
 }

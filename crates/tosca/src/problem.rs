@@ -8,7 +8,7 @@ use ecow::EcoString;
 use purlin_syntax::Message;
 use purlin_syntax::limits::PROBLEMS;
 use purlin_syntax::{Diagnostic, Rule, Span};
-use purlin_value::Session;
+use purlin_value::{Origin, Session};
 use std::collections::HashMap;
 
 /// A diagnostic and what is needed to name its path.
@@ -97,8 +97,12 @@ impl Problems {
     /// Hands everything to a session.
     pub fn report(&self, session: &Session) {
         self.hidden.iter().for_each(|span| session.sources.hide(*span));
+        let written = |problem: Diagnostic| match problem.value.map(Origin::from_bits) {
+            Some(value) => session.written_here(problem, value),
+            None => problem,
+        };
         let shown = self.list.iter().enumerate().map(|(at, problem)| match at < MOST_PRESENTED {
-            true => present(problem.diagnostic.clone(), &session.sources),
+            true => written(present(problem.diagnostic.clone(), &session.sources)),
             false => problem.diagnostic.clone(),
         });
         session.sink.extend(shown);

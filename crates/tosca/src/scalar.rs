@@ -106,7 +106,7 @@ pub fn check(model: &Model, id: DeclId, problems: &mut Problems) {
             &rules::MISSING_KEY,
             own.at,
             ".units",
-            format!("the scalar type `{}` needs `units`", decl.name),
+            what::missing("key", "units").words(format!("the scalar type `{}` needs `units`", decl.name)),
         );
         return;
     }

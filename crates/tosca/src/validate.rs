@@ -113,6 +113,7 @@ fn number_clauses(evaluator: &mut Evaluator<'_>, value: &Val, id: DeclId, at: Sp
 fn verdict(evaluator: &mut Evaluator<'_>, clause: &Val, value: &Val, id: Option<DeclId>, at: Span, scope: &Scope) {
     if let Err(reason) = evaluator.clause_reason(clause, value, id, scope) {
         let diagnostic = Diagnostic::at(&rules::CONSTRAINT, at, reason).label(clause.span, "the constraint is here");
+        let diagnostic = diagnostic.of_value(value.origin.to_bits());
         evaluator.report(crate::problem::Problem { diagnostic, beyond: EcoString::new() });
     }
 }

@@ -215,7 +215,7 @@ impl<'a> Checker<'a> {
                     _ => None,
                 };
                 if let Some(becomes) = becomes {
-                    let message = what::expected("a string", format!("{}, which {becomes}", value.noun()));
+                    let message = what::expected("a string", value.noun()).and(format!(", which {becomes}"));
                     let hint = result.then(|| SAME_TYPE.to_owned());
                     self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).maybe_hint(hint).warning());
                 }
@@ -226,7 +226,8 @@ impl<'a> Checker<'a> {
                 let hint = if of_call { Some(SAME_TYPE) } else { quoting(value, primitive) }.map(str::to_owned);
                 let secret = || format!("this secret is not a valid `{}`", self.model.name(id));
                 let message = if value.is_tainted() { secret().into() } else { message };
-                self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).maybe_hint(hint));
+                let diagnostic = Diagnostic::at(&rules::WRONG_TYPE, at, message).of_value(value.origin.to_bits());
+                self.problems.push(diagnostic.maybe_hint(hint));
                 value.with(Data::Poison)
             }
         }
@@ -486,7 +487,8 @@ impl<'a> Checker<'a> {
                 self.defaults.insert((id, name.clone()), default.clone());
                 out.push((Val::str(name.clone(), default.span), default));
             } else if definition.bool("required").unwrap_or(true) {
-                let message = format!("this `{}` lacks `{name}`, which is required", self.model.name(id));
+                let words = format!("this `{}` lacks `{name}`, which is required", self.model.name(id));
+                let message = what::missing("entry", name).words(words);
                 self.problems.beyond(&rules::UNASSIGNED, at, eco_format!("[\"{name}\"]"), message);
             }
         }

@@ -386,6 +386,33 @@ impl Origins {
         None
     }
 
+    /// The place that wrote a value, however far from where it is used: what an expression reads, what a layer brings. Of
+    /// a value that is made of several, the expression that made it.
+    pub fn written(&self, origin: Origin, sources: &Sources) -> Option<Span> {
+        let (mut origin, mut found) = (origin, None);
+        // A chain is as long as the references and layers that lead to a value; the bound only guards against a loop.
+        for _ in 0..10_000 {
+            let (span, next) = self.look(origin, sources, |kind| match kind {
+                OriginKind::File(span) => (Some(*span), None),
+                OriginKind::Default { span, .. } => (*span, None),
+                OriginKind::Derived { span, pieces, .. } => match pieces.as_slice() {
+                    [one] => (*span, Some(one.origin)),
+                    _ => (*span, None),
+                },
+                OriginKind::Chosen { winner, .. } => (None, Some(*winner)),
+                OriginKind::Selected { taken, .. } => (None, Some(*taken)),
+                OriginKind::Parent { from, .. } => (None, Some(*from)),
+                OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Unknown => (None, None),
+            });
+            found = span.or(found);
+            match next {
+                Some(next) => origin = next,
+                None => break,
+            }
+        }
+        found
+    }
+
     /// Where the key of a field is written, if it is right before the value or the expression that made it, whatever chose
     /// or inherited that.
     pub fn key_place(&self, value: Origin, key: &str, sources: &Sources) -> Option<Span> {

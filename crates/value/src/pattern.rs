@@ -27,6 +27,11 @@ pub enum Refused<E> {
     Invalid(E),
 }
 
+/// What an engine says of a pattern that it cannot read: its last line, without the picture of the pattern above.
+pub fn reason(of_engine: &str) -> &str {
+    of_engine.lines().last().unwrap_or_default().trim().trim_start_matches("error: ")
+}
+
 /// Compiles a pattern with `build`, which is told how many bytes it may need and returns `None` if it needs more. The
 /// bytes that were charged come with it; whoever drops it gives them back.
 pub fn compile<R, E>(

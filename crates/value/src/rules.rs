@@ -36,7 +36,7 @@ pub(crate) const NOT_ALLOWED: Rule =
 pub(crate) const UNREADABLE: Rule =
     Rule::io("unreadable", "A file or folder cannot be read.").advice("check the path and its permissions");
 /// A file that does not exist.
-pub(crate) const FILE_NOT_FOUND: Rule =
+pub const FILE_NOT_FOUND: Rule =
     Rule::error("file-not-found", "A referenced file does not exist.").advice("correct the path, or create the file");
 /// A file that does not exist and that git leaves out of the repository.
 pub const FILE_NOT_MADE: Rule =

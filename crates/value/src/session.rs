@@ -7,11 +7,12 @@ use crate::files::{Files, Read, Shelf, Text};
 use crate::ignore::Ignores;
 use crate::meter::{Allotment, Exceeded, Meter};
 use crate::names::Names;
-use crate::origin::Origins;
+use crate::origin::{Origin, Origins};
 use crate::path;
 use crate::recorded::Recorded;
 use crate::tracked::Tracked;
 use crate::world::{Entry, World, WorldError};
+use purlin_syntax::Findings;
 use purlin_syntax::{
     Diagnostic, FileId, Flavor, IGNORE_MARK, Limits, Mark, Sink, Source, Sources, Span, Tree, json, sources, yaml,
 };
@@ -156,10 +157,27 @@ impl Session {
         }
         let moved = self.sources.adopt(&branch.sources, &known);
         self.files.adopt(brought, &moved);
-        let mut problems = branch.sink.take();
+        let mut problems = branch.sink.hand_on();
         problems.iter_mut().flat_map(Diagnostic::spans_mut).for_each(|span| *span = moved.span(*span));
         self.sink.extend(problems);
         true
+    }
+
+    /// A problem about a value, with the place that wrote the value if that is another one.
+    pub fn written_here(&self, problem: Diagnostic, value: Origin) -> Diagnostic {
+        let Some(span) = self.origins.written(value, &self.sources) else { return problem };
+        let touches = |known: &Span| known.file == span.file && known.start < span.end && span.start < known.end;
+        let mut shown = problem.span.iter().chain(problem.labels.iter().map(|label| &label.span));
+        if problem.span.is_none() || shown.any(touches) {
+            return problem;
+        }
+        problem.written(span)
+    }
+
+    /// Does a piece of work in a run of its own over the same files; its findings are returned.
+    pub fn beside<T>(&self, work: impl FnOnce(&Session) -> T) -> (T, Findings) {
+        let own = self.sibling();
+        own.sink.apart(|| work(&own))
     }
 
     /// A sibling that notes origins in the same table, so that one can be asked about values of the other.

@@ -554,7 +554,7 @@ pub(super) const STRVALS: Target = Target {
             let mut map = Map::new();
             for line in text.lines().take(20) {
                 let result = parse_into(line, &mut map, &typing, &|_| Origin::from_bits(0));
-                sizes.push(result.map_or_else(|message| message.len() as u32, |()| 0));
+                sizes.push(result.map_or_else(|why| why.helm_text.len() as u32, |()| 0));
             }
             let text = to_json(&Value::map(map), Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
             sizes.push(about(text.len()));

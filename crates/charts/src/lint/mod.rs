@@ -14,6 +14,7 @@ use crate::capabilities::Capabilities;
 use crate::chart::{Chart, ChartFile};
 use crate::given::user_values;
 use crate::manifest;
+use crate::manifest::HeadError;
 use crate::template::{self, Options, TemplateError};
 use crate::yaml::value_of_tree;
 use crate::{load, metadata, schema};
@@ -200,7 +201,7 @@ fn check_rendered(session: &Session, chart: &Chart, texts: &[(String, String)], 
         for (_, document) in manifest::split(text) {
             let head = match manifest::head_as(&parse(document, &session.limits), "k8sYamlStruct") {
                 Ok(head) => head,
-                Err((message, _)) => {
+                Err(HeadError { message, .. }) => {
                     found.add(Level::Error, name, format!("unable to parse YAML: {message}"));
                     return;
                 }
@@ -266,7 +267,7 @@ fn check_definitions(session: &Session, loaded: &Result<Chart, String>, found: &
             let head = match manifest::head_as(&tree, "k8sYamlStruct") {
                 Ok(Some(head)) => head,
                 Ok(None) => continue,
-                Err((message, _)) => {
+                Err(HeadError { message, .. }) => {
                     found.add(Level::Error, name, format!("unable to parse YAML: {message}"));
                     return;
                 }

@@ -132,7 +132,7 @@ impl Dev {
             return Err(cx.report(session));
         }
         if due.nodes.is_empty() {
-            return Ok(Past::of(project.into_resolution()));
+            return Ok(Past::of(project.into_resolution(), true));
         }
         let order = Order {
             kind: Kind::Run,
@@ -164,7 +164,7 @@ impl Dev {
         watch.add(session);
         project.locate(&mut summary);
         self.memory.note(&project, &due, &summary);
-        let past = Past::of(project.into_resolution());
+        let past = Past::of(project.into_resolution(), !session.sink.has_errors());
         conclude(cx.invocation, session, &summary, style);
         Ok(past)
     }

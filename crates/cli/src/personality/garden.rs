@@ -214,7 +214,9 @@ fn work(
     let resolution = resolve(&session, &request, &[]);
     let value = resolution.as_ref().map(|resolution| answer(&session, resolution, flags));
     if let (Some(resolution), Some(asked)) = (&resolution, early(flags)) {
-        late::spare(resolution, &session.sink, asked);
+        let mut found = session.sink.take();
+        late::spare(resolution, &mut found, asked);
+        session.sink.extend(found);
     }
     if resolution.is_none() && !session.sink.has_errors() {
         return Err(no_project(invocation));

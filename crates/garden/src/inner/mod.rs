@@ -448,13 +448,15 @@ impl About {
     /// Evaluates an expression in the project inside.
     pub(crate) fn eval_inner(&self, action: &Action, question: &Question, eval: &mut Eval<'_>) -> Option<Answer> {
         let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside.is_some());
-        let prepared = known.and_then(|known| {
+        let session = eval.session;
+        let (prepared, is_sound) = session.sink.succeeds(|| {
+            let known = known?;
             let spec = eval.force(&self.whole);
             self.prepare(action, known, &spec, eval).ok()
         });
         let engine = prepared.as_ref().map(|prepared| prepared.engine).filter(|engine| engine.eval.is_some());
         let (Some(prepared), Some(engine)) = (&prepared, engine) else {
-            if !eval.session.sink.has_errors() {
+            if is_sound {
                 let message = format!("`{}` has no inner nodes with expressions of their own", action.key);
                 let diagnostic = Diagnostic::nowhere(&rules::MISSING_ACTION, message);
                 self.report(eval.session, diagnostic.hint(format!("use `--on {}`", action.key)), None);

@@ -3,6 +3,7 @@
 use purlin_syntax::write::{GoStyle, GoYamlWriter, JsonFlavor, JsonLayout, JsonWriter, WriteError};
 
 use super::{arg, bytes, pieces, row};
+use crate::cause::Cause;
 use crate::emit::{EmitError, KeyOrder, emit};
 use crate::error::{Fault, Limit};
 use crate::func::{Func, Run, Ty};
@@ -105,7 +106,7 @@ pub(crate) static FUNCS: &[Func] = &[
     .unseen(),
     row("toToml", &[A], "`toToml A`: the dictionary as TOML.", |m, args| {
         if arg(args, 0).is_nil() {
-            return Err(Fault::new("reflect: call of reflect.Value.Type on zero Value"));
+            return Err(Cause::Unset("reflect: call of reflect.Value.Type on zero Value").into());
         }
         Ok(Val::str(crate::toml::write(&m.heap, arg(args, 0)).unwrap_or_else(|message| message)))
     })

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{arg, bytes, many, pieces, row};
+use crate::cause::Cause;
 use crate::error::Fault;
 use crate::func::{Func, Ty};
 use crate::machine::Machine;
@@ -245,14 +246,14 @@ fn dig(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 /// Go's message for a failed type assertion.
-fn conversion(heap: &Heap, value: &Val, wanted: &str) -> Fault {
-    let is = if value.is_nil() { "nil".into() } else { heap.type_name(value) };
-    Fault::new(format!("interface conversion: interface {{}} is {is}, not {wanted}"))
+fn conversion(heap: &Heap, value: &Val, wanted: &'static str) -> Fault {
+    let found = (!value.is_nil()).then(|| heap.type_name(value));
+    Cause::Conversion { found, wanted }.into()
 }
 
 fn copy(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     if arg(args, 0).is_nil() {
-        return Err(Fault::new("reflect: call of reflect.Value.Type on zero Value"));
+        return Err(Cause::Unset("reflect: call of reflect.Value.Type on zero Value").into());
     }
     deep_copy(m, arg(args, 0), 0)
 }

@@ -1,6 +1,7 @@
 //! Go's own functions: logic, comparison, indexing, printing, escaping.
 
 use super::{arg, bytes, many, pieces, row};
+use crate::cause::Cause;
 use crate::error::{Fault, Limit};
 use crate::func::{Form, Func, Ty};
 use crate::machine::Machine;
@@ -60,7 +61,7 @@ pub(crate) static FUNCS: &[Func] = &[
         .costs(Cost::Constant),
     many("call", &[Ty::Value], Ty::Value, "`call F ARG…`: calls a function value.", |m, args| {
         if arg(args, 0).is_nil() {
-            return Err(Fault::new("call of nil"));
+            return Err(Cause::Unset("call of nil").into());
         }
         let kind = m.heap.type_name(arg(args, 0));
         Err(Fault::new(format!("non-function {} of type {kind}", m.heap.kind_name(arg(args, 0)))))
@@ -119,13 +120,13 @@ fn basic(value: &Val) -> Basic {
 }
 
 fn incompatible(heap: &Heap, a: &Val, b: &Val) -> Fault {
-    Fault::new(format!("incompatible types for comparison: {} and {}", heap.type_name(a), heap.type_name(b)))
+    Cause::Incompatible(heap.type_name(a), heap.type_name(b)).into()
 }
 
 fn equal(heap: &Heap, args: &[Val]) -> Result<bool, Fault> {
     let Some((first, rest)) = args.split_first() else { return Ok(false) };
     if rest.is_empty() {
-        return Err(Fault::new("missing argument for comparison"));
+        return Err(Cause::NothingToCompare.into());
     }
     for other in rest {
         if equal_two(heap, first, other)? {
@@ -170,14 +171,15 @@ fn non_comparable(heap: &Heap, a: &Val, b: &Val) -> Fault {
     };
     let (type_a, type_b) = (heap.type_name(a), heap.type_name(b));
     if std::mem::discriminant(&a.data) == std::mem::discriminant(&b.data) {
-        return Fault::new(format!("non-comparable type {}: {type_b}", show(b"%s", b)));
+        return Cause::Incomparable(format!("non-comparable type {}: {type_b}", show(b"%s", b)).into()).into();
     }
-    Fault::new(format!("non-comparable types {}: {type_a}, {type_b}: {}", show(b"%s", a), show(b"%v", b)))
+    let words = format!("non-comparable types {}: {type_a}, {type_b}: {}", show(b"%s", a), show(b"%v", b));
+    Cause::Incomparable(words.into()).into()
 }
 
 fn less(heap: &Heap, args: &[Val]) -> Result<bool, Fault> {
     let (a, b) = (arg(args, 0), arg(args, 1));
-    let invalid = || Err(Fault::new("invalid type for comparison"));
+    let invalid = || Err(Cause::Incomparable("invalid type for comparison".into()).into());
     let (x, y) = (basic(a), basic(b));
     if x == Basic::Other || y == Basic::Other {
         return invalid();
@@ -199,7 +201,7 @@ fn less(heap: &Heap, args: &[Val]) -> Result<bool, Fault> {
 fn index(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let Some((item, keys)) = args.split_first() else { return Ok(Val::NIL) };
     if item.is_nil() {
-        return Err(Fault::new("index of untyped nil"));
+        return Err(Cause::Unset("index of untyped nil").into());
     }
     let mut item = item.clone();
     for key in keys {
@@ -210,7 +212,7 @@ fn index(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 
 fn index_one(m: &Machine<'_>, item: &Val, key: &Val) -> Result<Val, Fault> {
     match &item.data {
-        Data::Nil => Err(Fault::new("index of nil pointer")),
+        Data::Nil => Err(Cause::Unset("index of nil pointer").into()),
         Data::List(list) => {
             let count = m.heap.items(*list).len();
             let at = index_arg(&m.heap, key, count)?;
@@ -225,10 +227,10 @@ fn index_one(m: &Machine<'_>, item: &Val, key: &Val) -> Result<Val, Fault> {
                 let found = m.heap.lookup(*map, name.bytes());
                 Ok(found.unwrap_or_else(|| map.kind.zero().at(item.origin)))
             }
-            Data::Nil => Err(Fault::new("value is nil; should be of type string")),
-            _ => Err(Fault::new(format!("value has type {}; should be string", m.heap.type_name(key)))),
+            Data::Nil => Err(Cause::UnsetKey("value is nil; should be of type string").into()),
+            _ => Err(Cause::NotAKey(m.heap.type_name(key)).into()),
         },
-        _ => Err(Fault::new(format!("can't index item of type {}", m.heap.type_name(item)))),
+        _ => Err(Cause::NoElements(m.heap.type_name(item)).into()),
     }
 }
 
@@ -236,11 +238,11 @@ fn index_arg(heap: &Heap, key: &Val, count: usize) -> Result<usize, Fault> {
     let at = match basic(key) {
         Basic::Int(n) => i128::from(n),
         Basic::Uint(n) => i128::from(n),
-        _ if key.is_nil() => return Err(Fault::new("cannot index slice/array with nil")),
-        _ => return Err(Fault::new(format!("cannot index slice/array with type {}", heap.type_name(key)))),
+        _ if key.is_nil() => return Err(Cause::UnsetKey("cannot index slice/array with nil").into()),
+        _ => return Err(Cause::NotAnIndex(heap.type_name(key)).into()),
     };
     if at < 0 || at >= count as i128 {
-        return Err(Fault::new(format!("index out of range: {at}")));
+        return Err(Cause::OutOfRange(at).into());
     }
     Ok(at as usize)
 }
@@ -251,8 +253,8 @@ fn len(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         Data::Str(text) | Data::Bytes(text) => text.len(),
         Data::List(list) => m.heap.items(*list).len(),
         Data::Map(map) => m.heap.get_map(*map).entries.len(),
-        Data::Nil => return Err(Fault::new("reflect: call of reflect.Value.Type on zero Value")),
-        _ => return Err(Fault::new(format!("len of type {}", m.heap.type_name(value)))),
+        Data::Nil => return Err(Cause::Unset("reflect: call of reflect.Value.Type on zero Value").into()),
+        _ => return Err(Cause::NoLength(m.heap.type_name(value)).into()),
     };
     Ok(Val::int(count as i64))
 }

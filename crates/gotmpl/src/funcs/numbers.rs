@@ -2,6 +2,7 @@
 
 use super::casts::{to_float64, to_int64};
 use super::{arg, int, many, row, text};
+use crate::cause::Cause;
 use crate::decimal::Decimal;
 use crate::error::Fault;
 use crate::func::{Func, Ty};
@@ -119,7 +120,7 @@ pub(crate) static FUNCS: &[Func] = &[
 fn divide(args: &[Val], how: fn(i64, i64) -> i64) -> Result<Val, Fault> {
     let by = to_int64(arg(args, 1));
     if by == 0 {
-        return Err(Fault::new("runtime error: integer divide by zero"));
+        return Err(Cause::DivisionByZero.into());
     }
     Ok(long(how(to_int64(arg(args, 0)), by)))
 }

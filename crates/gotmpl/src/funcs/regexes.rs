@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::value::{ListType, Str, Val};
 use purlin_value::Cost;
 use purlin_value::go_pattern::translate;
-use purlin_value::pattern::Work;
+use purlin_value::pattern::{self, Work};
 
 const S: Ty = Ty::Str;
 
@@ -132,7 +132,7 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Pattern>, Fault> {
         Err(error) => Err(error.to_string()),
     };
     let (regex, charged) = m.compile(build)?.map_err(|reason| {
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let reason = pattern::reason(&reason);
         refused(format!("{reason}: `{}`", text(args, 0)))
     })?;
     let work = Work::of(&translated.pattern, charged);

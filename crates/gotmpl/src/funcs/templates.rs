@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::{arg, pieces, row, text};
+use crate::cause::Cause;
 use crate::error::{Fault, Limit};
 use crate::func::{Func, Ty};
 use crate::machine::{INCLUDE_STEPS, Machine, SourceFile};
@@ -89,9 +90,7 @@ fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     m.spend(INCLUDE_STEPS)?;
     let count = m.including.entry(name.clone()).or_insert(0);
     if *count > m.limits.includes {
-        let message =
-            format!("rendering template has a nested reference name: {}: unable to execute template", name.text());
-        return Err(Fault::new(message));
+        return Err(Cause::TooManyIncludes(name.text().into_owned()).into());
     }
     *count += 1;
     let result = m.execute_called(name, arg(args, 0), arg(args, 1).clone());

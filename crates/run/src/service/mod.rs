@@ -97,7 +97,7 @@ fn other(why: &str) -> Trouble {
 fn problems(session: &Session, what: &str) -> Trouble {
     let errors: Vec<String> = session
         .sink
-        .take()
+        .hand_on()
         .into_iter()
         .filter(|problem| problem.is_error())
         .map(|problem| problem.message.to_string())

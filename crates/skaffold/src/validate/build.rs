@@ -138,7 +138,8 @@ fn aliases(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
         let is_built = check.built.contains(needed.text_of("image").as_ref());
         let first = alias.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
         if strict && is_built && !(first && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')) {
-            let message = format!("artifact `{name}`: alias `{alias}` is not a valid name of a build argument");
+            let words = format!("artifact `{name}`: alias `{alias}` is not a valid name of a build argument");
+            let message = what::about([&alias], words);
             let diagnostic =
                 Diagnostic::at(&rules::BUILD_DEPENDENCY, needed.span().unwrap_or(check.config.span), message);
             check.push(diagnostic.hint("set `alias` to letters, digits and `_` (`^[a-zA-Z_][a-zA-Z0-9_]*$`)"));

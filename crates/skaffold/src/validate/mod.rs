@@ -90,8 +90,11 @@ impl Check<'_, '_> {
 
 /// Checks all configurations. True if nothing is wrong.
 pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope, tags: Tags) -> bool {
+    session.sink.succeeds(|| check_all(session, configs, scope, tags)).1
+}
+
+fn check_all(session: &Session, configs: &[Config<'_>], scope: Scope, tags: Tags) {
     let sink = &session.sink;
-    let before = sink.len();
     let built = built(configs);
     let (none, variable_names) = (HashSet::new(), OnceCell::new());
     for config in configs {
@@ -122,7 +125,6 @@ pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope, tags: T
     if let Some(first) = configs.first() {
         artifacts::check(configs, &all, sink, first.span);
     }
-    sink.len() == before || !sink.has_errors()
 }
 
 /// Warns of what is most likely a mistake, though Skaffold says so only when it builds or deploys, or never.

@@ -15,10 +15,11 @@ use crate::render::from_file;
 use crate::walk::Config;
 use crate::{emit, helm, image, paths, rules, template};
 use ecow::EcoString;
+use purlin_gotmpl::Misread;
 use purlin_model::Manifest;
 use purlin_syntax::Message;
 use purlin_syntax::what;
-use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Severity, Sink, Span, suggest};
+use purlin_syntax::{Diagnostic, Flavor, Hint, Node, Sink, Span, suggest};
 use purlin_value::{Meter, Session, Value, path};
 use std::collections::{HashMap, HashSet};
 
@@ -136,8 +137,8 @@ fn near_folders(check: &Check<'_, '_>, session: &Session, profile: View<'_, '_>)
     let found = Sink::new();
     let own = Check { sink: &found, ..*check };
     super::folders(&own, profile, session);
-    let is_near = |problem: &Diagnostic| problem.hints.iter().any(|hint| hint.starts_with("did you mean"));
-    found.take().into_iter().filter(is_near).collect()
+    let is_near = |problem: &Diagnostic| problem.hints.iter().any(|hint| hint.name().is_some());
+    found.into_findings().into_iter().filter(is_near).collect()
 }
 
 fn warn(
@@ -472,9 +473,9 @@ fn template_text(check: &Check<'_, '_>, view: View<'_, '_>) {
     let text = view.text();
     // A function that is not known here may be known there.
     let why = if text.contains("{{") { template::parse(&text).err() } else { None };
-    if let Some(why) = why.filter(|why| !why.contains("not defined")) {
+    if let Some(why) = why.filter(|why| !matches!(why.what, Misread::UnknownFunction(_))) {
         let hint = "close every `{{` with `}}`".to_owned();
-        warn(check, view.span(), &rules::TEMPLATE, &why, hint);
+        warn(check, view.span(), &rules::TEMPLATE, why.message, hint);
     }
 }
 
@@ -532,7 +533,7 @@ fn failing_patch(
         };
         let active = [name.clone()];
         profile::apply(item, &active, &mut how);
-        sink.take().into_iter().find(|problem| problem.severity == Severity::Error)
+        sink.into_findings().into_iter().find(Diagnostic::is_error)
     };
     tried(&mut document.item.clone(), name)?;
     let mut item = document.item.clone();

@@ -25,7 +25,7 @@ pub fn check(check: &Check<'_, '_>) {
     for place in [&["envTemplate", "template"], &["customTemplate", "template"]] {
         let Some(text) = policy.at(place) else { continue };
         if let Err(why) = template::parse(&text.text()) {
-            check.report(&rules::TEMPLATE, text.span(), why);
+            check.report(&rules::TEMPLATE, text.span(), why.message);
         }
     }
     if let Some(custom) = policy.get("customTemplate") {

@@ -127,7 +127,17 @@ impl<'w, 'f> Walk<'w, 'f> {
 
     /// All configurations, in order. Problems are reported; what could be resolved is there all the same.
     pub fn run(mut self) -> Vec<Config<'f>> {
-        let Some(root) = self.root() else { return Vec::new() };
+        let loader = self.loader;
+        let (is_there, is_sound) = loader.sink().succeeds(|| self.enter_all());
+        if is_there && is_sound {
+            self.check_names();
+        }
+        self.result
+    }
+
+    /// Visits all files and configurations; false if the first file is not there.
+    fn enter_all(&mut self) -> bool {
+        let Some(root) = self.root() else { return false };
         let asked: Rc<[EcoString]> = self.wanted.profiles.iter().map(EcoString::from).collect();
         let mut stack = vec![Frame::File(FileFrame {
             documents: root.picked(&[]),
@@ -159,8 +169,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
         let patched = std::mem::take(&mut self.patched);
         patched.failed().into_iter().for_each(|problem| self.loader.sink().push(problem));
-        self.check_names();
-        self.result
+        true
     }
 
     fn root(&self) -> Option<Rc<File<'f>>> {

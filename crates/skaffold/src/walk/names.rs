@@ -53,9 +53,6 @@ impl<'f> Walk<'_, 'f> {
     /// Names the user gave that nothing has.
     pub(super) fn check_names(&self) {
         let sink = self.loader.sink();
-        if sink.has_errors() {
-            return;
-        }
         let modules = &self.wanted.modules;
         if self.result.is_empty() {
             let message = match modules.as_slice() {

@@ -12,6 +12,7 @@ use crate::val::{Data, Val};
 use crate::validate::shown;
 use ecow::{EcoString, eco_format};
 use purlin_syntax::Message;
+use purlin_syntax::what;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -169,7 +170,9 @@ impl Evaluator<'_> {
     fn left(&mut self, value: &Val, node: usize, capability: usize, name: &str) -> Result<Val, Message> {
         let key = Key { owner: Owner::Capability(node, capability), attribute: false, name: name.into() };
         if !self.exists(&key) {
-            return Err(format!("unknown property `{name}` in `{}`", self.capability_name(node, capability)).into());
+            return Err(
+                what::unknown("property", name).and(format!(" in `{}`", self.capability_name(node, capability)))
+            );
         }
         let whole = self.force(key);
         if whole.is_opaque() {

@@ -9,6 +9,7 @@ use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::Message;
 use purlin_syntax::rules::LIMIT_DEPTH;
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Limits, Rule, RuleClass, Span};
 use purlin_value::pattern::{Refused, Work, compile};
 use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_MEMORY, LIMIT_REGEX, LIMIT_STRING};
@@ -170,7 +171,7 @@ impl Evaluator<'_> {
             self.patterns.insert(pattern.into(), compiled);
         }
         let Some(Some((regex, work))) = self.patterns.get(pattern) else {
-            return Err(format!("the pattern `{shown}` cannot be used").into());
+            return Err(what::about([shown], format!("the pattern `{shown}` cannot be used")));
         };
         self.spend(work.first(text.len()))?;
         Ok(regex.is_match(text))

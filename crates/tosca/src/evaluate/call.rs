@@ -13,8 +13,8 @@ use crate::quirks;
 use crate::topology::{Given, Node};
 use crate::val::{Call, Data, Val};
 use ecow::{EcoString, eco_format};
-use purlin_syntax::Message;
 use purlin_syntax::what;
+use purlin_syntax::{Message, What};
 use purlin_value::Taint;
 use std::sync::Arc;
 
@@ -282,5 +282,13 @@ fn made_from(name: &str, args: &[Val], answer: &Answer) -> Taint {
 
 /// Why a call cannot be evaluated.
 pub(super) fn failure(name: &str, call: &Val, reason: Message) -> Failure {
-    Failure::new(reason.under(format!("`{name}` cannot be evaluated: ")), call.span)
+    // What names the function, or something that it refers to and that is not there, says enough.
+    let is_clear = matches!(reason.what(), What::Unknown { .. } | What::Call { .. });
+    // What names nothing is about the call.
+    let reason = match reason.what() {
+        What::Other => what::about([format!("${name}"), name.to_owned()], reason),
+        _ => reason,
+    };
+    let message = if is_clear { reason } else { reason.under(format!("`{name}` cannot be evaluated: ")) };
+    Failure::new(message, call.span)
 }

@@ -184,9 +184,9 @@ impl Evaluator<'_> {
             "union" | "intersection" => Some(self.sets(args, name == "union", of)),
             "sum" | "difference" | "product" | "quotient" | "remainder" => {
                 let args: Vec<Val> = args.iter().map(|arg| self.literal(arg, of)).collect();
-                Some(arithmetic(name, &args).map_err(Into::into))
+                Some(arithmetic(name, &args))
             }
-            "round" | "floor" | "ceil" => Some(rounded(name, args).map_err(Into::into)),
+            "round" | "floor" | "ceil" => Some(rounded(name, args)),
             _ => None,
         }
     }

@@ -674,7 +674,7 @@ impl<'a> Evaluator<'a> {
         let rule = failure.limit.unwrap_or(&rules::FUNCTION);
         let mut diagnostic = Diagnostic::at(rule, at, failure.message);
         if failure.span != at && failure.span.file == at.file {
-            diagnostic = diagnostic.label(failure.span, "this call");
+            diagnostic = diagnostic.around(failure.span, "this call");
         }
         self.problems.push(budget::hinted(rule, diagnostic));
     }

@@ -114,7 +114,8 @@ impl<'a> Evaluator<'a> {
 
     fn input(&self, args: &[Val]) -> Found {
         let name = args.first().and_then(Val::as_str);
-        let name = name.ok_or_else(|| Astray::Never("`get_input` needs the name of an input".into()))?;
+        let name =
+            name.ok_or_else(|| Astray::Never(what::called("get_input", "`get_input` needs the name of an input")))?;
         Ok(Reference::one(Key { owner: Owner::Service, attribute: false, name: name.into() }, 1))
     }
 
@@ -122,12 +123,12 @@ impl<'a> Evaluator<'a> {
         let noun = if attribute { "attribute" } else { "property" };
         let function = if attribute { "get_attribute" } else { "get_property" };
         let [entity, _, ..] = args else {
-            return Err(Astray::Never(format!("`{function}` needs at least two arguments").into()));
+            return Err(Astray::Never(what::called(function, format!("`{function}` needs at least two arguments"))));
         };
         let Some(name) = entity.as_str() else {
             return Err(Astray::Never(what::must_be(format!("the first argument of `{function}`"), "a name")));
         };
-        let needs_name = || Astray::Never(format!("`{function}` needs the name of a {noun}").into());
+        let needs_name = || Astray::Never(what::called(function, format!("`{function}` needs the name of a {noun}")));
         if !self.model.edition().is_2() {
             let first = args.get(1).and_then(Val::as_str).ok_or_else(needs_name)?;
             let place = self.entity(name, scope)?;
@@ -176,7 +177,7 @@ impl<'a> Evaluator<'a> {
         let owner = title.rsplit_once('.').map_or("", |(owner, _)| owner);
         // What is declared may still get a value.
         Err(if self.is_declared(&key) {
-            Astray::NotYet(format!("the {noun} `{}` of `{owner}` is not set", key.name).into())
+            Astray::NotYet(what::about([&key.name], format!("the {noun} `{}` of `{owner}` is not set", key.name)))
         } else {
             Astray::Never(what::unknown(noun, &key.name).and(format!(" in `{owner}`")))
         })
@@ -295,7 +296,10 @@ impl<'a> Evaluator<'a> {
 
     pub(super) fn no_such_node(&self, name: &str) -> Astray {
         if self.made_from(name).is_some() {
-            return Astray::Never(format!("no requirement uses the relationship template `{name}`").into());
+            return Astray::Never(what::about(
+                [name],
+                format!("no requirement uses the relationship template `{name}`"),
+            ));
         }
         let hint = hint(name, self.topology.nodes.keys().map(|name| name.as_str()));
         Astray::Never(what::unknown("node template", name).hint(hint))

@@ -15,6 +15,7 @@ use crate::special::tidy;
 use crate::val::{Data, Val};
 use crate::validate::shown;
 use ecow::{EcoString, eco_format};
+use purlin_syntax::{Message, what};
 use std::sync::Arc;
 
 /// The declared type of a value, and the definition or schema that may say more.
@@ -111,13 +112,13 @@ enum Amount<'v> {
 }
 
 impl Amount<'_> {
-    fn read(value: &Val) -> Result<Amount<'_>, String> {
+    fn read(value: &Val) -> Result<Amount<'_>, Message> {
         match &value.data {
             Data::Int(number) => Ok(Amount::Int(*number)),
             Data::Float(number) => Ok(Amount::Float(*number)),
             _ => match number_of(value) {
                 Some(number) => Ok(Amount::Quantity(number, value)),
-                None => Err(format!("{} is not a number", shown(value))),
+                None => Err(what::about(value.as_str(), format!("{} is not a number", shown(value)))),
             },
         }
     }
@@ -133,8 +134,8 @@ impl Amount<'_> {
 const TOO_LARGE: &str = "the result is too large";
 
 /// Arithmetic of the standard: quantities are added to quantities, and multiplied and divided by numbers.
-pub(super) fn arithmetic(name: &str, args: &[Val]) -> Result<Data, String> {
-    let amounts = args.iter().map(Amount::read).collect::<Result<Vec<_>, String>>()?;
+pub(super) fn arithmetic(name: &str, args: &[Val]) -> Result<Data, Message> {
+    let amounts = args.iter().map(Amount::read).collect::<Result<Vec<_>, Message>>()?;
     let quantities = amounts.iter().filter(|amount| matches!(amount, Amount::Quantity(..))).count();
     if quantities > 0 {
         return with_quantities(name, &amounts, quantities);
@@ -149,30 +150,30 @@ pub(super) fn arithmetic(name: &str, args: &[Val]) -> Result<Data, String> {
         ("sum", all) => all.iter().sum(),
         ("product", all) => all.iter().product(),
         ("difference", [a, b]) => a - b,
-        ("quotient", [_, b]) if *b == 0.0 => return Err("it divides by zero".to_owned()),
+        ("quotient", [_, b]) if *b == 0.0 => return Err("it divides by zero".into()),
         ("quotient", [a, b]) => a / b,
-        ("remainder", _) => return Err("it takes an integer or a quantity, and an integer".to_owned()),
-        _ => return Err("it takes two numbers".to_owned()),
+        ("remainder", _) => return Err("it takes an integer or a quantity, and an integer".into()),
+        _ => return Err("it takes two numbers".into()),
     };
-    if result.is_finite() { Ok(Data::Float(result)) } else { Err(TOO_LARGE.to_owned()) }
+    if result.is_finite() { Ok(Data::Float(result)) } else { Err(TOO_LARGE.into()) }
 }
 
-fn whole(name: &str, ints: &[i64]) -> Result<Data, String> {
+fn whole(name: &str, ints: &[i64]) -> Result<Data, Message> {
     let folded = match (name, ints) {
         ("sum", all) => all.iter().try_fold(0i64, |sum, n| sum.checked_add(*n)),
         ("product", all) => all.iter().try_fold(1i64, |product, n| product.checked_mul(*n)),
         ("difference", [a, b]) => a.checked_sub(*b),
-        ("remainder", [_, 0]) => return Err("it divides by zero".to_owned()),
+        ("remainder", [_, 0]) => return Err("it divides by zero".into()),
         ("remainder", [a, b]) => a.checked_rem(*b),
-        _ => return Err("it takes two numbers".to_owned()),
+        _ => return Err("it takes two numbers".into()),
     };
-    folded.map(Data::Int).ok_or_else(|| TOO_LARGE.to_owned())
+    folded.map(Data::Int).ok_or_else(|| TOO_LARGE.into())
 }
 
-fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Result<Data, String> {
+fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Result<Data, Message> {
     let Some(Amount::Quantity(first, like)) = amounts.iter().find(|amount| matches!(amount, Amount::Quantity(..)))
     else {
-        return Err("it takes numbers".to_owned());
+        return Err("it takes numbers".into());
     };
     let all = quantities == amounts.len();
     let likes = amounts.iter().filter_map(|amount| match amount {
@@ -182,27 +183,27 @@ fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Res
     if let ("sum" | "difference", Some(other)) =
         (name, likes.clone().find(|other| canonical_unit(other) != canonical_unit(like)))
     {
-        return Err(other_units(like, other));
+        return Err(other_units(like, other).into());
     }
     let leading = quantities == 1 && matches!(amounts, [Amount::Quantity(..), _]);
     let result = match (name, amounts) {
         ("sum", _) if all => amounts.iter().map(Amount::number).sum(),
         ("difference", [a, b]) if all => a.number() - b.number(),
         ("sum" | "difference", _) => {
-            return Err("a quantity and a number without a unit cannot be added or subtracted".to_owned());
+            return Err("a quantity and a number without a unit cannot be added or subtracted".into());
         }
         ("product", [_, factor]) if leading => first * factor.number(),
-        ("product", _) => return Err("it multiplies one quantity, which comes first, by one number".to_owned()),
+        ("product", _) => return Err("it multiplies one quantity, which comes first, by one number".into()),
         ("quotient" | "remainder", [_, by]) if leading && by.number() == 0.0 => {
-            return Err("it divides by zero".to_owned());
+            return Err("it divides by zero".into());
         }
         ("quotient", [_, by]) if leading => first / by.number(),
         ("remainder", [_, Amount::Int(by)]) if leading => first % (*by as f64),
-        ("remainder", _) => return Err("it takes an integer or a quantity, and an integer".to_owned()),
-        _ => return Err("it divides a quantity by a number without a unit".to_owned()),
+        ("remainder", _) => return Err("it takes an integer or a quantity, and an integer".into()),
+        _ => return Err("it divides a quantity by a number without a unit".into()),
     };
     if !result.is_finite() {
-        return Err(TOO_LARGE.to_owned());
+        return Err(TOO_LARGE.into());
     }
     // The first unit in which the result is whole is the best one.
     let mut fitting = likes.filter(|like| in_unit_of(like, result).is_some_and(|shown| shown.fract() == 0.0));
@@ -254,12 +255,15 @@ fn plain(number: f64) -> EcoString {
 }
 
 /// The integer that a number is rounded to; one that lies in the middle is rounded down.
-pub(super) fn rounded(name: &str, args: &[Val]) -> Result<Data, String> {
+pub(super) fn rounded(name: &str, args: &[Val]) -> Result<Data, Message> {
     let arg = args.first().ok_or("it takes a number")?;
     let number = match arg.data {
         Data::Int(number) => return Ok(Data::Int(number)),
         Data::Float(number) => number,
-        _ => return Err(format!("it takes a float, but {} is {}", shown(arg), arg.noun())),
+        _ => {
+            let words = format!("it takes a float, but {} is {}", shown(arg), arg.noun());
+            return Err(what::about(arg.as_str(), words));
+        }
     };
     let whole = match name {
         "round" if number.fract() == 0.0 => number,
@@ -268,5 +272,5 @@ pub(super) fn rounded(name: &str, args: &[Val]) -> Result<Data, String> {
         _ => number.ceil(),
     };
     // The bounds of 64 bits are not floats themselves, but these two are the next ones inside.
-    if (-9.2e18..=9.2e18).contains(&whole) { Ok(Data::Int(whole as i64)) } else { Err(TOO_LARGE.to_owned()) }
+    if (-9.2e18..=9.2e18).contains(&whole) { Ok(Data::Int(whole as i64)) } else { Err(TOO_LARGE.into()) }
 }

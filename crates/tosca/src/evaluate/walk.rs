@@ -188,8 +188,8 @@ impl Evaluator<'_> {
             Index::At(at) if at < nodes.len() => vec![Place::Node(nodes.start + at)],
             Index::At(at) => {
                 let count = nodes.len();
-                let message = format!("{count} nodes are made from `{name}`, so none has the index {at}");
-                return Err(Astray::Never(message.into()));
+                let words = format!("{count} nodes are made from `{name}`, so none has the index {at}");
+                return Err(Astray::Never(what::about([name], words)));
             }
         };
         self.afford_list(walk.places.len()).map_err(Astray::Never)?;

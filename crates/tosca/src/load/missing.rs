@@ -26,7 +26,10 @@ impl Loader<'_> {
                 1 => Some("another import names it too; add the file, or correct the paths".to_owned()),
                 _ => Some(format!("{others} other imports name it too; add the file, or correct the paths")),
             };
-            self.problems.push(diagnostic.maybe_hint(hint));
+            self.problems.push(match hint {
+                Some(hint) => Diagnostic { hints: vec![hint.into()], ..diagnostic },
+                None => diagnostic,
+            });
         }
     }
 }

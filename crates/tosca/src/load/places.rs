@@ -4,7 +4,7 @@ use super::{Loader, Place};
 use crate::edition::Standard;
 use crate::entity::Entity;
 use crate::rules;
-use purlin_syntax::{Diagnostic, Hint, Source, Span};
+use purlin_syntax::{Diagnostic, Hint, Source, Span, what};
 use purlin_value::world::{FileKind, Remote};
 use purlin_value::{WorldError, path};
 use std::sync::Arc;
@@ -46,7 +46,8 @@ impl Loader<'_> {
             known().map(|(_, folder)| folder.clone()).or(declared)
         });
         if import.slot("repository").is_some() && scheme(url).is_some() {
-            let message = format!("`{url}` is a complete address, so `repository` cannot be used with it");
+            let words = format!("`{url}` is a complete address, so `repository` cannot be used with it");
+            let message = what::about([url], words);
             let hint = "leave out `repository`, or give a path within it";
             return Err(Box::new(Diagnostic::at(&rules::IMPORT, import.at, message).hint(hint)));
         }
@@ -139,8 +140,11 @@ impl Loader<'_> {
             Err(error @ WorldError::Denied(_)) if place.archive.is_none() => Some(error.diagnostic(address)),
             _ => None,
         };
-        let mut diagnostic =
-            denied.unwrap_or_else(|| Diagnostic::at(&rules::IMPORT, at, format!("`{address}` does not exist")));
+        let absent = || {
+            let message = what::unknown("file", address).words(format!("`{address}` does not exist"));
+            Diagnostic::at(&rules::IMPORT, at, message).hint("correct the path; it is relative to this file")
+        };
+        let mut diagnostic = denied.unwrap_or_else(absent);
         diagnostic.span = Some(at);
         Box::new(diagnostic)
     }

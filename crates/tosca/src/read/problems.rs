@@ -103,9 +103,12 @@ impl Reader<'_> {
             (true, true) => {
                 self.problems.at(&rules::MALFORMED, entity.at, "an import has either `url` or `profile`, not both")
             }
-            (false, false) => {
-                self.problems.beyond(&rules::MISSING_KEY, entity.at, ".url", "an import needs `url` or `profile`")
-            }
+            (false, false) => self.problems.beyond(
+                &rules::MISSING_KEY,
+                entity.at,
+                ".url",
+                what::missing_names("key", ["url", "profile"], true).words("an import needs `url` or `profile`"),
+            ),
             (false, true) if entity.slot("repository").is_some() => {
                 self.problems.at(
                     &rules::MALFORMED,

@@ -85,7 +85,12 @@ impl Renderer<'_> {
             .map(|text| (text, argument.span))
             .or_else(|| argument.get("operation").and_then(|v| Some((v.as_str()?, v.span))));
         let Some((operation, span)) = named else {
-            self.problems.beyond(&rules::MISSING_KEY, key, ".operation", "an operation call needs `operation`");
+            self.problems.beyond(
+                &rules::MISSING_KEY,
+                key,
+                ".operation",
+                what::missing("key", "operation").words("an operation call needs `operation`"),
+            );
             return None;
         };
         let at = if argument.as_str().is_some() { key } else { span };
@@ -183,7 +188,8 @@ impl Renderer<'_> {
             let required = definition.bool("required").unwrap_or(true)
                 && definition.value("default").or(definition.value("value")).is_none();
             if required && !given(name) {
-                let message = format!("the operation call needs a value for the input `{name}`");
+                let words = format!("the operation call needs a value for the input `{name}`");
+                let message = what::missing("input", name).words(words);
                 self.problems.beyond(&rules::UNASSIGNED, key, eco_format!(".inputs[\"{name}\"]"), message);
             }
         }
@@ -212,7 +218,8 @@ impl Renderer<'_> {
         }
         let optional = !source.bool("required").unwrap_or(true) && source.value("default").is_none();
         if optional && definition.bool("required").unwrap_or(true) {
-            let message = format!("`{}` is required, but the workflow's input may be absent", name.text);
+            let words = format!("`{}` is required, but the workflow's input may be absent", name.text);
+            let message = what::missing("input", &name.text).words(words);
             self.problems.at(&rules::UNASSIGNED, name.span, message);
         }
     }

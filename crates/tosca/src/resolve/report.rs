@@ -8,6 +8,7 @@ use crate::quirks;
 use crate::rules;
 use crate::topology::{Node, Requirement};
 use ecow::{EcoString, eco_format};
+use purlin_syntax::What;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Severity};
 
@@ -40,7 +41,9 @@ impl Resolver<'_> {
             }
             None => format!("no node meets the requirement `{}` of `{name}`", requirement.name),
         };
-        let message = what::missing("requirement", &requirement.name).words(message);
+        let named = requirement.node_template.as_ref().map(|named| named.text.clone());
+        let message = what::missing_names("requirement", [&requirement.name], false).words(message);
+        let message = message.naming(named);
         let mut diagnostic = self.with_refusals(Diagnostic::at(&rules::UNRESOLVED, requirement.at, message), &refusals);
         let needed = self.needed(requirement).filter(|_| refusals.is_empty());
         if self.may_stay_open(requirement) {
@@ -79,7 +82,9 @@ impl Resolver<'_> {
             "the requirement `{}` of `{}` stays open: nodes that could meet it have too little left",
             requirement.name, node.template.name
         );
-        let message = what::missing("requirement", &requirement.name).words(message);
+        let named = requirement.node_template.as_ref().map(|named| named.text.clone());
+        let message = what::missing_names("requirement", [&requirement.name], false).words(message);
+        let message = message.naming(named);
         let mut diagnostic = self.with_refusals(Diagnostic::at(&rules::UNRESOLVED, requirement.at, message), &refusals);
         diagnostic.severity = Severity::Warning;
         let diagnostic =
@@ -121,7 +126,10 @@ impl Resolver<'_> {
     /// A filter that refers to something that is not there decides nothing.
     pub(super) fn warn_of_idle_filters(&self, problems: &mut Problems) {
         for failure in &self.evaluator.idle {
-            let message = format!("the node filter decides nothing: {}", failure.message);
+            let message = match failure.message.what() {
+                What::Unknown { .. } => failure.message.clone(),
+                _ => failure.message.clone().under("the node filter decides nothing: "),
+            };
             let mut diagnostic = Diagnostic::at(&rules::FUNCTION, failure.span, message);
             diagnostic.severity = Severity::Warning;
             problems

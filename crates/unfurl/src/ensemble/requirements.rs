@@ -8,6 +8,7 @@ use super::nested::MADE;
 use crate::limits::MAX_FITTING;
 use crate::rules;
 use ecow::{EcoString, eco_format};
+use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Severity, Span, suggest};
 use purlin_tosca::entities;
 use purlin_tosca::entity::{Entity, Range};
@@ -289,7 +290,8 @@ impl Matching<'_> {
             return Ok(vec![self.to(target, capability)]);
         }
         let (name, wanted) = (&self.requirement.name, &node.template.name);
-        let message = format!("the requirement `{name}` does not fit any capability of `{wanted}`");
+        let words = format!("the requirement `{name}` does not fit any capability of `{wanted}`");
+        let message = what::about([&wanted], words);
         let offered: Vec<String> = node.capabilities.keys().map(|name| format!("`{name}`")).collect();
         let hint = match offered.as_slice() {
             [] => format!("`{wanted}` has none"),

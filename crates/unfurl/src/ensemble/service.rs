@@ -262,7 +262,8 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
         let written = diagnostic.span.and_then(|span| session.sources.get(span.file));
         let of_project = written.is_some_and(|source| path::file_name(source.path()) == PROJECT_FILE);
         if of_project && rule == tosca_rules::IMPORT.name {
-            diagnostic = diagnostic.hint("correct the path; it is relative to the service template, not to this file");
+            diagnostic.hints =
+                vec!["correct the path; it is relative to the service template, not to this file".into()];
         }
         let labels = diagnostic.labels.iter_mut().chain(&mut diagnostic.trace);
         labels.for_each(|label| label.span = places.span(label.span));

@@ -3,6 +3,7 @@
 //! Those of the web come from `encoding_rs`; the ones it reads differently or does not have are here.
 
 use encoding_rs::Encoding;
+use purlin_syntax::{Message, what};
 
 /// Why text could not be read or written.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,10 +16,10 @@ pub enum Failure {
 
 impl Failure {
     /// What is wrong, in words.
-    pub fn message(&self, codec: &str) -> String {
+    pub fn message(&self, codec: &str) -> Message {
         match self {
-            Failure::Unknown => format!("unknown encoding `{codec}`"),
-            Failure::Damaged => format!("it is not text in the encoding `{codec}`"),
+            Failure::Unknown => what::unknown("encoding", codec),
+            Failure::Damaged => format!("it is not text in the encoding `{codec}`").into(),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::python;
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
 use purlin_syntax::Hint;
+use purlin_syntax::what;
 
 /// `external`
 pub fn external(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
@@ -22,7 +23,7 @@ pub fn external(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     if let Some(locals) = ctx.engine.settings.locals.as_ref().filter(|_| name == "local") {
         return ctx.engine.context(ctx.engine.tree.root()).map_value(&Val::map(locals.clone()));
     }
-    let error = crate::error::Error::new(crate::error::Kind::Missing, format!("unknown ensemble `{name}`"));
+    let error = crate::error::Error::new(crate::error::Kind::Missing, what::unknown("ensemble", &name));
     let known = ctx.engine.settings.externals.keys().map(EcoString::as_str);
     Err(match purlin_syntax::suggest::nearest(&name, known) {
         Some(near) => error.hint(Hint::meant(name.as_str(), near)),

@@ -103,7 +103,7 @@ pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result
         }
         Some(codec) => match codecs::decode(&bytes, codec) {
             Ok(text) => Val::str(text),
-            Err(why) => return value_error(format!("could not read `{shown}`: {}", why.message(codec))),
+            Err(why) => return value_error(why.message(codec).under(format!("could not read `{shown}`: "))),
         },
     };
     let value = value.taint_if(secret).from_origin(written_in(ctx, file));
@@ -229,7 +229,7 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
         ("" | "binary", _) => convert::to_json(contents, tree, pretty).map(String::into_bytes),
         (codec, Data::Str(text)) => match codecs::encode(text, codec) {
             Ok(bytes) => Ok(bytes),
-            Err(why) => value_error(format!("could not write the text: {}", why.message(codec))),
+            Err(why) => value_error(why.message(codec).under("could not write the text: ")),
         },
         ("env", _) => type_error(format!("{} cannot be written with the encoding `env`", contents.kind())),
         (codec, _) => bytes_of(ctx, &Val::str(convert::to_json(contents, tree, pretty)?), codec),

@@ -7,6 +7,7 @@ use crate::external::{External, Kind};
 use crate::python;
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use purlin_syntax::what;
 use purlin_value::path;
 
 /// Names of folders and what they are.
@@ -61,7 +62,7 @@ fn folder(ctx: &Ctx<'_, '_>, location: &str) -> Option<String> {
 fn known_folder(ctx: &Ctx<'_, '_>, location: &str) -> Result<String> {
     match folder(ctx, location) {
         Some(folder) => Ok(folder),
-        None => missing(format!("unknown folder or repository name `{location}`")),
+        None => missing(what::unknown("folder or repository name", location)),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::jinja::filters::regexes::{Options, compile};
 use crate::limits::MAX_DEPTH;
 use crate::python::{self, Number};
 use crate::val::{Data, MapKey, Val, ValMap};
+use purlin_syntax::{Message, what};
 
 /// `validate` and `validate_json`
 pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
@@ -15,7 +16,7 @@ pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         return type_error(format!("`{}` needs a value and a schema", call.name));
     };
     if let Some(problem) = malformed(ctx, schema, 0)? {
-        return value_error(format!("the schema is not valid: {problem}"));
+        return value_error(problem.under("the schema is not valid: "));
     }
     let checker = Checker { ctx, root: schema };
     let valid = checker.valid(&data.clone().plain(), schema, 0)?;
@@ -26,17 +27,17 @@ pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// What is wrong with a schema itself, if anything is.
-fn malformed(ctx: &Ctx<'_, '_>, schema: &Val, depth: usize) -> Result<Option<String>> {
+fn malformed(ctx: &Ctx<'_, '_>, schema: &Val, depth: usize) -> Result<Option<Message>> {
     let rules = match &schema.data {
         Data::Map(rules) if depth <= MAX_DEPTH => rules,
         Data::Map(_) | Data::Bool(_) => return Ok(None),
-        _ => return Ok(Some(format!("expected a mapping or a boolean, found {}", schema.kind()))),
+        _ => return Ok(Some(what::expected("a mapping or a boolean", schema.kind()))),
     };
     ctx.engine.spend(1 + rules.len())?;
     let inner = |schema: &Val| malformed(ctx, schema, depth + 1);
     for (key, rule) in rules.iter() {
         let Some(key) = key.as_str() else { continue };
-        let expected = |what: &str| Some(format!("expected {what} for `{key}`, found {}", rule.kind()));
+        let expected = |what: &str| Some(format!("expected {what} for `{key}`, found {}", rule.kind()).into());
         let problem = match (key, &rule.data) {
             ("type", Data::Str(name)) => unknown_type(name),
             ("type", Data::List(names)) => names.iter().find_map(|name| unknown_type(name.as_str().unwrap_or(""))),
@@ -67,7 +68,7 @@ fn malformed(ctx: &Ctx<'_, '_>, schema: &Val, depth: usize) -> Result<Option<Str
             ("pattern", Data::Str(pattern)) => match compile(ctx.engine, pattern, Options::default(), 0) {
                 Ok(_) => None,
                 Err(error) if error.kind == Kind::Limit => return Err(error),
-                Err(_) => Some(format!("`{pattern}` is not a regular expression")),
+                Err(_) => Some(what::about([pattern], format!("`{pattern}` is not a regular expression"))),
             },
             ("format" | "$ref" | "$schema" | "title" | "description", Data::Str(_)) => None,
             ("pattern" | "format" | "$ref" | "$schema" | "title" | "description", _) => expected("a string"),
@@ -92,8 +93,8 @@ fn malformed(ctx: &Ctx<'_, '_>, schema: &Val, depth: usize) -> Result<Option<Str
 /// The first problem of some schemas.
 fn first<'v>(
     schemas: impl Iterator<Item = &'v Val>,
-    problem: impl Fn(&Val) -> Result<Option<String>>,
-) -> Result<Option<String>> {
+    problem: impl Fn(&Val) -> Result<Option<Message>>,
+) -> Result<Option<Message>> {
     for schema in schemas {
         let found = problem(schema)?;
         if found.is_some() {
@@ -103,8 +104,8 @@ fn first<'v>(
     Ok(None)
 }
 
-fn unknown_type(name: &str) -> Option<String> {
-    (!TYPES.contains(&name)).then(|| format!("unknown type `{name}`"))
+fn unknown_type(name: &str) -> Option<Message> {
+    (!TYPES.contains(&name)).then(|| what::unknown("type", name))
 }
 
 struct Checker<'c, 'e, 'w> {

@@ -9,6 +9,7 @@ use crate::jinja::{self, Delimiters};
 use crate::limits::MAX_STRING;
 use crate::python;
 use crate::val::{Data, Val};
+use purlin_syntax::what;
 
 /// `concat`
 pub fn concat(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
@@ -93,7 +94,7 @@ pub fn template(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
             let path = files::from_source(ctx, &path);
             match files::read_optional(ctx, &path)? {
                 Some(bytes) => Val::bytes(&bytes),
-                None => return Err(Error::new(Kind::Io, format!("unknown template `{path}`"))),
+                None => return Err(Error::new(Kind::Io, what::unknown("template", path))),
             }
         }
         // Text is rendered below, not before.

@@ -13,6 +13,7 @@ use crate::tree::{Attribute, NodeId, NodeKind, Tree};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::Hint;
+use purlin_syntax::what;
 
 /// `get_input`
 pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
@@ -29,7 +30,7 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     match default {
         Some(default) => call.evaluated(ctx, default),
         None => {
-            let error = Error::new(Kind::Missing, format!("unknown input `{name}`"));
+            let error = Error::new(Kind::Missing, what::unknown("input", name));
             let tree = ctx.engine.tree;
             let inputs = tree.node(tree.topology_of(ctx.instance()).inputs).attributes.keys().map(EcoString::as_str);
             Err(match purlin_syntax::suggest::nearest(name, inputs) {
