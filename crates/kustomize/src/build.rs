@@ -8,6 +8,7 @@ use crate::config::{Config, Known};
 use crate::edit::text;
 use crate::fieldspec::merging;
 use crate::index::{Index, Places, STEPS_PER_IMAGES, names, work_of_all};
+use crate::installed::Refused;
 use crate::kustomization::{BYTES_PER_WRITTEN, Kustomization, Problem, over, spend, wrong};
 use crate::notes::{self, Wanted};
 use crate::resource::{Resource, duplicate};
@@ -18,7 +19,7 @@ use purlin_syntax::Message;
 use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::what;
-use purlin_syntax::{Diagnostic, Flavor};
+use purlin_syntax::{Diagnostic, Flavor, Span};
 use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
 use purlin_value::world::FileKind;
@@ -68,7 +69,7 @@ pub fn resolve_patch(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
             resolved.manifests.push(Manifest::new("", value));
             Some(resolved)
         }
-        Err(Problem::Wrong(problem)) => {
+        Err(Problem::Wrong(problem) | Problem::Unmatched(problem)) => {
             session.sink.push(Diagnostic { span: problem.span.or(ask.span), ..problem });
             None
         }
@@ -80,13 +81,7 @@ fn render(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Vec<Manife
     let (folder, span) = (ask.path, ask.span);
     let (arguments, built) = match Arguments::read(session, &ask.values) {
         Ok(arguments) => {
-            let wanted = Wanted::default();
-            let trail = String::new();
-            let open = Vec::new();
-            let engines = ask.request.engines;
-            let mut builder =
-                Builder { session, arguments: &arguments, engines, is_alone, open, wanted, notes: false, trail };
-            let built = builder.build(folder);
+            let built = Builder::new(session, &arguments, ask.request.engines, is_alone, None).build(folder);
             (arguments, built)
         }
         Err((arguments, problem)) => (arguments, Err(problem)),
@@ -95,9 +90,17 @@ fn render(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Vec<Manife
         Ok(manifests) => return Some(manifests),
         Err(Problem::Reported) => return None,
         Err(Problem::Elsewhere { what, span }) => {
-            return installed::run(session, folder, &arguments.written, &what, span);
+            match installed::run(session, folder, &arguments.written, &what, span) {
+                Ok(manifests) => return Some(manifests),
+                // Who only checks a project learns more from the rest than from nothing.
+                Err(Refused::Permission(_)) if is_alone && !ask.request.manifests => {
+                    return Builder::new(session, &arguments, ask.request.engines, is_alone, Some(Vec::new()))
+                        .rest(folder);
+                }
+                Err(Refused::Permission(problem) | Refused::Failed(problem)) => problem,
+            }
         }
-        Err(Problem::Wrong(problem)) => problem,
+        Err(Problem::Wrong(problem) | Problem::Unmatched(problem)) => problem,
     };
     session.sink.push(Diagnostic { span: problem.span.or(span), ..problem });
     None
@@ -176,9 +179,59 @@ pub struct Builder<'s> {
     notes: bool,
     /// The way from the top folder to the one being built, as it is written.
     trail: String,
+    /// What was left out because only an installed tool can build it, and where it is written; nothing if it is not left out.
+    left_out: Option<Vec<(String, Option<Span>)>>,
+}
+
+impl<'s> Builder<'s> {
+    fn new(
+        session: &'s Session,
+        arguments: &'s Arguments,
+        engines: Engines,
+        is_alone: bool,
+        left_out: Option<Vec<(String, Option<Span>)>>,
+    ) -> Self {
+        let (wanted, open, trail) = (Wanted::default(), Vec::new(), String::new());
+        Builder { session, arguments, engines, is_alone, open, wanted, notes: false, trail, left_out }
+    }
 }
 
 impl Builder<'_> {
+    /// What can be built of a folder; the rest is one warning.
+    fn rest(mut self, folder: &str) -> Option<Vec<Manifest>> {
+        let (built, findings) = self.session.sink.apart(|| self.build(folder));
+        let left_out = self.left_out.unwrap_or_default();
+        // Entries may concern what is left out.
+        self.session.sink.extend(findings.into_iter().filter(|found| found.rule.name != rules::NO_EFFECT.name));
+        let built = match built {
+            Ok(manifests) => manifests,
+            Err(Problem::Elsewhere { what, span }) => {
+                self.session.sink.push(unbuilt(&[(what, span)]));
+                return Some(Vec::new());
+            }
+            Err(Problem::Unmatched(_) | Problem::Reported) => Vec::new(),
+            Err(Problem::Wrong(problem)) => {
+                self.session.sink.push(problem);
+                Vec::new()
+            }
+        };
+        self.session.sink.push(unbuilt(&left_out));
+        Some(built)
+    }
+
+    /// Leaves out what only an installed tool can build, and what concerns that, where this is wanted.
+    fn unless_left_out(&mut self, done: Result<(), Problem>) -> Result<(), Problem> {
+        let Some(left_out) = &mut self.left_out else { return done };
+        match done {
+            Err(Problem::Elsewhere { what, span }) => {
+                left_out.push((what, span));
+                Ok(())
+            }
+            Err(Problem::Unmatched(_)) if !left_out.is_empty() => Ok(()),
+            other => other,
+        }
+    }
+
     /// All of a folder.
     fn build(&mut self, folder: &str) -> Result<Vec<Manifest>, Problem> {
         let kustomization = self.enter(folder)?;
@@ -211,7 +264,11 @@ impl Builder<'_> {
         let known = gathered.resources.len();
         for key in ["resources", "bases"] {
             for item in kustomization.list(key) {
-                self.resource(kustomization, &item, gathered)?;
+                let (depth, trail) = (self.open.len(), self.trail.clone());
+                let done = self.resource(kustomization, &item, gathered);
+                self.unless_left_out(done)?;
+                self.open.truncate(depth);
+                self.trail = trail;
             }
         }
         self.check_unique(kustomization, known, &gathered.resources)?;
@@ -220,7 +277,13 @@ impl Builder<'_> {
         self.configure(kustomization, &mut gathered.known)?;
         self.generate(kustomization, &mut gathered.resources)?;
         for item in kustomization.list("components") {
-            let place = self.local(kustomization, &item)?;
+            let place = match self.local(kustomization, &item) {
+                Ok(place) => place,
+                Err(problem) => {
+                    self.unless_left_out(Err(problem))?;
+                    continue;
+                }
+            };
             // Each way that leads to a component goes through it again.
             self.spend(STEPS_PER_BASE, 0, &item)?;
             let component = self.enter(&place).map_err(|problem| self.at(problem, &item))?;
@@ -280,14 +343,18 @@ impl Builder<'_> {
         let mut names = names(resources);
         for (key, kind) in [("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")] {
             for rule in kustomization.list(key) {
-                let mut made = generate::make(self.session, kustomization, &rule, kind)?;
-                made.0.origin = self.note(kustomization, &format!("{kind}Generator"), "");
-                generate::place(self.session, made, resources, &mut names)?;
+                let note = self.note(kustomization, &format!("{kind}Generator"), "");
+                let done = generate::make(self.session, kustomization, &rule, kind).and_then(|mut made| {
+                    made.0.origin = note;
+                    generate::place(self.session, made, resources, &mut names)
+                });
+                self.unless_left_out(done)?;
             }
         }
         for entry in charts {
             let note = self.note(kustomization, "HelmChartInflationGenerator", "");
-            self.chart(kustomization, &entry, note, resources, &mut names)?;
+            let done = self.chart(kustomization, &entry, note, resources, &mut names);
+            self.unless_left_out(done)?;
         }
         for config in self.plugins(kustomization, "generators")? {
             if config.kind() == "HelmChartInflationGenerator" && text(&config.value, &["apiVersion"]) == "builtin" {
@@ -340,8 +407,9 @@ impl Builder<'_> {
                 let names = resources.iter().map(|resource| resource.name().len() as u64 * COPIES_OF_NAME + NAME_BYTES);
                 let kept = if step.renames { names.sum() } else { 0 };
                 self.spend(0, kept, &item)?;
-                step.run(self.session, kustomization, &config, &item, &mut index, resources)
-                    .map_err(|problem| self.at(problem, &item))?;
+                let done = step.run(self.session, kustomization, &config, &item, &mut index, resources);
+                let done = done.map_err(|problem| self.at(problem, &item));
+                self.unless_left_out(done)?;
                 if let Some(note) = self.note(kustomization, step.kind, "") {
                     (0..noted).for_each(|_| notes::changed(&note, resources));
                 }
@@ -482,14 +550,28 @@ impl Builder<'_> {
     /// A problem with the place that led to it, if it has none of its own.
     fn at(&self, problem: Problem, item: &Value) -> Problem {
         match problem {
-            Problem::Wrong(mut diagnostic) => {
-                let place = || self.session.origins.span(item.origin, &self.session.sources);
-                diagnostic.span = diagnostic.span.or_else(place);
-                Problem::Wrong(diagnostic)
-            }
+            Problem::Wrong(diagnostic) => Problem::Wrong(self.placed(diagnostic, item)),
+            Problem::Unmatched(diagnostic) => Problem::Unmatched(self.placed(diagnostic, item)),
             other => other,
         }
     }
+
+    fn placed(&self, diagnostic: Diagnostic, item: &Value) -> Diagnostic {
+        let place = || self.session.origins.span(item.origin, &self.session.sources);
+        Diagnostic { span: diagnostic.span.or_else(place), ..diagnostic }
+    }
+}
+
+/// That parts of a kustomization are not built, at the first of them.
+fn unbuilt(left_out: &[(String, Option<Span>)]) -> Diagnostic {
+    let (first, span) = left_out.first().cloned().unwrap_or_default();
+    let message = match left_out.len() {
+        0 | 1 => format!("{first} needs an installed tool; the rest is checked without it"),
+        count => format!("{first} and {} more need an installed tool; the rest is checked without them", count - 1),
+    };
+    let mut warning = Diagnostic::nowhere(&rules::UNSUPPORTED, message).warning().hint(installed::HINT);
+    warning.span = span;
+    warning
 }
 
 /// The objects of a list of objects, or the object itself.

@@ -251,7 +251,8 @@ pub fn place(
     }
     let Some(known) = known.and_then(|at| resources.get_mut(at)) else {
         if behavior != "create" {
-            return Err(wrong(format!("no {} `{}` to {behavior}", gvk.kind, id.name)));
+            let message = format!("no {} `{}` to {behavior}", gvk.kind, id.name);
+            return Err(Problem::Unmatched(crate::kustomization::wrong(session, &made.value, message)));
         }
         called_so.push(resources.len());
         resources.push(made);

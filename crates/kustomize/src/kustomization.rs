@@ -28,6 +28,8 @@ const ELSEWHERE: &[&str] = &["validators"];
 pub enum Problem {
     /// It is wrong.
     Wrong(Diagnostic),
+    /// It concerns a resource that it does not have.
+    Unmatched(Diagnostic),
     /// What is wrong has been reported.
     Reported,
     /// It uses what is not built natively.

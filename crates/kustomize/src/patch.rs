@@ -241,7 +241,7 @@ fn apply_to_named(
             false => format!("its `apiVersion` is `{}`", text(&near.value, &["apiVersion"])),
             true => format!("its namespace is `{}`", near.id().namespace),
         });
-        return Err(wrong(session, item, message).maybe_hint(hint).into());
+        return Err(Problem::Unmatched(wrong(session, item, message).maybe_hint(hint)));
     };
     if another.is_some() {
         let message = format!("several resources match the patch for {} `{}`", wanted.kind(), wanted.name());

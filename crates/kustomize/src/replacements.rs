@@ -29,7 +29,7 @@ pub fn replace(
         return Err(wrong(session, rule, "a replacement needs a `source` and `targets`".to_owned()).into());
     };
     let near = index.named_or_all(session, rule, text(source, &["name"]), resources)?;
-    let value = taken(source, &near, resources).map_err(|why| wrong(session, rule, why))?;
+    let value = taken(source, &near, resources).map_err(|why| Problem::Unmatched(wrong(session, rule, why)))?;
     let mut idle = Vec::new();
     for target in targets {
         if !write(session, rule, target, &value, index, resources)? {
