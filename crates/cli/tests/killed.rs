@@ -147,9 +147,23 @@ fn kill_one(project: &mut Project, number: usize) {
         std::fs::write(project.top.join("shop/src/a"), number.to_string()).unwrap();
     }
     let mut child = project.start(args, &number.to_string(), "killed");
-    let most = [20, 100, 400][project.draw(3)];
-    std::thread::sleep(Duration::from_millis(project.draw(most) as u64));
-    child.kill().unwrap();
+    // At any time, or once so many results were reported; a busy machine takes long to report any.
+    match project.draw(2) {
+        0 => {
+            let most = [20, 100, 400][project.draw(3)];
+            std::thread::sleep(Duration::from_millis(project.draw(most) as u64));
+        }
+        _ => {
+            let (count, begun) = (1 + project.draw(COUNT), Instant::now());
+            while project.reported("killed").len() < count
+                && child.try_wait().unwrap().is_none()
+                && begun.elapsed() < Duration::from_secs(5)
+            {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
+    let _ = child.kill();
     child.wait().unwrap();
     let reported = project.reported("killed");
     project.until_quiet(&format!("{number}, {args:?}"));

@@ -274,13 +274,17 @@ fn a_signal_ends_the_wait_for_a_server_within_a_second() {
          clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
     );
     std::fs::write(&kubeconfig, text).unwrap();
-    for (command, signal) in [("deploy", "INT"), ("status", "TERM"), ("cleanup", "HUP")] {
+    for (command, signal) in
+        [("deploy", "INT"), ("status", "TERM"), ("cleanup", "HUP"), ("diff", "INT"), ("logs", "TERM")]
+    {
+        let args: &[&str] = match command {
+            "diff" => &["--cluster", "--path", "m.yaml"],
+            "logs" => &["deploy.repo.m", "--path", "m.yaml"],
+            "cleanup" => &["--yes", "--path", "m.yaml"],
+            _ => &["--path", "m.yaml"],
+        };
         let mut purlin = Command::new(env!("CARGO_BIN_EXE_purlin"));
-        purlin
-            .args([command, "--path", "m.yaml"])
-            .args((command == "cleanup").then_some("--yes"))
-            .current_dir(&place.project)
-            .env("KUBECONFIG", &kubeconfig);
+        purlin.arg(command).args(args).current_dir(&place.project).env("KUBECONFIG", &kubeconfig);
         purlin.env("HOME", place.top.join("home")).env_remove("XDG_STATE_HOME").env("CI", "1");
         let mut child = purlin.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
         // Once a connection is there, an answer is waited for.

@@ -153,9 +153,11 @@ impl Wire for Connection {
         let status = response.status().as_u16();
         let mut body = Vec::new();
         let read = response.body_mut().as_reader().take(LARGEST + 1).read_to_end(&mut body);
-        read.map_err(|error| match error.kind() {
-            std::io::ErrorKind::TimedOut => Broken::Time,
-            _ => Broken::Lost(error.to_string()),
+        // An answer that drips is one that takes too long, which the client says in an error inside of another.
+        read.map_err(|error| match error.get_ref().and_then(|inside| inside.downcast_ref::<ureq::Error>()) {
+            Some(inside) => broken(inside),
+            None if error.kind() == std::io::ErrorKind::TimedOut => Broken::Time,
+            None => Broken::Lost(error.to_string()),
         })?;
         if body.len() as u64 > LARGEST {
             return Err(Broken::TooLarge);

@@ -133,10 +133,12 @@ impl ClusterDeploy {
 
     /// What a deploy would change.
     pub fn changes(&self, doing: Doing<'_>) -> Result<Vec<Change>, Trouble> {
-        self.with(|client| changes(client, &self.deployment, &|| doing.goes_on()))
+        self.with(doing, |client| changes(client, &self.deployment, &|| doing.goes_on()))
     }
 
-    fn with<T>(&self, work: impl FnOnce(&Client) -> Result<T, Failed>) -> Result<T, Trouble> {
+    /// Asks the cluster something; a signal does not have to wait for the answer.
+    fn with<T>(&self, doing: Doing<'_>, work: impl FnOnce(&Client) -> Result<T, Failed>) -> Result<T, Trouble> {
+        let _outside = doing.stop.outside();
         let client = self.clusters.client(&self.place).map_err(Failed::from);
         let done = client.and_then(|client| work(&client));
         done.map_err(|failed| {
@@ -158,13 +160,13 @@ pub(crate) fn trouble(error: &ApiError) -> Trouble {
 
 impl Work for ClusterDeploy {
     fn is_done(&self, doing: Doing<'_>) -> Result<Option<Outputs>, Trouble> {
-        let found = self.with(|client| Ok(standing(client, &self.deployment, &|| doing.goes_on())?))?;
+        let found = self.with(doing, |client| Ok(standing(client, &self.deployment, &|| doing.goes_on())?))?;
         Ok((found == Standing::Ready).then(Outputs::new))
     }
 
     fn perform(&self, doing: Doing<'_>) -> Result<Outputs, Trouble> {
         let observer = Observer { go_on: &|| doing.goes_on(), say: doing.say };
-        let deployed = self.with(|client| deploy(client, &self.deployment, observer))?;
+        let deployed = self.with(doing, |client| deploy(client, &self.deployment, observer))?;
         let pruned = match deployed.pruned.len() {
             0 => String::new(),
             count => format!(", {count} removed"),
@@ -175,13 +177,13 @@ impl Work for ClusterDeploy {
 
     fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble> {
         let observer = Observer { go_on: &|| doing.goes_on(), say: doing.say };
-        let removed = self.with(|client| undeploy(client, &self.deployment, observer))?;
+        let removed = self.with(doing, |client| undeploy(client, &self.deployment, observer))?;
         (doing.say)(&format!("{} objects removed", removed.len()));
         Ok(true)
     }
 
     fn state(&self, doing: Doing<'_>) -> StateOf {
-        match self.with(|client| Ok(standing(client, &self.deployment, &|| doing.goes_on())?)) {
+        match self.with(doing, |client| Ok(standing(client, &self.deployment, &|| doing.goes_on())?)) {
             Ok(Standing::Missing) => StateOf::NeverRun,
             Ok(Standing::Outdated(why)) => StateOf::Outdated(why),
             Ok(Standing::NotReady(why)) => StateOf::Failed(why),
@@ -199,8 +201,9 @@ impl Work for ClusterDeploy {
     }
 
     fn logs(&self, lines: usize, doing: Doing<'_>) -> Result<Vec<String>, Trouble> {
-        let found =
-            self.with(|client| Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?))?;
+        let found = self.with(doing, |client| {
+            Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?)
+        })?;
         found.ok_or_else(|| Trouble { cause: Cause::Other("it is not deployed".to_owned()), tail: Vec::new() })
     }
 }

@@ -205,6 +205,7 @@ impl Run<'_> {
                 && !self.options.settled.contains(&node)
                 && let Some(slot) = shared.slots.get(node)
             {
+                let _outside = self.stop.outside();
                 let prepared = self.project.prepare(node).map(Arc::new);
                 if let Err(failure) = &prepared
                     && failure.cause == Cause::Unresolved
@@ -233,7 +234,8 @@ impl Run<'_> {
             };
             match message {
                 Message::Prepare(node, reply) => {
-                    // Whoever asked may have been stopped.
+                    // What is fetched for it may not come; whoever asked may have been stopped.
+                    let _outside = self.stop.outside();
                     let _ = reply.send(self.project.prepare(node).map(Arc::new));
                 }
                 Message::Learn(node, outputs, secret) => self.project.learn(node, &outputs, &secret),

@@ -176,6 +176,7 @@ fn look(project: &dyn Project, store: &Store, stop: &Stop, trust: Trust) -> Vec<
 
 fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node: &Node) -> Status {
     let id = node.id.clone();
+    let _outside = stop.outside();
     let action = match project.prepare(index) {
         Ok(action) => action,
         Err(failure) => {
