@@ -8,6 +8,7 @@ mod charts;
 mod garden;
 pub mod grammar;
 mod kustomize;
+mod products;
 mod skaffold;
 mod tosca;
 mod unfurl;
@@ -48,6 +49,12 @@ pub const MAKERS: &[Maker] = &[
     Maker { name: "unfurl", make: unfurl::make },
     Maker { name: "charts", make: charts::make },
     Maker { name: "kustomize", make: kustomize::make },
+    Maker { name: "garden-products", make: products::garden },
+    Maker { name: "skaffold-products", make: products::skaffold },
+    Maker { name: "tosca-products", make: products::tosca },
+    Maker { name: "unfurl-products", make: products::unfurl },
+    Maker { name: "charts-products", make: products::charts },
+    Maker { name: "kustomize-products", make: products::kustomize },
 ];
 
 /// Numbers that hurt, and some that do not.
@@ -157,12 +164,16 @@ impl Maker {
         let start = worked();
         let session = Session::with_limits(Arc::new(world), limits.clone(), 1);
         let request = Request { path: ".".to_owned(), ..Request::default() };
-        let resolved = if self.name == "kustomize" {
-            let ask = Ask { path: "", request, values: Value::null(), span: None };
+        let resolved = if self.name.starts_with("kustomize") {
+            let ask = Ask { path: "", request: request.clone(), values: Value::null(), span: None };
             purlin_kustomize::resolve(&session, &ask)
         } else {
             purlin_compiler::compile(&session, &request).map(|compiled| compiled.resolved)
         };
+        if self.name.ends_with("products") {
+            // All variants, as `check --all-envs` resolves them.
+            purlin_compiler::survey_variants(&session, &request, &[".".to_owned()]);
+        }
         // Writing sets aside the room of the longest text at once, which is not held.
         let bytes = ALLOCATOR.get_peak_memory().saturating_sub(held);
         let nodes = resolved.iter().flat_map(|resolved| resolved.nodes.iter());
