@@ -274,12 +274,9 @@ fn a_signal_ends_the_wait_for_a_server_within_a_second() {
          clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]\nusers: [{{name: u, user: {{}}}}]\n"
     );
     std::fs::write(&kubeconfig, text).unwrap();
-    for (command, signal) in
-        [("deploy", "INT"), ("status", "TERM"), ("cleanup", "HUP"), ("diff", "INT"), ("logs", "TERM")]
-    {
+    for (command, signal) in [("deploy", "INT"), ("status", "TERM"), ("cleanup", "HUP"), ("diff", "INT")] {
         let args: &[&str] = match command {
             "diff" => &["--cluster", "--path", "m.yaml"],
-            "logs" => &["deploy.repo.m", "--path", "m.yaml"],
             "cleanup" => &["--yes", "--path", "m.yaml"],
             _ => &["--path", "m.yaml"],
         };
