@@ -370,6 +370,9 @@ pub enum Command {
         places: Places,
         #[command(flatten)]
         target: Target,
+        /// Format: YAML documents, or one JSON object of kind `List`.
+        #[arg(short, long, value_enum, default_value_t = DataFormat::Yaml)]
+        output: DataFormat,
         /// Write to PATH instead of stdout; to a folder, one file per object, if PATH is one or ends with `/`.
         #[arg(long, value_name = "PATH")]
         out: Option<PathBuf>,

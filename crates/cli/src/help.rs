@@ -130,6 +130,28 @@ pub(crate) fn rewrite(args: &mut Vec<String>) {
     }
 }
 
+/// What is shown where help is asked for: every option in one line, and without `--help` only the usual ones.
+pub(crate) fn shown(args: &mut [String]) -> Command {
+    let long = args.iter().take_while(|arg| *arg != "--").position(|arg| arg == "--help");
+    let Some(at) = long else { return command() };
+    // The long form of clap takes three lines for an option.
+    "-h".clone_into(&mut args[at]);
+    command().mut_args(unhidden).mut_subcommands(|sub| {
+        let about = sub.get_long_about().cloned();
+        let sub = sub.mut_args(unhidden);
+        match about {
+            Some(about) => sub.about(about),
+            None => sub,
+        }
+    })
+}
+
+fn unhidden(arg: Arg) -> Arg {
+    let help = arg.get_id() == "help";
+    let arg = arg.hide_short_help(false);
+    if help { arg.help("Print help; `-h` shows the usual options") } else { arg }
+}
+
 /// The command with all its help.
 pub(crate) fn command() -> Command {
     let mut command = Cli::command();

@@ -20,6 +20,7 @@ mod printable;
 mod project;
 mod reach;
 mod report;
+mod rule_page;
 mod run_args;
 mod settings;
 mod steering;
@@ -156,14 +157,17 @@ fn take_global_options(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
 
 /// Reads a native command line.
 fn parse(args: &[String]) -> Result<args::Cli, clap::Error> {
-    let words = || std::iter::once("purlin".to_owned()).chain(args.iter().cloned());
-    let read = |command: clap::Command| {
-        command.try_get_matches_from(words()).and_then(|matches| args::Cli::from_arg_matches(&matches))
+    let words = |args: &[String]| std::iter::once("purlin".to_owned()).chain(args.iter().cloned()).collect::<Vec<_>>();
+    let read_all = |command: clap::Command, args: &[String]| {
+        command.try_get_matches_from(words(args)).and_then(|matches| args::Cli::from_arg_matches(&matches))
     };
     // Where help is asked for, clap prints it by itself.
     if help::is_wanted(args) {
-        return read(help::command());
+        let mut args = args.to_vec();
+        let command = help::shown(&mut args);
+        return read_all(command, &args);
     }
+    let read = |command: clap::Command| read_all(command, args);
     let all = args::Cli::command();
     // With one command alone there is much less to set up; who made a mistake hears of all commands.
     let named = args.first().and_then(|name| all.find_subcommand(name)).cloned();
@@ -194,9 +198,16 @@ fn name_our_command(invocation: &mut Invocation<'_>, error: &clap::Error) -> Opt
         return None;
     }
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let (command, does) = help::called_elsewhere(name)?;
-    let message = format!("unknown command `{name}`; `{command}` {does}");
-    Some(invocation.refuse(&message, Exit::Usage))
+    let names: Vec<String> = args::Cli::command().get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let known = names.iter().map(String::as_str).chain(personality::PERSONALITIES.iter().map(|own| own.name));
+    let hint = match help::called_elsewhere(name) {
+        Some((command, does)) => format!("`{command}` {does}"),
+        None => match purlin_syntax::suggest::did_you_mean(name, known) {
+            Some(hint) => hint.to_string(),
+            None => "`purlin -h` lists all commands".to_owned(),
+        },
+    };
+    Some(invocation.refuse(&format!("unknown command `{name}`; {hint}"), Exit::Usage))
 }
 
 /// Help goes to stdout, mistakes to stderr.

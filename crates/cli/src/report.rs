@@ -8,6 +8,7 @@ use purlin_compiler::{advise, narrow, once};
 use purlin_syntax::{Diagnostic, FileId, Limits, RuleClass, Severity, Sources, print};
 use purlin_value::Session;
 use std::collections::HashMap;
+use std::io::IsTerminal;
 
 /// How problems are printed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Style {
     pub(crate) format: DiagnosticFormat,
     /// Whether colours are used.
     pub(crate) colour: bool,
+    /// Whether answers on standard output have colours.
+    pub(crate) colour_answers: bool,
     /// Whether only errors are shown.
     pub(crate) quiet: bool,
     /// Whether warnings are errors.
@@ -31,7 +34,8 @@ impl Style {
             When::Never => false,
             When::Auto => invocation.terminal && !plain(),
         };
-        Style { format: global.diagnostics, colour, quiet: global.quiet, strict: global.strict }
+        let colour_answers = colour && (global.color == When::Always || std::io::stdout().is_terminal());
+        Style { format: global.diagnostics, colour, colour_answers, quiet: global.quiet, strict: global.strict }
     }
 
     /// What options before the name of a personality say.

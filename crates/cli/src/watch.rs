@@ -78,7 +78,7 @@ impl Watch {
     }
 
     /// Sleeps until something changes; says what. `None` if it is not to go on.
-    pub(crate) fn wait(&self, is_going: &dyn Fn() -> bool) -> Option<Vec<PathBuf>> {
+    pub(crate) fn wait(&self, is_going: &mut dyn FnMut() -> bool) -> Option<Vec<PathBuf>> {
         let mut changed: BTreeSet<PathBuf> = BTreeSet::new();
         loop {
             match self.changes.recv_timeout(if changed.is_empty() { LOOK_UP } else { SETTLED }) {

@@ -30,7 +30,7 @@ kind: Deploy
 type: exec
 name: server
 build: lib
-spec: {shell: true, persistent: true, deployCommand: ['echo deploy.server >> OUT; exec sleep SLEEP']}
+spec: {shell: true, persistent: true, deployCommand: ['echo deploy.server >> OUT; echo serving; exec sleep SLEEP']}
 ---
 kind: Deploy
 type: exec
@@ -100,7 +100,7 @@ impl Dev {
     /// started, which may be before it has written its line: as many lines as are expected are waited for.
     fn round(&self, count: usize, expected: usize) -> Vec<String> {
         let deadline = Instant::now() + Duration::from_secs(60);
-        while self.log().matches("Ctrl-C ends").count() < count {
+        while self.log().lines().filter(|line| line.starts_with("watching")).count() < count {
             assert!(Instant::now() < deadline, "{}", self.log());
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -168,8 +168,11 @@ fn an_edit_runs_again_exactly_what_depends_on_it() {
     dev.write("garden.yml", &text);
     assert_eq!(dev.round(7, 0), [] as [&str; 0], "{}", dev.log());
 
+    // Both servers have said so, each once.
+    assert_eq!(dev.log().matches("deploy.server | serving").count(), 2, "{}", dev.log());
+    assert_eq!(dev.log().matches("Ctrl-C ends").count(), 1, "{}", dev.log());
     let pid = dev.child.id().to_string();
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    assert_eq!(dev.child.wait().unwrap().code(), Some(130), "{}", dev.log());
+    assert_eq!(dev.child.wait().unwrap().code(), Some(0), "{}", dev.log());
     assert_eq!(processes(&format!("sleep {}", server())), 0);
 }

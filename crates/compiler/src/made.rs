@@ -82,7 +82,10 @@ impl Making<'_> {
         }
         let mut made = self.written(origin, range);
         if let OriginKind::Derived { span, pieces, .. } = self.session.origins.get(origin, &self.session.sources) {
-            (made.inputs, made.more_inputs) = self.inputs(span, pieces, range, depth);
+            // What is only referred to is what it refers to, whatever evaluated it.
+            let is_reference = made.expression.as_deref().is_some_and(is_reference);
+            let range = if is_reference && self.is_all(range) { Range { is_opaque: false, ..range } } else { range };
+            (made.inputs, made.more_inputs) = self.inputs(span, pieces, range, is_reference, depth);
         }
         overrode.dedup();
         overrode.retain(|_| self.left > 0);
@@ -110,7 +113,41 @@ impl Making<'_> {
         Some((span.file, self.session.sources.get(span.file)?.position(span.start).line))
     }
 
-    fn inputs(&mut self, whole: Option<Span>, pieces: Vec<Piece>, range: Range, depth: usize) -> (Vec<Made>, usize) {
+    /// Whether an origin is a literal that is another text: a name that was put together from it.
+    fn says_other(&self, origin: Origin) -> bool {
+        match self.session.origins.get(self.behind(origin), &self.session.sources) {
+            OriginKind::File(span) => self.literal(span).is_some_and(|literal| literal != quoted(self.text)),
+            _ => false,
+        }
+    }
+
+    /// What a choice came to.
+    fn behind(&self, origin: Origin) -> Origin {
+        let mut origin = origin;
+        for _ in 0..STEPS {
+            match self.session.origins.get(origin, &self.session.sources) {
+                OriginKind::Chosen { winner, .. } => origin = winner,
+                OriginKind::Selected { taken, .. } => origin = taken,
+                OriginKind::Parent { from, .. } if from.is_known() => origin = from,
+                _ => break,
+            }
+        }
+        origin
+    }
+
+    /// Whether a range is all of the text.
+    fn is_all(&self, range: Range) -> bool {
+        range.start == 0 && range.end as usize == self.text.len() && !self.text.is_empty()
+    }
+
+    fn inputs(
+        &mut self,
+        whole: Option<Span>,
+        pieces: Vec<Piece>,
+        range: Range,
+        is_reference: bool,
+        depth: usize,
+    ) -> (Vec<Made>, usize) {
         let is_inside = |span: Span| whole.is_some_and(|whole| whole.contains(span));
         let mut seen = Vec::new();
         let known = pieces.into_iter().filter(|piece| {
@@ -123,7 +160,13 @@ impl Making<'_> {
             seen.push(piece.origin);
             !is_literal && is_new
         });
-        let parts = range.parts(known.collect());
+        let known: Vec<Piece> = known.collect();
+        let parts = match known.as_slice() {
+            [only] if is_reference && self.is_all(range) && !self.says_other(only.origin) => {
+                vec![(only.origin, range)]
+            }
+            _ => range.parts(known),
+        };
         let count = parts.len();
         let most = if depth == 0 { 0 } else { INPUTS.min(self.left) };
         let shown: Vec<Made> =
@@ -135,16 +178,7 @@ impl Making<'_> {
     /// What was overridden: where it is written, and what stands there.
     fn lost(&mut self, origin: Origin, range: Range) -> Made {
         self.left = self.left.saturating_sub(1);
-        let mut origin = origin;
-        for _ in 0..STEPS {
-            match self.session.origins.get(origin, &self.session.sources) {
-                OriginKind::Chosen { winner, .. } => origin = winner,
-                OriginKind::Selected { taken, .. } => origin = taken,
-                OriginKind::Parent { from, .. } if from.is_known() => origin = from,
-                _ => break,
-            }
-        }
-        self.written(origin, range)
+        self.written(self.behind(origin), range)
     }
 
     /// A step by itself.
@@ -202,6 +236,14 @@ impl Making<'_> {
         let text = source.text().get(span.start as usize..span.end as usize)?.trim();
         (!text.is_empty() && !text.contains('\n')).then(|| quoted(text))
     }
+}
+
+/// Whether an expression does nothing but refer to a value: `var.replicas`, `.Values.image.tag`, `$.Values.x`.
+fn is_reference(expression: &str) -> bool {
+    let inner = expression.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or(expression);
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
+    let name = inner.strip_prefix('$').unwrap_or(inner);
+    name.contains('.') && name.chars().all(is_part) && !name.starts_with(|c: char| c.is_ascii_digit() || c == '-')
 }
 
 /// A text short enough for one line.

@@ -14,6 +14,7 @@ pub mod engine;
 pub mod ensemble;
 pub mod event;
 pub mod executor;
+pub mod follow;
 pub mod garden;
 pub mod image;
 pub mod local;

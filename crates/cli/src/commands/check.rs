@@ -5,6 +5,7 @@ use crate::args::{AnswerFormat, ClusterTerms, DiagnosticFormat, Target};
 use crate::invocation::Exit;
 use crate::native;
 use crate::options;
+use crate::paint::{Answer, painted};
 use crate::report::{document, exit_of, findings, report, settle};
 use crate::settings::Settings;
 use purlin_compiler::{Checked, DIALECTS, is_kube_version, policy_names, survey_declared, survey_variants};
@@ -73,7 +74,9 @@ pub(super) fn run(
     }
     // A document for programs holds findings only, so that the summary is not printed beside it.
     if (cx.style.format == DiagnosticFormat::Human || out.is_some()) && !cx.style.quiet {
-        let _ = write!(cx.invocation.stderr, "{}", total.text());
+        let text = total.text();
+        let text = if cx.style.colour { painted(&text, Answer::Summary) } else { text };
+        let _ = write!(cx.invocation.stderr, "{text}");
     }
     Ok(exit)
 }

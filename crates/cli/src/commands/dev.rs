@@ -13,8 +13,10 @@ use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::due::{Due, Memory};
 use purlin_run::engine::{Options, Project, Run};
+use purlin_run::follow::Follow;
 use purlin_run::garden::GardenProject;
 use purlin_run::local::persistent::Started;
+use purlin_run::report::Look;
 use purlin_run::select::{Wanted, select_ids};
 use purlin_run::stop::Level;
 use purlin_run::store::{Key, Store};
@@ -27,23 +29,31 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &DevFlags) -> Result<Exit, Ex
     let mut watch = Watch::new().map_err(|error| cx.io(&format!("could not watch files: {error}")))?;
     let mut dev = Dev::default();
     let mut changed = Vec::new();
+    let mut is_first = true;
     loop {
         if let Err(Exit::Usage) = dev.round(cx, flags, &mut watch, &changed) {
             dev.leave_nothing(cx.invocation);
             return Err(Exit::Usage);
         }
-        let _ = writeln!(cx.invocation.stderr, "watching {} files; Ctrl-C ends", watch.len());
-        let stop = dev.place.as_ref().map(|place| place.stop.clone());
-        let is_going = || stop.as_ref().is_none_or(|stop| stop.level() == Level::Going);
-        match watch.wait(&is_going) {
+        if std::mem::replace(&mut is_first, false) {
+            let _ = writeln!(cx.invocation.stderr, "watching {} files; Ctrl-C ends", watch.len());
+        } else {
+            let _ = writeln!(cx.invocation.stderr, "watching");
+        }
+        let look = Look { colour: cx.style.colour, ..Look::default() };
+        match watch.wait(&mut || dev.goes_on(cx.invocation, look)) {
             Some(paths) => changed = paths,
             None => break,
         }
     }
     let signal = dev.place.as_ref().and_then(|place| place.stop.signal());
     dev.leave_nothing(cx.invocation);
-    Ok(signal.map_or(Exit::Ok, |signal| Exit::Other(128 + signal)))
+    // Ctrl-C is how it ends; any other signal is told.
+    Ok(signal.filter(|signal| *signal != INTERRUPT).map_or(Exit::Ok, |signal| Exit::Other(128 + signal)))
 }
+
+/// The number of the signal that Ctrl-C sends.
+const INTERRUPT: i32 = 2;
 
 /// What lasts from one round to the next.
 #[derive(Default)]
@@ -54,6 +64,8 @@ struct Dev {
     before: BTreeSet<String>,
     /// What the last round has resolved.
     kept: Option<Kept>,
+    /// How far the output of running processes was shown.
+    follow: Follow,
 }
 
 /// What a round has resolved, for the next one.
@@ -66,6 +78,17 @@ struct Kept {
 }
 
 impl Dev {
+    /// Shows what running processes have printed since. Whether to go on watching.
+    fn goes_on(&mut self, invocation: &mut Invocation<'_>, look: Look) -> bool {
+        let Some(place) = &self.place else { return true };
+        // The stream hides what is secret.
+        for (id, line) in self.follow.look(&place.store) {
+            let name = id.split('@').next().unwrap_or(&id);
+            let _ = writeln!(invocation.stderr, "{}", look.output(name, &line));
+        }
+        place.stop.level() == Level::Going
+    }
+
     /// Resolves, says what a change reaches, and runs it.
     fn round(
         &mut self,
@@ -120,6 +143,7 @@ impl Dev {
         if self.place.is_none() {
             let place = Place::new(cx.invocation, &project.root())?;
             self.before = running(&project, &place.store);
+            self.follow = Follow::from_now(&place.store);
             self.place = Some(place);
         }
         let Some(place) = &self.place else { return Ok(None) };
@@ -160,6 +184,7 @@ impl Dev {
             };
             run.run(&due.nodes, &mut reporter)
         };
+        self.follow.meet(&place.store);
         // What actions read that were resolved only now.
         watch.add(session);
         project.locate(&mut summary);

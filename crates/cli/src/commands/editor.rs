@@ -3,6 +3,7 @@
 use super::Context;
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
+use crate::paint::Answer;
 use crate::project;
 use purlin_ide::{Buffers, Choice, Desk, Ide, Place, Symbol, Workspace, offset_chars};
 use purlin_syntax::Sources;
@@ -131,9 +132,14 @@ fn symbol_value(editor: &Editor, symbol: &Symbol) -> [(&'static str, Value); 3] 
     ]
 }
 
-fn print(cx: &mut Context<'_, '_>, output: AnswerFormat, text: String, value: Value) -> Exit {
+fn print(
+    cx: &mut Context<'_, '_>,
+    output: AnswerFormat,
+    (text, answer): (String, Option<Answer>),
+    value: Value,
+) -> Exit {
     match output {
-        AnswerFormat::Text => cx.print(&text, None),
+        AnswerFormat::Text => cx.print_answer(&text, answer),
         AnswerFormat::Json => {
             let json = to_json(&value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
             cx.print(&format!("{json}\n"), None)
@@ -153,7 +159,7 @@ pub(super) fn symbols(
     let text =
         symbols.iter().map(|one| format!("{} {} {}\n", shown(&editor.seen(&one.place)), one.kind, one.name)).collect();
     let value = Value::list(symbols.iter().map(|one| object(symbol_value(&editor, one))).collect());
-    Ok(print(cx, output, text, object([("symbols", value)])))
+    Ok(print(cx, output, (text, Some(Answer::Places)), object([("symbols", value)])))
 }
 
 pub(super) fn refs(
@@ -175,7 +181,7 @@ pub(super) fn refs(
         object([name, kind, ("declaration", Value::from(*declared)), place])
     });
     let value = Value::list(value.collect());
-    let exit = print(cx, output, text, object([("references", value)]));
+    let exit = print(cx, output, (text, Some(Answer::Places)), object([("references", value)]));
     Ok(if found.is_empty() && exit == Exit::Ok { Exit::Invalid } else { exit })
 }
 
@@ -204,16 +210,21 @@ pub(super) fn complete(
         ])
     });
     let value = Value::list(value.collect());
-    Ok(print(cx, output, text, object([("proposals", value)])))
+    Ok(print(cx, output, (text, None), object([("proposals", value)])))
 }
 
 pub(super) fn hover(cx: &mut Context<'_, '_>, at: &str, target: &Target, output: AnswerFormat) -> Result<Exit, Exit> {
     let (editor, offset) = Editor::open_at(cx, at, target)?;
     let Some(hover) = editor.ide.hover(&editor.path, offset) else {
-        return Ok(print(cx, output, String::new(), object([("text", Value::null()), ("place", Value::null())])));
+        return Ok(print(
+            cx,
+            output,
+            (String::new(), None),
+            object([("text", Value::null()), ("place", Value::null())]),
+        ));
     };
     let value = object([("text", Value::str(hover.text.as_str())), ("place", place_value(&editor.seen(&hover.place)))]);
-    Ok(print(cx, output, format!("{}\n", hover.text), value))
+    Ok(print(cx, output, (format!("{}\n", hover.text), None), value))
 }
 
 pub(super) fn definition(
@@ -227,6 +238,6 @@ pub(super) fn definition(
     let places: Vec<Place> = places.iter().map(|place| editor.seen(place)).collect();
     let text = places.iter().map(|place| format!("{}\n", shown(place))).collect();
     let value = Value::list(places.iter().map(place_value).collect());
-    let exit = print(cx, output, text, object([("definitions", value)]));
+    let exit = print(cx, output, (text, Some(Answer::Places)), object([("definitions", value)]));
     Ok(if places.is_empty() && exit == Exit::Ok { Exit::Invalid } else { exit })
 }

@@ -2,6 +2,7 @@
 
 use super::Context;
 use crate::invocation::Exit;
+use crate::rule_page;
 use purlin_compiler::all_rules;
 use purlin_syntax::suggest;
 
@@ -15,9 +16,21 @@ pub(super) fn run(cx: &mut Context<'_, '_>, rule: Option<&str>) -> Exit {
         return cx.print(&list, None);
     };
     if let Some((_, page)) = PAGES.iter().find(|(page, _)| *page == name) {
-        return cx.print(page, None);
+        // Scripts get the page as it is written.
+        return match cx.style.colour_answers {
+            true => cx.print(&rule_page::shown(page, columns()), None),
+            false => cx.print(page, None),
+        };
     }
     let hint = suggest::did_you_mean(name, rules.iter().map(|rule| rule.name));
     let hint = hint.unwrap_or_else(|| "`purlin explain` lists all rules".into());
     cx.usage(&format!("unknown rule `{name}`; {hint}"))
+}
+
+/// Columns of a terminal that tells no number.
+const USUAL_COLUMNS: usize = 80;
+
+/// How wide the terminal is.
+fn columns() -> usize {
+    terminal_size::terminal_size().map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0))
 }

@@ -33,6 +33,18 @@ fn files(starter: Starter) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// What the chart that is started with calls itself.
+const STARTER_NAME: &str = "hello";
+
+/// The name of a folder, where a chart can have it.
+fn own_name(folder: &Path) -> Option<String> {
+    let full = crate::native::canonical_or_same(folder.to_owned());
+    let name = full.file_name()?.to_str()?;
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_name = name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_plain);
+    (is_name && !name.ends_with('-')).then(|| name.to_owned())
+}
+
 /// All starters, one line each.
 fn list(cx: &mut Context<'_, '_>) -> Exit {
     let line = |starter: &Starter| {
@@ -53,7 +65,12 @@ pub(super) fn run(cx: &mut Context<'_, '_>, starter: Option<Starter>, folder: &P
         return Err(cx.usage(&format!("`{}` is already there; nothing was written", folder.join(name).display())));
     }
     named::create_folder(&full).map_err(|error| cx.io(&format!("could not create `{}`: {error}", folder.display())))?;
+    let own = own_name(&full);
     for (name, text) in files {
+        let text = match &own {
+            Some(own) if starter == Starter::Chart => text.replace(STARTER_NAME, own),
+            _ => (*text).to_owned(),
+        };
         let written = write_below(&full, name, text.as_bytes());
         written.map_err(|error| cx.io(&format!("could not write `{name}`: {error}")))?;
         let _ = writeln!(cx.invocation.stdout, "wrote {}", folder.join(name).display());

@@ -34,7 +34,7 @@ mod why;
 pub(crate) use status::clean;
 pub(crate) use why::rewrite as rewrite_why;
 
-use crate::args::{Cli, Command, Places, Target, When};
+use crate::args::{Cli, Command, Places, Target};
 use crate::declared::{undeclared, unreferenced};
 use crate::fetch::lay_out;
 use crate::invocation::{Exit, Invocation};
@@ -54,7 +54,6 @@ use purlin_syntax::print::escape;
 use purlin_syntax::{Diagnostic, FileId, Limits, Sources};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Session, WorldError};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// What every command that resolves something has at hand.
@@ -395,12 +394,7 @@ impl Context<'_, '_> {
 impl Context<'_, '_> {
     /// Prints an answer, with colours where people read it.
     fn print_answer(&mut self, text: &str, answer: Option<paint::Answer>) -> Exit {
-        let colours = match self.global.color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => self.style.colour && std::io::stdout().is_terminal(),
-        };
-        match answer.filter(|_| colours) {
+        match answer.filter(|_| self.style.colour_answers) {
             Some(answer) => self.print(&paint::painted(text, answer), None),
             None => self.print(text, None),
         }
@@ -442,9 +436,10 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             let (path, nodes) = cx.split(&places, &target);
             resolve::resolve(&mut cx, &path, &nodes, &target, output, out.as_deref(), reveal)
         }
-        Command::Render { places, target, out, per, reveal } => {
+        Command::Render { places, target, output, out, per, reveal } => {
             let (path, nodes) = cx.split(&places, &target);
-            resolve::render(&mut cx, &path, &nodes, &target, (out.as_deref(), per), reveal)
+            let to = resolve::Manifests { output, out: out.as_deref(), per, reveal };
+            resolve::render(&mut cx, &path, &nodes, &target, &to)
         }
         Command::Graph { place, target, output, view, out } => {
             graph::run(&mut cx, &place.path(), &target, (output, &view), out.as_deref())

@@ -5,12 +5,13 @@ use super::check::worse;
 use super::folder;
 use crate::args::{DataFormat, Per, Target};
 use crate::invocation::Exit;
+use crate::paint::Answer;
 use purlin_compiler::{Compiled, compile, detect, loose_objects, read_objects, resolved_value};
 use purlin_model::{Detection, Manifest, Node, Request, Resolved, Variant};
 use purlin_syntax::write::{JsonLayout, WriteError};
 use purlin_syntax::{Diagnostic, Hint, Severity, suggest};
 use purlin_value::emit::{json_within, to_json, to_yaml, yaml_within};
-use purlin_value::{Secrets, Session, Value};
+use purlin_value::{Map, Secrets, Session, Value};
 use std::path::Path;
 
 pub(super) fn resolve(
@@ -29,7 +30,7 @@ pub(super) fn resolve(
     }
     let most = session.meter.most_output();
     let text = data_text(&value, format, secrets(reveal), most).map_err(|error| cx.too_long(error))?;
-    let exit = cx.print(&text, out);
+    let exit = cx.print_data(&text, format, out);
     cx.let_go((session, compiled, value));
     Ok(exit)
 }
@@ -267,6 +268,15 @@ impl Context<'_, '_> {
         are_there
     }
 
+    /// Prints data to stdout, with colours where people read it, or to a file.
+    pub(super) fn print_data(&mut self, text: &str, format: DataFormat, out: Option<&Path>) -> Exit {
+        let answer = match format {
+            DataFormat::Yaml => Answer::Yaml,
+            DataFormat::Json => Answer::Json,
+        };
+        if out.is_some() { self.print(text, out) } else { self.print_answer(text, Some(answer)) }
+    }
+
     /// An answer for programs.
     pub(super) fn json(&mut self, value: &Value) -> Result<String, Exit> {
         let text = to_json(value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| self.too_long(error))?;
@@ -279,13 +289,20 @@ impl Context<'_, '_> {
     }
 }
 
+/// How manifests are printed, and where.
+pub(super) struct Manifests<'a> {
+    pub output: DataFormat,
+    pub out: Option<&'a Path>,
+    pub per: Per,
+    pub reveal: bool,
+}
+
 pub(super) fn render(
     cx: &mut Context<'_, '_>,
     path: &Path,
     nodes: &[String],
     target: &Target,
-    out: (Option<&Path>, Per),
-    reveal: bool,
+    to: &Manifests<'_>,
 ) -> Result<Exit, Exit> {
     let (session, mut request) = cx.open(path, target, nodes)?;
     "render".clone_into(&mut request.command);
@@ -298,7 +315,7 @@ pub(super) fn render(
         let found = cx.report(&session);
         let found = if cx.refuse_others(&objects.manifests) { worse(found, Exit::Invalid) } else { found };
         return match found {
-            Exit::Ok => print_manifests(cx, &objects, out, reveal),
+            Exit::Ok => print_manifests(cx, &objects, to),
             exit => Err(exit),
         };
     }
@@ -311,7 +328,7 @@ pub(super) fn render(
     if compiled.resolved.manifests.is_empty() && !compiled.dialect.renders {
         return Err(cx.usage(&format!("a {} project has no manifests to render", compiled.dialect.name)));
     }
-    print_manifests(cx, &compiled.resolved, out, reveal)
+    print_manifests(cx, &compiled.resolved, to)
 }
 
 /// The objects of a kustomization or of files with nothing but objects, as a project of their own.
@@ -326,13 +343,19 @@ fn objects_at(session: &Session, place: &str, nodes: &[String]) -> Resolved {
 }
 
 /// Prints manifests, and a note if what is printed cannot be applied because secrets are hidden.
-fn print_manifests(
-    cx: &mut Context<'_, '_>,
-    resolved: &Resolved,
-    (out, per): (Option<&Path>, Per),
-    reveal: bool,
-) -> Result<Exit, Exit> {
+fn print_manifests(cx: &mut Context<'_, '_>, resolved: &Resolved, to: &Manifests<'_>) -> Result<Exit, Exit> {
+    let Manifests { output, out, per, reveal } = *to;
     let folder = out.filter(|out| folder::is_folder(&cx.invocation.cwd, out));
+    if output == DataFormat::Json {
+        if folder.is_some() {
+            return Err(cx.usage("`-o json` writes one file; name a file, not a folder"));
+        }
+        let list = json_list(&resolved.manifests, secrets(reveal)).map_err(|error| cx.too_long(error))?;
+        let exit = cx.print_data(&list, output, out);
+        let hidden = resolved.manifests.iter().filter(|manifest| !reveal && manifest.value.is_tainted_deep()).count();
+        note_hidden(cx, hidden);
+        return Ok(exit);
+    }
     let mut files = folder::Files::default();
     let mut text = String::new();
     let mut hidden = 0;
@@ -358,8 +381,22 @@ fn print_manifests(
     }
     let exit = match folder {
         Some(folder) => files.write(cx, folder)?,
-        None => cx.print(&text, out),
+        None => cx.print_data(&text, output, out),
     };
+    note_hidden(cx, hidden);
+    Ok(exit)
+}
+
+/// Manifests as one object, which clusters take like any other.
+fn json_list(manifests: &[Manifest], secrets: Secrets) -> Result<String, WriteError> {
+    let items = manifests.iter().map(|manifest| manifest.value.clone()).collect();
+    let entries = [("apiVersion", Value::str("v1")), ("kind", Value::str("List")), ("items", Value::list(items))];
+    let list = Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>());
+    Ok(to_json(&list, secrets, JsonLayout::Pretty)? + "\n")
+}
+
+/// Says that what is printed cannot be applied.
+fn note_hidden(cx: &mut Context<'_, '_>, hidden: usize) {
     if hidden > 0 {
         let objects = if hidden == 1 { "1 object".to_owned() } else { format!("{hidden} objects") };
         let _ = writeln!(
@@ -367,5 +404,4 @@ fn print_manifests(
             "note: secrets of {objects} are hidden; add `--reveal` to print manifests that can be applied"
         );
     }
-    Ok(exit)
 }

@@ -4,6 +4,7 @@ use super::Context;
 use super::objects::OBJECTS;
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::{Exit, Invocation};
+use crate::paint::{Answer, painted};
 use crate::report::Style;
 use crate::run_args::{CleanupFlags, ClusterFlags, RunFlags};
 use crate::traced::Traced;
@@ -290,6 +291,7 @@ fn show_plan(
 ) -> Exit {
     let text = match order.output {
         AnswerFormat::Json => plan::to_json(steps),
+        AnswerFormat::Text if style.colour_answers => painted(&plan::to_text(steps), Answer::Actions),
         AnswerFormat::Text => plan::to_text(steps),
     };
     let written = invocation.stdout.write_all(invocation.veil.text(&text).as_bytes());

@@ -4,6 +4,7 @@ use super::Context;
 use super::run::{Place, clusters, conclude, detected, garden_project, only_garden};
 use crate::args::AnswerFormat;
 use crate::invocation::{Exit, Invocation};
+use crate::paint::Answer;
 use crate::report::Style;
 use crate::run_args::StatusFlags;
 use purlin_model::Request;
@@ -69,7 +70,7 @@ fn show(cx: &mut Context<'_, '_>, found: &[Status], format: AnswerFormat) -> Exi
             found.iter().map(|status| format!("{:width$}  {}\n", status.id, status.state)).collect()
         }
     };
-    cx.print(&text, None)
+    cx.print_answer(&text, (format == AnswerFormat::Text).then_some(Answer::Actions))
 }
 
 /// Takes down Deploys and removes results.

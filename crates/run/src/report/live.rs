@@ -1,6 +1,6 @@
 //! Progress on a terminal: one line per running action with the last it printed, one for all; finished ones above.
 
-use super::{Look, doing_word};
+use super::{Look, Seen, doing_word};
 use crate::event::{End, Event, Reporter, Summary};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::collections::HashMap;
@@ -18,6 +18,7 @@ pub struct Live {
     failed: usize,
     look: Look,
     hide: Hide,
+    seen: Seen,
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -30,10 +31,11 @@ impl Live {
         let bars = MultiProgress::new();
         let total = bars.add(ProgressBar::new(0));
         total.set_style(style("[{bar:30}] {pos}/{len} {msg}").progress_chars("=> "));
-        Live { bars, total, running: HashMap::new(), cached: 0, failed: 0, look, hide }
+        Live { bars, total, running: HashMap::new(), cached: 0, failed: 0, look, hide, seen: Seen::default() }
     }
 
-    fn line(&self, text: &str) {
+    fn line(&mut self, text: &str) {
+        self.seen.line();
         let _ = self.bars.println((self.hide)(text));
     }
 
@@ -67,7 +69,7 @@ impl Reporter for Live {
                 if let Some(bar) = self.running.get(*id) {
                     bar.set_message((self.hide)(text));
                 }
-                self.line(&format!("{id} | {text}"));
+                self.line(&self.look.output(id, text));
             }
             Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
             Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
@@ -82,6 +84,7 @@ impl Reporter for Live {
                     _ => {}
                 }
                 self.line(&self.look.end(id, end, version, *took));
+                self.seen.end(id);
                 self.total.inc(1);
                 self.show_counts();
             }
@@ -90,8 +93,14 @@ impl Reporter for Live {
     }
 
     fn finish(&mut self, summary: &Summary) {
+        // What was interrupted has ended without saying so.
+        for (_, bar) in self.running.drain() {
+            bar.finish_and_clear();
+            self.bars.remove(&bar);
+        }
         self.total.finish_and_clear();
-        let mut lines = self.look.tails(summary);
+        self.bars.remove(&self.total);
+        let mut lines = self.look.tails(summary, &self.seen);
         lines.push(self.look.summary(summary));
         for line in lines {
             self.line(&line);

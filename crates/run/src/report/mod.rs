@@ -14,13 +14,8 @@ pub use trace::Trace;
 
 use crate::action::Kind;
 use crate::event::{Cause, End, Event, Failure, Reporter, Summary, seconds};
-use purlin_syntax::print::escape;
+use std::collections::HashMap;
 use std::time::Duration;
-
-/// Lines without characters that drive a terminal: names of programs and texts of servers may hold anything.
-fn visible(text: &str) -> String {
-    text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
-}
 
 /// How times and colours are shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,10 +59,8 @@ impl Look {
             End::Ready => id_of(self.paint(Paint::Faint, "nothing to do")),
             End::Removed => id_of(self.paint(Paint::Good, "removed")),
             End::Failed(Failure { cause: Cause::Stopped, .. }) => id_of(self.paint(Paint::Bad, "stopped")),
-            End::Failed(failure) => {
-                let why = visible(&failure.cause.to_string());
-                id_of(format!("{}: {why}", self.paint(Paint::Bad, &format!("failed{}", self.after(took)))))
-            }
+            // Why, and with which command, is told once, at the end.
+            End::Failed(_) => id_of(self.paint(Paint::Bad, &format!("failed{}", self.after(took)))),
             End::Aborted(roots) => {
                 id_of(format!("{}, because of {}", self.paint(Paint::Bad, "aborted"), roots.join(", ")))
             }
@@ -85,14 +78,54 @@ impl Look {
         self.paint(paint, &parts) + &self.after(summary.took)
     }
 
-    /// The last lines of a failed action, which may be far above by now.
-    fn tails(self, summary: &Summary) -> Vec<String> {
+    /// A line that an action has printed. Each action has a colour of its own.
+    pub fn output(self, id: &str, text: &str) -> String {
+        if !self.colour {
+            return format!("{id} | {text}");
+        }
+        let number = id.bytes().fold(0usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        let code = PREFIXES[number % PREFIXES.len()];
+        format!("\x1b[{code}m{id} |\x1b[0m {text}")
+    }
+
+    /// The last lines of failed actions, where they are far above by now.
+    fn tails(self, summary: &Summary, seen: &Seen) -> Vec<String> {
         let mut lines = Vec::new();
-        for failure in summary.failures().filter(|failure| !failure.tail.is_empty()) {
+        let is_far = |failure: &&Failure| !failure.tail.is_empty() && (self.quiet || !seen.is_near(&failure.id));
+        for failure in summary.failures().filter(is_far) {
             lines.push(format!("last output of {}:", failure.id));
             lines.extend(failure.tail.iter().map(|line| format!("  {line}")));
         }
         lines
+    }
+}
+
+/// Colours of the actions whose output is shown.
+const PREFIXES: &[&str] = &["36", "35", "34", "33", "32", "96", "95", "94"];
+
+/// So many lines are on the screen together with what came before them.
+const NEAR: usize = 15;
+
+/// Where on the screen actions ended.
+#[derive(Debug, Default)]
+struct Seen {
+    lines: usize,
+    ended: HashMap<String, usize>,
+}
+
+impl Seen {
+    /// A line was printed.
+    fn line(&mut self) {
+        self.lines += 1;
+    }
+
+    fn end(&mut self, id: &str) {
+        self.ended.insert(id.to_owned(), self.lines);
+    }
+
+    /// Whether the last lines of an action are still in sight.
+    fn is_near(&self, id: &str) -> bool {
+        self.ended.get(id).is_some_and(|line| self.lines - line < NEAR)
     }
 }
 
@@ -151,10 +184,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_cannot_drive_a_terminal() {
-        let cause = Cause::Other("command `a\u{1b}]0;x\u{7}`\nnot found".to_owned());
-        let failure = Failure { id: "run.r".to_owned(), cause, command: None, tail: Vec::new(), span: None };
-        let line = Look::default().end("run.r", &End::Failed(failure), "v", Duration::ZERO);
-        assert_eq!(line, "run.r: failed: command `a\\u{1b}]0;x\\u{7}`\nnot found");
+    fn actions_keep_their_colours() {
+        let look = Look { colour: true, ..Look::default() };
+        assert_eq!(look.output("deploy.api", "x"), look.output("deploy.api", "x"));
+        assert_ne!(look.output("deploy.api", "x").split('m').next(), look.output("deploy.web", "x").split('m').next());
+        assert_eq!(Look::default().output("a", "x"), "a | x");
+    }
+
+    #[test]
+    fn output_that_is_in_sight_is_not_repeated() {
+        let mut seen = Seen::default();
+        seen.line();
+        seen.end("a");
+        assert!(seen.is_near("a") && !seen.is_near("b"));
+        (0..NEAR).for_each(|_| seen.line());
+        assert!(!seen.is_near("a"));
     }
 }

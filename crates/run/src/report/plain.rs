@@ -1,6 +1,6 @@
 //! One line per event, for logs of machines and for pipes.
 
-use super::{Look, doing_word};
+use super::{Look, Seen, doing_word};
 use crate::event::{Event, Reporter, Summary};
 use std::io::Write;
 
@@ -8,17 +8,19 @@ use std::io::Write;
 pub struct Plain<'w> {
     out: &'w mut (dyn Write + Send),
     look: Look,
+    seen: Seen,
 }
 
 impl<'w> Plain<'w> {
     /// Lines that go to a stream.
     pub fn new(out: &'w mut (dyn Write + Send), look: Look) -> Self {
-        Plain { out, look }
+        Plain { out, look, seen: Seen::default() }
     }
 
     fn line(&mut self, text: &str) {
         // In one piece: the stream has no buffer, and lines of several processes may meet there.
         let whole = format!("{text}\n");
+        self.seen.line();
         // Who no longer reads does not stop a run.
         let _ = self.out.write_all(whole.as_bytes());
     }
@@ -32,16 +34,19 @@ impl Reporter for Plain<'_> {
         match event {
             Event::Begin { .. } => {}
             Event::Started { id, kind, .. } => self.line(&format!("{id}: {}", doing_word(*kind))),
-            Event::Line { id, text, .. } => self.line(&format!("{id} | {text}")),
+            Event::Line { id, text, .. } => self.line(&self.look.output(id, text)),
             Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
             Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
-            Event::Ended { id, version, end, took, .. } => self.line(&self.look.end(id, end, version, *took)),
+            Event::Ended { id, version, end, took, .. } => {
+                self.line(&self.look.end(id, end, version, *took));
+                self.seen.end(id);
+            }
             Event::Stopping => self.line("stopping; press Ctrl-C again to end everything at once"),
         }
     }
 
     fn finish(&mut self, summary: &Summary) {
-        for line in self.look.tails(summary) {
+        for line in self.look.tails(summary, &self.seen) {
             self.line(&line);
         }
         if !self.look.quiet {

@@ -48,6 +48,22 @@ impl Log {
         Ok(bytes)
     }
 
+    /// How long it is; nothing if there is none.
+    pub fn length(&self) -> u64 {
+        let file = self.folder().and_then(|folder| folder.open_file(&self.name));
+        file.and_then(|file| file.metadata()).map(|known| known.len()).unwrap_or_default()
+    }
+
+    /// What follows a place, up to so many bytes.
+    pub fn read_from(&self, start: u64, most: u64) -> io::Result<Vec<u8>> {
+        use std::io::{Read, Seek, SeekFrom};
+        let mut file = self.folder()?.open_file(&self.name)?;
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Removes it; there may be none.
     pub fn remove(&self) {
         let _ = self.folder().and_then(|folder| folder.remove(&self.name));
