@@ -69,6 +69,13 @@ pub fn shown(value: &Value) -> String {
     out + rest
 }
 
+/// A scalar as text.
+pub fn text_of(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| to_json(value, Secrets::Reveal, JsonLayout::Compact).unwrap_or_default(), str::to_owned)
+}
+
 /// A project and what is known of it.
 pub struct Project {
     pub name: String,

@@ -6,6 +6,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod answers;
 mod corpus;
 mod edit;
 mod named;
