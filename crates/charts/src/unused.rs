@@ -351,9 +351,13 @@ const ENVIRONMENTS: &[&str] = &[
     "uat",
 ];
 
-/// Whether a values file is by its name that of an environment, such as `values-prod-eu.yaml`.
+/// Whether a values file is by its name that of an environment, such as `values-prod-eu.yaml` or `values-stage2.yaml`.
 fn is_of_environment(file: &str) -> bool {
-    file.split(['.', '-', '_']).any(|word| ENVIRONMENTS.contains(&word.to_ascii_lowercase().as_str()))
+    let is_one = |word: &str| {
+        let word = word.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
+        ENVIRONMENTS.contains(&word.as_str())
+    };
+    file.split(['.', '-', '_']).any(is_one)
 }
 
 /// Scalars and lists that all of several files set, with the places where they do.
