@@ -37,6 +37,7 @@ pub const PARTS: &[Part] = &[
     optional("chart registry", "docker-registry: apt-get install docker-registry"),
     optional("process namespaces", "unshare with the right to make process namespaces"),
     optional("mounts", "the right to mount a small file system"),
+    optional("terminal", "script and stty: apt-get install bsdutils coreutils"),
     optional("neovim", "Neovim: apt-get install neovim"),
     optional("assistant client", "the client library of the Model Context Protocol: pip install mcp"),
     optional("editor latency", "PURLIN_LATENCY=EDITS, which measures instead of testing"),

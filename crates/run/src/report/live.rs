@@ -3,6 +3,8 @@
 use super::{Look, Seen, doing_word};
 use crate::event::{End, Event, Reporter, Summary};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -19,6 +21,37 @@ pub struct Live {
     look: Look,
     hide: Hide,
     seen: Seen,
+    _echo: Echo,
+}
+
+/// Keeps the terminal from showing `^C`: it would move the lines that progress is drawn over by one.
+struct Echo(Option<Termios>);
+
+impl Echo {
+    fn off() -> Self {
+        let terminal = std::io::stdin();
+        let Ok(before) = tcgetattr(&terminal) else { return Echo(None) };
+        if !Echo::is_ours() {
+            return Echo(None);
+        }
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHOCTL);
+        let is_set = tcsetattr(&terminal, OptionalActions::Now, &quiet).is_ok();
+        Echo(is_set.then_some(before))
+    }
+
+    /// Whether this process is what the terminal talks to: the system stops any other that changes it.
+    fn is_ours() -> bool {
+        tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp())
+    }
+}
+
+impl Drop for Echo {
+    fn drop(&mut self) {
+        if let Some(before) = self.0.as_ref().filter(|_| Echo::is_ours()) {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
+        }
+    }
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -31,7 +64,17 @@ impl Live {
         let bars = MultiProgress::new();
         let total = bars.add(ProgressBar::new(0));
         total.set_style(style("[{bar:30}] {pos}/{len} {msg}").progress_chars("=> "));
-        Live { bars, total, running: HashMap::new(), cached: 0, failed: 0, look, hide, seen: Seen::default() }
+        Live {
+            bars,
+            total,
+            running: HashMap::new(),
+            cached: 0,
+            failed: 0,
+            look,
+            hide,
+            seen: Seen::default(),
+            _echo: Echo::off(),
+        }
     }
 
     fn line(&mut self, text: &str) {
