@@ -20,7 +20,8 @@ pub const POD_BASELINE: Rule =
         .advice("remove it, or leave the policy `baseline` out for this project");
 /// What the profile `restricted` does not allow beyond that.
 pub const POD_RESTRICTED: Rule =
-    Rule::error("pod-security-restricted", "A pod asks for what the profile `restricted` does not allow.");
+    Rule::error("pod-security-restricted", "A pod asks for what the profile `restricted` does not allow.")
+        .advice("remove it, or leave the policy `restricted` out for this project");
 /// A container that does not say what it needs.
 pub const MISSING_RESOURCES: Rule =
     Rule::warning("missing-resources", "A container does not say which resources it needs.");

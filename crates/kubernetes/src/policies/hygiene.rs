@@ -12,6 +12,7 @@ pub(super) fn resources(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
         if resources.as_ref().is_some_and(|resources| known(resources.value).is_none()) {
             return;
         }
+        let mut wanted = Vec::new();
         for (part, key) in [("requests", "cpu"), ("requests", "memory"), ("limits", "memory")] {
             let part_of = resources.as_ref().and_then(|resources| resources.set(part));
             let is_there = part_of.is_some_and(|part| known(part.value).is_none() || part.set(key).is_some());
@@ -19,9 +20,11 @@ pub(super) fn resources(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
             let limits = resources.as_ref().and_then(|resources| resources.set("limits"));
             let is_limited = part == "requests" && limits.is_some_and(|limits| limits.set(key).is_some());
             if !is_there && !is_limited {
-                judge.want(&MISSING_RESOURCES, container, &format!("resources.{part}.{key}"));
+                wanted.push(format!("resources.{part}.{key}"));
             }
         }
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        judge.want(&MISSING_RESOURCES, container, &wanted);
     });
 }
 
@@ -35,12 +38,10 @@ pub(super) fn probes(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
     }
     each_container(spec, &["containers"], &mut |container| {
         let serves = container.set("ports").is_some_and(|ports| ports.items().next().is_some());
-        if serves && container.set("readinessProbe").is_none() {
-            judge.want(&MISSING_PROBE, container, "readinessProbe");
-        }
-        if container.set("livenessProbe").is_none() {
-            judge.want(&MISSING_PROBE, container, "livenessProbe");
-        }
+        let wanted = [("readinessProbe", serves), ("livenessProbe", true)];
+        let missing = wanted.iter().filter(|(probe, is_wanted)| *is_wanted && container.set(probe).is_none());
+        let missing: Vec<&str> = missing.map(|(probe, _)| *probe).collect();
+        judge.want(&MISSING_PROBE, container, &missing);
     });
 }
 

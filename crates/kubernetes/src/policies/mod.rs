@@ -11,6 +11,7 @@ use crate::finding::{Finding, Spot};
 use crate::here::{Here, known};
 use crate::pods::way_to_pod;
 use purlin_syntax::Rule;
+use purlin_syntax::what::listed;
 use purlin_value::Value;
 
 /// A policy.
@@ -108,16 +109,21 @@ impl Judge<'_> {
         self.found.push(Finding::value(rule, here, self.object, format!(": {why}")));
     }
 
-    /// A key that a policy wants under a place; `what` is the key with its value.
-    fn want(&mut self, rule: &'static Rule, here: &Here<'_, '_>, what: &str) {
+    /// Keys that a policy wants under a place, each with its value; all of one place are one finding.
+    fn want(&mut self, rule: &'static Rule, here: &Here<'_, '_>, keys: &[&str]) {
+        if keys.is_empty() {
+            return;
+        }
         let name = here.set("name").map(|name| Spot::Value(name.value.origin));
         let spot = name.unwrap_or_else(|| match here.last_key() {
             Some((key, value)) => Spot::Key(key.to_owned(), value.origin),
             None => Spot::Value(here.value.origin),
         });
-        let subject = format!("missing `{what}` under `{here}`");
+        let names: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let all = listed(&names, "and");
+        let subject = format!("missing {all} under `{here}`");
         let finding = Finding::of(rule, spot, subject, self.object, String::new());
-        self.found.push(finding.hint(format!("add `{what}`")));
+        self.found.push(finding.hint(format!("add {all}")));
     }
 }
 

@@ -4,6 +4,7 @@ use super::{CONTAINERS, Judge, each_container};
 use crate::here::{Here, known};
 use crate::rules::{POD_BASELINE, POD_RESTRICTED};
 use purlin_syntax::Rule;
+use purlin_syntax::what::listed;
 use purlin_value::Value;
 
 /// Capabilities that containers of the profile `baseline` may add.
@@ -123,10 +124,13 @@ fn shared_context(judge: &mut Judge<'_>, context: &Here<'_, '_>) {
 fn one_of(judge: &mut Judge<'_>, here: &Here<'_, '_>, key: &str, allowed: &[&str]) {
     let Some(here) = here.set(key) else { return };
     if here.text().is_some_and(|text| !allowed.contains(&text)) {
-        let listed: Vec<String> =
-            allowed.iter().filter(|text| !text.is_empty()).map(|text| format!("`{text}`")).collect();
-        let expected =
-            if listed.is_empty() { "expected nothing".to_owned() } else { format!("expected {}", listed.join(" or ")) };
+        let names: Vec<String> =
+            allowed.iter().filter(|text| !text.is_empty()).map(|text| (*text).to_owned()).collect();
+        let expected = if names.is_empty() {
+            "expected no value".to_owned()
+        } else {
+            format!("expected {}", listed(&names, "or"))
+        };
         judge.refuse(&POD_BASELINE, &here, &expected);
     }
 }
@@ -229,25 +233,26 @@ fn restricted_container(
     if context.as_ref().is_some_and(|context| known(context.value).is_none()) {
         return;
     }
+    let mut wanted = Vec::new();
     let at = |key: &'static str| context.as_ref().and_then(|context| context.set(key));
     match at("runAsNonRoot") {
         Some(here) => wants_true(judge, &here),
-        None if !non_root => judge.want(&POD_RESTRICTED, container, "securityContext.runAsNonRoot: true"),
+        None if !non_root => wanted.push("securityContext.runAsNonRoot: true"),
         None => {}
     }
     if let Some(here) = at("runAsUser") {
         not_root(judge, &here);
     }
     if is_windows {
-        return;
+        return judge.want(&POD_RESTRICTED, container, &wanted);
     }
     match at("allowPrivilegeEscalation") {
         Some(here) if is_true(&here) => judge.refuse(&POD_RESTRICTED, &here, "expected `false`"),
         Some(_) => {}
-        None => judge.want(&POD_RESTRICTED, container, "securityContext.allowPrivilegeEscalation: false"),
+        None => wanted.push("securityContext.allowPrivilegeEscalation: false"),
     }
     if at("seccompProfile").is_none() && !seccomp {
-        judge.want(&POD_RESTRICTED, container, "securityContext.seccompProfile.type: RuntimeDefault");
+        wanted.push("securityContext.seccompProfile.type: RuntimeDefault");
     }
     let capabilities = at("capabilities");
     let dropped = capabilities.as_ref().and_then(|capabilities| capabilities.set("drop"));
@@ -255,8 +260,9 @@ fn restricted_container(
         .as_ref()
         .is_some_and(|drop| known(drop.value).is_none() || drop.items().any(|one| known(one.value).is_none()));
     if !is_open && !dropped.is_some_and(|drop| drop.items().any(|one| one.text() == Some("ALL"))) {
-        judge.want(&POD_RESTRICTED, container, "securityContext.capabilities.drop: [ALL]");
+        wanted.push("securityContext.capabilities.drop: [ALL]");
     }
+    judge.want(&POD_RESTRICTED, container, &wanted);
     if let Some(context) = &context {
         // What `baseline` refuses is said there.
         let add = context.set("capabilities");
