@@ -192,10 +192,11 @@ pub struct ClusterTerms {
     #[arg(long, value_name = "VERSION")]
     pub kube_version: Option<String>,
     /// Judge custom resources by the definitions in this folder, too. May be repeated.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub schema_dir: Vec<PathBuf>,
-    /// Judge Kubernetes objects by a built-in policy: `baseline`, `restricted`, `resources`, `probes` or `images`. May be
-    /// repeated; adds to `policies` of `purlin.toml`.
+    /// Judge Kubernetes objects by a built-in policy. May be repeated.
+    ///
+    /// The policies are `baseline`, `restricted`, `resources`, `probes` and `images`; `policies` of `purlin.toml` hold as well.
     #[arg(long = "policy", value_name = "NAME")]
     pub policies: Vec<String>,
 }
@@ -203,11 +204,13 @@ pub struct ClusterTerms {
 /// How tests are found and run.
 #[derive(Args, Debug, Clone, Default)]
 pub struct TestTerms {
-    /// Files with suites of charts, from the folder of the chart. Default: `tests/*_test.yaml`. May be repeated.
+    /// Files with suites of charts, from the folder of the chart.
+    ///
+    /// The default is `tests/*_test.yaml`. May be repeated.
     #[arg(long = "tests", value_name = "PATTERN")]
     pub patterns: Vec<String>,
     /// Run tests only.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub only_tests: bool,
     /// Store snapshots as they are now.
     #[arg(short, long)]
