@@ -15,7 +15,8 @@ const PROVIDER: &str = "primary_provider";
 pub(super) struct Place<'a> {
     pub environments: &'a ValMap,
     pub environment: &'a Val,
-    pub name: &'a str,
+    /// Whether somebody has asked for the defaults alone.
+    pub is_defaults: bool,
 }
 
 /// The node templates of the blueprint that is used. They replace those of the same names.
@@ -57,7 +58,7 @@ fn blueprints(document: &Val) -> ValMap {
 
 /// The first blueprint for the type of the connection that provides machines.
 fn by_provider<'b>(blueprints: &'b ValMap, place: &Place<'_>) -> Option<&'b Val> {
-    if place.name == "defaults" {
+    if place.is_defaults {
         return None;
     }
     let name = place.environment.get(PROVIDER).and_then(Val::as_str).unwrap_or(PROVIDER);

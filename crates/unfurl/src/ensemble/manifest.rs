@@ -160,8 +160,10 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     let surroundings = if alone {
         ValMap::default()
     } else {
-        let place =
-            blueprints::Place { environments: &environments, environment: &environment, name: &environment_name };
+        let is_asked = request.environment.as_deref().is_some_and(|name| !name.is_empty());
+        let is_named = is_asked || projects.default_environment(file).is_some();
+        let is_defaults = is_named && environment_name == "defaults";
+        let place = blueprints::Place { environments: &environments, environment: &environment, is_defaults };
         surroundings(&environments, &environment, blueprints::templates(session, &document, &place))
     };
     // Paths of a template that lies over an included one start where that is.
