@@ -54,6 +54,11 @@ impl Names {
         self.texts.get(at as usize).map_or("", EcoString::as_str)
     }
 
+    /// All of them, in the order in which they were met.
+    pub(crate) fn all(&self) -> &[EcoString] {
+        &self.texts
+    }
+
     pub(crate) fn shared(&self, at: u32) -> EcoString {
         self.texts.get(at as usize).cloned().unwrap_or_default()
     }

@@ -36,6 +36,8 @@ pub use head::{DocumentHead, Head};
 pub use hint::{Edit, Hint, Meant};
 pub use limits::{Limit, Limits};
 pub use merge::{MergeKeys, Merged};
+#[doc(hidden)]
+pub use plain::compare;
 pub use scalar::{Flavor, Scalar};
 pub use source::{FileId, Position, Source, Span};
 pub use sources::{Mark, Moved, Sources};

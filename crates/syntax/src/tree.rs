@@ -48,7 +48,7 @@ pub enum Style {
     Flow,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Raw {
     pub kind: Kind,
     pub style: Style,
@@ -65,7 +65,7 @@ pub(crate) const STORED: u16 = 2;
 pub(crate) const DECORATED: u16 = 4;
 
 /// Tag and anchor of a node. Few nodes have any, so they lie beside the tape.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Decoration {
     pub node: u32,
     pub tag: Option<EcoString>,

@@ -1,7 +1,6 @@
 //! Block scalars, literal and folded.
 
 use super::Plain;
-use crate::build::Properties;
 use crate::tree::Style;
 
 impl Plain<'_, '_> {
@@ -28,11 +27,11 @@ impl Plain<'_, '_> {
             text.pop();
         }
         let stop = start + self.text.get(start..lines.end)?.trim_end().len();
-        self.builder.scalar(&text, style, start, stop, Properties::default());
+        self.scalar(&text, style, start, stop);
         Some(())
     }
 
-    pub(super) fn block_lines(&mut self, indent: usize, style: Style, header_end: usize) -> Option<BlockLines> {
+    fn block_lines(&mut self, indent: usize, style: Style, header_end: usize) -> Option<BlockLines> {
         let mut lines = BlockLines { text: String::new(), blanks: 0, end: header_end };
         while self.at < self.text.len() {
             let line_end = self.line_end(self.at);
@@ -74,7 +73,7 @@ impl Plain<'_, '_> {
     }
 
     /// The column of a block scalar's first line with text.
-    pub(super) fn block_indent(&self, least: usize) -> Option<usize> {
+    fn block_indent(&self, least: usize) -> Option<usize> {
         let mut at = self.at;
         while at < self.text.len() {
             let end = self.line_end(at);

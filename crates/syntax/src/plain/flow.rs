@@ -1,12 +1,11 @@
-//! Flow collections that end on their line.
+//! Flow collections, on one line or several.
 
 use super::{LONGEST_KEY, Plain, can_begin_plain};
-use crate::build::Properties;
 use crate::tree::Style;
 
 impl Plain<'_, '_> {
-    /// A flow collection that ends on its line; where it ends.
-    pub(super) fn flow(&mut self, start: usize, end: usize) -> Option<usize> {
+    /// A flow collection, whose lines are indented by at least `limit`; where it ends.
+    pub(super) fn flow(&mut self, start: usize, limit: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut open: Vec<u8> = Vec::new();
         let mut at = start;
@@ -15,29 +14,28 @@ impl Plain<'_, '_> {
                 return None;
             }
             // A value is expected here.
-            match *bytes.get(at).filter(|_| at < end)? {
+            match *bytes.get(at)? {
                 bracket @ (b'[' | b'{') => {
-                    let opened = if bracket == b'[' {
-                        self.builder.begin_list(Style::Flow, at, Properties::default())
-                    } else {
-                        self.builder.begin_map(Style::Flow, at, Properties::default())
+                    let opened = match bracket {
+                        b'[' => self.begin_list(Style::Flow, at),
+                        _ => self.begin_map(Style::Flow, at),
                     };
                     if !opened {
                         return None;
                     }
                     open.push(bracket);
-                    at = self.skip_spaces(at + 1, end);
+                    at = self.skip_blanks(at + 1, limit)?;
                     if !self.closes(at, &open) {
                         if bracket == b'{' {
-                            at = self.flow_key(at, end)?;
+                            at = self.flow_key(at, limit)?;
                         }
                         continue;
                     }
                 }
-                _ => at = self.flow_scalar(at, end)?,
+                _ => at = self.flow_scalar(at)?,
             }
             // A value ended: collections close, which a comma may precede, or a comma leads to the next.
-            at = self.skip_spaces(at, end);
+            at = self.skip_blanks_after(at, &open, limit)?;
             loop {
                 while self.closes(at, &open) {
                     self.builder.end_collection(at + 1);
@@ -46,66 +44,122 @@ impl Plain<'_, '_> {
                     if open.is_empty() {
                         return Some(at);
                     }
-                    at = self.skip_spaces(at, end);
+                    at = self.skip_blanks(at, limit)?;
                 }
-                if bytes.get(at) != Some(&b',') || at >= end {
+                if bytes.get(at) != Some(&b',') {
                     return None;
                 }
-                at = self.skip_spaces(at + 1, end);
+                at = self.skip_blanks(at + 1, limit)?;
                 if !self.closes(at, &open) {
                     break;
                 }
             }
             if open.last() == Some(&b'{') {
-                at = self.flow_key(at, end)?;
+                at = self.flow_key(at, limit)?;
             }
         }
     }
 
-    pub(super) fn closes(&self, at: usize, open: &[u8]) -> bool {
+    fn skip_blanks_after(&mut self, at: usize, open: &[u8], limit: usize) -> Option<usize> {
+        if self.closes(at, open) { Some(at) } else { self.skip_blanks(at, limit) }
+    }
+
+    /// Steps over spaces, line breaks and comments; nothing if a line is indented too little.
+    fn skip_blanks(&mut self, from: usize, limit: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut at = from;
+        loop {
+            match *bytes.get(at)? {
+                b' ' => at += 1,
+                b'\n' => {
+                    let line = at + 1;
+                    at = self.skip_spaces(line, bytes.len());
+                    let is_blank = bytes.get(at).is_none_or(|&b| b == b'\n');
+                    // A line at the margin may be a marker, and families differ in what they allow there.
+                    if !is_blank && (at - line < limit || at == line) {
+                        return None;
+                    }
+                }
+                b'#' => {
+                    let before = *bytes.get(at.checked_sub(1)?)?;
+                    if before != b' ' && before != b'\n' {
+                        return None;
+                    }
+                    let line = self.text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+                    let is_alone = self.skip_spaces(line, at) == at;
+                    let end = self.line_end(at);
+                    self.builder.comment(at, end, !is_alone);
+                    at = end;
+                }
+                _ => return Some(at),
+            }
+        }
+    }
+
+    fn closes(&self, at: usize, open: &[u8]) -> bool {
         matches!((self.text.as_bytes().get(at), open.last()), (Some(b']'), Some(b'[')) | (Some(b'}'), Some(b'{')))
     }
 
     /// `key: ` inside braces; where the value begins.
-    pub(super) fn flow_key(&mut self, start: usize, end: usize) -> Option<usize> {
-        let after = self.flow_scalar(start, end)?;
+    fn flow_key(&mut self, start: usize, limit: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
-        let spaced = bytes.get(after) == Some(&b':') && bytes.get(after + 1) == Some(&b' ') && after + 1 < end;
-        spaced.then(|| self.skip_spaces(after + 1, end))
+        let is_quoted = matches!(bytes.get(start), Some(b'"' | b'\''));
+        let after = self.flow_scalar(start)?;
+        // After a key in quotes the value may follow at once.
+        let goes_on = is_quoted || matches!(bytes.get(after + 1), Some(b' ' | b'\n'));
+        if bytes.get(after) != Some(&b':') || !goes_on || after - start > LONGEST_KEY {
+            return None;
+        }
+        self.skip_blanks(after + 1, limit)
     }
 
-    pub(super) fn flow_scalar(&mut self, start: usize, end: usize) -> Option<usize> {
+    /// A scalar of one line; where it ends.
+    fn flow_scalar(&mut self, start: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
+        let end = self.line_end(start);
         if matches!(bytes.get(start), Some(b'"' | b'\'')) {
             let token = self.quoted(start, end)?;
             self.scalar_token(&token);
             return Some(token.end);
         }
-        if !can_begin_plain(bytes, start, end) || self.is_dash(start, end) {
+        if !can_begin_plain(bytes, start, end)
+            || matches!(bytes.get(start), Some(b'?' | b':'))
+            || self.is_dash(start, end)
+        {
             return None;
         }
         let line = bytes.get(start..end)?;
         let mut length = 0;
         loop {
-            match line.get(length)? {
-                b',' | b']' | b'}' => break,
-                b'[' | b'{' => return None,
-                b':' => match line.get(length + 1) {
-                    Some(b' ') => break,
-                    Some(b',' | b'[' | b']' | b'{' | b'}') | None => return None,
+            match line.get(length) {
+                // What is on the next line decides whether the scalar goes on there.
+                None if self.is_closed_after(end) => break,
+                None => return None,
+                Some(b',' | b']' | b'}') => break,
+                Some(b'[' | b'{') => return None,
+                Some(b':') => match line.get(length + 1) {
+                    Some(b' ') | None => break,
+                    Some(b',' | b'[' | b']' | b'{' | b'}') => return None,
                     Some(_) => length += 1,
                 },
-                b'#' if line.get(length.checked_sub(1)?) == Some(&b' ') => return None,
-                _ => length += 1,
+                Some(b'#') if line.get(length.checked_sub(1)?) == Some(&b' ') => return None,
+                Some(_) => length += 1,
             }
         }
         let text = self.text.get(start..start + length)?.trim_end_matches(' ');
         if text.is_empty() || text.len() > LONGEST_KEY {
             return None;
         }
-        self.builder.scalar(text, Style::Plain, start, start + text.len(), Properties::default());
+        self.scalar(text, Style::Plain, start, start + text.len());
         // Spaces before the colon of a key are left to the full reader.
         let is_key = line.get(length) == Some(&b':');
         if is_key && text.len() != length { None } else { Some(start + length) }
+    }
+
+    /// Whether the first thing on the lines from here ends a value.
+    fn is_closed_after(&self, from: usize) -> bool {
+        let rest = self.text.as_bytes().get(from..).unwrap_or(&[]);
+        let next = rest.iter().find(|&&b| b != b' ' && b != b'\n');
+        matches!(next, Some(b',' | b']' | b'}'))
     }
 }

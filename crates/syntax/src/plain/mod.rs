@@ -1,14 +1,18 @@
-//! A reader for plain YAML: block collections, one-line scalars and flow collections, block scalars, comments.
+//! A reader for plain YAML: block and flow collections, scalars of all kinds, comments, anchors, aliases and tags.
 //!
 //! Most configuration is nothing else, and reading it line by line is many times faster than a full parser. It is
-//! all or nothing: at the first thing it does not know for certain (anchors, tags, tabs, scalars
-//! without quotes or in quotes over many lines, anything wrong) it gives up and the full reader starts afresh. What it builds is the same tree, node by
+//! all or nothing: at the first thing it does not know for certain (tabs, directives, keys that are collections,
+//! anything wrong) it gives up and the full reader starts afresh. What it builds is the same tree, node by
 //! node; the tests compare the two on generated and mutated texts.
 
 mod block;
+pub mod compare;
 mod flow;
+mod lines;
+mod properties;
 mod quoted;
 
+use properties::{Anchors, Pending};
 use quoted::Token;
 
 use crate::build::{Builder, Properties};
@@ -25,8 +29,7 @@ pub(crate) fn parse(source: &Arc<Source>, flavor: Flavor, limits: &Limits) -> Op
     if text.len() as u64 > limits.file_bytes || !has_plain_characters(text) {
         return None;
     }
-    let builder = Builder::new(source.clone(), flavor, limits);
-    let mut reader = Plain { builder, text, at: 0, frames: Vec::new(), document: Document::Before, flavor };
+    let mut reader = Plain::new(source, flavor, limits);
     if reader.read().is_none() && !reader.builder.is_full() {
         return None;
     }
@@ -70,6 +73,8 @@ struct Frame {
     shape: Shape,
     /// Where an empty value would stand, while a value is awaited.
     awaiting: Option<usize>,
+    /// The anchor and tag of the value that is awaited.
+    pending: Option<Pending>,
 }
 
 struct Plain<'s, 'l> {
@@ -79,10 +84,29 @@ struct Plain<'s, 'l> {
     frames: Vec<Frame>,
     document: Document,
     flavor: Flavor,
+    /// The anchor and tag of the node that is put next.
+    pending: Option<Pending>,
+    anchors: Anchors<'s>,
 }
 
 /// A plain key that is longer needs the full reader's rules.
 const LONGEST_KEY: usize = 1_000;
+
+impl<'s, 'l> Plain<'s, 'l> {
+    fn new(source: &'s Arc<Source>, flavor: Flavor, limits: &'l Limits) -> Self {
+        let builder = Builder::new(source.clone(), flavor, limits);
+        Plain {
+            builder,
+            text: source.text(),
+            at: 0,
+            frames: Vec::new(),
+            document: Document::Before,
+            flavor,
+            pending: None,
+            anchors: Anchors::default(),
+        }
+    }
+}
 
 impl<'s> Plain<'s, '_> {
     fn read(&mut self) -> Option<()> {
@@ -108,8 +132,7 @@ impl<'s> Plain<'s, '_> {
                 Some(_) => self.line(start, column, end)?,
             }
         }
-        self.end_document(self.text.len());
-        Some(())
+        self.end_document(self.text.len())
     }
 
     fn line_end(&self, from: usize) -> usize {
@@ -122,15 +145,16 @@ impl<'s> Plain<'s, '_> {
         if content.trim_end_matches(' ') != "---" {
             return None;
         }
-        self.end_document(start);
+        self.end_document(start)?;
         self.builder.begin_document(start);
+        self.anchors.clear();
         self.document = Document::Open(start + 3);
         Some(())
     }
 
-    fn end_document(&mut self, at: usize) {
+    fn end_document(&mut self, at: usize) -> Option<()> {
         while let Some(frame) = self.frames.pop() {
-            self.close(&frame, at);
+            self.close(&frame, at)?;
         }
         match self.document {
             Document::Before => {}
@@ -141,13 +165,17 @@ impl<'s> Plain<'s, '_> {
             Document::Filled => self.builder.end_document(at),
         }
         self.document = Document::Before;
+        Some(())
     }
 
-    fn close(&mut self, frame: &Frame, at: usize) {
+    fn close(&mut self, frame: &Frame, at: usize) -> Option<()> {
         if let Some(place) = frame.awaiting {
+            // An anchor of nothing is rare enough to leave.
+            frame.pending.is_none().then_some(())?;
             self.empty(place);
         }
         self.builder.end_collection(at);
+        Some(())
     }
 
     fn empty(&mut self, at: usize) {
@@ -157,20 +185,21 @@ impl<'s> Plain<'s, '_> {
     /// A line with content: finds the collection it continues or opens, then reads it.
     fn line(&mut self, start: usize, column: usize, end: usize) -> Option<()> {
         while let Some(frame) = self.frames.pop_if(|frame| frame.column > column) {
-            self.close(&frame, start);
+            self.close(&frame, start)?;
         }
         let dash = self.is_dash(start, end);
         // A list flush with its key ends where the next key begins.
         if !dash
             && let Some(frame) = self.frames.pop_if(|frame| frame.column == column && frame.shape == Shape::FlushList)
         {
-            self.close(&frame, start);
+            self.close(&frame, start)?;
         }
         match self.frames.last_mut() {
             None if self.document == Document::Filled => None,
             None => {
                 if self.document == Document::Before {
                     self.builder.begin_document(start);
+                    self.anchors.clear();
                 }
                 self.document = Document::Filled;
                 self.content(start, column, end, None)
@@ -179,10 +208,12 @@ impl<'s> Plain<'s, '_> {
                 // Without a value awaited this would continue a scalar over several lines.
                 frame.awaiting.take()?;
                 let parent = frame.column;
+                self.pending = frame.pending.take();
                 self.content(start, column, end, Some(parent))
             }
             Some(frame) => {
                 let missing = frame.awaiting.take();
+                frame.pending.is_none().then_some(())?;
                 match (frame.shape, dash) {
                     (Shape::Map, false) | (Shape::List | Shape::FlushList, true) => {
                         if let Some(place) = missing {
@@ -213,10 +244,10 @@ impl<'s> Plain<'s, '_> {
 
     fn open(&mut self, shape: Shape, start: usize, column: usize) -> Option<()> {
         let opened = match shape {
-            Shape::Map => self.builder.begin_map(Style::Block, start, Properties::default()),
-            Shape::List | Shape::FlushList => self.builder.begin_list(Style::Block, start, Properties::default()),
+            Shape::Map => self.begin_map(Style::Block, start),
+            Shape::List | Shape::FlushList => self.begin_list(Style::Block, start),
         };
-        self.frames.push(Frame { column, shape, awaiting: None });
+        self.frames.push(Frame { column, shape, awaiting: None, pending: None });
         opened.then_some(())
     }
 
@@ -226,10 +257,17 @@ impl<'s> Plain<'s, '_> {
             self.open(Shape::List, start, column)?;
             return self.item(start, column, end);
         }
+        if matches!(self.text.as_bytes().get(start), Some(b'&' | b'*' | b'!')) {
+            // Before a key they belong to the key; that is rare enough to leave.
+            let is_value = find_colon(self.text.as_bytes().get(start..end)?).is_none() && self.pending.is_none();
+            return if is_value { self.inline(start, end, parent) } else { None };
+        }
         if self.key(start, end)?.is_some() {
             self.open(Shape::Map, start, column)?;
             return self.entry(start, column, end);
         }
+        // The place of what an anchor on a line before belongs to is known for block collections.
+        self.pending.is_none().then_some(())?;
         self.inline(start, end, parent)
     }
 
@@ -321,29 +359,48 @@ impl<'s> Plain<'s, '_> {
     }
 
     fn scalar_token(&mut self, token: &Token<'_>) {
-        self.builder.scalar(&token.text, token.style, token.start, token.end, Properties::default());
+        self.scalar(&token.text, token.style, token.start, token.end);
     }
 
     /// A value that begins after `key: `, `- ` or on its own line, and is no block collection.
     fn inline(&mut self, start: usize, end: usize, parent: Option<usize>) -> Option<()> {
+        let start = match self.properties(start, end)? {
+            value if value == start => start,
+            value if self.is_end(value, end)? => return self.await_value(parent),
+            value => value,
+        };
         let bytes = self.text.as_bytes();
         match *bytes.get(start)? {
             b'|' | b'>' => return self.block(start, end, parent),
             b'[' | b'{' => {
-                let after = self.flow(start, end)?;
+                let after = self.flow(start, parent.map_or(0, |column| column + 1))?;
+                let end = self.line_end(after);
+                self.at = end + 1;
                 self.after_value(after, end)?;
             }
-            b'"' | b'\'' => {
-                let token = self.quoted(start, end)?;
-                self.scalar_token(&token);
-                self.after_value(token.end, end)?;
-            }
-            _ => self.plain(start, end)?,
+            b'"' | b'\'' => match self.quoted(start, end) {
+                Some(token) => {
+                    self.scalar_token(&token);
+                    self.after_value(token.end, end)?;
+                }
+                None => self.quoted_lines(start, end, parent? + 1)?,
+            },
+            b'*' => self.alias(start, end)?,
+            _ => self.plain(start, end, parent)?,
         }
         self.ends_here(parent)
     }
 
-    fn plain(&mut self, start: usize, end: usize) -> Option<()> {
+    /// The value with an anchor or tag follows on later lines.
+    fn await_value(&mut self, parent: Option<usize>) -> Option<()> {
+        let pending = self.pending.take();
+        let frame = self.frames.last_mut().filter(|frame| parent == Some(frame.column))?;
+        frame.awaiting = Some(0);
+        frame.pending = pending;
+        Some(())
+    }
+
+    fn plain(&mut self, start: usize, end: usize, parent: Option<usize>) -> Option<()> {
         let bytes = self.text.as_bytes();
         if !can_begin_plain(bytes, start, end) || self.is_dash(start, end) {
             return None;
@@ -358,12 +415,19 @@ impl<'s> Plain<'s, '_> {
         if text.is_empty() || text.ends_with(':') {
             return None;
         }
-        self.builder.scalar(text, Style::Plain, start, start + text.len(), Properties::default());
         if stop < line.len() {
+            self.scalar(text, Style::Plain, start, start + text.len());
             self.builder.comment(start + stop, end, true);
             // A comment ends a plain scalar; a deeper line after it is an error that the full reader explains.
+            return Some(());
         }
-        Some(())
+        match parent.and_then(|column| self.next_line(column + 1)) {
+            Some(next) => self.plain_lines(text, start, next, parent? + 1),
+            None => {
+                self.scalar(text, Style::Plain, start, start + text.len());
+                Some(())
+            }
+        }
     }
 
     fn after_value(&mut self, after: usize, end: usize) -> Option<()> {
@@ -399,9 +463,11 @@ fn can_begin_plain(bytes: &[u8], start: usize, end: usize) -> bool {
         None => false,
         Some(
             b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@'
-            | b'`' | b'?' | b':',
+            | b'`',
         ) => false,
-        Some(b'-') => start + 1 < end && !matches!(bytes.get(start + 1), Some(b' ' | b',' | b'[' | b']' | b'{' | b'}')),
+        Some(b'-' | b'?' | b':') => {
+            start + 1 < end && !matches!(bytes.get(start + 1), Some(b' ' | b',' | b'[' | b']' | b'{' | b'}'))
+        }
         Some(_) => true,
     }
 }

@@ -36,15 +36,7 @@ impl<'s> Plain<'s, '_> {
                 return Some(Token { text, style: Style::Double, start, end: start + at + 2, colon: 0 });
             }
             decoded.push_str(line.get(from..at)?);
-            decoded.push(match line.as_bytes().get(at + 1)? {
-                b'n' => '\n',
-                b't' => '\t',
-                b'r' => '\r',
-                b'"' => '"',
-                b'\\' => '\\',
-                b'/' => '/',
-                _ => return None,
-            });
+            decoded.push(escape(*line.as_bytes().get(at + 1)?)?);
             from = at + 2;
         }
         None
@@ -69,4 +61,19 @@ impl<'s> Plain<'s, '_> {
         }
         None
     }
+}
+
+/// The character that a byte after a backslash stands for; others are left.
+pub(super) fn escape(byte: u8) -> Option<char> {
+    Some(match byte {
+        b'n' => '\n',
+        b't' => '\t',
+        b'r' => '\r',
+        b'0' => '\0',
+        b'e' => '\u{1b}',
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        _ => return None,
+    })
 }
