@@ -3,6 +3,7 @@
 //! Knows nothing of formats. What is left out is counted, so that a picture can say so.
 
 use purlin_model::{Dependency, Node, Resolved};
+use purlin_value::EcoString;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// What is asked for.
@@ -21,7 +22,7 @@ pub struct View {
 }
 
 /// A line: a node needs another.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Edge<'r> {
     /// The place of the node that needs the other.
     pub from: usize,
@@ -29,6 +30,8 @@ pub struct Edge<'r> {
     pub to: usize,
     /// How it is needed.
     pub how: &'r Dependency,
+    /// What flows along it, over all dependencies of the pair.
+    pub names: Vec<EcoString>,
 }
 
 /// A part of a graph.
@@ -72,11 +75,20 @@ pub fn show<'r>(resolved: &'r Resolved, view: &View) -> Option<Shown<'r>> {
         missing: Vec::new(),
     };
     for (from, &at) in kept.iter().enumerate() {
-        let mut seen = HashSet::new();
+        let mut seen: HashMap<usize, usize> = HashMap::new();
         for how in &all[at].dependencies {
             match index.get(how.node.as_str()).map(|to| place.get(to)) {
-                Some(Some(&to)) if seen.insert(to) => shown.edges.push(Edge { from, to, how }),
-                Some(Some(_)) => {}
+                Some(Some(&to)) => match seen.get(&to).and_then(|&known| shown.edges.get_mut(known)) {
+                    Some(known) => {
+                        let new: Vec<_> =
+                            how.names.iter().filter(|name| !known.names.contains(name)).cloned().collect();
+                        known.names.extend(new);
+                    }
+                    None => {
+                        seen.insert(to, shown.edges.len());
+                        shown.edges.push(Edge { from, to, how, names: how.names.clone() });
+                    }
+                },
                 Some(None) => shown.cut += 1,
                 None => shown.missing.push((from, how)),
             }
@@ -238,6 +250,8 @@ mod tests {
                 is_runtime: true,
                 is_explicit: true,
                 span: None,
+                names: Vec::new(),
+                relationship: "".into(),
             };
             node.dependencies = needs.iter().map(how).collect();
             resolved.nodes.push(node);

@@ -244,6 +244,8 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
         is_runtime: need.needs_executed,
         is_explicit: need.explicit,
         span: need.span,
+        names: need.read.clone(),
+        relationship: EcoString::new(),
     };
     node.dependencies = resolution.needs(&action.key).iter().map(dependency).collect();
     if !resolution.ground.request.wants(&action.key) {
@@ -323,6 +325,8 @@ fn take_inner(project: &mut Resolved, outer: &mut Node, inner: &Resolved) -> Vec
         is_runtime: false,
         is_explicit: false,
         span: outer.source,
+        names: Vec::new(),
+        relationship: EcoString::new(),
     };
     outer.dependencies.extend(nodes.iter().map(dependency));
     project.trees.extend(inner.trees.iter().cloned());

@@ -31,6 +31,8 @@ pub struct Needed {
     pub needs_executed: bool,
     /// Where it is written.
     pub span: Option<Span>,
+    /// What references read of it, as it is written behind its name.
+    pub read: Vec<EcoString>,
 }
 
 /// Actions by key, in the order they were found.
@@ -141,6 +143,11 @@ fn add(needs: &mut Vec<Needed>, need: Needed) {
             known.explicit |= need.explicit;
             known.needs_static |= need.needs_static;
             known.needs_executed |= need.needs_executed;
+            for read in need.read {
+                if !known.read.contains(&read) {
+                    known.read.push(read);
+                }
+            }
         }
         None => needs.push(need),
     }
@@ -148,7 +155,8 @@ fn add(needs: &mut Vec<Needed>, need: Needed) {
 
 fn needed(kind: ActionKind, name: &str, span: Option<Span>) -> Needed {
     let key = ecow::eco_format!("{}.{name}", kind.lower());
-    Needed { key, kind, name: name.into(), explicit: false, needs_static: false, needs_executed: false, span }
+    let read = Vec::new();
+    Needed { key, kind, name: name.into(), explicit: false, needs_static: false, needs_executed: false, span, read }
 }
 
 /// What `dependencies`, `build` and `copyFrom` name.
@@ -207,6 +215,7 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
         return None;
     };
     let mut need = needed(kind, name, reference.span);
+    need.read.extend(read_of(reference));
     let Some(other) = actions.get(&need.key) else {
         report_missing(ground, actions, &need, None);
         return Some(need);
@@ -231,6 +240,13 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
         need.needs_static = true;
     }
     Some(need)
+}
+
+/// What a reference reads of an action: `outputs.host`, `version`. What is computed when it runs is left out.
+fn read_of(reference: &Reference) -> Option<EcoString> {
+    let steps: Vec<&str> =
+        (3..reference.path.len()).map_while(|step| reference.name(step)).map(EcoString::as_str).collect();
+    (!steps.is_empty()).then(|| steps.join(".").into())
 }
 
 fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, field: Option<(&str, &EcoString)>) {

@@ -121,6 +121,10 @@ pub struct Dependency {
     pub is_explicit: bool,
     /// Where it is written.
     pub span: Option<Span>,
+    /// What flows along it: the outputs that references read, or the name of a requirement.
+    pub names: Vec<EcoString>,
+    /// The type of the relationship, if it is one.
+    pub relationship: EcoString,
 }
 
 /// One node of the graph.

@@ -461,7 +461,8 @@ impl Work<'_> {
 }
 
 fn dependency(id: &EcoString, span: Option<purlin_syntax::Span>, runtime: bool) -> Dependency {
-    Dependency { node: id.clone(), is_static: false, is_runtime: runtime, is_explicit: true, span }
+    let (names, relationship) = (Vec::new(), EcoString::new());
+    Dependency { node: id.clone(), is_static: false, is_runtime: runtime, is_explicit: true, span, names, relationship }
 }
 
 fn uses_founding_design(config: &Config<'_>) -> bool {

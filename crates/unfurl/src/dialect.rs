@@ -209,6 +209,8 @@ impl Resolver<'_> {
                 is_runtime: false,
                 is_explicit: true,
                 span: template.map(|template| template.template.place("requirements")),
+                names: tree.node(*relationship).requirement.iter().map(|found| found.name.clone()).collect(),
+                relationship: tree.node(*relationship).type_name().into(),
             });
         }
         if !self.request.wants(&node.id) {

@@ -193,15 +193,15 @@ impl<'a> Printer<'a> {
                 let capability = self.capability_name(requirement, target.capabilities.get_index(edge.capability));
                 entry.insert("capability".into(), capability);
                 let explicit = requirement.node_template.is_some();
-                dependencies.push(dependency(id.clone(), Some(requirement.at), explicit));
+                dependencies.push(self.required(id.clone(), requirement, explicit));
                 for inner in self.behind(edge) {
-                    dependencies.push(dependency(eco_format!("{id}/{inner}"), Some(requirement.at), explicit));
+                    dependencies.push(self.required(eco_format!("{id}/{inner}"), requirement, explicit));
                 }
             }
             let met = outside.iter().find(|(inner, which, _)| *inner == index && *which == Some(at));
             if let Some((_, _, met)) = met {
                 entry.insert("node".into(), Value::str(met.clone()).with_origin(origin));
-                dependencies.push(dependency(met.clone(), Some(requirement.at), false));
+                dependencies.push(self.required(met.clone(), requirement, false));
             }
             if !requirement.allocation().is_empty() {
                 entry.insert("allocation".into(), self.allocation(index, at, requirement));
@@ -220,6 +220,14 @@ impl<'a> Printer<'a> {
             out.push(Value::map(Map::from_iter([(requirement.name.clone(), Value::map(entry))])));
         }
         out
+    }
+
+    /// A dependency by a requirement: its name, and the type of its relationship.
+    fn required(&self, node: EcoString, requirement: &Requirement, is_explicit: bool) -> Dependency {
+        let kind = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
+        let relationship = kind.map(|id| self.compiled.model.name(id)).unwrap_or_default();
+        let names = vec![requirement.name.clone()];
+        Dependency { names, relationship, ..dependency(node, Some(requirement.at), is_explicit) }
     }
 
     /// Where the name of a target comes from: from the requirement, or from the template that was chosen for it.
@@ -374,5 +382,6 @@ impl<'a> Printer<'a> {
 }
 
 fn dependency(node: EcoString, span: Option<Span>, is_explicit: bool) -> Dependency {
-    Dependency { node, is_static: false, is_runtime: true, is_explicit, span }
+    let (names, relationship) = (Vec::new(), EcoString::new());
+    Dependency { node, is_static: false, is_runtime: true, is_explicit, span, names, relationship }
 }
