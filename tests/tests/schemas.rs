@@ -192,7 +192,71 @@ fn every_schema_is_used() {
     for entry in std::fs::read_dir(top().join("docs/schemas")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let names = NAMES.iter().copied().chain(EDITOR.iter().map(|(name, _)| *name));
+        let names = names.chain(EXPLORER.iter().map(|(name, ..)| *name));
         let known = name == "README.md" || names.map(|known| format!("{known}.json")).any(|known| known == name);
         assert!(known, "docs/schemas/{name} is not tested here");
+    }
+}
+
+/// What the page of `purlin explore` asks: the schema of the answer, what it is about, and its parameters.
+type Question = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+const EXPLORER: &[Question] = &[
+    ("explore-project", "project", &[("env", "prod")]),
+    ("explore-picture", "picture", &[]),
+    ("explore-picture", "picture", &[("group", "kind"), ("open", ""), ("compare", "env:prod")]),
+    ("explore-node", "node", &[("id", "build.api")]),
+    ("explore-node", "node", &[("id", "variables")]),
+    ("explore-compare", "compare", &[("from", "env:dev"), ("to", "env:prod")]),
+    ("explore-file", "file", &[("path", "garden.yml")]),
+    ("why", "why", &[("id", "build.api"), ("field", "spec.command.1")]),
+    ("affects", "affects", &[("file", "garden.yml"), ("line", "4")]),
+];
+
+/// What the page of `purlin explore` is given, over a project with two environments and a secret.
+#[test]
+fn the_explorer_answers_as_told() {
+    use purlin_explore::{Answers, Project, Side, Source};
+    use purlin_host::serve::Asked;
+    use purlin_model::Request;
+    use purlin_value::{MemoryWorld, Session};
+    struct Nothing;
+    impl Source for Nothing {
+        fn resolve(&mut self) -> Option<Project> {
+            None
+        }
+        fn at_revision(&mut self, _revision: &str) -> Result<Vec<Side>, String> {
+            Ok(Vec::new())
+        }
+    }
+    const GARDEN: &str = "apiVersion: garden.io/v2\nkind: Project\nname: shop\n\
+         environments: [{name: dev, variables: {n: 1}}, {name: prod, variables: {n: 2}}]\nproviders: [{name: exec}]\n---\n\
+         kind: Build\ntype: exec\nname: api\nspec: {command: [make, '${var.n}', \"${local.env.TOKEN || ''}\"]}\n---\n\
+         kind: Run\ntype: exec\nname: go\ndisabled: true\nspec: {command: ['${actions.build.api.outputs.log}']}\n";
+    let side = |name: &str| {
+        let world = MemoryWorld::new().file("garden.yml", GARDEN);
+        let session = Session::new(std::sync::Arc::new(world));
+        let request = Request { environment: Some(name.to_owned()), ..Request::of(".") };
+        let compiled = purlin_compiler::compile(&session, &request).unwrap();
+        Side::new(name.to_owned(), session, compiled.resolved, Vec::new(), false)
+    };
+    let project = Project {
+        path: ".".to_owned(),
+        dialect: "garden",
+        noun: "environment",
+        chosen: 0,
+        sides: vec![side("dev"), side("prod")],
+        missing: Vec::new(),
+        problems: Vec::new(),
+        counts: (0, 0),
+        mask: Box::new(str::to_owned),
+    };
+    let mut answers = Answers::of(project);
+    for (schema, path, query) in EXPLORER {
+        let query = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let served = answers.answer(&Asked { path: format!("/data/{path}"), query }, &mut Nothing);
+        let text = String::from_utf8(served.body.to_vec()).unwrap();
+        assert_eq!(served.status, 200, "{path}: {text}");
+        Schema::load(schema).check(&text, path);
     }
 }

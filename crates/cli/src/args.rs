@@ -250,8 +250,46 @@ pub enum GraphOutput {
     Mermaid,
     /// A picture.
     Svg,
+    /// A picture for documents that take no SVG.
+    Png,
+    /// A page to look around in.
+    Html,
     /// JSON.
     Json,
+}
+
+/// Where the arrows of a picture lead.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphDirection {
+    /// To the right: dependencies are right of what depends on them.
+    Right,
+    /// To the left.
+    Left,
+    /// Down.
+    Down,
+    /// Up.
+    Up,
+}
+
+/// What the nodes of a picture are put together by.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphGroup {
+    /// The folder they are declared in.
+    Folder,
+    /// Their dialect.
+    Dialect,
+    /// Their kind.
+    Kind,
+}
+
+/// The shape of a picture.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphPage {
+    /// A4, upright or lying.
+    A4,
+    /// A slide, 16 to 9.
+    #[value(name = "16:9")]
+    Slide,
 }
 
 /// Which part of a graph is shown.
@@ -272,12 +310,30 @@ pub struct ViewArgs {
     /// Omit edges that follow from others.
     #[arg(long)]
     pub reduce: bool,
-    /// Colours of the SVG picture.
+    /// Colours of a picture; a PNG is light unless `dark` is said.
     #[arg(long, value_enum, default_value_t = GraphTheme::Auto)]
     pub theme: GraphTheme,
+    /// Where the arrows of a picture lead.
+    #[arg(long, value_enum, default_value_t = GraphDirection::Right, value_name = "DIRECTION")]
+    pub direction: GraphDirection,
+    /// Put the nodes of a picture together.
+    #[arg(long, value_enum, value_name = "BY")]
+    pub group_by: Option<GraphGroup>,
+    /// Give a picture the shape of a page.
+    #[arg(long, value_enum, value_name = "SHAPE")]
+    pub page: Option<GraphPage>,
+    /// Date to show in the title of a picture.
+    #[arg(long, value_name = "TEXT")]
+    pub date: Option<String>,
+    /// Mark nodes with what became of them when they were run.
+    #[arg(long)]
+    pub status: bool,
+    /// Mark what differs from a git revision.
+    #[arg(long, value_name = "REVISION")]
+    pub diff: Option<String>,
 }
 
-/// Colours of the SVG picture.
+/// Colours of a picture.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphTheme {
     /// As the reader's system says.
@@ -400,6 +456,35 @@ pub enum Command {
         /// Write to PATH instead of stdout.
         #[arg(long, value_name = "PATH")]
         out: Option<PathBuf>,
+    },
+    /// Look around in the project with a browser: graph, values, environments, problems.
+    Explore {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        target: Target,
+        /// Port on 127.0.0.1; any free one if omitted.
+        #[arg(long, value_name = "PORT")]
+        port: Option<u16>,
+        /// Only print the address; open no browser.
+        #[arg(long)]
+        no_open: bool,
+    },
+    /// Write the pages of `explore` to files that need no server.
+    Report {
+        #[command(flatten)]
+        place: Place,
+        #[command(flatten)]
+        target: Target,
+        /// Folder to write to; with `--single`, the file.
+        #[arg(long, value_name = "PATH")]
+        out: PathBuf,
+        /// Write one HTML file that holds everything.
+        #[arg(long)]
+        single: bool,
+        /// Also compare with a git revision.
+        #[arg(long, value_name = "REVISION")]
+        diff: Option<String>,
     },
     /// Explain where a value comes from.
     Why {

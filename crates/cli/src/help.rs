@@ -17,7 +17,9 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("verify", [("purlin verify", "schemas and unit tests of everything in this folder"), ("purlin verify charts/web --junit report.xml", "one chart, with a report for a pipeline")]),
     ("resolve", [("purlin resolve deploy.api -e production", "one node, in one environment"), ("purlin resolve --path service.yaml -o json", "a whole service template, as JSON")]),
     ("render", [("purlin render --values prod.yaml", "the manifests of a chart"), ("purlin render --path web -p gcb --out all.yaml", "those of a Skaffold configuration, into a file")]),
-    ("graph", [("purlin graph", "nodes and their dependencies"), ("purlin graph -o svg --out graph.svg", "a picture")]),
+    ("graph", [("purlin graph", "nodes and their dependencies"), ("purlin graph -o png --out graph.png --diff main", "a picture of what a branch changes")]),
+    ("explore", [("purlin explore", "the project of this folder, in your browser"), ("purlin explore shop --no-open --port 7000", "only print the address")]),
+    ("report", [("purlin report --out site/", "a folder to upload"), ("purlin report --out shop.html --single --diff main", "one file, with what a branch changes")]),
     ("why", [("purlin why deploy.api spec.image", "where one value comes from"), ("purlin why deploy.api spec.image --blame", "and who wrote each line")]),
     ("diff", [("purlin diff -e staging --to-env production", "two environments"), ("purlin diff --rev main", "what the working tree changes")]),
     ("eval", [("purlin eval 'actions.build.api.version'", "an expression of a Garden project"), ("purlin eval '::web::url' --trace", "a query of an ensemble, step by step")]),
@@ -85,6 +87,7 @@ pub(crate) fn first_steps() -> String {
          \x20 purlin check                    find mistakes in every project here, in all environments\n\
          \x20 purlin why NODE FIELD           show where a value comes from\n\
          \x20 purlin diff --rev main          show what a branch changes, in all environments\n\
+         \x20 purlin explore                  look around in a browser\n\
          \x20 purlin graph -o svg --out g.svg draw nodes and their dependencies\n\
          \x20 purlin deploy                   build, test and deploy what is not up to date\n\n\
          `purlin -h` lists all commands; `purlin help COMMAND` explains one.\n\

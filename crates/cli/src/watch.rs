@@ -77,6 +77,18 @@ impl Watch {
         event.paths.iter().filter(concerns)
     }
 
+    /// What has changed since it was asked last; does not sleep where nothing has.
+    pub(crate) fn poll(&self) -> Vec<PathBuf> {
+        let mut changed: BTreeSet<PathBuf> = BTreeSet::new();
+        loop {
+            match self.changes.recv_timeout(if changed.is_empty() { Duration::ZERO } else { SETTLED }) {
+                Ok(Ok(event)) => changed.extend(self.concerned(&event).cloned()),
+                Ok(Err(_)) => {}
+                Err(_) => return changed.into_iter().collect(),
+            }
+        }
+    }
+
     /// Sleeps until something changes; says what. `None` if it is not to go on.
     pub(crate) fn wait(&self, is_going: &mut dyn FnMut() -> bool) -> Option<Vec<PathBuf>> {
         let mut changed: BTreeSet<PathBuf> = BTreeSet::new();

@@ -3,7 +3,7 @@
 //! Items of lists are matched by what names them, nodes that are gone by those that came and look the same.
 
 use crate::matching::{items, renamed};
-use crate::why::{Because, Cause, cause, why};
+use crate::why::{Because, Cause, cause, origin_text, why};
 use purlin_model::{Node, Resolved};
 use purlin_syntax::Source;
 use purlin_value::encoding::from_base64;
@@ -60,6 +60,20 @@ pub fn in_variants(found: Vec<(String, Vec<Difference>)>) -> Vec<Difference> {
         difference.variants.clear();
     }
     merged
+}
+
+/// What causes a difference, on both sides, in one line; empty if it comes from no line, option or variable.
+pub fn cause_text(difference: &Difference) -> String {
+    let side = |causes: &[Cause]| {
+        let texts: Vec<String> = causes.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
+        texts.join(", ")
+    };
+    match (side(&difference.before_causes), side(&difference.after_causes)) {
+        (before, after) if before == after => after,
+        (before, after) if before.is_empty() => format!("+ {after}"),
+        (before, after) if after.is_empty() => format!("- {before}"),
+        (before, after) => format!("{before} → {after}"),
+    }
 }
 
 /// One side of a comparison: what was resolved, and the session that knows where it came from.

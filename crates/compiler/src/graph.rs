@@ -1,10 +1,12 @@
-//! The graph as text: a tree, DOT, Mermaid. SVG is drawn in [`crate::svg`].
+//! The graph as text: a tree, DOT, Mermaid. Pictures are made in [`crate::picture`].
 //!
 //! An arrow leads from a node to what it needs, in every format. It is broken if the other must have run before.
 
+use crate::picture::colours::{HUES, hue, shade};
 use crate::shown::Shown;
-use crate::svg;
 use purlin_model::{Dependency, Node};
+use purlin_value::EcoString;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// How a graph is drawn.
@@ -16,8 +18,6 @@ pub enum GraphFormat {
     Dot,
     /// Mermaid.
     Mermaid,
-    /// A picture.
-    Svg(Theme),
 }
 
 /// The colours of a picture.
@@ -32,13 +32,37 @@ pub enum Theme {
     Dark,
 }
 
+/// The shape of the paper that a picture is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Page {
+    /// As large as the picture.
+    #[default]
+    Own,
+    /// A4, upright or lying, whichever the picture fills better.
+    A4,
+    /// A slide, 16 to 9.
+    Slide,
+}
+
+impl Page {
+    /// The least size of this shape that a picture fits in.
+    pub fn fit(self, width: f64, height: f64) -> (f64, f64) {
+        let in_shape = |wide: f64, high: f64| (width.max(height * wide / high), height.max(width * high / wide));
+        match self {
+            Page::Own => (width, height),
+            Page::A4 if width >= height => in_shape(297.0, 210.0),
+            Page::A4 => in_shape(210.0, 297.0),
+            Page::Slide => in_shape(16.0, 9.0),
+        }
+    }
+}
+
 /// Draws a graph, or the part of it that is shown.
 pub fn draw(shown: &Shown<'_>, format: GraphFormat) -> String {
     match format {
         GraphFormat::Text => text(shown),
         GraphFormat::Dot => dot(shown),
         GraphFormat::Mermaid => mermaid(shown),
-        GraphFormat::Svg(theme) => svg::draw(shown, theme),
     }
 }
 
@@ -56,10 +80,15 @@ pub(crate) fn left_out(shown: &Shown<'_>) -> Option<String> {
 }
 
 /// What a node is, in words.
-pub(crate) fn description(node: &Node) -> String {
+fn description(node: &Node) -> String {
     let kind =
         if node.type_name.is_empty() { node.kind.to_string() } else { format!("{} {}", node.kind, node.type_name) };
     if node.disabled { format!("{kind}, disabled") } else { kind }
+}
+
+/// The same where kind and type are told apart by a dot.
+pub(crate) fn description_parts(node: &Node) -> String {
+    if node.type_name.is_empty() { node.kind.to_string() } else { format!("{} · {}", node.kind, node.type_name) }
 }
 
 /// A tree from each node that nobody needs. What was written out above is only named.
@@ -155,45 +184,79 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", plain(name).replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The nodes of each group, by the node that they lie in; those of none first.
-pub(crate) fn groups<'r>(shown: &Shown<'r>) -> Vec<(Option<&'r str>, Vec<usize>)> {
-    let mut groups: Vec<(Option<&str>, Vec<usize>)> = vec![(None, Vec::new())];
-    let mut places = std::collections::HashMap::from([(None, 0)]);
-    let outer = |node: &'r Node| node.id.split_once('/').map(|(outer, _)| outer);
-    let known: std::collections::HashSet<&str> = shown.nodes.iter().map(|node| node.id.as_str()).collect();
+/// A step through nodes that lie in each other.
+enum Visit {
+    /// A node in which nothing lies.
+    Node(usize),
+    /// A node, before what lies in it.
+    Enter(usize),
+    /// The same node, behind it.
+    Leave,
+}
+
+/// Nodes with what lies in them behind each, and how deep each step is.
+fn nested(shown: &Shown<'_>) -> Vec<(usize, Visit)> {
+    let known: HashMap<&str, usize> = shown.nodes.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
+    let outer = |id: &str| id.rmatch_indices('/').find_map(|(at, _)| known.get(id.get(..at)?).copied());
+    let mut inside: Vec<Vec<usize>> = vec![Vec::new(); shown.nodes.len()];
+    let mut stack = Vec::new();
     for (at, node) in shown.nodes.iter().enumerate() {
-        let group = outer(node).filter(|outer| known.contains(outer));
-        let place = *places.entry(group).or_insert_with(|| {
-            groups.push((group, Vec::new()));
-            groups.len() - 1
-        });
-        groups[place].1.push(at);
+        match outer(&node.id) {
+            Some(outer) => inside[outer].push(at),
+            None => stack.push((0, Some(at))),
+        }
     }
-    groups
+    stack.reverse();
+    let mut found = Vec::new();
+    while let Some((depth, at)) = stack.pop() {
+        match at {
+            None => found.push((depth, Visit::Leave)),
+            Some(at) if inside[at].is_empty() => found.push((depth, Visit::Node(at))),
+            Some(at) => {
+                found.push((depth, Visit::Enter(at)));
+                stack.push((depth, None));
+                stack.extend(inside[at].iter().rev().map(|&inner| (depth + 1, Some(inner))));
+            }
+        }
+    }
+    found
+}
+
+/// The words of a line: what flows along it, and the type of the relationship.
+fn line_label(names: &[EcoString], relationship: &str) -> String {
+    match (names.join(", "), relationship) {
+        (names, "") => names,
+        (names, relationship) if names.is_empty() => relationship.to_owned(),
+        (names, relationship) => format!("{names} ({relationship})"),
+    }
 }
 
 fn dot(shown: &Shown<'_>) -> String {
-    let mut out =
-        String::from("digraph purlin {\n  rankdir=LR;\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n");
-    for (number, (group, members)) in groups(shown).into_iter().enumerate() {
-        let indent = if group.is_some() { "    " } else { "  " };
-        if let Some(name) = group {
-            let _ = writeln!(out, "  subgraph cluster_{number} {{\n    label={};", quoted(name));
-        }
-        for node in members.into_iter().map(|at| shown.nodes[at]) {
-            let style = if node.disabled { ", style=\"rounded,dashed\"" } else { "" };
-            let kind = plain(&node.kind).replace(['\\', '"'], "");
-            let label = quoted(&node.id).trim_end_matches('"').to_owned() + "\\n" + &kind + "\"";
-            let _ = writeln!(out, "{indent}{} [label={label}{style}];", quoted(&node.id));
-        }
-        if group.is_some() {
-            out.push_str("  }\n");
+    let mut out = String::from(
+        "digraph purlin {\n  rankdir=LR;\n  node [shape=box, style=\"rounded,filled\", fontname=\"sans-serif\"];\n  edge [fontname=\"sans-serif\", fontsize=10];\n",
+    );
+    for (number, (depth, visit)) in nested(shown).into_iter().enumerate() {
+        let indent = "  ".repeat(depth + 1);
+        match visit {
+            Visit::Node(at) => dot_node(&mut out, shown.nodes[at], &indent),
+            Visit::Enter(at) => {
+                let name = quoted(&shown.nodes[at].id);
+                let _ = writeln!(out, "{indent}subgraph cluster_{number} {{\n{indent}  label={name};");
+                dot_node(&mut out, shown.nodes[at], &format!("{indent}  "));
+            }
+            Visit::Leave => {
+                let _ = writeln!(out, "{indent}}}");
+            }
         }
     }
     for edge in &shown.edges {
-        let style = if edge.how.is_runtime { " [style=dashed]" } else { "" };
         let (from, to) = (shown.nodes[edge.from], shown.nodes[edge.to]);
-        let _ = writeln!(out, "  {} -> {}{style};", quoted(&from.id), quoted(&to.id));
+        let label = line_label(&edge.names, &edge.how.relationship);
+        let label = (!label.is_empty()).then(|| format!("label={}", quoted(&label)));
+        let style = edge.how.is_runtime.then(|| "style=dashed".to_owned());
+        let all: Vec<String> = [style, label].into_iter().flatten().collect();
+        let all = if all.is_empty() { String::new() } else { format!(" [{}]", all.join(", ")) };
+        let _ = writeln!(out, "  {} -> {}{all};", quoted(&from.id), quoted(&to.id));
     }
     for (from, how) in &shown.missing {
         let from = quoted(&shown.nodes[*from].id);
@@ -206,31 +269,58 @@ fn dot(shown: &Shown<'_>) -> String {
     out
 }
 
+fn dot_node(out: &mut String, node: &Node, indent: &str) {
+    let style = if node.disabled { ", style=\"rounded,filled,dashed\"" } else { "" };
+    let kind = plain(&node.kind).replace(['\\', '"'], "");
+    let label = quoted(&node.id).trim_end_matches('"').to_owned() + "\\n" + &kind + "\"";
+    let [rim, shades @ ..] = HUES[hue(Some(node.dialect))].light;
+    let fill = shades[shade(&node.kind)];
+    let _ =
+        writeln!(out, "{indent}{} [label={label}, color=\"{rim}\", fillcolor=\"{fill}\"{style}];", quoted(&node.id));
+}
+
 fn mermaid(shown: &Shown<'_>) -> String {
     let mut out = String::from("flowchart LR\n");
     let escape = |text: &str| plain(text).replace('"', "#quot;");
-    for (number, (group, members)) in groups(shown).into_iter().enumerate() {
-        let indent = if group.is_some() { "    " } else { "  " };
-        if let Some(name) = group {
-            let _ = writeln!(out, "  subgraph g{number}[\"{}\"]", escape(name));
-        }
-        for at in members {
-            let node = shown.nodes[at];
-            let _ = writeln!(out, "{indent}n{at}[\"{}<br/><small>{}</small>\"]", escape(&node.id), escape(&node.kind));
-        }
-        if group.is_some() {
-            out.push_str("  end\n");
+    let node = |out: &mut String, at: usize, indent: &str| {
+        let node = shown.nodes[at];
+        let (id, kind) = (escape(&node.id), escape(&node.kind));
+        let _ = writeln!(out, "{indent}n{at}[\"{id}<br/><small>{kind}</small>\"]:::{}", mermaid_class(node.dialect));
+    };
+    for (number, (depth, visit)) in nested(shown).into_iter().enumerate() {
+        let indent = "  ".repeat(depth + 1);
+        match visit {
+            Visit::Node(at) => node(&mut out, at, &indent),
+            Visit::Enter(at) => {
+                let _ = writeln!(out, "{indent}subgraph g{number}[\"{}\"]", escape(&shown.nodes[at].id));
+                node(&mut out, at, &format!("{indent}  "));
+            }
+            Visit::Leave => {
+                let _ = writeln!(out, "{indent}end");
+            }
         }
     }
     for edge in &shown.edges {
         let arrow = if edge.how.is_runtime { "-.->" } else { "-->" };
-        let _ = writeln!(out, "  n{} {arrow} n{}", edge.from, edge.to);
+        let label = line_label(&edge.names, &edge.how.relationship);
+        let label = if label.is_empty() { label } else { format!("|\"{}\"|", escape(&label)) };
+        let _ = writeln!(out, "  n{} {arrow}{label} n{}", edge.from, edge.to);
     }
     for (at, (from, how)) in shown.missing.iter().enumerate() {
         let _ = writeln!(out, "  n{from} -.-x m{at}[\"{}\"]", escape(&how.node));
+    }
+    for known in HUES.iter().filter(|known| shown.nodes.iter().any(|node| node.dialect == known.dialect)) {
+        let [rim, _, fill, ..] = known.light;
+        let class = mermaid_class(known.dialect);
+        let _ = writeln!(out, "  classDef {class} fill:{fill},stroke:{rim},color:#14202b");
     }
     if let Some(left_out) = left_out(shown) {
         let _ = writeln!(out, "  %% {left_out}");
     }
     out
+}
+
+/// The class of a dialect's nodes; objects without one are no word of Mermaid's.
+fn mermaid_class(dialect: &str) -> &str {
+    if dialect.is_empty() { "plain" } else { dialect }
 }

@@ -125,22 +125,31 @@ impl<'v> Pending<'v> {
 /// `graph -o json`.
 pub fn graph_value(shown: &Shown<'_>) -> Value {
     let nodes = shown.nodes.iter().map(|node| {
-        map(vec![
+        let mut entries = vec![
             ("id", Value::str(node.id.clone())),
             ("kind", Value::str(node.kind.clone())),
+            ("type", Value::str(node.type_name.clone())),
             ("dialect", Value::str(node.dialect)),
             ("disabled", Value::from(node.disabled)),
-        ])
+        ];
+        entries.extend(node.inside.as_ref().map(|outer| ("inside", Value::str(outer.clone()))));
+        map(entries)
     });
-    let edge = |(from, how): (usize, &Dependency)| {
-        map(vec![
+    let edge = |(from, how, names): (usize, &Dependency, &[EcoString])| {
+        let mut entries = vec![
             ("from", Value::str(shown.nodes[from].id.clone())),
             ("to", Value::str(how.node.clone())),
             ("static", Value::from(how.is_static)),
             ("runtime", Value::from(how.is_runtime)),
-        ])
+            ("names", Value::list(names.iter().cloned().map(Value::str).collect())),
+        ];
+        if !how.relationship.is_empty() {
+            entries.push(("relationship", Value::str(how.relationship.clone())));
+        }
+        map(entries)
     };
-    let edges = shown.edges.iter().map(|edge| (edge.from, edge.how)).chain(shown.missing.iter().copied());
+    let known = shown.edges.iter().map(|edge| (edge.from, edge.how, edge.names.as_slice()));
+    let edges = known.chain(shown.missing.iter().map(|(from, how)| (*from, *how, how.names.as_slice())));
     map(vec![("nodes", Value::list(nodes.collect())), ("edges", Value::list(edges.map(edge).collect()))])
 }
 

@@ -14,4 +14,5 @@ pub mod native;
 pub mod process;
 pub mod secret;
 pub mod seed;
+pub mod serve;
 pub mod telemetry;

@@ -38,6 +38,7 @@ pub const PARTS: &[Part] = &[
     optional("process namespaces", "unshare with the right to make process namespaces"),
     optional("mounts", "the right to mount a small file system"),
     optional("terminal", "script and stty: apt-get install bsdutils coreutils"),
+    optional("browser", "chromium and chromedriver: apt-get install chromium chromium-driver"),
     optional("neovim", "Neovim: apt-get install neovim"),
     optional("assistant client", "the client library of the Model Context Protocol: pip install mcp"),
     optional("editor latency", "PURLIN_LATENCY=EDITS, which measures instead of testing"),

@@ -7,7 +7,7 @@ use super::resolve::{Side, compile_rendered, resolve_all};
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
-use purlin_compiler::{Difference, compared, diff, differences_value, hidden_alike, in_variants, origin_text, wholes};
+use purlin_compiler::{Difference, cause_text, compared, diff, differences_value, hidden_alike, in_variants, wholes};
 use purlin_host::named;
 use purlin_model::Resolved;
 use purlin_run::mask::Mask;
@@ -262,7 +262,7 @@ fn by_cause(found: &[Difference]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for difference in found {
-        let cause = cause(difference);
+        let cause = cause_text(difference);
         let at = *known.entry(cause.clone()).or_insert_with(|| {
             groups.push(Group { cause, places: Vec::new() });
             groups.len() - 1
@@ -270,19 +270,6 @@ fn by_cause(found: &[Difference]) -> Vec<Group<'_>> {
         groups[at].places.push(difference);
     }
     groups
-}
-
-fn cause(difference: &Difference) -> String {
-    let side = |causes: &[purlin_compiler::Cause]| {
-        let texts: Vec<String> = causes.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
-        texts.join(", ")
-    };
-    match (side(&difference.before_causes), side(&difference.after_causes)) {
-        (before, after) if before == after => after,
-        (before, after) if before.is_empty() => format!("+ {after}"),
-        (before, after) if after.is_empty() => format!("- {before}"),
-        (before, after) => format!("{before} → {after}"),
-    }
 }
 
 /// The node and field, and the variants that have the difference if not all do.

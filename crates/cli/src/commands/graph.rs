@@ -1,15 +1,21 @@
-//! `purlin graph`.
+//! `purlin graph`: the nodes and their dependencies, as text, data or a picture.
 
 use super::Context;
-use super::resolve::{compile_or_report, unknown_node};
-use crate::args::{GraphOutput, GraphTheme, Target, ViewArgs};
+use super::resolve::unknown_node;
+use super::status;
+use crate::args::{GraphDirection, GraphGroup, GraphOutput, GraphPage, GraphTheme, Target, ViewArgs};
 use crate::invocation::Exit;
 use crate::paint::Answer;
-use purlin_compiler::{GraphFormat, Theme, View, draw, graph_value, show};
+use crate::run_args::ClusterFlags;
+use purlin_compiler::picture::{GroupBy, Manners, Marks, Scene, Standing, folders, scene, svg, with_removed};
+use purlin_compiler::{Direction, GraphFormat, Page, Theme, View, compile, draw, graph_value, show};
 use purlin_model::Resolved;
+use purlin_run::past::StateOf;
+use purlin_syntax::Span;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
 use purlin_value::{Secrets, Session};
+use std::io::IsTerminal;
 use std::path::Path;
 
 pub(super) fn run(
@@ -19,7 +25,23 @@ pub(super) fn run(
     (output, asked): (GraphOutput, &ViewArgs),
     out: Option<&Path>,
 ) -> Result<Exit, Exit> {
-    let (session, compiled) = compile_or_report(cx, path, &[], target)?;
+    if output == GraphOutput::Html {
+        return super::report::graph_page(cx, path, target, asked.diff.as_deref(), out);
+    }
+    let Drawn { session, mut resolved, mut marks, exit } = resolve_despite(cx, path, target)?;
+    if let Some(revision) = &asked.diff {
+        let there = Target { rev: Some(revision.clone()), ..target.clone() };
+        let before = resolve_despite(cx, path, &there)?;
+        marks.note_changes((&before.session, &before.resolved), (&session, &resolved));
+        resolved = with_removed(&resolved, &before.resolved);
+    }
+    if asked.status {
+        for found in status::collect(cx, path, target, &ClusterFlags::default())? {
+            if let Some(standing) = standing(&found.state) {
+                marks.note_standing(&found.id, standing);
+            }
+        }
+    }
     let view = View {
         focus: asked.focus.clone(),
         depth: asked.depth,
@@ -27,33 +49,140 @@ pub(super) fn run(
         dialects: asked.dialect.clone(),
         is_reduced: asked.reduce,
     };
-    let Some(shown) = show(&compiled.resolved, &view).filter(|_| is_sound(&session, &compiled.resolved, asked)) else {
-        if let Some(focus) = view.focus.as_deref().filter(|focus| compiled.resolved.node(focus).is_none()) {
-            session.sink.push(unknown_node(&compiled.resolved, focus));
+    let Some(shown) = show(&resolved, &view).filter(|_| is_sound(&session, &resolved, asked)) else {
+        if let Some(focus) = view.focus.as_deref().filter(|focus| resolved.node(focus).is_none()) {
+            session.sink.push(unknown_node(&resolved, focus));
         }
         cx.report(&session);
         return Err(Exit::Invalid);
     };
-    let theme = match asked.theme {
-        GraphTheme::Auto => Theme::Auto,
-        GraphTheme::Light => Theme::Light,
-        GraphTheme::Dark => Theme::Dark,
-    };
-    let format = match output {
+    let text = |format: GraphFormat| draw(&shown, format);
+    let printed = match output {
         GraphOutput::Json => {
             let text = to_json(&graph_value(&shown), Secrets::Hide, JsonLayout::Pretty).map_err(|e| cx.too_long(e))?;
-            return Ok(cx.print(&(text + "\n"), out));
+            cx.print(&(text + "\n"), out)
         }
-        GraphOutput::Text => GraphFormat::Text,
-        GraphOutput::Dot => GraphFormat::Dot,
-        GraphOutput::Mermaid => GraphFormat::Mermaid,
-        GraphOutput::Svg => GraphFormat::Svg(theme),
+        GraphOutput::Text if out.is_none() => cx.print_answer(&text(GraphFormat::Text), Some(Answer::Graph)),
+        GraphOutput::Text => cx.print(&text(GraphFormat::Text), out),
+        GraphOutput::Dot => cx.print(&text(GraphFormat::Dot), out),
+        GraphOutput::Mermaid => cx.print(&text(GraphFormat::Mermaid), out),
+        GraphOutput::Svg | GraphOutput::Png | GraphOutput::Html => {
+            let folders = folders(&session, &resolved);
+            let manners = Manners {
+                direction: direction(asked.direction),
+                group_by: asked.group_by.map(group),
+                title: title(&resolved, target, asked.date.as_deref()),
+                folder: &|node| folders.get(&node.id).cloned().unwrap_or_else(|| ".".to_owned()),
+                mark: &|id| marks.of(id),
+                ..Manners::default()
+            };
+            picture(cx, &scene(&shown, &manners), output, asked, out)
+        }
     };
-    let text = draw(&shown, format);
-    if out.is_none() {
-        return Ok(cx.print_answer(&text, (format == GraphFormat::Text).then_some(Answer::Graph)));
+    Ok(super::check::worse(printed, exit))
+}
+
+/// A project as far as it could be resolved, and what is known of its nodes.
+struct Drawn {
+    session: Session,
+    resolved: Resolved,
+    marks: Marks,
+    /// What its problems mean for the exit code.
+    exit: Exit,
+}
+
+/// Resolves a project and prints its problems. What can be drawn is drawn all the same.
+fn resolve_despite(cx: &mut Context<'_, '_>, path: &Path, target: &Target) -> Result<Drawn, Exit> {
+    let (session, mut request) = cx.open(path, target, &[])?;
+    "resolve".clone_into(&mut request.command);
+    let compiled = compile(&session, &request);
+    if let Some(compiled) = &compiled {
+        cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.var, "")?;
+        cx.refuse_pending(&session, &target.pending)?;
     }
-    Ok(cx.print(&text, out))
+    let found = session.sink.take();
+    let errors: Vec<Span> =
+        found.iter().filter(|problem| problem.is_error()).filter_map(|problem| problem.span).collect();
+    session.sink.extend(found);
+    let exit = cx.report(&session);
+    let Some(compiled) = compiled else { return Err(super::check::worse(Exit::Invalid, exit)) };
+    let mut marks = Marks::default();
+    marks.note_errors(&compiled.resolved, &errors);
+    Ok(Drawn { session, resolved: compiled.resolved, marks, exit })
+}
+
+/// What stands above a picture.
+fn title(resolved: &Resolved, target: &Target, date: Option<&str>) -> Vec<String> {
+    let environment = Some(resolved.environment.to_string()).filter(|name| !name.is_empty());
+    let profiles = (!target.profile.is_empty()).then(|| target.profile.join(", "));
+    let parts = [Some(resolved.project.to_string()), environment, profiles, date.map(str::to_owned)];
+    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect()
+}
+
+fn picture(cx: &mut Context<'_, '_>, scene: &Scene, output: GraphOutput, asked: &ViewArgs, out: Option<&Path>) -> Exit {
+    let page = match asked.page {
+        None => Page::Own,
+        Some(GraphPage::A4) => Page::A4,
+        Some(GraphPage::Slide) => Page::Slide,
+    };
+    if output == GraphOutput::Svg {
+        let theme = match asked.theme {
+            GraphTheme::Auto => Theme::Auto,
+            GraphTheme::Light => Theme::Light,
+            GraphTheme::Dark => Theme::Dark,
+        };
+        return cx.print(&svg(scene, theme, page), out);
+    }
+    match purlin_explore::png(scene, asked.theme == GraphTheme::Dark, page) {
+        Ok(bytes) => cx.print_bytes(&bytes, out),
+        Err(why) => cx.usage(&format!("could not draw the picture: {why}")),
+    }
+}
+
+impl Context<'_, '_> {
+    /// Prints what is no text to a file or a pipe.
+    fn print_bytes(&mut self, bytes: &[u8], out: Option<&Path>) -> Exit {
+        let written = match out {
+            Some(path) => crate::border::write_atomically(&self.invocation.cwd.join(path), bytes),
+            None if self.invocation.last && std::io::stdout().is_terminal() => {
+                return self.usage("a PNG is not printed to a terminal: add `--out FILE`");
+            }
+            None => self.invocation.stdout.write_all(bytes),
+        };
+        match written {
+            Ok(()) => Exit::Ok,
+            Err(error) => self.io(&format!("cannot write: {error}")),
+        }
+    }
+}
+
+fn direction(asked: GraphDirection) -> Direction {
+    match asked {
+        GraphDirection::Right => Direction::Right,
+        GraphDirection::Left => Direction::Left,
+        GraphDirection::Down => Direction::Down,
+        GraphDirection::Up => Direction::Up,
+    }
+}
+
+fn group(asked: GraphGroup) -> GroupBy {
+    match asked {
+        GraphGroup::Folder => GroupBy::Folder,
+        GraphGroup::Dialect => GroupBy::Dialect,
+        GraphGroup::Kind => GroupBy::Kind,
+    }
+}
+
+/// What a picture shows of a state; nothing for what was not looked at.
+fn standing(state: &StateOf) -> Option<Standing> {
+    match state {
+        StateOf::Done => Some(Standing::Done),
+        StateOf::Outdated(_) => Some(Standing::Outdated),
+        StateOf::Failed(_) => Some(Standing::Failed),
+        StateOf::Running => Some(Standing::Running),
+        StateOf::NeverRun | StateOf::Waits(_) => Some(Standing::New),
+        StateOf::Disabled | StateOf::Unknown(_) => None,
+    }
 }
 
 /// Whether the kinds and dialects that are asked for exist. A misspelt one would show an empty graph.

@@ -8,6 +8,7 @@ mod diff_cluster;
 mod editor;
 mod eval;
 mod explain;
+mod explore;
 mod files;
 mod fix;
 mod fmt;
@@ -21,6 +22,7 @@ mod names;
 mod objects;
 pub(crate) mod provider_scripts;
 mod rename;
+mod report;
 mod resolve;
 pub(crate) mod run;
 mod schema;
@@ -43,7 +45,7 @@ use crate::options;
 use crate::pager;
 use crate::paint;
 use crate::project::{self, Setup, open_session};
-use crate::report::{Style, report, settle};
+use crate::report::{Style, report as print_report, settle};
 use crate::seed::SeedSource;
 use crate::settings::{self, Settings, User};
 use purlin_host::named;
@@ -279,7 +281,7 @@ impl Context<'_, '_> {
 
     fn report(&mut self, session: &Session) -> Exit {
         settle(session, &self.settings, self.style, false);
-        report(self.invocation, session, self.style)
+        print_report(self.invocation, session, self.style)
     }
 
     /// With `--verbose`, what was read.
@@ -443,6 +445,13 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         }
         Command::Graph { place, target, output, view, out } => {
             graph::run(&mut cx, &place.path(), &target, (output, &view), out.as_deref())
+        }
+        Command::Explore { place, target, port, no_open } => {
+            explore::run(&mut cx, &place.path(), &target, (port, !no_open))
+        }
+        Command::Report { place, target, out, single, diff } => {
+            let asked = report::Asked { out: &out, single, revision: diff.as_deref() };
+            report::run(&mut cx, &place.path(), &target, &asked)
         }
         Command::Why { words, path, target, list_inputs, all_envs, blame, output } => {
             let (path, asked) = why::asked(words, path);

@@ -104,7 +104,12 @@ pub(super) fn resolve_all(
     Ok((session, sides))
 }
 
-fn open_to_compare(cx: &mut Context<'_, '_>, path: &Path, target: &Target) -> Result<(Session, Request), Exit> {
+/// A session to resolve a project in, with everything that would be deployed.
+pub(super) fn open_to_compare(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    target: &Target,
+) -> Result<(Session, Request), Exit> {
     let (session, mut request) = cx.open(path, target, &[])?;
     "resolve".clone_into(&mut request.command);
     request.manifests = true;

@@ -2,11 +2,11 @@
 
 use super::Context;
 use super::run::{Place, clusters, conclude, detected, garden_project, only_garden};
-use crate::args::AnswerFormat;
+use crate::args::{AnswerFormat, Target};
 use crate::invocation::{Exit, Invocation};
 use crate::paint::Answer;
 use crate::report::Style;
-use crate::run_args::StatusFlags;
+use crate::run_args::{ClusterFlags, StatusFlags};
 use purlin_model::Request;
 use purlin_run::cluster::Clusters;
 use purlin_run::engine::Project;
@@ -18,28 +18,33 @@ use std::sync::Arc;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit, Exit> {
     let (path, names) = cx.split(&flags.places, &flags.target);
-    let (session, request, dialect) = detected(cx, "status", &path, &flags.target)?;
-    let show = |cx: &mut Context<'_, '_>, found: Vec<Status>| {
-        let found = meant(found, &names).map_err(|message| cx.usage(&message))?;
-        Ok(show(cx, &found, flags.output))
-    };
+    let found = collect(cx, &path, &flags.target, &flags.cluster)?;
+    let found = meant(found, &names).map_err(|message| cx.usage(&message))?;
+    Ok(show(cx, &found, flags.output))
+}
+
+/// What is known of every action of a project.
+pub(super) fn collect(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    target: &Target,
+    cluster: &ClusterFlags,
+) -> Result<Vec<Status>, Exit> {
+    let (session, request, dialect) = detected(cx, "status", path, target)?;
     if let Some(found) = super::service::project(cx, &session, &request, dialect) {
-        let found = super::service::status(cx, found)?;
-        return show(cx, found);
+        return super::service::status(cx, found);
     }
-    let clusters = clusters(cx, &flags.target, &flags.cluster, false);
+    let clusters = clusters(cx, target, cluster, false);
     if let Some(found) = super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
         let (project, root) = found?;
         let place = Place::new(cx.invocation, &root)?;
-        let found = statuses(&project, &place.store, &place.stop);
-        return show(cx, found);
+        return Ok(statuses(&project, &place.store, &place.stop));
     }
     if dialect == "skaffold" {
-        let found = super::skaffold::deployed(cx, &session, &request, clusters, |cx, project| {
+        return super::skaffold::deployed(cx, &session, &request, clusters, |cx, project| {
             let place = Place::new(cx.invocation, project.root())?;
             Ok(statuses(project, &place.store, &place.stop))
-        })?;
-        return show(cx, found);
+        });
     }
     only_garden(cx, "status", dialect)?;
     let Some(project) = garden_project(cx.invocation, &session, &request) else {
@@ -48,10 +53,10 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit,
     let project = project.on(clusters);
     let place = Place::new(cx.invocation, &project.root())?;
     let found = statuses(&project, &place.store, &place.stop);
-    if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {
-        return Err(exit);
+    match cx.report(&session) {
+        exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) => Err(exit),
+        _ => Ok(found),
     }
-    show(cx, found)
 }
 
 /// The actions that are asked for; all if none is.
