@@ -291,6 +291,8 @@ fn the_page_shows_everything_and_runs_nothing_of_the_project() {
     browser.until_shown("Dependents");
     assert_eq!(browser.run("return location.hash"), json!("#/graph?node=test.smoke"));
     // A change of a file arrives by itself.
+    browser.go(&base, "#/graph");
+    browser.until_shown("View and filters");
     std::fs::write(folder.join("garden.yml"), PROJECT.replace("name: smoke", "name: smoked")).unwrap();
     browser.until_shown("test.smoked");
     assert_eq!(browser.errors(), Vec::<String>::new());

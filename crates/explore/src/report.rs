@@ -180,7 +180,8 @@ fn pictures(side: &Side, before: Option<&Side>, is_chosen: bool) -> Value {
         if side.resolved.nodes.len() <= MOST_OPEN {
             add(Some(BTreeSet::from(["*".to_owned()])));
         }
-        if !is_chosen {
+        // Of a large project, boxes are opened in the usual picture only.
+        if !is_chosen || (side.resolved.nodes.len() > MOST_OPEN && !group.is_empty()) {
             continue;
         }
         let all = picture(side, None, &wish(Some(BTreeSet::from(["*".to_owned()]))));

@@ -20,7 +20,7 @@ pub fn svg(scene: &Scene, theme: Theme, page: Page) -> String {
     let (width, height) =
         (scene.width.max(legend.1).max(title_width(scene)) + 2.0 * MARGIN, top + scene.height + MARGIN + LEGEND);
     let (wide, high) = page.fit(width, height);
-    let (left, above) = ((wide - width) / -2.0, (high - height) / -2.0);
+    let (left, above) = ((width - wide) / 2.0, (height - high) / 2.0);
     let _ = writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide:.0}\" height=\"{high:.0}\" viewBox=\"{left:.0} {above:.0} {wide:.0} {high:.0}\" font-family=\"system-ui, Roboto, sans-serif\">"
