@@ -15,6 +15,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-model", 3),
     ("purlin-gotmpl", 3),
     ("purlin-kubernetes", 3),
+    ("purlin-script", 1),
     ("purlin-garden", 4),
     ("purlin-skaffold", 4),
     ("purlin-tosca", 4),

@@ -28,8 +28,8 @@ use purlin_syntax::{Diagnostic, Hint};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How metadata begins that tells Puccini to run JavaScript.
-const PLUGINS: &[&str] = &["puccini.scriptlet", "puccini.converter", "puccini.data-type.converter"];
+/// How metadata begins that has Puccini convert or compare values by JavaScript.
+const PLUGINS: &[&str] = &["puccini.converter", "puccini.comparer", "puccini.data-type.converter"];
 
 /// TOSCA 1.3 had it, and people look for it.
 const IN_RANGE: &str = "write `$and` of `$greater_or_equal` and `$less_or_equal`";
@@ -260,14 +260,14 @@ impl Inspector<'_> {
         }
     }
 
-    /// What Puccini would run as JavaScript is not run.
+    /// Converters and comparers of Puccini are not run.
     fn plugins(&mut self, own: &Entity) {
         let Some(Data::Map(notes)) = own.value("metadata").map(|notes| &notes.data) else { return };
         for (key, _) in notes.iter() {
             let Some(name) = key.as_str().filter(|name| PLUGINS.iter().any(|plugin| name.starts_with(plugin))) else {
                 continue;
             };
-            let message = format!("`{name}` has no effect: JavaScript plugins of Puccini are not run");
+            let message = format!("`{name}` has no effect: converters and comparers in JavaScript are not run");
             self.problems.push(Diagnostic::at(&rules::UNSUPPORTED, key.span, message).warning());
         }
     }
@@ -398,6 +398,9 @@ impl Inspector<'_> {
             return;
         }
         let Some(function) = functions::find(&call.name, edition) else {
+            if self.model.scripts.defines(&call.name) {
+                return;
+            }
             let known = functions::FUNCTIONS.iter().filter(|function| function.call.is_in(edition));
             let known = known.map(|function| function.name);
             let near = suggest::nearest(&call.name, known)

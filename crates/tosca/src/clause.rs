@@ -6,6 +6,7 @@ use crate::edition::{self, Edition};
 use crate::functions::{CONSTRAINTS, Gives, find};
 use crate::suggest;
 use crate::val::{Data, Val};
+use ecow::EcoString;
 use purlin_syntax::Span;
 use purlin_syntax::what;
 use purlin_syntax::{Hint, Message};
@@ -37,11 +38,14 @@ pub fn constraint(value: &Val) -> Option<(&str, &[Val])> {
     Some((operator, std::slice::from_ref(argument)))
 }
 
-/// Whether a constraint clause of TOSCA 1.x has the form it must have.
-pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), Message> {
+/// Whether a constraint clause of TOSCA 1.x has the form it must have. A file may define constraints of its own.
+pub fn check_constraint(value: &Val, edition: Edition, own: &[EcoString]) -> Result<(), Message> {
     let Some((operator, arguments)) = constraint(value) else {
         return Err(what::must_be("a constraint", "a map with one key").and(format!(", but it {}", keys_of(value))));
     };
+    if own.iter().any(|own| own == operator) {
+        return Ok(());
+    }
     let known = CONSTRAINTS.iter().filter(|(_, since)| *since <= edition).map(|(name, _)| *name);
     if !known.clone().any(|name| name == operator) {
         let near = suggest::nearest(operator, known).map(|near| Hint::meant(operator, near));
@@ -70,14 +74,14 @@ pub fn check_validation(value: &Val) -> Result<(), Message> {
 }
 
 /// Whether a condition of TOSCA 1.x has the form it must have.
-pub fn check_condition(value: &Val, edition: Edition) -> Result<(), (Option<Span>, Message)> {
+pub fn check_condition(value: &Val, edition: Edition, own: &[EcoString]) -> Result<(), (Option<Span>, Message)> {
     match &value.data {
-        Data::List(items) => items.iter().try_for_each(|item| check_condition_clause(item, edition)),
-        _ => check_condition_clause(value, edition),
+        Data::List(items) => items.iter().try_for_each(|item| check_condition_clause(item, edition, own)),
+        _ => check_condition_clause(value, edition, own),
     }
 }
 
-fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<Span>, Message)> {
+fn check_condition_clause(value: &Val, edition: Edition, own: &[EcoString]) -> Result<(), (Option<Span>, Message)> {
     let Some((name, argument)) = single(value) else {
         return Err((
             Some(value.span),
@@ -90,14 +94,14 @@ fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<S
             Err((Some(value.span), "`not` takes exactly one condition".to_owned().into()))
         }
         "and" | "or" | "not" | "assert" if listed => {
-            argument.items().iter().try_for_each(|item| check_condition_clause(item, edition))
+            argument.items().iter().try_for_each(|item| check_condition_clause(item, edition, own))
         }
-        "and" | "or" | "not" | "assert" => check_condition_clause(argument, edition),
+        "and" | "or" | "not" | "assert" => check_condition_clause(argument, edition, own),
         _ => {
             let clauses = if listed { argument.items() } else { std::slice::from_ref(argument) };
-            clauses
-                .iter()
-                .try_for_each(|clause| check_constraint(clause, edition).map_err(|reason| (Some(clause.span), reason)))
+            clauses.iter().try_for_each(|clause| {
+                check_constraint(clause, edition, own).map_err(|reason| (Some(clause.span), reason))
+            })
         }
     }
 }

@@ -69,6 +69,7 @@ pub mod render;
 pub mod resolve;
 pub mod rules;
 mod scalar;
+pub mod scripts;
 mod signatures;
 pub mod special;
 mod substitute;

@@ -16,6 +16,7 @@ use crate::problem::Problems;
 use crate::quirks::Quirks;
 use crate::read::Role;
 use crate::render::Frame;
+use crate::scripts::Scripts;
 use crate::special::units::{self, Family};
 use crate::val::{Data, Text};
 use ecow::EcoString;
@@ -104,6 +105,8 @@ pub struct Model {
     pub hierarchy: Arc<Hierarchy>,
     /// All complete types.
     pub types: Arc<Types>,
+    /// JavaScript that the files bring along.
+    pub scripts: Arc<Scripts>,
     /// Departures from the strict reading.
     pub quirks: Quirks,
     /// What a host adds.
@@ -157,6 +160,10 @@ pub(crate) fn build_libraries(session: &Session, paths: &[&str], options: &Optio
 
 /// Phases 2 to 4.
 fn complete(session: &Session, files: Files, options: &Options, problems: &mut Problems) -> Model {
+    let scripts = match options.host {
+        Some(_) => Scripts::default(), // only Puccini runs them
+        None => Scripts::gather(session, &files, problems),
+    };
     let names = names::gather(&files, &options.quirks, problems);
     link::check(&files, &names, problems);
     let hierarchy = hierarchy::place(&names, problems);
@@ -169,6 +176,7 @@ fn complete(session: &Session, files: Files, options: &Options, problems: &mut P
         names: Arc::new(names),
         hierarchy: Arc::new(hierarchy),
         types: Arc::new(types),
+        scripts: Arc::new(scripts),
         quirks,
         host,
         given: Vec::new(),

@@ -253,16 +253,18 @@ pub fn merged_entries(node: Node<'_>) -> Vec<Entry<'_>> {
 
 /// How values are written: by which edition's rule calls are told from data, and what a host adds to it.
 #[derive(Clone, Copy, Debug)]
-pub struct Notation {
+pub struct Notation<'a> {
     /// The edition.
     pub edition: Edition,
     /// The host, if there is one.
     pub host: Option<&'static Host>,
+    /// Functions that the file defines for itself.
+    pub own: &'a [EcoString],
 }
 
-impl From<Edition> for Notation {
+impl From<Edition> for Notation<'_> {
     fn from(edition: Edition) -> Self {
-        Notation { edition, host: None }
+        Notation { edition, host: None, own: &[] }
     }
 }
 
@@ -285,11 +287,11 @@ pub fn secrets(tree: &Tree) -> impl Iterator<Item = Span> {
 }
 
 /// Reads a value, finding function calls by the notation's rule.
-pub fn read(node: Node<'_>, notation: impl Into<Notation>) -> Val {
+pub fn read<'a>(node: Node<'_>, notation: impl Into<Notation<'a>>) -> Val {
     read_at(node, notation.into(), 0)
 }
 
-fn read_at(node: Node<'_>, notation: Notation, depth: u32) -> Val {
+fn read_at(node: Node<'_>, notation: Notation<'_>, depth: u32) -> Val {
     let (span, origin) = (node.span(), Origin::node(node.target()));
     if depth > MAX_DEPTH {
         return Val::of(Data::Poison, span, origin, Taint::NONE);
@@ -337,7 +339,7 @@ fn meaning(node: Node<'_>) -> Scalar {
     node.scalar()
 }
 
-fn scalar(node: Node<'_>, notation: Notation) -> Data {
+fn scalar(node: Node<'_>, notation: Notation<'_>) -> Data {
     let data = scalar_data(node);
     let Data::Str(text) = &data else { return data };
     if notation.host.is_some_and(|host| (host.is_template)(text)) {
@@ -357,7 +359,7 @@ fn scalar(node: Node<'_>, notation: Notation) -> Data {
     Data::Call(Arc::new(Call { name, args: Vec::new(), listed: true, crowded: false }))
 }
 
-fn map(node: Node<'_>, notation: Notation, depth: u32) -> Data {
+fn map(node: Node<'_>, notation: Notation<'_>, depth: u32) -> Data {
     let entries = merged_entries(node);
     let is_2 = notation.edition.is_2();
     if is_2 {
@@ -367,7 +369,7 @@ fn map(node: Node<'_>, notation: Notation, depth: u32) -> Data {
         }
     } else if let [entry] = entries.as_slice()
         && entry.key.is_scalar()
-        && is_function(entry.name(), notation.edition)
+        && (is_function(entry.name(), notation.edition) || notation.own.iter().any(|own| own == entry.name()))
     {
         return call(entry.name(), entry.value, false, notation, depth);
     }
@@ -383,7 +385,7 @@ fn map(node: Node<'_>, notation: Notation, depth: u32) -> Data {
     Data::Map(Arc::new(entries.iter().map(|entry| read_entry(entry, notation, depth)).collect()))
 }
 
-fn read_entry(entry: &Entry<'_>, notation: Notation, depth: u32) -> (Val, Val) {
+fn read_entry(entry: &Entry<'_>, notation: Notation<'_>, depth: u32) -> (Val, Val) {
     let mut key = read_at(entry.key, notation, depth + 1);
     if let Data::Str(text) = &key.data
         && notation.edition.is_2()
@@ -406,7 +408,7 @@ fn is_call_key(key: Node<'_>) -> bool {
     key.is_scalar() && is_name(name)
 }
 
-fn call(name: &str, argument: Node<'_>, crowded: bool, notation: Notation, depth: u32) -> Data {
+fn call(name: &str, argument: Node<'_>, crowded: bool, notation: Notation<'_>, depth: u32) -> Data {
     let listed = argument.is_list();
     let args = if listed {
         argument.items().map(|item| read_at(item, notation, depth + 1)).collect()

@@ -7,7 +7,7 @@ use crate::coerce::{self, NUMBER, STRING};
 use crate::edition::{self, Standard};
 use crate::entities;
 use crate::entity::Entity;
-use crate::evaluate::{Evaluator, Failure, Scope};
+use crate::evaluate::{Evaluator, Failure, Scope, Verdict};
 use crate::functions;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
@@ -203,6 +203,9 @@ impl Evaluator<'_> {
             return self.validation(clause, value, id, scope);
         }
         let Some((operator, arguments)) = clause::constraint(clause) else { return Ok(()) };
+        if self.model.scripts.defines(operator) {
+            return self.scripted_clause(operator, arguments, value, scope);
+        }
         let Some(argument) = arguments.first() else { return Ok(()) };
         let argument = match self.eval(argument, scope, 0) {
             Ok(argument) => argument,
@@ -212,6 +215,33 @@ impl Evaluator<'_> {
             return Ok(());
         }
         self.constraint(operator, &argument, value, id)
+    }
+
+    /// A constraint that a scriptlet defines. Its arguments are the value, and what the clause says.
+    fn scripted_clause(&mut self, name: &str, written: &[Val], value: &Val, scope: &Scope) -> Result<(), String> {
+        let written = match written {
+            [Val { data: Data::List(items), .. }] => items.as_slice(),
+            other => other,
+        };
+        let mut args = vec![value.clone()];
+        for argument in written {
+            match self.eval(argument, scope, 0) {
+                Ok(argument) if argument.is_opaque() => return Ok(()),
+                Ok(argument) => args.push(argument),
+                Err(failure) => return unless_limited(failure),
+            }
+        }
+        let is_secret = args.iter().any(|arg| arg.taint_within().is_secret());
+        let broken = || format!("{} does not satisfy `{name}`", shown(value));
+        match self.scripted_constraint(name, &args) {
+            Some(Ok(Verdict::Fails(Some(reason)))) if !is_secret => Err(format!("{}: {reason}", broken())),
+            Some(Ok(Verdict::Fails(_))) => Err(broken()),
+            Some(Err(message)) => {
+                let failure = self.limited(Failure::new(message, value.span));
+                if is_secret && failure.limit.is_none() { Err(broken()) } else { unless_limited(failure) }
+            }
+            Some(Ok(Verdict::Holds)) | None => Ok(()),
+        }
     }
 
     /// A clause of TOSCA 2.0: a call that gives true or false.

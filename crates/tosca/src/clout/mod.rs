@@ -113,7 +113,15 @@ impl<'a> Writer<'a> {
         steps.extend(self.options.resolved.then_some("resolve"));
         steps.extend((self.options.form == Form::Coerced).then_some("coerce"));
         let history = steps.into_iter().map(|step| Out::map([("description", Out::str(step))])).collect();
-        Out::map([("puccini", Out::map([("version", Out::str("1.0"))])), ("history", Out::List(history))])
+        let mut puccini = vec![("version".into(), Out::str("1.0"))];
+        let mut scriptlets = Vec::new();
+        for (name, text) in self.compiled.model.scripts.texts() {
+            nest(&mut scriptlets, &name.split('.').collect::<Vec<_>>(), text);
+        }
+        if !scriptlets.is_empty() {
+            puccini.push(("scriptlets".into(), Out::Map(scriptlets)));
+        }
+        Out::map([("puccini", Out::Map(puccini)), ("history", Out::List(history))])
     }
 
     fn service(&mut self) -> Out {
@@ -436,4 +444,23 @@ fn description(entity: &Entity) -> Out {
 
 fn metadata(entity: &Entity) -> Out {
     entity.value("metadata").map_or(Out::Null, Out::from)
+}
+
+/// Puts the text of a scriptlet where its name says: a map per part of the name.
+fn nest(out: &mut Vec<(EcoString, Out)>, name: &[&str], text: &str) {
+    let [part, rest @ ..] = name else { return };
+    if rest.is_empty() {
+        out.push(((*part).into(), Out::str(text)));
+        return;
+    }
+    let at = match out.iter().position(|(known, value)| known == part && matches!(value, Out::Map(_))) {
+        Some(at) => at,
+        None => {
+            out.push(((*part).into(), Out::Map(Vec::new())));
+            out.len() - 1
+        }
+    };
+    if let Some((_, Out::Map(inner))) = out.get_mut(at) {
+        nest(inner, rest, text);
+    }
 }

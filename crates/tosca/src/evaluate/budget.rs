@@ -213,7 +213,7 @@ impl Evaluator<'_> {
     }
 
     /// That a limit is exceeded; what fails for it is reported under the limit's rule.
-    fn over(&self, rule: &'static Rule, message: impl Into<Message>) -> Message {
+    pub(super) fn over(&self, rule: &'static Rule, message: impl Into<Message>) -> Message {
         self.overrun.set(Some(rule));
         message.into()
     }

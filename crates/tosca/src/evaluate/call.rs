@@ -6,7 +6,7 @@ use super::compute::{is_lasting, takes_unknown, truth};
 use super::path::Reference;
 use super::typed::Declared;
 use super::walk::{Astray, Place};
-use super::{Evaluator, Failure, Key, Scope, VALUE_DEPTH};
+use super::{Evaluator, Failure, Key, Scope, VALUE_DEPTH, Verdict};
 use crate::edition::Standard;
 use crate::entities;
 use crate::quirks;
@@ -49,6 +49,7 @@ impl Evaluator<'_> {
             "join" => self.joined(value, &args).map_err(fail),
             "token" => self.token(value, &args).map_err(&fail),
             _ if is_2 => self.computed_call(value, call, &args, scope).map_err(fail),
+            _ if self.model.scripts.defines(name) => self.scripted_call(value, name, &args, scope).map_err(fail),
             _ => Ok(value.with(Data::Pending(name.into()))),
         };
         self.level = level;
@@ -74,11 +75,30 @@ impl Evaluator<'_> {
         let declared = self.compared(call, scope);
         let computed = match self.compute(name, args, declared) {
             Some(computed) => computed?,
+            None if self.model.scripts.defines(name) => return self.scripted_call(value, name, args, scope),
             None => return Ok(value.with(Data::Pending(eco_format!("`${name}`, which an orchestrator computes")))),
         };
         match (unknown, &computed) {
             (Some(unknown), Data::Bool(false)) => Ok(value.with(unknown.clone())),
             _ => Ok(value.with(computed)),
+        }
+    }
+
+    /// A function that a scriptlet defines, or a constraint, which is asked about the value under test.
+    fn scripted_call(&mut self, value: &Val, name: &str, args: &[Val], scope: &Scope) -> Result<Val, Message> {
+        if let Some(unknown) = self.unknown_in(args)? {
+            return Ok(value.with(unknown.clone()));
+        }
+        if let Some(answer) = self.scripted(value, name, args) {
+            return answer;
+        }
+        let Some((tested, _)) = &scope.value else {
+            return Err("it means something only in a validation clause".to_owned().into());
+        };
+        let args: Vec<Val> = [tested.clone()].into_iter().chain(args.iter().cloned()).collect();
+        match self.scripted_constraint(name, &args) {
+            Some(verdict) => Ok(value.with(Data::Bool(matches!(verdict?, Verdict::Holds)))),
+            None => Ok(value.with(Data::Pending(name.into()))),
         }
     }
 

@@ -9,6 +9,7 @@ mod call;
 mod compute;
 mod filter;
 mod path;
+mod script;
 mod typed;
 mod walk;
 
@@ -16,6 +17,7 @@ pub use allocation::Taken;
 pub(crate) use allocation::{Share, amount_of};
 pub use budget::Budget;
 pub(crate) use compute::{length as length_of, text as text_of};
+pub(crate) use script::Verdict;
 
 use crate::coerce;
 use crate::entity::Entity;

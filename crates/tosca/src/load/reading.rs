@@ -6,6 +6,7 @@ use crate::host::Host;
 use crate::problem::Problems;
 use crate::quirks::Quirks;
 use crate::read::{Reader, Role};
+use crate::scripts::Own;
 use purlin_syntax::{FileId, Node};
 use purlin_value::Session;
 use std::sync::Arc;
@@ -49,7 +50,8 @@ impl Reading<'_> {
 
     fn read(&self, root: Node<'_>, problems: &mut Problems) -> Option<Entity> {
         let Reading { edition, role, substitutes, quirks, host } = *self;
-        Reader { edition, role, substitutes, quirks, host, problems }.file(root)
+        let own = if host.is_some() { Own::default() } else { Own::of(root) };
+        Reader { edition, role, substitutes, quirks, host, own, problems }.file(root)
     }
 
     /// Everything that the answer depends on; hosts are told apart by their editions.

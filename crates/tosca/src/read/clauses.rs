@@ -17,7 +17,7 @@ impl Reader<'_> {
         let mut out = Vec::new();
         for item in node.items() {
             let value = self.value(item);
-            match clause::check_constraint(&value, self.edition) {
+            match clause::check_constraint(&value, self.edition, &self.own.constraints) {
                 Ok(()) => out.push(value),
                 Err(reason) => self.problems.at(&rules::MALFORMED, item.span(), reason),
             }
@@ -46,7 +46,7 @@ impl Reader<'_> {
             return self.validation(key, at, node);
         }
         let value = self.value(node);
-        if let Err((span, reason)) = clause::check_condition(&value, self.edition) {
+        if let Err((span, reason)) = clause::check_condition(&value, self.edition, &self.own.constraints) {
             self.problems.at(&rules::MALFORMED, span.unwrap_or(at), reason);
             return None;
         }
@@ -64,7 +64,7 @@ impl Reader<'_> {
             let clauses: &[Val] =
                 if let Data::List(items) = &value.data { items } else { std::slice::from_ref(&value) };
             for clause in clauses {
-                if let Err(reason) = clause::check_constraint(clause, self.edition) {
+                if let Err(reason) = clause::check_constraint(clause, self.edition, &self.own.constraints) {
                     self.problems.at(&rules::MALFORMED, at, reason);
                 }
             }

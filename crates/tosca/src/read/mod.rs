@@ -17,6 +17,7 @@ use crate::host::Host;
 use crate::problem::Problems;
 use crate::quirks::{self, Quirks};
 use crate::rules;
+use crate::scripts::Own;
 use crate::val::{self, Data, Val, merged_entries};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
@@ -60,6 +61,8 @@ pub struct Reader<'a> {
     pub quirks: &'a Quirks,
     /// What a host adds to the notation of values.
     pub host: Option<&'static Host>,
+    /// Functions and constraints that the file defines for itself.
+    pub own: Own,
     /// Where problems go.
     pub problems: &'a mut Problems,
 }
@@ -116,7 +119,7 @@ impl Reader<'_> {
         // A call in the place of a definition is the parameter's value; TOSCA 2.0 has this notation.
         if kind == entities::PARAMETER_DEFINITION && (self.edition.is_2() || self.allows(quirks::PARAMETERS_PERMISSIVE))
         {
-            let value = val::read(node, val::Notation { edition: self.edition, host: self.host });
+            let value = val::read(node, self.notation());
             if value.is_call() {
                 entity.slots.push(Slot { name: "value", at, content: Content::Value(value) });
                 return Some(entity);
@@ -389,8 +392,12 @@ impl Reader<'_> {
         }
     }
 
+    fn notation(&self) -> val::Notation<'_> {
+        val::Notation { edition: self.edition, host: self.host, own: &self.own.functions }
+    }
+
     pub(super) fn value(&mut self, node: Node<'_>) -> Val {
-        let value = val::read(node, val::Notation { edition: self.edition, host: self.host });
+        let value = val::read(node, self.notation());
         self.calls(&value);
         value
     }
