@@ -30,6 +30,9 @@ const BETWEEN: &str = "\u{1}";
 
 /// So many steps are followed in the templates of one chart; what lies beyond is compared by rendering alone.
 const STEPS: usize = 400_000;
+/// Mappings and lists that templates make are followed up to so many places in them: each may hold those before it several
+/// times.
+const PLACES: usize = 1_000;
 
 /// Templates that include each other are followed to this depth.
 const DEPTH: usize = 60;
@@ -500,6 +503,7 @@ impl<'s> Walk<'s> {
         if depth > DEPTH {
             self.read(|reads| reads.is_lost = true);
         }
+        self.steps = self.steps.saturating_add(dot.iter().map(Place::size).sum());
         if depth > DEPTH || self.steps > STEPS || !self.seen.insert((address, dot.clone())) {
             return;
         }
@@ -749,6 +753,18 @@ impl<'s> Walk<'s> {
         names.iter().for_each(|name| self.include(name, given, frame));
     }
 
+    /// A mapping or list with these entries; one that is too large is not followed.
+    fn made(&mut self, entries: BTreeMap<EcoString, Meaning>) -> Meaning {
+        let made = Place::Made(entries);
+        let size = made.size();
+        self.steps = self.steps.saturating_add(size);
+        if size > PLACES {
+            self.read(|reads| reads.is_lost = true);
+            return Meaning::new();
+        }
+        vec![made]
+    }
+
     /// What the entries of mappings and lists that templates make stand for.
     fn entries_of(meaning: &Meaning) -> Meaning {
         let mut all = meaning.clone();
@@ -829,7 +845,7 @@ impl<'s> Walk<'s> {
             "dict" => Place::made(self, operands, &given, frame),
             "list" | "tuple" => {
                 let entries = given.into_iter().enumerate().map(|(at, one)| (EcoString::from(at.to_string()), one));
-                vec![Place::Made(entries.collect())]
+                self.made(entries.collect())
             }
             "index" => self.keys_of(given.first().cloned().unwrap_or_default(), operands.get(1..), pos, frame),
             "get" | "hasKey" | "set" | "unset" | "pick" | "omit" => {
@@ -910,14 +926,27 @@ fn texts_in(node: Node<'_>) -> Vec<String> {
 
 impl Place {
     /// What `dict` makes of its operands.
-    fn made(walk: &Walk<'_>, operands: &[Expr], given: &[Meaning], frame: &Frame) -> Meaning {
+    fn made(walk: &mut Walk<'_>, operands: &[Expr], given: &[Meaning], frame: &Frame) -> Meaning {
         let mut entries: BTreeMap<EcoString, Meaning> = BTreeMap::new();
         for (at, operand) in operands.iter().enumerate().step_by(2) {
             if let Some((name, _)) = walk.literal(operand, frame) {
                 entries.insert(name, given.get(at + 1).cloned().unwrap_or_default());
             }
         }
-        vec![Place::Made(entries)]
+        walk.made(entries)
+    }
+
+    /// How many places there are in it, counted up to [`PLACES`].
+    fn size(&self) -> usize {
+        let Place::Made(entries) = self else { return 1 };
+        let mut size = 1;
+        for place in entries.values().flatten() {
+            size += place.size();
+            if size > PLACES {
+                break;
+            }
+        }
+        size
     }
 }
 
