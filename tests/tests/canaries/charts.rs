@@ -5,7 +5,8 @@ use crate::needles::Needles;
 use crate::random::Random;
 use purlin_charts::resolve_chart;
 use purlin_charts::template::Options;
-use purlin_compiler::{GraphFormat, Theme, View, draw, graph_value, made, resolved_value, show, why, why_value};
+use purlin_compiler::picture::{Manners, scene, svg};
+use purlin_compiler::{GraphFormat, Page, Theme, View, draw, graph_value, made, resolved_value, show, why, why_value};
 use purlin_syntax::print;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{to_json, to_yaml};
@@ -170,9 +171,10 @@ fn one(random: &mut Random, failing: bool) -> usize {
         texts.push(to_json(&value, Secrets::Hide, JsonLayout::Pretty).unwrap());
         let shown = show(resolved, &View::default()).unwrap();
         texts.push(to_json(&graph_value(&shown), Secrets::Hide, JsonLayout::Compact).unwrap());
-        for format in [GraphFormat::Text, GraphFormat::Dot, GraphFormat::Mermaid, GraphFormat::Svg(Theme::Auto)] {
+        for format in [GraphFormat::Text, GraphFormat::Dot, GraphFormat::Mermaid] {
             texts.push(draw(&shown, format));
         }
+        texts.push(svg(&scene(&shown, &Manners::default()), Theme::Auto, Page::Own));
         for manifest in &resolved.manifests {
             texts.push(to_yaml(&manifest.value, Secrets::Hide).unwrap());
         }
