@@ -297,6 +297,7 @@ const READERS: &[(&str, &str)] = &[
     ("crates/value/src/pattern.rs", "engines of regular expressions"),
     ("crates/cluster/src/error.rs", "Kubernetes' API server"),
     ("crates/host/src/fetch/git.rs", "git"),
+    ("crates/verify/src/chart.rs", "Helm's words, which tests of charts compare"),
 ];
 
 /// What variables, fields and functions are called that hold a message of ours.

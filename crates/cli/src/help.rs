@@ -225,8 +225,14 @@ fn dress(arg: Arg) -> Arg {
             let is_common = matches!(arg.get_long(), Some("to-env" | "to-path" | "to-rev"));
             arg.help_heading("Other side").hide_short_help(!is_common)
         }
-        // What only a large graph needs.
-        None if matches!(arg.get_long(), Some("dialect" | "theme")) => arg.help_heading("Output").hide_short_help(true),
+        // What only a large graph, or an old cluster, needs.
+        None if matches!(
+            arg.get_long(),
+            Some("dialect" | "theme" | "kube-version" | "reduce" | "page" | "date" | "direction" | "group-by")
+        ) =>
+        {
+            arg.help_heading("Output").hide_short_help(true)
+        }
         None if arg.get_long().is_some() && arg.get_long() != Some("version") => arg.help_heading("Output"),
         None => arg,
     }

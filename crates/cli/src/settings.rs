@@ -329,15 +329,17 @@ impl Reader {
     }
 
     fn policies(&mut self, value: &Spanned<DeValue<'_>>) {
+        let DeValue::Array(items) = value.get_ref() else { return self.wrong(value, "a list of strings") };
         let known = policy_names();
-        for name in self.texts(value) {
+        for item in items {
+            let Some(name) = self.text(item) else { continue };
             if known.contains(&name.as_str()) {
                 self.settings.policies.push(name);
                 continue;
             }
             let hint = suggest::did_you_mean(&name, known.iter().copied());
             let hint = hint.unwrap_or_else(|| format!("the policies are {}", known.join(", ")).into());
-            self.problem(value.span(), format!("unknown policy `{name}`"), &hint);
+            self.problem(item.span(), format!("unknown policy `{name}`"), &hint);
         }
     }
 

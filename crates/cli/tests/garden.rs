@@ -25,12 +25,13 @@ impl Folder {
         Folder(path)
     }
 
-    /// Runs a command on the project: its exit code, and what it says on stderr. Nothing may be on stdout.
+    /// Runs a command on the project: its exit code, and what it says on stderr. Nothing may be on stdout, but a graph, which
+    /// shows what it can.
     fn fails(&self, command: &str) -> (Option<i32>, String) {
         let purlin =
             Command::new(env!("CARGO_BIN_EXE_purlin")).arg(command).current_dir(self.0.join("project")).output();
         let out = purlin.unwrap();
-        assert_eq!(String::from_utf8_lossy(&out.stdout), "", "{command} prints nothing partial");
+        assert!(out.stdout.is_empty() || command == "graph", "{command} prints nothing partial");
         (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
     }
 }

@@ -40,10 +40,10 @@ pub fn compile(session: &Session, request: &Request) -> Option<Compiled> {
 pub fn compile_and_judge(session: &Session, request: &Request) -> Option<Compiled> {
     let (dialect, request) = detect_or_report(session, request)?;
     let request = Request { engines: ENGINES, manifests: true, ..request };
-    let resolved = (dialect.resolve)(session, &request)?;
+    let (resolved, is_sound) = session.sink.succeeds(|| (dialect.resolve)(session, &request));
+    let resolved = resolved?;
     let file = request.found.clone().unwrap_or_default();
-    let is_partial = session.sink.has_errors();
-    session.sink.extend(judged_at(session, &request, (dialect.name, &file), &resolved, is_partial));
+    session.sink.extend(judged_at(session, &request, (dialect.name, &file), &resolved, !is_sound));
     Some(Compiled { dialect, resolved })
 }
 

@@ -9,7 +9,7 @@ use crate::rules;
 use crate::val::Data;
 use ecow::EcoString;
 use purlin_script::Modules;
-use purlin_syntax::{Diagnostic, Node};
+use purlin_syntax::{Diagnostic, Node, what};
 use purlin_value::{Session, WorldError, path};
 use std::sync::Arc;
 
@@ -70,11 +70,9 @@ impl Scripts {
                     match session.load_text(&place, &place) {
                         Ok(loaded) => scripts.modules.insert(name, loaded.source.text().into()),
                         Err(WorldError::NotFound) => {
-                            problems.push(Diagnostic::at(
-                                &rules::IMPORT,
-                                value.span,
-                                format!("`{text}` does not exist"),
-                            ));
+                            let message = what::unknown("file", text).words(format!("`{text}` does not exist"));
+                            let hint = "correct the path; it is relative to this file";
+                            problems.push(Diagnostic::at(&rules::IMPORT, value.span, message).hint(hint));
                         }
                         Err(error) => {
                             let mut diagnostic = error.diagnostic(text);

@@ -65,9 +65,8 @@ fn test(session: &Session, suite: &Suite, job: &Job, (stored, options): (&Stored
     }
     // Each test has a table of origins, findings and steps of its own.
     let own = session.sibling();
-    let compiled = compile_and_judge(&own, &request(session, suite, job));
-    let findings = own.sink.take();
-    let seen = Seen { session: &own, compiled, findings };
+    let (compiled, findings) = own.sink.apart(|| compile_and_judge(&own, &request(session, suite, job)));
+    let seen = Seen { session: &own, compiled, findings: findings.into_vec() };
     let snapshots = Snapshots::new(stored, &job.name, options.updates_snapshots, &own.meter);
     let mut failures = Vec::new();
     for assertion in &job.assertions {

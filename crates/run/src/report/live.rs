@@ -112,6 +112,7 @@ impl Reporter for Live {
                 if let Some(bar) = self.running.get(*id) {
                     bar.set_message((self.hide)(text));
                 }
+                self.seen.output(id, text);
                 self.line(&self.look.output(id, text));
             }
             Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),

@@ -88,10 +88,10 @@ impl Look {
         format!("\x1b[{code}m{id} |\x1b[0m {text}")
     }
 
-    /// The last lines of failed actions, where they are far above by now.
+    /// The last lines of failed actions, where they are far above by now or were never printed.
     fn tails(self, summary: &Summary, seen: &Seen) -> Vec<String> {
         let mut lines = Vec::new();
-        let is_far = |failure: &&Failure| !failure.tail.is_empty() && (self.quiet || !seen.is_near(&failure.id));
+        let is_far = |failure: &&Failure| !failure.tail.is_empty() && (self.quiet || !seen.is_in_sight(failure));
         for failure in summary.failures().filter(is_far) {
             lines.push(format!("last output of {}:", failure.id));
             lines.extend(failure.tail.iter().map(|line| format!("  {line}")));
@@ -111,6 +111,8 @@ const NEAR: usize = 15;
 struct Seen {
     lines: usize,
     ended: HashMap<String, usize>,
+    /// The last line that each action printed.
+    last: HashMap<String, String>,
 }
 
 impl Seen {
@@ -119,13 +121,22 @@ impl Seen {
         self.lines += 1;
     }
 
+    /// An action printed a line.
+    fn output(&mut self, id: &str, text: &str) {
+        self.last.insert(id.to_owned(), text.to_owned());
+    }
+
     fn end(&mut self, id: &str) {
         self.ended.insert(id.to_owned(), self.lines);
     }
 
-    /// Whether the last lines of an action are still in sight.
-    fn is_near(&self, id: &str) -> bool {
-        self.ended.get(id).is_some_and(|line| self.lines - line < NEAR)
+    /// Whether the last lines of an action were printed, and are still on the screen. What a cluster tells of a failure is
+    /// in none of the lines before.
+    fn is_in_sight(&self, failure: &Failure) -> bool {
+        let is_near = self.ended.get(&failure.id).is_some_and(|line| self.lines - line < NEAR);
+        // A part of an action prints its name before the line.
+        let was_printed = |last: &String| self.last.get(&failure.id).is_some_and(|line| line.ends_with(last.as_str()));
+        is_near && failure.tail.last().is_none_or(was_printed)
     }
 }
 
@@ -193,11 +204,17 @@ mod tests {
 
     #[test]
     fn output_that_is_in_sight_is_not_repeated() {
+        let failed = |id: &str, last: &str| {
+            let (id, tail) = (id.to_owned(), vec![last.to_owned()]);
+            Failure { id, cause: Cause::Exit(1), command: None, tail, span: None }
+        };
         let mut seen = Seen::default();
+        seen.output("a", "create: no room");
         seen.line();
         seen.end("a");
-        assert!(seen.is_near("a") && !seen.is_near("b"));
+        assert!(seen.is_in_sight(&failed("a", "no room")) && !seen.is_in_sight(&failed("b", "no room")));
+        assert!(!seen.is_in_sight(&failed("a", "told by the cluster")));
         (0..NEAR).for_each(|_| seen.line());
-        assert!(!seen.is_near("a"));
+        assert!(!seen.is_in_sight(&failed("a", "no room")));
     }
 }

@@ -34,7 +34,10 @@ impl Reporter for Plain<'_> {
         match event {
             Event::Begin { .. } => {}
             Event::Started { id, kind, .. } => self.line(&format!("{id}: {}", doing_word(*kind))),
-            Event::Line { id, text, .. } => self.line(&self.look.output(id, text)),
+            Event::Line { id, text, .. } => {
+                self.seen.output(id, text);
+                self.line(&self.look.output(id, text));
+            }
             Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
             Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
             Event::Ended { id, version, end, took, .. } => {

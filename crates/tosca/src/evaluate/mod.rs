@@ -186,9 +186,8 @@ impl Failure {
         if !taint.is_secret() || self.limit.is_some() {
             return self;
         }
-        let message =
-            format!("`{name}` cannot be evaluated; one of its arguments is a secret, so the reason is hidden");
-        Failure { message: message.into(), ..self }
+        let text = format!("`{name}` cannot be evaluated; one of its arguments is a secret, so the reason is hidden");
+        Failure { message: what::about([format!("${name}"), name.to_owned()], text), ..self }
     }
 }
 
