@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p purlin-syntax --example hostile_cost
 //!
-//! Each file is read by a process of its own, so that the peak is its own. What is measured is one reading of the
-//! text, from the start of the thread to the tree and its problems.
+//! Each file is read by a process of its own, so that peaks do not add up. Measured is one reading of the text, from
+//! the start of the thread to the tree and its problems.
 
 #![allow(clippy::disallowed_methods)] // It measures, so it must look at the clock and start processes.
 
@@ -11,12 +11,12 @@ use purlin_syntax::{FileId, Flavor, Limits, Source, yaml};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The stack that the promise is made for.
+/// The guaranteed minimum stack.
 const STACK: usize = 512 << 10;
 
 const MIB: usize = 1 << 20;
 
-/// A file by name, and the limit on its size if it is not the usual one.
+/// A file by name, and its size limit if not the default.
 struct Case {
     name: &'static str,
     text: fn() -> String,
@@ -35,7 +35,7 @@ const CASES: &[Case] = &[
     Case { name: "64 MiB scalar, size raised", text: scalar, file_bytes: Some(65 << 20) },
 ];
 
-/// Nine levels, each nine times the one before: 324 bytes.
+/// Nine levels, each nine times the previous one: 324 bytes.
 fn alias_bomb() -> String {
     let mut text = format!("a: &a [{}]\n", ["lol"; 9].join(","));
     for (name, before) in ('b'..='i').zip('a'..) {
@@ -45,7 +45,7 @@ fn alias_bomb() -> String {
     text
 }
 
-/// Mappings that merge two of the one before, forty times.
+/// Mappings that each merge the previous one twice, forty levels deep.
 fn merge_bomb() -> String {
     let mut text = "m0: &m0 {k0: v, l0: v}\n".to_owned();
     for at in 1..=40 {
@@ -73,7 +73,7 @@ fn measure_all() {
     println!("{:<28} {:>10} {:>10} {:>10}  first problem", "file", "bytes", "ms", "peak MiB");
     let Ok(program) = std::env::current_exe() else { return };
     for case in CASES {
-        // An overflow of the stack ends that process only, and shows in its status.
+        // A stack overflow ends that process only, and shows in its status.
         match std::process::Command::new(&program).arg(case.name).status() {
             Ok(status) if status.success() => {}
             other => println!("{:<28} {other:?}", case.name),
@@ -101,7 +101,7 @@ fn measure(case: &'static Case) {
     println!("{:<28} {bytes:>10} {milliseconds:>10.2} {:>10.1}  {problem}", case.name, peak());
 }
 
-/// The most memory this process ever had, in MiB; 0 where the system does not say.
+/// Peak memory of this process in MiB; 0 where the system does not report it.
 fn peak() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,9 +1,10 @@
-//! Compares the two readers of YAML over files of one's own: how much the plain reader takes, and how fast each is.
+//! Compares the two YAML readers on the user's own files: the share that the plain reader accepts, and the speed of
+//! both.
 //!
 //!     cargo run --release -p purlin-syntax --example reading -- FOLDER [ROUNDS]
 //!
-//! Every file below the folder is read in both ways, and so are ROUNDS mutations of each; trees that differ are printed and
-//! fail the run.
+//! Every file below the folder is read in both ways, and so are ROUNDS mutations of each; differing trees are printed
+//! and fail the run.
 
 #![allow(clippy::disallowed_methods)] // It measures, so it must look at the disk and the clock.
 
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often each text is read to measure how long that takes.
+/// Number of timed readings of each text.
 const TIMES: u32 = 3;
 
 const FLAVORS: [Flavor; 3] = [Flavor::Core, Flavor::Go, Flavor::Python];
@@ -36,7 +37,7 @@ struct Totals {
     different: usize,
     usual: Duration,
     full: Duration,
-    /// What the lines are like from which on the plain reader leaves a text, with how many bytes are left for it.
+    /// Kinds of lines at which the plain reader gives up, with two counts: texts, and bytes left unread.
     left: HashMap<String, (usize, usize)>,
 }
 
@@ -70,7 +71,7 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// A text with a few changes, the same for the same round.
+/// A text with a few changes, deterministic per round.
 fn mutated(text: &str, round: u64) -> String {
     let mut state = round.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (text.len() as u64) ^ 1;
     let mut next = |below: usize| {
@@ -97,7 +98,7 @@ impl Totals {
     fn take(&mut self, text: &str) {
         let source = Arc::new(Source::new(FileId(0), "t.yaml", text));
         let limits = Limits::default();
-        // Templates and other files that are no YAML only say how fast a mistake is found.
+        // For templates and other files that are not YAML, only the time to the first mistake is of interest.
         if !fully(&source, Flavor::Core, &limits).is_sound() {
             self.compare(text, Flavor::Core);
             return;

@@ -24,7 +24,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Room for the keys that a text of so many bytes usually has: few in small files, and repeated in large ones.
+    /// Capacity for the keys of a text of this size: few in small files, repeated in large ones.
     fn for_text(bytes: usize) -> Self {
         let room = (bytes / 32).min(48);
         Names { texts: Vec::with_capacity(room), table: HashTable::with_capacity(room), ..Names::default() }
@@ -54,7 +54,7 @@ impl Names {
         self.texts.get(at as usize).map_or("", EcoString::as_str)
     }
 
-    /// All of them, in the order in which they were met.
+    /// All names, in order of first occurrence.
     pub(crate) fn all(&self) -> &[EcoString] {
         &self.texts
     }
@@ -78,7 +78,7 @@ pub struct Properties {
     pub anchor: usize,
 }
 
-/// What a node has in it once aliases are expanded.
+/// Size of a node once aliases are expanded.
 #[derive(Clone, Copy, Default)]
 struct Expanded {
     nodes: u64,
@@ -125,13 +125,13 @@ pub struct Builder<'a> {
     document_expanded: Expanded,
     /// Where the node built last ends.
     last_end: u32,
-    /// Whether there are more nodes than allowed; what comes is not kept.
+    /// Whether there are more nodes than allowed; further ones are dropped.
     full: bool,
-    /// Duplicate keys that were found; only so many are told one by one.
+    /// Number of duplicate keys; only the first [`MOST_DUPLICATES`] are reported one by one.
     duplicates: usize,
 }
 
-/// Duplicate keys of a file that are told one by one.
+/// Duplicate keys of a file that are reported one by one.
 const MOST_DUPLICATES: usize = 1_000;
 
 impl<'a> Builder<'a> {
@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Takes a problem.
+    /// Adds a problem.
     pub fn report(&mut self, diagnostic: Diagnostic) {
         self.tree.diagnostics.push(diagnostic);
     }
@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
         self.tree.source.span(start, end)
     }
 
-    /// Whether the file has more nodes than allowed: reading on is in vain.
+    /// Whether the file has more nodes than allowed, so that reading on is pointless.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.full
@@ -219,7 +219,7 @@ impl<'a> Builder<'a> {
         } else if !self.full {
             return;
         }
-        // Nobody may walk into it: the whole document becomes an error.
+        // Such a tree must not be walked: the whole document becomes an error.
         let root = self.tree.roots.last().copied();
         if let Some(raw) = root.and_then(|root| self.tree.nodes.get_mut(root as usize)) {
             raw.kind = Kind::Error;
@@ -238,8 +238,8 @@ impl<'a> Builder<'a> {
         self.tree.comments.push(Comment { span, trailing });
     }
 
-    /// Where an empty node is said to stand: right behind what it belongs to, not behind the comments and blank lines
-    /// after that, where a reader notices it.
+    /// Location of an empty node: right behind the token it belongs to, not behind the comments and blank lines after
+    /// that, where a reader notices it.
     pub fn empty_place(&self, noticed: usize) -> (usize, usize) {
         let text = self.tree.source.text();
         let mut at = noticed;
@@ -271,7 +271,7 @@ impl<'a> Builder<'a> {
         self.finish_child(Expanded::text(text.len()));
     }
 
-    /// Where a scalar's text is found later: in the source if it stands there as it is, else stored.
+    /// Where the text of a scalar is found later: in the source if it is verbatim there, else stored.
     fn place_text(&mut self, text: &str, style: Style, start: usize, end: usize) -> (u16, u32) {
         let quotes = usize::from(matches!(style, Style::Single | Style::Double));
         let in_source = match style {
@@ -331,7 +331,7 @@ impl<'a> Builder<'a> {
         if let Some(raw) = self.tree.nodes.get_mut(frame.node as usize) {
             raw.extra = after;
             raw.start = raw.start.min(first);
-            // A block collection ends with its last part, wherever the reader noticed that.
+            // A block collection ends with its last part, wherever the reader noticed the end.
             let end = if raw.style == Style::Block { self.last_end } else { offset(end) };
             raw.end = end.max(raw.start);
             self.last_end = raw.end;
@@ -358,7 +358,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Where an anchor is in the list, which is sorted by number.
+    /// Index of an anchor in the list, which is sorted by number.
     fn anchored(&self, id: usize) -> Option<usize> {
         self.anchors.binary_search_by_key(&id, |anchored| anchored.id).ok()
     }
@@ -384,14 +384,14 @@ impl<'a> Builder<'a> {
         self.finish_child(expanded);
     }
 
-    /// Adds an alias that names nothing.
+    /// Adds an alias to an undefined anchor.
     pub fn bad_alias(&mut self, message: impl Into<Message>, start: usize, end: usize) {
         let span = self.span(start, end);
         self.report(Diagnostic::at(&rules::YAML_ALIAS, span, message));
         self.error(start, end);
     }
 
-    /// Adds a node that could not be read; its problem is reported already.
+    /// Adds a node that could not be read; its problem is already reported.
     pub fn error(&mut self, start: usize, end: usize) {
         let flags = if self.expects_key() { KEY } else { 0 };
         self.push(Raw {
@@ -405,8 +405,8 @@ impl<'a> Builder<'a> {
         self.finish_child(Expanded::text(0));
     }
 
-    /// The last value is not what it seems if it reaches into the line that cannot be read, which begins at `line`: its
-    /// lines were meant to be something else.
+    /// Marks the last value as an error if it reaches into the unreadable line that begins at `line`: its lines were
+    /// meant to be something else.
     pub fn spoil(&mut self, line: usize) {
         let line = offset(line);
         let reaches = |last: &&mut Raw| last.kind == Kind::Scalar && last.start < line && line < last.end;
@@ -448,7 +448,7 @@ impl<'a> Builder<'a> {
         index
     }
 
-    /// The file has more nodes than allowed: one error stands for all that come, and what is open becomes one, too.
+    /// The file has more nodes than allowed: one error replaces all further ones, and open collections become errors.
     #[cold]
     fn push_nothing(&mut self, raw: Raw) -> u32 {
         if !self.full {

@@ -1,4 +1,4 @@
-//! Days and dates: the arithmetic of the calendar all time functions stand on.
+//! Days and dates: the calendar arithmetic behind all time functions.
 //!
 //! The Gregorian calendar, also before it was introduced. Days are counted from 1970-01-01. Knows no clocks, zones or
 //! formats; those are the dialects'.
@@ -45,12 +45,12 @@ impl Date {
         Date { year, month, day }
     }
 
-    /// The date so many days after 1970-01-01.
+    /// The date `days` days after 1970-01-01.
     pub fn from_days(days: i64) -> Self {
         let shifted = days + EPOCH;
         let (era, of_era) = (shifted.div_euclid(ERA), shifted.rem_euclid(ERA));
         let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        // Years begin in March, so that the day that is not always there is the last.
+        // Years begin in March, so that the leap day is the last.
         let of_year = of_era - (365 * year + year / 4 - year / 100);
         let march_month = (5 * of_year + 2) / 153;
         let day = (of_year - (153 * march_month + 2) / 5 + 1) as u32;
@@ -58,7 +58,7 @@ impl Date {
         Date { year: year + era * 400 + i64::from(month <= 2), month, day }
     }
 
-    /// Days since 1970-01-01. A day behind the end of its month counts on into the next.
+    /// Days since 1970-01-01. A day past the end of its month counts on into the next.
     pub fn days(self) -> i64 {
         let year = if self.month <= 2 { self.year - 1 } else { self.year };
         let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -73,7 +73,7 @@ impl Date {
     }
 }
 
-/// The day of the week, Sunday being 0, so many days after 1970-01-01.
+/// The day of the week (Sunday is 0) of the date `days` days after 1970-01-01.
 pub fn weekday(days: i64) -> u32 {
     (days + 4).rem_euclid(7) as u32
 }
@@ -83,7 +83,7 @@ pub fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-/// How many days a month, counted from 1, has.
+/// Number of days in a month, counted from 1.
 pub fn month_length(year: i64, month: u32) -> u32 {
     match month {
         2 => 28 + u32::from(is_leap(year)),

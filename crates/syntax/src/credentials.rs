@@ -1,12 +1,12 @@
-//! Passwords and tokens in addresses, such as `https://user:password@host` and `https://host/x?token=…`: wherever an address
-//! is shown, they are not. And names that say that a value is one.
+//! Passwords and tokens in addresses, such as `https://user:password@host` and `https://host/x?token=…`, which are
+//! hidden wherever an address is shown; and names that mark a value as a credential.
 //!
 //! Nothing here knows what an address is for.
 
 use std::ops::Range;
 
-/// How the names of parameters end that give away who asks, word by word. `key` alone is none of them: it says what is
-/// asked for more often than by whom.
+/// Endings of parameter names that mark credentials, word by word. `key` alone is not one of them: it names the
+/// requested object more often than a credential.
 const CREDENTIALS: &[&str] = &[
     "access key",
     "access key id",
@@ -39,7 +39,7 @@ const CREDENTIALS: &[&str] = &[
     "token",
 ];
 
-/// Whether a parameter of an address, by its name, says who asks.
+/// Whether a parameter of an address is a credential, by its name.
 pub fn is_credential(name: &str) -> bool {
     let words = words_of(name);
     let ends = |known: &&str| words.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
@@ -67,7 +67,7 @@ fn words_of(name: &str) -> String {
     words
 }
 
-/// Words of which one in the name of an environment variable says that its value is a credential.
+/// Words that mark the value of an environment variable as a credential.
 const OF_VARIABLES: &[&str] = &[
     "apikey",
     "credential",
@@ -84,12 +84,12 @@ const OF_VARIABLES: &[&str] = &[
     "tokens",
 ];
 
-/// Whether an environment variable, by its name, holds a credential: `GITHUB_TOKEN`, `AWS_SECRET_ACCESS_KEY`.
+/// Whether an environment variable holds a credential, by its name: `GITHUB_TOKEN`, `AWS_SECRET_ACCESS_KEY`.
 pub fn is_secret_variable(name: &str) -> bool {
     name.split(|c: char| !c.is_alphanumeric()).any(|word| OF_VARIABLES.contains(&word.to_lowercase().as_str()))
 }
 
-/// Where in the address that begins at a place the values of such parameters are.
+/// Ranges of the values of such parameters in an address.
 fn parameters(address: &str) -> Vec<Range<usize>> {
     let end = address.find(|c: char| c.is_whitespace() || "\"'`<>|\\".contains(c)).unwrap_or(address.len());
     let address = address.get(..end).unwrap_or(address);
@@ -114,8 +114,8 @@ fn parameters(address: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where in a text the passwords and tokens of addresses are. A user name without a password (`ssh://git@host`) is not
-/// one of them, and an expression (`${…}`) is not either, because it shows nothing.
+/// Ranges of the passwords and tokens of addresses in a text. A user name without a password (`ssh://git@host`) is
+/// not one of them, nor is an expression (`${…}`), which reveals nothing.
 pub(crate) fn credentials(text: &str) -> impl Iterator<Item = Range<usize>> {
     text.match_indices("://").flat_map(|(at, mark)| {
         let start = at + mark.len();
@@ -125,7 +125,7 @@ pub(crate) fn credentials(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Where the password or the token before a host is.
+/// Range of the password or token before a host.
 fn password(text: &str, at: usize, start: usize) -> Option<Range<usize>> {
     let rest = text.get(start..)?;
     let end = rest.find(|c: char| c.is_whitespace() || "/?#\"'`<>|\\,".contains(c)).unwrap_or(rest.len());
@@ -140,7 +140,7 @@ fn password(text: &str, at: usize, start: usize) -> Option<Range<usize>> {
     Some(start + from..start + from + hidden.len())
 }
 
-/// A text without the passwords and tokens of addresses in it; nothing if there are none.
+/// A text with the passwords and tokens of its addresses replaced; `None` if it has none.
 pub fn without_credentials(text: &str, instead: &str) -> Option<String> {
     let mut out = String::new();
     let mut kept = 0;

@@ -1,6 +1,6 @@
-//! What Purlin says about a problem: one type for all dialects and phases.
+//! A reported problem: one type for all dialects and phases.
 //!
-//! A diagnostic is plain data. How it looks is decided by the printers in [`crate::print`].
+//! A diagnostic is plain data. Its layout is up to the printers in [`crate::print`].
 
 use crate::credentials::without_credentials;
 use crate::hint::Hint;
@@ -12,12 +12,12 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// Probably not what was meant; the result stands.
+    /// Probably a mistake; the result is still valid.
     Warning,
     /// The configuration is invalid.
     Error,
@@ -43,43 +43,43 @@ pub struct Rule {
     pub name: &'static str,
     /// Severity unless a diagnostic says otherwise.
     pub severity: Severity,
-    /// What it means for the exit code.
+    /// Effect on the exit code.
     pub class: RuleClass,
     /// One sentence.
     pub summary: &'static str,
-    /// What to do, for messages that bring no hint of their own.
+    /// Hint for messages that have none of their own.
     pub advice: Option<&'static str>,
-    /// What its messages are about.
+    /// Kind of thing its messages refer to.
     pub about: About,
-    /// What is not read because of it.
+    /// The part of the file that is not read because of it.
     pub loses: Loses,
-    /// Whether its problems are those of a text, so that it does not matter which variant of a project shows them.
+    /// Whether its problems depend on the text alone, so that any variant of a project may report them.
     pub is_of_text: bool,
 }
 
-/// What the messages of a rule are about, as far as it decides whether one mistake shows twice.
+/// Kind of thing the messages of a rule refer to, as far as it decides whether one mistake is reported twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum About {
     /// Anything else.
     Anything,
-    /// A key that is not there. It may be misspelt, or in a part of a file that could not be read.
+    /// A missing key. It may be misspelt, or in a part of a file that could not be read.
     Missing,
-    /// A value that is not given, of something that users name.
+    /// A value that is not set, of something that users name.
     Value,
-    /// A name that nothing has. It may be declared in a part of a file that could not be read.
+    /// An unknown name. It may be declared in a part of a file that could not be read.
     Name,
 }
 
-/// What is not read because of a problem, so that names in it are not known.
+/// The part of a file that is not read because of a problem, so that its names are unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loses {
     /// Nothing.
     Nothing,
-    /// The key at its place, and the value of that key.
+    /// The key at the location, and its value.
     Entry,
-    /// The mapping around its place.
+    /// The mapping around the location.
     Entity,
-    /// Everything behind its place.
+    /// Everything after the location.
     Rest,
 }
 
@@ -122,63 +122,63 @@ impl Rule {
         Self::new(name, Severity::Error, RuleClass::Io, summary)
     }
 
-    /// What to do when a message has no hint of its own.
+    /// Sets the hint for messages that have none of their own.
     pub const fn advice(mut self, advice: &'static str) -> Self {
         self.advice = Some(advice);
         self
     }
 
-    /// What is not read because of it.
+    /// Sets the part of a file that is not read because of it.
     pub const fn loses(mut self, loses: Loses) -> Self {
         self.loses = loses;
         self
     }
 
-    /// Its problems hold whichever variant of a project shows them.
+    /// Marks its problems as the same in every variant of a project.
     pub const fn of_text(mut self) -> Self {
         self.is_of_text = true;
         self
     }
 
-    /// What the messages are about.
+    /// Sets the kind of thing its messages refer to.
     pub const fn about(mut self, about: About) -> Self {
         self.about = about;
         self
     }
 }
 
-/// What a further place has to do with a problem.
+/// Relation of a further location to a problem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Relation {
     /// It explains the problem.
     Note,
     /// The same word is wrong there.
     Use,
-    /// What is wrong was written there.
+    /// The wrong value was written there.
     Origin,
-    /// What is wrong is a part of it.
+    /// The wrong value is a part of it.
     Around,
 }
 
-/// A place with something to say about it.
+/// A location with a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
-    /// Where.
+    /// The location.
     pub span: Span,
-    /// What about it.
+    /// The message.
     pub message: String,
-    /// What it has to do with the problem.
+    /// Its relation to the problem.
     pub relation: Relation,
 }
 
 impl Label {
-    /// A place that explains a problem.
+    /// A location that explains a problem.
     pub fn note(span: Span, message: impl Into<String>) -> Self {
         Label { span, message: message.into(), relation: Relation::Note }
     }
 }
 
-/// What comments start with that keep a problem of their line quiet.
+/// Start of a comment that suppresses a problem of its line.
 pub const IGNORE_MARK: &str = "purlin: ignore";
 
 /// One problem, or one note.
@@ -188,46 +188,45 @@ pub struct Diagnostic {
     pub rule: &'static Rule,
     /// How bad it is.
     pub severity: Severity,
-    /// Where it is, if it is in a file.
+    /// Its location, if it is in a file.
     pub span: Option<Span>,
-    /// What is wrong, in the user's words, with keys in backticks. Only printers read it: see [`Diagnostic::what`].
+    /// The message, in the user's words, with keys in backticks. Only printers read it: see [`Diagnostic::what`].
     pub message: String,
-    /// What the words were made of.
+    /// The data behind the message.
     pub what: Option<Box<What>>,
-    /// Further places that matter.
+    /// Further relevant locations.
     pub labels: Vec<Label>,
     /// What to do about it.
     pub hints: Vec<Hint>,
     /// The chain of imports, templates and parents that led here, innermost first.
     pub trace: Vec<Label>,
-    /// Which of the projects that are checked together it was found in, by a number; 0 where there is only one.
+    /// Number of the project it was found in, among those checked together; 0 if there is only one.
     pub project: u32,
-    /// The origin of the value that is wrong, as bits, if it is about one. Whoever
-    /// knows the table shows where the value is written.
+    /// Origin of the wrong value, as bits, if it concerns one; the table of origins has its location.
     pub value: Option<u32>,
 }
 
 impl Diagnostic {
-    /// A diagnostic at a place.
+    /// A diagnostic at a location.
     pub fn at(rule: &'static Rule, span: Span, message: impl Into<Message>) -> Self {
         let mut diagnostic = Self::nowhere(rule, message);
         diagnostic.span = Some(span);
         diagnostic
     }
 
-    /// The files that it points at.
+    /// The files it points at.
     pub fn files(&self) -> impl Iterator<Item = FileId> {
         let further = self.labels.iter().chain(&self.trace).map(|label| label.span.file);
         self.span.map(|span| span.file).into_iter().chain(further)
     }
 
-    /// Every place that it has.
+    /// All of its locations.
     pub fn spans_mut(&mut self) -> impl Iterator<Item = &mut Span> {
         let further = self.labels.iter_mut().chain(&mut self.trace).map(|label| &mut label.span);
         self.span.iter_mut().chain(further)
     }
 
-    /// That there are more problems than are kept.
+    /// Reports that there are more problems than are kept.
     pub fn too_many(most: usize) -> Self {
         let message = format!("there are more than the {most} problems that are kept");
         Diagnostic::nowhere(&LIMIT_PROBLEMS, message)
@@ -250,25 +249,25 @@ impl Diagnostic {
         }
     }
 
-    /// What is wrong, as data.
+    /// The problem as data.
     pub fn what(&self) -> &What {
         self.what.as_deref().unwrap_or(&OTHER)
     }
 
-    /// Says something else of the same place.
+    /// Replaces the message, keeping the location.
     pub fn says(&mut self, message: impl Into<Message>) {
         let (message, what, hint) = message.into().into_parts();
         (self.message, self.what) = (message, what);
         self.hints.extend(hint);
     }
 
-    /// Adds a further place.
+    /// Adds a further location.
     pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label::note(span, message));
         self
     }
 
-    /// Adds a place that what is wrong is a part of.
+    /// Adds the location of something that the wrong value is a part of.
     pub fn around(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Label { relation: Relation::Around, ..Label::note(span, message) });
         self
@@ -287,13 +286,13 @@ impl Diagnostic {
         diagnostic
     }
 
-    /// Adds the place that wrote what is wrong.
+    /// Adds the location that wrote the wrong value.
     pub fn written(mut self, span: Span) -> Self {
         self.labels.push(Label { relation: Relation::Origin, ..Label::note(span, "written here") });
         self
     }
 
-    /// Says which value is wrong, by the bits of its origin.
+    /// Names the wrong value, by the bits of its origin.
     pub fn of_value(mut self, origin: u32) -> Self {
         self.value = Some(origin);
         self
@@ -305,7 +304,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a hint if there is one.
+    /// Adds an optional hint.
     pub fn maybe_hint(mut self, hint: Option<impl Into<Hint>>) -> Self {
         self.hints.extend(hint.map(Into::into));
         self
@@ -328,7 +327,7 @@ impl Diagnostic {
         self.severity == Severity::Error
     }
 
-    /// Everything it says.
+    /// All of its texts.
     fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let labels = self.labels.iter_mut().chain(&mut self.trace).map(|label| &mut label.message);
         let names = self.what.iter_mut().flat_map(|what| what.texts_mut());
@@ -336,13 +335,13 @@ impl Diagnostic {
     }
 }
 
-/// What one piece of work has found: see [`Sink::apart`].
+/// The findings of one piece of work: see [`Sink::apart`].
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 #[must_use = "findings that are not handed on are lost"]
 pub struct Findings(Vec<Diagnostic>);
 
 impl Findings {
-    /// Whether there is an error among them.
+    /// Whether one of them is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(Diagnostic::is_error)
     }
@@ -352,7 +351,7 @@ impl Findings {
         self.0.is_empty()
     }
 
-    /// How many errors there are.
+    /// Number of errors.
     pub fn errors(&self) -> usize {
         self.0.iter().filter(|diagnostic| diagnostic.is_error()).count()
     }
@@ -362,17 +361,17 @@ impl Findings {
         self.0.push(diagnostic);
     }
 
-    /// Adds those of further work for the same owner.
+    /// Adds the findings of further work for the same owner.
     pub fn extend(&mut self, more: impl IntoIterator<Item = Diagnostic>) {
         self.0.extend(more);
     }
 
-    /// All of them, to be changed.
+    /// All of them, mutable.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Diagnostic> {
         self.0.iter_mut()
     }
 
-    /// Keeps those for which a question is true; returns how many went.
+    /// Keeps those for which a question is true; returns how many were removed.
     pub fn retain(&mut self, question: impl FnMut(&Diagnostic) -> bool) -> usize {
         let before = self.0.len();
         self.0.retain(question);
@@ -408,31 +407,31 @@ impl<'f> IntoIterator for &'f Findings {
     }
 }
 
-/// What stands in the place of a secret.
+/// Replacement for a secret.
 pub const REDACTED: &str = "(secret)";
 
-/// Secrets shorter than this are common syllables: they are hidden only where a message quotes nothing else.
+/// Secrets shorter than this are common syllables: they are hidden only where they are the whole of a quoted text.
 const SHORTEST: usize = 3;
 
 /// Collects diagnostics from any thread. A problem that is reported twice is kept once.
 ///
-/// Whoever reads a secret hands its text to [`Sink::hide`]; no diagnostic that leaves the sink shows it, whoever wrote
-/// the message.
+/// The reader of a secret passes its text to [`Sink::hide`]; no diagnostic that leaves the sink shows it, whatever
+/// code wrote the message.
 #[derive(Default, Debug)]
 pub struct Sink {
     found: Mutex<Found>,
-    /// How many have arrived. Evaluation asks before and after every value, so nothing is locked for it.
+    /// Number of diagnostics received. Evaluation reads it before and after every value, so it needs no lock.
     pushed: AtomicUsize,
 }
 
 #[derive(Default, Debug)]
 struct Found {
     kept: Vec<Diagnostic>,
-    /// How many may be kept; nothing if that does not matter.
+    /// Limit on the number kept, if any.
     most: Option<usize>,
     seen: HashSet<(&'static str, Option<Span>, String)>,
     hidden: HashSet<String>,
-    /// The bytes of all texts that were taken.
+    /// Total bytes of all accepted texts.
     bytes: usize,
 }
 
@@ -454,7 +453,7 @@ impl Found {
         }
     }
 
-    /// The diagnostics as they may be shown.
+    /// The diagnostics with secrets hidden.
     fn shown(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         for text in diagnostics.iter_mut().flat_map(Diagnostic::texts_mut) {
             if let Some(hidden) = without_credentials(text, REDACTED) {
@@ -479,12 +478,12 @@ impl Found {
     }
 }
 
-/// Texts to look for, as many as there may be, in a time that does not depend on how many there are.
+/// Texts to search for, in a time that does not depend on their number.
 struct Secrets<'s> {
     texts: &'s HashSet<String>,
-    /// What they begin with.
+    /// Their first bytes.
     heads: HashSet<&'s [u8]>,
-    /// How long they are, the longest first: so nothing is left of a secret that holds another one.
+    /// Their lengths, longest first, so that nothing is left of a secret that contains another one.
     lengths: Vec<usize>,
 }
 
@@ -497,7 +496,7 @@ impl<'s> Secrets<'s> {
         Secrets { texts, heads, lengths }
     }
 
-    /// A text without them; nothing if it has none. One that is too short must be all that is quoted.
+    /// A text without secrets; `None` if it has none. A short secret must be the whole of a quoted text.
     fn hidden_in(&self, text: &str) -> Option<String> {
         let mut out = String::new();
         let (mut kept, mut at) = (0, 0);
@@ -519,14 +518,14 @@ impl<'s> Secrets<'s> {
         Some(out)
     }
 
-    /// Hides what is left of a secret where a text was cut.
+    /// Hides the remainder of a secret where a text was cut.
     fn hide_cut(&self, text: &mut String) {
         let start = |secret: &String| {
             let end = (SHORTEST..=CUT_HEAD).rev().find(|end| secret.is_char_boundary(*end));
             end.and_then(|end| secret.get(..end)).and_then(|start| text.rfind(start))
         };
         let at = match self.texts.len() {
-            // So many cannot be looked for one by one.
+            // Too many to search for one by one.
             CUT_SECRETS.. => Some(0),
             _ => self.texts.iter().filter_map(start).min(),
         };
@@ -553,13 +552,13 @@ impl<'s> Secrets<'s> {
     }
 }
 
-/// Longer messages are cut: nobody reads them, and many of them would take all memory.
+/// Longer messages are cut: they are unreadable, and many of them would exhaust memory.
 const LONGEST: usize = 16 << 10;
 
-/// Once all messages together have so many bytes, each further one is cut much sooner.
+/// Total size of messages after which each further one is cut much sooner.
 const MOST_BYTES: usize = 8 << 20;
 const LONGEST_OF_MANY: usize = 400;
-/// What stands for the rest.
+/// Replaces the cut-off rest.
 const CUT: char = '…';
 
 fn shorten(text: &mut String, longest: usize) {
@@ -571,11 +570,12 @@ fn shorten(text: &mut String, longest: usize) {
     }
 }
 
-/// So much of a secret at the end of a text that was cut is that secret, and so many are looked for.
+/// Length of the secret prefixes searched for in a cut text, and the number of secrets from which all of it is hidden.
+/// there.
 const CUT_HEAD: usize = 16;
 const CUT_SECRETS: usize = 1_000;
 
-/// How many bytes of a secret are looked at first.
+/// Number of bytes of a secret that are compared first.
 const HEAD: usize = 3;
 
 fn head(bytes: &[u8]) -> &[u8] {
@@ -588,18 +588,18 @@ impl Sink {
         Self::default()
     }
 
-    /// One that keeps so many, and says that there are more.
+    /// A sink that keeps at most this many, and reports that there are more.
     pub fn of_at_most(most: u64) -> Self {
         let most = Some(usize::try_from(most).unwrap_or(usize::MAX));
         Sink { found: Mutex::new(Found { most, ..Found::default() }), ..Self::default() }
     }
 
-    /// Takes a diagnostic.
+    /// Adds a diagnostic.
     pub fn push(&self, diagnostic: Diagnostic) {
         self.extend([diagnostic]);
     }
 
-    /// From now on this text of a secret is shown nowhere.
+    /// Hides this text of a secret from now on.
     pub fn hide(&self, secret: &str) {
         if secret.trim().is_empty() {
             return;
@@ -610,14 +610,14 @@ impl Sink {
         }
     }
 
-    /// The texts that are shown nowhere, in order.
+    /// The hidden texts, in order.
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self.lock().hidden.iter().cloned().collect();
         secrets.sort_unstable();
         secrets
     }
 
-    /// Takes several.
+    /// Adds several.
     pub fn extend(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
         let mut found = self.lock();
         for diagnostic in diagnostics {
@@ -626,8 +626,8 @@ impl Sink {
         }
     }
 
-    /// Does a piece of work whose findings are its own: they are returned instead of kept, and the work does not see what
-    /// was found before it. The caller decides what becomes of them; usually they are handed on with [`Sink::extend`].
+    /// Runs a piece of work with findings of its own: they are returned instead of kept, and the work does not see
+    /// earlier findings. The caller decides what becomes of them; usually it passes them to [`Sink::extend`].
     pub fn apart<T>(&self, work: impl FnOnce() -> T) -> (T, Findings) {
         let before = {
             let mut found = self.lock();
@@ -642,17 +642,17 @@ impl Sink {
         (done, Findings(own))
     }
 
-    /// What a sink of one piece of work has taken.
+    /// The findings of a sink that served one piece of work.
     pub fn into_findings(self) -> Findings {
         Findings(self.take())
     }
 
-    /// What a run that is over has found, for who started it.
+    /// The findings of a finished run, for its caller.
     pub fn hand_on(&self) -> Vec<Diagnostic> {
         self.take()
     }
 
-    /// Does a piece of work, keeps what it finds, and tells whether there is an error among that.
+    /// Runs a piece of work, keeps its findings, and returns whether one of them is an error.
     pub fn succeeds<T>(&self, work: impl FnOnce() -> T) -> (T, bool) {
         let (done, findings) = self.apart(work);
         let is_sound = !findings.has_errors();
@@ -660,12 +660,12 @@ impl Sink {
         (done, is_sound)
     }
 
-    /// Whether there is an error among them.
+    /// Whether one of them is an error.
     pub fn has_errors(&self) -> bool {
         self.lock().kept.iter().any(Diagnostic::is_error)
     }
 
-    /// How many of a severity there are.
+    /// Number of diagnostics of a severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.lock().kept.iter().filter(|diagnostic| diagnostic.severity == severity).count()
     }
@@ -685,18 +685,18 @@ impl Sink {
         self.lock().kept.len()
     }
 
-    /// How many have arrived, those that were known already included.
+    /// Number of diagnostics received, duplicates included.
     pub fn pushed(&self) -> usize {
         self.pushed.load(Ordering::Relaxed)
     }
 
-    /// Those that arrived after the first so many.
+    /// Diagnostics that arrived after the first `len`.
     pub fn since(&self, len: usize) -> Vec<Diagnostic> {
         let found = self.lock();
         found.shown(found.kept.get(len..).unwrap_or(&[]).to_vec())
     }
 
-    /// Says of those that arrived after the first so many which project they were found in.
+    /// Sets the project of the diagnostics that arrived after the first `len`.
     pub fn belong_to(&self, project: u32, len: usize) {
         let mut found = self.lock();
         found.kept.iter_mut().skip(len).for_each(|diagnostic| diagnostic.project = project);
@@ -707,8 +707,7 @@ impl Sink {
         self.len() == 0
     }
 
-    /// All of them in the order they arrived; the caller sorts by place, since ids of files depend on the order of
-    /// reading.
+    /// All of them in order of arrival; the caller sorts by location, since file ids depend on the order of reading.
     pub fn take(&self) -> Vec<Diagnostic> {
         let mut found = self.lock();
         found.seen.clear();
@@ -760,7 +759,7 @@ mod tests {
         sink.push(said("earlier"));
         let (sees_errors, findings) = sink.apart(|| {
             let before = sink.has_errors();
-            // The same mistake may be found by several: whoever is handed both keeps one.
+            // The same mistake may be found twice: the sink that receives both keeps one.
             sink.push(said("earlier"));
             sink.push(said("own"));
             before

@@ -1,7 +1,7 @@
 //! Formats YAML text: indentation, spaces and blank lines. Order, comments, anchors, quotes and line breaks in values stay.
 //!
-//! Works on lines, with the tree telling which lines are inside a value. What comes out is read again and compared: where
-//! anything but white space would differ, the text is left as it is, with the reason.
+//! Works on lines; the tree shows which lines are inside a value. The result is read again and compared: if anything
+//! but white space would differ, the text is left unchanged and the reason is returned.
 
 use crate::limits::Limits;
 use crate::scalar::Flavor;
@@ -10,20 +10,20 @@ use crate::tree::{Node, Tree};
 use crate::yaml;
 use std::sync::Arc;
 
-/// How much a level is indented.
+/// Indentation per level.
 const STEP: usize = 2;
 
-/// A text that settles after so many rounds settles at once in practice.
+/// Limit on formatting rounds; in practice a text that settles does so at once.
 const ROUNDS: usize = 4;
 
-/// Why a text was left as it is.
+/// Why a text was left unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Untouched {
-    /// It is not YAML; what the parser says, and the line.
+    /// It is not YAML; the parser's message, and the line.
     NotYaml(String, u32),
     /// Formatting would change what it means.
     Meaning,
-    /// It holds something that lines do not show, such as an explicit key.
+    /// It contains a construct that lines do not show, such as an explicit key.
     Unusual(&'static str),
 }
 
@@ -37,7 +37,7 @@ impl std::fmt::Display for Untouched {
     }
 }
 
-/// The text as it should be.
+/// The formatted text.
 pub fn format(text: &str, limits: &Limits) -> Result<String, Untouched> {
     let mut now = text.to_owned();
     for _ in 0..ROUNDS {
@@ -74,7 +74,7 @@ fn read(text: &str, flavor: Flavor, limits: &Limits) -> Result<Tree, Untouched> 
     }
 }
 
-/// Whether two texts mean the same to every family of readers, and have the same comments.
+/// Whether two texts have the same meaning for every family of readers, and the same comments.
 fn is_same(before: &str, after: &str, limits: &Limits) -> bool {
     [Flavor::CoreGo, Flavor::Core].into_iter().all(|flavor| {
         let (Ok(before), Ok(after)) = (read(before, flavor, limits), read(after, flavor, limits)) else { return false };
@@ -120,7 +120,7 @@ fn same_trees(one: &Tree, other: &Tree) -> bool {
 enum Sort {
     /// It starts a key, an item, a document or a value.
     Structure,
-    /// It goes on with a value that started on a line above: it moves as that line does.
+    /// It continues a value that started on a line above, and is moved along with that line.
     Inside,
     Comment,
 }
@@ -168,14 +168,14 @@ impl<'t> Lines<'t> {
         self.text.get(line.start as usize..).and_then(|rest| rest.lines().next()).unwrap_or_default()
     }
 
-    /// The text again, ending with a line break or as it ends now.
+    /// The text, ending with a line break or as it ends now.
     fn write(&self, ends: bool) -> String {
         let indents = self.indents();
         let mut out = String::new();
         let mut after_inside = false;
         for (place, (old, new)) in self.lines.iter().zip(&indents) {
             let (line, old, new) = (self.line(place), *old as usize, *new as usize);
-            // One empty line at most, and none at the top; what ends a value may be part of it.
+            // At most one empty line, and none at the top; empty lines after a value may be part of it.
             let kept = if after_inside { place.blank } else { place.blank.min(1) };
             if !out.is_empty() {
                 out.extend(std::iter::repeat_n('\n', kept as usize));
@@ -200,7 +200,7 @@ impl<'t> Lines<'t> {
         out
     }
 
-    /// For each line the indentation that it has, and the one that it gets.
+    /// The old and the new indentation of each line.
     fn indents(&self) -> Vec<(u32, u32)> {
         let mut levels: Vec<(usize, usize)> = Vec::new();
         let mut out: Vec<(u32, u32)> = Vec::with_capacity(self.lines.len());
@@ -219,7 +219,7 @@ impl<'t> Lines<'t> {
             }
             out.push(small(last));
         }
-        // A comment belongs to what follows it, if that is indented as it is; else to what is before.
+        // A comment belongs to what follows it, if that has the same indentation; else to what precedes it.
         let mut next: Option<(usize, usize)> = None;
         for (at, whole) in self.lines.iter().enumerate().rev() {
             let Some((old, new)) = out.get(at).copied() else { continue };
@@ -246,7 +246,7 @@ fn is_boundary(line: &str) -> bool {
     line.starts_with("---") || line.starts_with("...") || line.starts_with('%')
 }
 
-/// The indentation of a line that starts something, and the new one. A dash opens a level for what follows it.
+/// Old and new indentation of a line that starts something. A dash opens a level for the content after it.
 fn level(levels: &mut Vec<(usize, usize)>, line: &str, indent: usize) -> (usize, usize) {
     let place = enter(levels, indent, STEP);
     let (mut old, mut new) = place;
@@ -278,10 +278,10 @@ fn enter(levels: &mut Vec<(usize, usize)>, indent: usize, step: usize) -> (usize
     }
 }
 
-/// A line inside a value, moved as the line that the value starts on.
+/// A line inside a value, moved along with the line that the value starts on.
 fn moved(line: &str, old: usize, new: usize) -> String {
     if line.trim().is_empty() {
-        // White space in an empty line of a value may mean something; it is compared afterwards.
+        // White space in an empty line of a value may be significant; it is compared afterwards.
         return if new >= old { line.to_owned() } else { line.get(old - new..).unwrap_or("").to_owned() };
     }
     if new >= old {
@@ -291,7 +291,8 @@ fn moved(line: &str, old: usize, new: usize) -> String {
     line.get((old - new).min(free)..).unwrap_or(line).to_owned()
 }
 
-/// A line that starts something: its indentation, one space after dashes and after the first colon, nothing at its end.
+/// A line that starts something: its indentation, one space after dashes and after the first colon, no trailing
+/// space.
 fn structure(line: &str, indent: usize) -> String {
     let mut out = " ".repeat(indent);
     let mut rest = line.trim();
@@ -310,7 +311,7 @@ fn structure(line: &str, indent: usize) -> String {
     out
 }
 
-/// A plain key with more than one space after its colon, and what follows. A comment there may be aligned on purpose.
+/// A plain key with more than one space after its colon, and the rest. A comment there may be aligned on purpose.
 fn plain_key(text: &str) -> Option<(&str, &str)> {
     let at = text.find(": ")?;
     let key = text.get(..at)?;
@@ -321,7 +322,7 @@ fn plain_key(text: &str) -> Option<(&str, &str)> {
         .filter(|(_, value)| !value.starts_with('#'))
 }
 
-/// The lines that go on with a value: all lines of a scalar or a flow collection but the first.
+/// Marks the lines that continue a value: all lines of a scalar or a flow collection but the first.
 fn inside_lines(tree: &Tree) -> Vec<bool> {
     let source = tree.source();
     let count = source.text().lines().count();

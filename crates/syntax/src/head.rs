@@ -1,7 +1,7 @@
-//! What the root of a file says, as far as its text tells: enough to see which kind of configuration it is.
+//! The root keys of a file, as far as its text shows them: enough to recognise the kind of configuration.
 //!
 //! Understands block and flow style, JSON, comments, several documents, an indented root, byte order marks and all
-//! line endings. It parses nothing and reports nothing; a broken or cut-off text gives what comes before the break.
+//! line endings. It parses nothing and reports nothing; a broken or cut-off text yields what precedes the break.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ pub struct Head {
     documents: Vec<DocumentHead>,
 }
 
-/// The root keys of one document. One that is no mapping has none.
+/// The root keys of one document; empty if it is not a mapping.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocumentHead {
     entries: Vec<(String, String)>,
 }
 
 impl DocumentHead {
-    /// The scalar beside a root key; empty if a collection or nothing is there.
+    /// The scalar beside a root key; empty if there is a collection or nothing.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.entries.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
     }
@@ -30,7 +30,7 @@ impl DocumentHead {
 }
 
 impl Head {
-    /// Looks at a file's bytes, or at the first of them.
+    /// Scans a file's bytes, or a prefix of them.
     pub fn scan(bytes: &[u8]) -> Self {
         let text = readable(bytes);
         let mut scan = Scan { text: &text, head: Head::default(), root: Root::Unseen, waiting: Waiting::Nothing };
@@ -38,7 +38,7 @@ impl Head {
         scan.head
     }
 
-    /// The documents, in order; those that hold nothing are left out.
+    /// The documents, in order, without empty ones.
     pub fn documents(&self) -> &[DocumentHead] {
         &self.documents
     }
@@ -53,13 +53,13 @@ impl Head {
         self.documents.iter().flat_map(DocumentHead::keys).any(|key| keys.contains(&key))
     }
 
-    /// Whether nothing is written but comments.
+    /// Whether the file holds nothing but comments.
     pub fn is_empty(&self) -> bool {
         self.documents.is_empty()
     }
 }
 
-/// The bytes as text. UTF-16 is not read by anyone, but whoever recognises such a file can say so: keys are ASCII.
+/// The bytes as text. No reader accepts UTF-16, but such a file can still be recognised and reported: keys are ASCII.
 fn readable(bytes: &[u8]) -> Cow<'_, str> {
     let is_wide = matches!(bytes, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] | [0, _, ..] | [_, 0, ..]);
     if is_wide {
@@ -76,7 +76,7 @@ enum Root {
     Unseen,
     /// A block mapping whose keys start in this column.
     Block(usize),
-    /// Something whose further lines say nothing: a list, a scalar, a flow collection that is read.
+    /// Something whose further lines are irrelevant: a list, a scalar, a flow collection that is read.
     Done,
 }
 
@@ -111,7 +111,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Takes a line that starts at an offset; the offset to go on at, where that is not the next line.
+    /// Processes a line that starts at an offset; returns the offset to continue at, if that is not the next line.
     fn line(&mut self, line: &str, at: usize) -> Option<usize> {
         let content = line.trim_start_matches([' ', '\t']);
         if content.is_empty() || content.starts_with('#') {
@@ -124,7 +124,7 @@ impl Scan<'_> {
             self.waiting = Waiting::Nothing;
             content = rest.trim_start();
             column = line.len() - content.len();
-            // No block mapping may start here: only what is complete by itself.
+            // A block mapping cannot start here: only a complete collection or scalar can.
             if !content.starts_with(['{', '[', '!', '&', '"', '\'']) {
                 return None;
             }
@@ -148,7 +148,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The first line of a document that says something.
+    /// The first line of a document with content.
     fn first(&mut self, content: &str, column: usize, at: usize) -> Option<usize> {
         let bare = without_properties(content);
         let column = column + (content.len() - bare.len());
@@ -244,7 +244,7 @@ fn without_properties(mut content: &str) -> &str {
     content
 }
 
-/// Key and what is written beside it, of a line in block style.
+/// Key and value text of a line in block style.
 fn split_entry(content: &str) -> Option<(&str, &str)> {
     let after_key = |rest: &'_ str| rest.is_empty() || rest.starts_with([' ', '\t']);
     if content.starts_with(['"', '\'']) {
@@ -273,7 +273,7 @@ fn quoted(content: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// A scalar without quotes and without the comment after it. Block scalars and collections say nothing here.
+/// A scalar without quotes and without the comment after it. Block scalars and collections count as empty.
 fn unquoted(content: &str) -> &str {
     let content = content.trim();
     if content.starts_with(['"', '\'']) {

@@ -1,7 +1,7 @@
-//! Hints: what to do about a problem, and the change of text that does it.
+//! Hints: the remedy for a problem, and the text edit that applies it.
 //!
-//! A hint that names what was meant keeps the wrong word and the right one as data. Whoever applies it ([`Diagnostic::edit`])
-//! never reads a message back.
+//! A hint that suggests a name keeps the wrong word and the right one as data, so that applying it
+//! ([`Diagnostic::edit`]) never parses a message.
 
 use crate::diagnostic::Diagnostic;
 use crate::source::{Source, Span};
@@ -9,51 +9,52 @@ use crate::sources::Sources;
 use std::fmt;
 use std::ops::{Deref, Range};
 
-/// What to do about a problem.
+/// The remedy for a problem.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Hint {
     /// What is shown.
     text: String,
-    /// The word to replace, if that is all there is to do.
+    /// The word to replace, if that is the whole remedy.
     meant: Option<Box<Meant>>,
 }
 
-/// A word that is written, and the one that was meant.
+/// A written word, and the one that was meant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Meant {
-    /// What is written, without quotes.
+    /// The written word, without quotes.
     pub wrong: String,
-    /// What was meant.
+    /// The word that was meant.
     pub right: String,
 }
 
-/// A change of text: what is at a place becomes something else.
+/// A text edit: the text at a location is replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edit {
-    /// What is replaced.
+    /// The replaced range.
     pub span: Span,
-    /// What stands there afterwards.
+    /// The new text.
     pub text: String,
 }
 
 impl Hint {
-    /// That another name was meant than the one that is written.
+    /// Suggests another name than the written one.
     pub fn meant(wrong: impl Into<String>, right: impl Into<String>) -> Self {
         let meant = Meant { wrong: wrong.into(), right: right.into() };
         Hint { text: meant.question(), meant: Some(Box::new(meant)) }
     }
 
-    /// The name that was meant, if the hint is about one.
+    /// The suggested name, if any.
     pub fn name(&self) -> Option<&Meant> {
         self.meant.as_deref()
     }
 
-    /// The text, for who hides secrets in it. A hint whose text was changed names nothing any more: see [`Hint::settle`].
+    /// The text, for hiding secrets in it. A hint whose text was changed names nothing any more: see
+    /// [`Hint::settle`].
     pub(crate) fn text_mut(&mut self) -> &mut String {
         &mut self.text
     }
 
-    /// Forgets the name where the text does not show it as it is, because it is hidden or too long.
+    /// Drops the name if the text does not show it verbatim, because it is hidden or too long.
     pub(crate) fn settle(&mut self) {
         if self.meant.as_ref().is_some_and(|meant| meant.question() != self.text) {
             self.meant = None;
@@ -66,7 +67,7 @@ impl Meant {
         format!("did you mean `{}`?", self.right)
     }
 
-    /// Where the wrong word is in a text: all of it, all but its quotes, or the one place in a line where it is a word.
+    /// Range of the wrong word in a text: all of it, all but its quotes, or its only occurrence as a word in a line.
     fn found_in(&self, written: &str) -> Option<Range<usize>> {
         let wrong = self.wrong.as_str();
         if wrong.is_empty() || self.right.is_empty() || self.right.contains('\n') {
@@ -100,14 +101,14 @@ fn is_part_of_name(c: char) -> bool {
 }
 
 impl Diagnostic {
-    /// The change that its hint asks for. None where the text at its place is not, or does not clearly hold, the word
-    /// that the hint is about.
+    /// The edit that its hint asks for. `None` if the text at its location does not clearly contain the word that the
+    /// hint names.
     pub fn edit(&self, sources: &Sources) -> Option<Edit> {
         let span = self.span?;
         self.edit_in(span, &*sources.get(span.file)?)
     }
 
-    /// The same at another place where the same word is written.
+    /// The same edit at another location where the same word is written.
     pub fn edit_in(&self, span: Span, source: &Source) -> Option<Edit> {
         let mut names = self.hints.iter().filter_map(Hint::name);
         let meant = names.next()?;
@@ -176,7 +177,7 @@ mod tests {
             ("app_prt", "app_prt", Some(0..7)),
             ("\"app_prt\"", "app_prt", Some(1..8)),
             ("'a'", "a", Some(1..2)),
-            // The name of the node is a part of the property's, and no word there.
+            // The name of the node is a part of the property's, and not a word there.
             ("app_prt", "app", None),
             ("${var.prt}", "prt", Some(6..9)),
             ("${prt.prt}", "prt", None),

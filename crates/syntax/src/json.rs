@@ -1,7 +1,7 @@
 //! Reads JSON into a [`Tree`], strictly by RFC 8259.
 //!
-//! Never fails: every departure from the standard is reported at its place, and reading goes on where it is clear
-//! what was meant (a trailing comma, a comment, single quotes). Without recursion, so depth costs no stack.
+//! Never fails: every departure from the standard is reported at its location, and reading goes on where the intent
+//! is clear (a trailing comma, a comment, single quotes). Without recursion, so depth costs no stack.
 
 use crate::build::{Builder, Properties};
 use crate::diagnostic::Diagnostic;
@@ -13,7 +13,7 @@ use crate::tree::{Style, Tree};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// After this many problems the rest of the file is not read: it is probably something else than JSON.
+/// After this many problems the rest of the file is not read: it is probably not JSON.
 const MOST_PROBLEMS: usize = 20;
 
 /// Reads a source; problems are in [`Tree::diagnostics`].
@@ -49,7 +49,7 @@ impl Bracket {
     }
 }
 
-/// What comes next.
+/// The expected token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expect {
     /// A value.
@@ -64,7 +64,7 @@ enum Expect {
     Colon,
     /// A comma, or the end of the collection.
     Next,
-    /// Nothing any more.
+    /// The end of the text.
     End,
 }
 
@@ -72,12 +72,12 @@ struct Reader<'s, 'l> {
     builder: Builder<'l>,
     text: &'s str,
     at: usize,
-    /// Open collections and where they were opened.
+    /// Open collections and their start offsets.
     open: Vec<(Bracket, usize)>,
     problems: usize,
 }
 
-/// Reading cannot go on; the reason is reported.
+/// Reading cannot continue; the reason is reported.
 struct Stop;
 
 impl<'s> Reader<'s, '_> {
@@ -93,7 +93,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Reads one token and says what may follow it.
+    /// Reads one token and returns what may follow it.
     fn step(&mut self, expect: Expect) -> Result<Expect, Stop> {
         self.skip_blank()?;
         let Some(byte) = self.peek() else { return self.end_of_file(expect) };
@@ -210,7 +210,7 @@ impl<'s> Reader<'s, '_> {
             let diagnostic = self.problem(self.at, self.at + 1, &message, None).label(opened, "opened here");
             self.report(diagnostic)?;
         }
-        // A wrong bracket that closes the collection around this one is left for that.
+        // A wrong bracket that closes the enclosing collection is left for that one.
         let is_outer = self.open.last().is_some_and(|(outer, _)| self.peek() == Some(outer.closing()));
         if self.peek() == Some(bracket.closing()) || !is_outer {
             self.at += 1;
@@ -281,7 +281,7 @@ impl<'s> Reader<'s, '_> {
         Ok(())
     }
 
-    /// Takes letters, digits and what names are made of.
+    /// Reads letters, digits and other characters of names.
     fn take_word(&mut self) -> &'s str {
         let rest = self.text.get(self.at..).unwrap_or("");
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.');
@@ -394,7 +394,7 @@ impl<'s> Reader<'s, '_> {
         u16::from_str_radix(digits, 16).ok()
     }
 
-    /// Skips what may stand between tokens, and comments, which may not.
+    /// Skips white space, and reports and skips comments.
     fn skip_blank(&mut self) -> Result<(), Stop> {
         loop {
             let rest = self.text.get(self.at..).unwrap_or("");
@@ -417,7 +417,7 @@ impl<'s> Reader<'s, '_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Reports a problem with the character at a place.
+    /// Reports a problem with the character at an offset.
     fn complain(&mut self, start: usize, message: &str, hint: Option<&str>) -> Result<(), Stop> {
         let width = self.text.get(start..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
         self.complain_until(start + width, start, message, hint)

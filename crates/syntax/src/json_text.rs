@@ -1,24 +1,24 @@
-//! Reads JSON out of a text that a template or function holds, strictly by RFC 8259.
+//! Reads JSON out of a text that is a value in a template or function, strictly by RFC 8259.
 //!
-//! It makes no tree and no values: a [`Build`] does. It words no message either: a [`Problem`] says what is wrong at
-//! which byte, and each language tells it as its own reader does. Without recursion, so depth costs no stack.
+//! It creates neither a tree nor values: a [`Build`] does. It words no message either: a [`Problem`] has the byte and
+//! what was expected, and each language words it as its own reader does. Without recursion, so depth costs no stack.
 
-/// Makes values of what is read.
+/// Constructs values from the text.
 pub trait Build {
-    /// What is made.
+    /// The type of the constructed values.
     type Value;
 
     /// `null`.
     fn null(&mut self) -> Self::Value;
     /// `true` or `false`.
     fn bool(&mut self, truth: bool) -> Self::Value;
-    /// A number as it is written; none if the language cannot hold it.
+    /// A number as it is written; `None` if the language cannot represent it.
     fn number(&mut self, text: &str) -> Option<Self::Value>;
     /// A string, without its quotes and escapes.
     fn string(&mut self, text: String) -> Self::Value;
     /// A list.
     fn list(&mut self, items: Vec<Self::Value>) -> Self::Value;
-    /// An object, in the order of the text; a key may stand in it more than once.
+    /// An object, in the order of the text; keys may be duplicated.
     fn map(&mut self, entries: Vec<(String, Self::Value)>) -> Self::Value;
     /// A word that JSON does not have but this language does, at the start of `rest`, and its length.
     fn extra_word(&mut self, _rest: &[u8]) -> Option<(Self::Value, usize)> {
@@ -26,7 +26,7 @@ pub trait Build {
     }
 }
 
-/// What is wrong at a byte of the text. At the end of the text, the rest is missing.
+/// What is wrong at a byte of the text. At the end of the text, something is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// The byte.
@@ -44,7 +44,7 @@ pub enum Expected {
     End,
     /// A key in quotes.
     Key,
-    /// The colon behind a key.
+    /// The colon after a key.
     Colon,
     /// A comma or the end of a list.
     NextItem,
@@ -52,7 +52,7 @@ pub enum Expected {
     NextEntry,
     /// Text without control characters, or a closing quote.
     Text,
-    /// A character that may stand behind a backslash.
+    /// A character that may follow a backslash.
     Escape,
     /// A hexadecimal digit of `\uHHHH`.
     HexDigit,
@@ -60,11 +60,11 @@ pub enum Expected {
     Letter(&'static str, u8),
     /// The first digit of a number that starts at this byte.
     Digit(usize),
-    /// A digit behind the point of a number that starts at this byte.
+    /// A digit after the point of a number that starts at this byte.
     Fraction(usize),
     /// A digit of the exponent of a number that starts at this byte.
     Exponent(usize),
-    /// A number that the language can hold; it starts at this byte.
+    /// A number that the language can represent; it starts at this byte.
     Number(usize),
     /// Fewer levels.
     Shallower,
@@ -78,7 +78,7 @@ pub fn read<B: Build>(text: &[u8], depth: usize, build: &mut B) -> Result<B::Val
     if reader.at < text.len() { Err(reader.expected(Expected::End)) } else { Ok(value) }
 }
 
-/// Reads the value at the start of a text; also gives how many bytes it took.
+/// Reads the value at the start of a text; also returns its length in bytes.
 pub fn read_prefix<B: Build>(text: &[u8], depth: usize, build: &mut B) -> Result<(B::Value, usize), Problem> {
     let mut reader = Reader { text, at: 0 };
     let mut open: Vec<Open<B::Value>> = Vec::new();
@@ -93,7 +93,7 @@ pub fn read_prefix<B: Build>(text: &[u8], depth: usize, build: &mut B) -> Result
     }
 }
 
-/// A collection that is being read.
+/// An unfinished collection.
 enum Open<V> {
     List(Vec<V>),
     /// The entries, and the key whose value comes next.
@@ -130,7 +130,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The next value, or none where a collection was opened whose first value comes next.
+    /// The next value, or `None` where a collection was opened whose first value comes next.
     fn begin<B: Build>(&mut self, build: &mut B, open: &mut Vec<Open<B::Value>>) -> Result<Option<B::Value>, Problem> {
         self.space();
         match self.peek() {
@@ -157,7 +157,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Puts a value where it belongs, and closes the collections that end behind it. Gives the value of the whole.
+    /// Puts a value where it belongs, and closes the collections that end after it. Returns the value of the whole.
     fn place<B: Build>(
         &mut self,
         mut value: B::Value,
@@ -252,7 +252,7 @@ impl<'t> Reader<'t> {
         if count == 0 { Err(self.expected(expected)) } else { Ok(()) }
     }
 
-    /// A string in its quotes. A byte that is no UTF-8 becomes the replacement character.
+    /// A string in its quotes. A byte that is not UTF-8 becomes the replacement character.
     fn string(&mut self) -> Result<String, Problem> {
         self.at += 1;
         let mut out = String::new();
@@ -315,7 +315,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Appends bytes; each byte that is no UTF-8 is one replacement character, as Go counts them.
+/// Appends bytes; each byte that is not UTF-8 becomes one replacement character, as in Go.
 fn push_utf8(out: &mut String, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {
         out.push_str(chunk.valid());
@@ -328,7 +328,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// Writes what it reads.
+    /// Writes each event as text.
     struct Echo;
 
     impl Build for Echo {

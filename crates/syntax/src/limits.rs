@@ -18,39 +18,39 @@ pub struct Limit {
 /// as a whole; a template around expressions may be as long as a file.
 pub const EXPRESSION_BYTES: usize = 256 * 1024;
 
-/// How deep blocks and parentheses of a Go template nest.
+/// Nesting depth of blocks and parentheses in a Go template.
 pub const TEMPLATE_LEVELS: u32 = 400;
-/// How deep a value may nest that is printed, checked or converted as a whole.
+/// Nesting depth of a value that is printed, checked or converted as a whole.
 pub const VALUE_LEVELS: u32 = 200;
-/// How deep an expression nests: parentheses, filters, functions in functions.
+/// Nesting depth of an expression: parentheses, filters, functions in functions.
 pub const EXPRESSION_LEVELS: usize = 100;
-/// How deep values of Unfurl need each other: attributes that read attributes, functions in functions.
+/// Depth of dependencies among Unfurl values: attributes that read attributes, functions in functions.
 pub const CALL_LEVELS: usize = 300;
-/// How many segments a query of Unfurl has.
+/// Number of segments in an Unfurl query.
 pub const QUERY_SEGMENTS: usize = 1_000;
-/// How long a chain of values may be that each need the next.
+/// Length of a chain of values that each depend on the next.
 pub const CHAIN_LEVELS: usize = 4_000;
-/// How deep charts nest in charts, and folders in folders.
+/// Nesting depth of charts in charts, and of folders.
 pub const CHART_LEVELS: usize = 50;
 
-/// How many problems of a run are kept, unless it is told otherwise. Few repositories have a hundredth of them, and each
-/// takes a kilobyte.
+/// Number of problems of a run that are kept by default. Few repositories have a hundredth of them, and each takes a
+/// kilobyte.
 pub const PROBLEMS: u64 = 50_000;
 
-/// How deep kustomizations build upon each other.
+/// Depth of kustomizations that build upon each other.
 pub const KUSTOMIZATION_LEVELS: usize = 64;
 
-/// Nesting of collections that are merged, compared, copied or written out as a whole. Only guards recursion: what is
-/// read is bounded before ([`Limits::depth`]).
+/// Nesting of collections that are merged, compared, copied or written out as a whole. Only guards recursion: input
+/// is bounded earlier ([`Limits::depth`]).
 pub const COLLECTION_LEVELS: u32 = 1_000;
-/// The same where each level takes more of the stack.
+/// The same where each level takes more stack.
 pub const MERGE_LEVELS: u32 = 500;
 /// Nesting of what is generated from, or checked against, a schema.
 pub const SCHEMA_LEVELS: u32 = 300;
-/// Nesting of rows of entity tables; the bound is for a table that is wrong.
+/// Nesting of rows of entity tables; guards against a wrong table.
 pub const ROW_LEVELS: u32 = 20;
 
-/// Limits that no flag changes.
+/// Limits without a flag.
 pub const FIXED: &[Limit] = &[
     Limit { name: "expression-size", default: EXPRESSION_BYTES as u64, summary: "bytes of one expression (fixed)" },
     Limit {
@@ -120,8 +120,8 @@ pub struct Limits {
     pub tpl_depth: u32,
     /// Steps of evaluation in one run.
     pub fuel: u64,
-    /// Bytes of text and collections that evaluation may hold, at the least; [`Limits::memory`] scales with what is
-    /// read.
+    /// Bytes of text and collections that evaluation may hold, at the least; [`Limits::memory`] scales with the
+    /// input.
     pub memory_floor: u64,
     /// Bytes of one rendered document.
     pub output_bytes: u64,
@@ -173,17 +173,17 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// How many nodes a document of `bytes` bytes may have once its aliases are expanded.
+    /// Number of nodes that a document of `bytes` bytes may have once its aliases are expanded.
     pub fn alias_nodes(&self, bytes: u64) -> u64 {
         self.alias_floor.max(bytes.saturating_mul(10))
     }
 
-    /// How many bytes of text a document of `bytes` bytes may have once its aliases are expanded.
+    /// Bytes of text that a document of `bytes` bytes may have once its aliases are expanded.
     pub fn alias_bytes(&self, bytes: u64) -> u64 {
         self.alias_bytes_floor.max(bytes.saturating_mul(10))
     }
 
-    /// How many bytes of text and collections evaluation may hold if so many bytes were read.
+    /// Bytes of text and collections that evaluation may hold after reading `read` bytes.
     pub fn memory(&self, read: u64) -> u64 {
         self.memory_floor.max(read.saturating_mul(64))
     }
@@ -233,11 +233,11 @@ impl Limits {
         ]
     }
 
-    /// Sets a limit by its name; false if there is none of that name.
+    /// Sets a limit by its name; false if the name is unknown.
     pub fn set(&mut self, name: &str, value: u64) -> bool {
         let small = u32::try_from(value).unwrap_or(u32::MAX);
         match name {
-            // Deeper nesting would need more stack than is promised.
+            // Deeper nesting would need more stack than is guaranteed.
             "depth" => self.depth = small.min(1_000),
             "nodes" => self.nodes = value,
             "alias-nodes" => self.alias_floor = value,

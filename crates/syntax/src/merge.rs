@@ -1,7 +1,7 @@
 //! YAML's merge keys: `<<: *base` brings the keys of another mapping into this one.
 //!
-//! The one place that carries them out. Nothing is copied: what a mapping holds is a walk over nodes of the tree. What
-//! aliases expand to is counted when the tree is built, so a walk is never longer than that limit.
+//! The only implementation of them. Nothing is copied: the entries of a mapping are a walk over nodes of the tree.
+//! The expanded size of aliases is counted when the tree is built, so a walk is never longer than that limit.
 
 use crate::tree::{Entries, Entry, Node};
 use std::collections::HashSet;
@@ -9,10 +9,10 @@ use std::collections::HashSet;
 /// What `<<` means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MergeKeys {
-    /// It brings in the keys that are not written here, wherever it stands. What a base writes itself overrides what it
-    /// merges; the first of several bases wins. The rule of YAML 1.1, as PyYAML, js-yaml and go-yaml 3 follow it.
+    /// It brings in the keys that are not written here, wherever it is written. The own keys of a base override those
+    /// it merges; the first of several bases wins. The rule of YAML 1.1, as PyYAML, js-yaml and go-yaml 3 follow it.
     Apply,
-    /// It is carried out where it stands, so that it overrides the keys written before it. The rule of go-yaml 2.
+    /// It takes effect where it is written, so that it overrides the keys before it. The rule of go-yaml 2.
     InPlace,
     /// It is a key like any other.
     Keep,
@@ -43,7 +43,7 @@ impl<'t> Node<'t> {
     /// The entries of a mapping: those written in it in their order, then those that `<<` brings in. With
     /// [`MergeKeys::InPlace`] they come in the order in which they take effect, and a later one overrides.
     pub fn merged_entries(self, keys: MergeKeys) -> Merged<'t> {
-        // Most files have no merge key at all, and most mappings in the others neither.
+        // Most files have no merge key at all, nor do most mappings in the others.
         if keys == MergeKeys::Keep || self.tree().symbol("<<").is_none() || !self.entries().any(is_merge) {
             return Merged::Written(self.entries());
         }
@@ -60,7 +60,7 @@ impl<'t> Node<'t> {
         self.entry(key).or_else(|| self.merged_entries(MergeKeys::Apply).find(|entry| entry.name() == key))
     }
 
-    /// Whether another node of the same tree lies inside this one, rather than behind an alias.
+    /// Whether another node of the same tree is inside this one, rather than behind an alias.
     pub fn encloses(self, other: Node<'t>) -> bool {
         let own = self.target();
         (own.index()..own.after()).contains(&other.index())
@@ -71,7 +71,7 @@ fn is_merge(entry: Entry<'_>) -> bool {
     entry.key.is_merge_key()
 }
 
-/// What tells keys of one tree apart: their number, or the text of a collection.
+/// Identity of a key within one tree: its number, or the text of a collection.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'t> {
     Symbol(u32),
@@ -92,7 +92,7 @@ fn written_first<'t>(node: Node<'t>, found: &mut Vec<Entry<'t>>) {
     found.extend(written);
     let mut keys: HashSet<Key<'t>, foldhash::fast::RandomState> =
         found.iter().map(|entry| Key::of(entry.key)).collect();
-    // A base that comes a second time brings nothing new.
+    // A base that is repeated adds nothing.
     let mut visited: HashSet<u32, foldhash::fast::RandomState> = HashSet::default();
     let mut open: Vec<Node<'t>> = bases.iter().rev().map(|entry| entry.value.target()).collect();
     while let Some(base) = open.pop() {
@@ -173,7 +173,7 @@ b2: &b2 {x: b2, y: b2, w: b2}
     fn what_is_written_wins_wherever_it_stands() {
         let text = format!("{BASES}m: {{x: own, <<: *b2, w: own}}\n");
         assert_eq!(texts(&merged(&text, "m", MergeKeys::Apply)), ["x=own", "w=own", "y=b2"]);
-        // Carried out in place, the base overrides what stands before it: the last one of a name counts.
+        // Merged in place, the base overrides the keys before it: the last one of a name counts.
         let in_place = merged(&text, "m", MergeKeys::InPlace);
         assert_eq!(texts(&in_place), ["x=own", "x=b2", "y=b2", "w=b2", "w=own"]);
     }

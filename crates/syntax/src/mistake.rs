@@ -1,7 +1,7 @@
 //! Mistakes in YAML: finds the location and the cause that a person would name.
 //!
-//! The event parser stops where it can go on no longer, which is often behind the mistake. Here the text around that place
-//! is searched for common mistakes; any other error stays where the parser stopped.
+//! The event parser stops where it cannot continue, which is often after the mistake. Here the text around that
+//! location is searched for common mistakes; any other error stays where the parser stopped.
 
 use std::ops::Range;
 
@@ -16,9 +16,9 @@ pub(crate) struct Mistake {
 /// Where the parser stopped.
 pub(crate) struct Stop<'t> {
     pub text: &'t str,
-    /// The place it names.
+    /// The location in the parser's error.
     pub at: usize,
-    /// Where the last thing ended that it could read.
+    /// End of the last token that it could read.
     pub last: usize,
 }
 
@@ -27,14 +27,14 @@ impl Stop<'_> {
         self.text.get(at..).unwrap_or("")
     }
 
-    /// The line that a place is in, and where it starts.
+    /// The line at an offset, and its start.
     fn line(&self, at: usize) -> (usize, &str) {
         let before = self.text.get(..at).unwrap_or(self.text);
         let start = before.rfind('\n').map_or(0, |end| end + 1);
         (start, self.rest(start).lines().next().unwrap_or(""))
     }
 
-    /// The last line above a place that holds something, and where it starts.
+    /// The last line above an offset that has content, and its start.
     fn line_above(&self, at: usize) -> Option<(usize, &str)> {
         let mut start = self.line(at).0;
         while start > 0 {
@@ -60,7 +60,7 @@ impl Stop<'_> {
         None
     }
 
-    /// The quote that is never closed: the first one behind what was read.
+    /// The quote that is never closed: the first one after the text that was read.
     pub fn open_quote(&self) -> Option<Range<usize>> {
         let found = self.rest(self.last).find(['"', '\''])? + self.last;
         Some(found..found + 1)
@@ -83,7 +83,7 @@ impl Stop<'_> {
         None
     }
 
-    /// A mistake in the lines around, whatever the parser says of it.
+    /// A mistake in the surrounding lines, whatever the parser's message.
     pub fn mistake(&self) -> Option<Mistake> {
         self.missing_value().or_else(|| self.template()).or_else(|| self.list_item()).or_else(|| self.missing_space())
     }
@@ -122,7 +122,7 @@ impl Stop<'_> {
         Some(Mistake { place: at..at + 1, what: YamlMistake::ItemAmongKeys })
     }
 
-    /// `key:value`, here or in the line above, which is then no key at all.
+    /// `key:value`, here or in the line above, which is then not a key at all.
     fn missing_space(&self) -> Option<Mistake> {
         let (start, line) = self.line(self.at);
         let here = colon_without_space(line).map(|at| start + at).filter(|colon| *colon < self.at);
@@ -134,7 +134,7 @@ impl Stop<'_> {
         Some(Mistake { place: colon..colon + 1, what: YamlMistake::MissingSpace })
     }
 
-    /// `a: b: c`: whether the line has a key and a value before this place.
+    /// `a: b: c`: whether the line has a key and a value before this offset.
     pub fn has_value_before(&self) -> bool {
         let (start, line) = self.line(self.at);
         let before = line.get(..self.at.saturating_sub(start)).unwrap_or("");
@@ -147,7 +147,7 @@ fn is_template(line: &str) -> bool {
     line.starts_with("{{") && line.ends_with("}}")
 }
 
-/// Where a line that is a plain `word:word` has its colon.
+/// Offset of the colon in a line that is a plain `word:word`.
 fn colon_without_space(line: &str) -> Option<usize> {
     let indent = line.len() - line.trim_start_matches([' ', '-']).len();
     let text = line.get(indent..)?;

@@ -1,23 +1,24 @@
 //! Quoted strings whose lines are indented less than the block around them.
 //!
-//! YAML forbids them, and every parser that people use reads them: JSON between quotes whose last brace is in the first
-//! column is common. The event parser refuses such lines, so they are read from a copy of the text in
-//! which they are indented. Indentation inside quotes means nothing, so the values are the same; locations are those of
-//! the original text. Knows no trees.
+//! YAML forbids them, but every parser in common use reads them: quoted JSON whose last brace is in the first column
+//! is common. The event parser refuses such lines, so they are read from a copy of the text in which they are
+//! indented. Indentation inside quotes is insignificant, so the values are the same; locations are those of the
+//! original text. Knows no trees.
 
 /// A copy of a text with spaces added at the start of some lines.
 #[derive(Default)]
 pub struct Padded {
     /// The copy.
     pub text: String,
-    /// Where spaces were added, as a place in the original and how many stand before it in all, with its own.
+    /// Where spaces were added, as an offset in the original and the total number of added spaces up to and including
+    /// it.
     added: Vec<(usize, usize)>,
 }
 
 impl Padded {
     /// Indents the lines of the quoted string that is open at `at`. The string is looked for from `from` on.
     ///
-    /// Places are those of the copy if there is one already, otherwise of the text.
+    /// Offsets refer to the copy if there is one already, otherwise to the text.
     pub fn around(before: Option<&Padded>, text: &str, from: usize, at: usize) -> Option<Padded> {
         let current = before.map_or(text, |padded| padded.text.as_str());
         let (start, end) = open_string(current, from, at)?;
@@ -28,7 +29,7 @@ impl Padded {
         own.extend(before.iter().flat_map(|padded| padded.added.iter().map(|(place, _)| *place)));
         own.sort_unstable();
         own.dedup();
-        // One width for all: how far a line is indented means nothing, as long as it is enough.
+        // One width for all: any sufficient indentation is equivalent.
         let known = before.and_then(|padded| padded.width()).unwrap_or(0);
         Some(Padded::of(text, &own, width.max(known)))
     }
@@ -50,11 +51,11 @@ impl Padded {
         self.added.first().map(|(_, width)| *width)
     }
 
-    /// The place in the original text of a place in the copy.
+    /// The offset in the original text of an offset in the copy.
     pub fn original(&self, at: usize) -> usize {
         let before = self.added.partition_point(|(place, total)| place + total <= at);
         let shift = before.checked_sub(1).and_then(|last| self.added.get(last)).map_or(0, |(_, total)| *total);
-        // A place among added spaces is the start of their line.
+        // An offset among added spaces maps to the start of their line.
         let next = self.added.get(before).map_or(usize::MAX, |(place, _)| *place);
         (at - shift).min(next)
     }
@@ -81,7 +82,7 @@ fn open_string(text: &str, from: usize, at: usize) -> Option<(usize, usize)> {
     None
 }
 
-/// Behind the closing quote of a string.
+/// Offset after the closing quote of a string.
 fn string_end(bytes: &[u8], start: usize, quote: u8) -> Option<usize> {
     let mut place = start + 1;
     loop {

@@ -1,4 +1,4 @@
-//! The rules of this crate: what can be wrong with a file before anyone asks what it means.
+//! The rules of this crate: problems of a file before its meaning is known.
 
 use crate::diagnostic::{Loses, Rule};
 
@@ -6,9 +6,9 @@ use crate::diagnostic::{Loses, Rule};
 pub const YAML_SYNTAX: Rule = Rule::error("yaml-syntax", "The YAML cannot be read.")
     .advice("look at the indentation, the quotes and the brackets of this line and the one above")
     .loses(Loses::Rest);
-/// A key that stands twice in one mapping.
+/// A duplicate key in a mapping.
 pub const DUPLICATE_KEY: Rule = Rule::error("duplicate-key", "A mapping has the same key twice.");
-/// An alias without an anchor before it, or inside the node it names.
+/// An alias without an anchor before it, or inside the node it refers to.
 pub const YAML_ALIAS: Rule = Rule::error("yaml-alias", "An alias refers to an undefined anchor or to its own node.")
     .advice("define the anchor earlier in the same document");
 /// Text that is not UTF-8, or holds a NUL.
@@ -16,7 +16,7 @@ pub const ENCODING: Rule = Rule::error("text-encoding", "A file is not plain UTF
 /// JSON that cannot be read.
 pub const JSON_SYNTAX: Rule = Rule::error("json-syntax", "The JSON cannot be read.")
     .advice("look at the commas, the quotes and the brackets here and just before");
-/// Collections nested too deep.
+/// Collections that are nested too deep.
 pub const LIMIT_DEPTH: Rule =
     Rule::limit("limit-depth", "Collections or expressions are nested too deep.").advice("nest less deeply");
 /// Aliases that multiply.

@@ -1,27 +1,27 @@
 //! What a scalar means: null, a boolean, a number or text.
 //!
 //! The original tools disagree, so this is a parameter of reading. The text of a scalar is never lost; this only
-//! says what it means.
+//! decides its meaning.
 
 use crate::tree::Style;
 
 /// A family of YAML readers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Flavor {
-    /// YAML 1.2 core, as JavaScript readers have it.
+    /// YAML 1.2 core, as JavaScript readers implement it.
     Core,
     /// YAML 1.2 core with Go's rule for block scalars at the end of a file.
     CoreGo,
-    /// YAML 1.1 as Go's readers have it for Kubernetes: `yes` and `on` are booleans, `010` is eight.
+    /// YAML 1.1 as Go's readers implement it for Kubernetes: `yes` and `on` are booleans, `010` is eight.
     Go,
-    /// What Go's newer readers make of Kubernetes objects: `yes` is a text, `010` is eight.
+    /// As Go's newer readers read Kubernetes objects: `yes` is a string, `010` is eight.
     GoObjects,
-    /// YAML 1.1 as Python's readers have it: `yes` is a boolean, `1:30` is ninety, dates are dates.
+    /// YAML 1.1 as Python's readers implement it: `yes` is a boolean, `1:30` is ninety, dates are dates.
     Python,
 }
 
 impl Flavor {
-    /// Whether a block scalar that ends with the file gets the line break that is missing there.
+    /// Whether a block scalar that ends with the file gets the missing line break.
     pub fn ends_blocks_with_newline(self) -> bool {
         self == Flavor::Core
     }
@@ -32,7 +32,7 @@ impl Flavor {
 pub enum Scalar {
     /// Nothing.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
@@ -133,14 +133,14 @@ fn go_number(text: &str) -> Scalar {
         [b'0', rest @ ..] if !rest.is_empty() && rest.iter().all(|b| (b'0'..=b'7').contains(b)) => {
             Some(radix(digits, 8, negative))
         }
-        // A leading zero with an 8 or 9 is no octal number, but still a float.
+        // A leading zero with an 8 or 9 is not an octal number, but still a float.
         [b'0', rest @ ..] if !rest.is_empty() && rest.iter().all(u8::is_ascii_digit) => {
             plain.parse().ok().map(Scalar::Float)
         }
         _ => None,
     };
     match based.or_else(|| decimal(&plain)).or_else(|| float(&plain, Exponent::AnySign)) {
-        // What does not fit is text to Go; only large decimal integers become floats.
+        // Numbers that do not fit are text to Go; only large decimal integers become floats.
         Some(Scalar::Float(value)) if value.is_infinite() => Scalar::Str,
         Some(Scalar::BigInt) if !digits.bytes().all(|b| b.is_ascii_digit()) && !fits_u64(digits, negative) => {
             Scalar::Str
@@ -222,7 +222,7 @@ fn decimal(text: &str) -> Option<Scalar> {
 #[derive(Clone, Copy, PartialEq)]
 enum Exponent {
     AnySign,
-    /// Python's 1.1 readers want `e+3`; without the sign it is text. They also want a dot.
+    /// Python's 1.1 readers require `e+3`; without the sign it is text. They also require a dot.
     Signed,
 }
 

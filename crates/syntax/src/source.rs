@@ -77,7 +77,7 @@ pub struct Source {
 const BLOCK: usize = 4096;
 
 impl Source {
-    /// A source under an id; [`crate::Sources::reserve`] hands ids out.
+    /// A source under an id; ids come from [`crate::Sources::reserve`].
     pub fn new(id: FileId, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         Source { id, path: path.into(), text: text.into(), lines: OnceLock::new(), blocks: OnceLock::new() }
     }
@@ -110,7 +110,7 @@ impl Source {
         &self.text
     }
 
-    /// The text of a span; empty if the span does not lie in this file.
+    /// The text of a span; empty if the span is not in this file.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
@@ -141,7 +141,7 @@ impl Source {
         self.line_starts().partition_point(|&start| start <= offset).saturating_sub(1)
     }
 
-    /// How many characters begin before a byte offset.
+    /// Number of characters that begin before a byte offset.
     fn chars_before(&self, offset: u32) -> usize {
         let blocks = self.blocks.get_or_init(|| {
             let ends = self.text.as_bytes().chunks(BLOCK).scan(0, |total, block| {
@@ -173,7 +173,7 @@ impl Source {
     }
 }
 
-/// Counting bytes that begin a character works wherever a slice of the text is cut.
+/// Counting bytes that begin a character works for any slice of the text.
 fn count_chars(bytes: &[u8]) -> usize {
     bytes.iter().filter(|&&b| b & 0xC0 != 0x80).count()
 }

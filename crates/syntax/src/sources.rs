@@ -1,7 +1,7 @@
 //! The registry of all files of a run: append-only, shared by all threads.
 //!
-//! It hands out file ids, and numbers the nodes of all trees consecutively, so that "node N of all" names one place
-//! in four bytes.
+//! It assigns file ids, and numbers the nodes of all trees consecutively, so that a global node number identifies a
+//! location in four bytes.
 
 use crate::diagnostic::Diagnostic;
 use crate::rules;
@@ -24,7 +24,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// A source of another registry, as it is here; the place of one that was released stays empty.
+    /// A source of another registry, moved to this one; a released one stays an empty slot.
     fn adopt_source(
         &mut self,
         source: Option<Arc<Source>>,
@@ -40,7 +40,7 @@ impl Inner {
         source
     }
 
-    /// A tree of another registry, as it is here; one of a file that was parsed here as well is that one.
+    /// A tree of another registry, moved to this one; for a file that was parsed here as well, the tree of this one.
     fn adopt_tree(&mut self, tree: Arc<Tree>, source: Arc<Source>) -> Arc<Tree> {
         let here = self.by_file.get(&source.id()).filter(|here| here.flavor() == tree.flavor());
         if let Some(here) = here {
@@ -62,44 +62,44 @@ impl Inner {
     }
 }
 
-/// Which files have a path, of those registered so far that were looked at.
+/// Index from paths to files, over the files registered so far that were indexed.
 #[derive(Default, Debug)]
 struct ByPath {
     ids: HashMap<String, Vec<FileId>>,
     seen: usize,
 }
 
-/// A moment in the life of a registry.
+/// A point in the history of a registry.
 #[derive(Clone, Debug)]
 pub struct Mark {
     sources: usize,
     trees: usize,
 }
 
-/// What a source goes by in messages; nothing if that is its path.
+/// Maps a source's path to the one shown in messages; `None` if it is the same.
 type Shown = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// Where the files of a registry have gone that another one took over.
+/// The new locations of the files of a registry that was merged into another one.
 #[derive(Default, Debug)]
 pub struct Moved {
-    /// By their number over there; nothing where a file had been released.
+    /// By their number in the other registry; `None` for a released file.
     sources: Vec<Option<Arc<Source>>>,
-    /// Trees that came along, each with the file it had been of.
+    /// Trees that were moved along, each with its file in the other registry.
     trees: Vec<(FileId, Arc<Tree>)>,
 }
 
 impl Moved {
-    /// The file that one of the other registry is now.
+    /// The file here for one of the other registry.
     pub fn source(&self, id: FileId) -> Option<&Arc<Source>> {
         self.sources.get(id.0 as usize)?.as_ref()
     }
 
-    /// The trees that came along, each with the file it had been of.
+    /// The trees that were moved along, each with its file in the other registry.
     pub fn trees(&self) -> &[(FileId, Arc<Tree>)] {
         &self.trees
     }
 
-    /// The same bytes in the file as it is now.
+    /// The same bytes in the file here.
     pub fn span(&self, span: Span) -> Span {
         self.source(span.file).map_or(span, |source| Span { file: source.id(), ..span })
     }
@@ -124,7 +124,7 @@ impl Sources {
         Self::default()
     }
 
-    /// An empty registry that shows paths as this one does, for work that is taken over later or not at all.
+    /// An empty registry that shows paths as this one does, for work that may be adopted later.
     pub fn apart(&self) -> Self {
         let apart = Self::default();
         if let Some(shown) = self.shown.get() {
@@ -133,8 +133,8 @@ impl Sources {
         apart
     }
 
-    /// Takes over everything that another registry holds, in its order, as if it had been registered here. `known` names
-    /// the files here that are the same as some over there.
+    /// Takes over everything in another registry, in its order, as if it had been registered here. `known` maps files
+    /// of the other registry to identical ones here.
     pub fn adopt(&self, other: &Sources, known: &HashMap<FileId, Arc<Source>>) -> Moved {
         let other = std::mem::take(&mut *other.inner.write().unwrap_or_else(PoisonError::into_inner));
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
@@ -154,7 +154,7 @@ impl Sources {
         moved
     }
 
-    /// Says what sources go by in messages, whoever prints them. The first answer holds.
+    /// Sets how messages name sources, for all printers. The first call wins.
     pub fn show_as(&self, shown: impl Fn(&str) -> Option<String> + Send + Sync + 'static) {
         let _ = self.shown.set(Arc::new(shown));
     }
@@ -173,7 +173,7 @@ impl Sources {
         source
     }
 
-    /// A text that was registered under a path before. The paths are put in order when they are first asked for.
+    /// A text that was registered under a path before. The index of paths is built on first use.
     pub fn known(&self, path: &str, text: &str) -> Option<Arc<Source>> {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let Inner { sources, by_path, .. } = &mut *inner;
@@ -186,7 +186,7 @@ impl Sources {
         all.into_iter().find(|source| source.text() == text).cloned()
     }
 
-    /// Where the key of a value is written, which is right before it: `key: value`, or `KEY=value` in a `.env` file.
+    /// Location of a value's key, which is right before it: `key: value`, or `KEY=value` in a `.env` file.
     pub fn key_before(&self, key: &str, value: Span) -> Option<Span> {
         let source = self.get(value.file)?;
         let before = source.text().get(..value.start as usize)?;
@@ -196,13 +196,13 @@ impl Sources {
         is_key.then(|| source.span(start, end))
     }
 
-    /// All texts, in the order in which they were registered.
+    /// All texts, in order of registration.
     pub fn all(&self) -> Vec<Arc<Source>> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         inner.sources.iter().flatten().cloned().collect()
     }
 
-    /// Keeps ids for sources that several threads will read; the first of them.
+    /// Reserves ids for sources that several threads will read; returns the first of them.
     pub fn reserve(&self, count: usize) -> FileId {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let first = inner.sources.len();
@@ -215,8 +215,7 @@ impl Sources {
         self.inner.write().unwrap_or_else(PoisonError::into_inner).add(tree)
     }
 
-    /// Lets go of files that nobody asks about any more. Their ids are not given out again; asked about, they are
-    /// files that never were.
+    /// Releases files that are no longer needed. Their ids are not reused; lookups treat them as unknown files.
     pub fn release(&self, ids: &HashSet<FileId>) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         for id in ids {
@@ -229,7 +228,7 @@ impl Sources {
         inner.hidden.retain(|span| !ids.contains(&span.file));
     }
 
-    /// How much there is now, for [`Sources::release_since`].
+    /// The current size, for [`Sources::release_since`].
     pub fn mark(&self) -> Mark {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         Mark { sources: inner.sources.len(), trees: inner.trees.len() }
@@ -241,7 +240,7 @@ impl Sources {
         inner.sources.iter().skip(mark.sources).flatten().cloned().collect()
     }
 
-    /// Does as [`Sources::release`] does with files that came after a mark, at the cost of what came since.
+    /// Like [`Sources::release`] for files that came after a mark, at the cost of what came since.
     pub fn release_since(&self, mark: &Mark, gone: &HashSet<FileId>) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         for place in inner.sources.iter_mut().skip(mark.sources) {
@@ -253,12 +252,12 @@ impl Sources {
         inner.trees.extend(late.into_iter().filter(|tree| !gone.contains(&tree.file())));
     }
 
-    /// How many nodes were numbered so far.
+    /// Number of nodes numbered so far.
     pub fn numbered(&self) -> u32 {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).next
     }
 
-    /// Notes that a part of a file is a secret, so that no excerpt shows it.
+    /// Marks a part of a file as secret, so that no excerpt shows it.
     pub fn hide(&self, span: Span) {
         self.inner.write().unwrap_or_else(PoisonError::into_inner).hidden.push(span);
     }
@@ -279,12 +278,13 @@ impl Sources {
     pub fn node_span(&self, number: u32) -> Option<Span> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         let at = inner.trees.partition_point(|tree| tree.base() <= number).checked_sub(1)?;
-        // Empty trees share their base with the next one; the last with a base not above the number is the one.
+        // Empty trees share their base with the next one; the last tree whose base is not above the number is the
+        // right one.
         let tree = inner.trees.get(at)?;
         tree.node(number - tree.base()).map(|node| node.span())
     }
 
-    /// What a reader makes of the tree of a file, if it was parsed.
+    /// Applies a function to the tree of a file, if it was parsed.
     pub fn with_tree<T>(&self, file: FileId, read: impl FnOnce(&Tree) -> T) -> Option<T> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         let tree = inner.by_file.get(&file).cloned();
@@ -297,13 +297,13 @@ impl Sources {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).sources.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no files.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Turns the bytes of a file into text. What is not UTF-8 is reported and replaced.
+/// Decodes the bytes of a file. Invalid UTF-8 is reported and replaced.
 pub fn decode(bytes: &[u8]) -> (String, Option<(usize, &'static str)>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), None),
@@ -317,7 +317,7 @@ pub fn decode(bytes: &[u8]) -> (String, Option<(usize, &'static str)>) {
     }
 }
 
-/// The diagnostic for what [`decode`] found.
+/// The diagnostic for a problem found by [`decode`].
 pub fn encoding_problem(source: &Source, at: usize, what: &str) -> Diagnostic {
     Diagnostic::at(&rules::ENCODING, source.span(at, at + 1), what).hint("save the file as UTF-8")
 }

@@ -1,32 +1,32 @@
-//! Near names: what the user may have meant.
+//! Similar names, as suggestions for the intended one.
 //!
 //! Used for the hint at the end of a message. Knows names only.
 
 use crate::hint::Hint;
 use std::cell::Cell;
 
-/// Longer names are not compared; nobody mistypes them, and the cost grows with the square of the length.
+/// Longer names are not compared; they are not typed by hand, and the cost grows with the square of the length.
 const LONGEST: usize = 64;
 
-/// More candidates than this are not looked at, so that a hint never costs more than the check it belongs to.
+/// Further candidates are ignored, so that a hint never costs more than the check it belongs to.
 const MOST_CANDIDATES: usize = 10_000;
 
-/// Comparisons of one run on one thread. A file may hold as many unknown names as known ones; whoever has got some
-/// hundred hints needs no more.
+/// Comparisons of one run on one thread. A file may have as many unknown names as known ones; after some hundred
+/// hints, more are of no use.
 const MOST_COMPARISONS: usize = 500_000;
 
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(MOST_COMPARISONS) };
 }
 
-/// From now on as many names are compared as at first: a new run starts on this thread.
+/// Resets the budget of comparisons: a new run starts on this thread.
 pub fn start() {
     LEFT.set(MOST_COMPARISONS);
 }
 
-/// The candidate that is nearest to a name, if one is near enough to be what was meant.
+/// The candidate most similar to a name, if it is similar enough to be the intended one.
 ///
-/// Of equally near ones the first is taken, so the caller's order decides.
+/// Of equally similar ones the first is taken, so the caller's order decides.
 pub fn nearest<'c, I>(name: &str, candidates: I) -> Option<&'c str>
 where
     I: IntoIterator<Item = &'c str>,
@@ -50,7 +50,7 @@ where
     best.map(|(_, candidate)| candidate)
 }
 
-/// A hint that names the nearest candidate.
+/// A hint that suggests the most similar candidate.
 pub fn did_you_mean<'c, I>(name: &str, candidates: I) -> Option<Hint>
 where
     I: IntoIterator<Item = &'c str>,
@@ -58,10 +58,10 @@ where
     nearest(name, candidates).map(|candidate| Hint::meant(name, candidate))
 }
 
-/// Whether one name is most likely the other one mistyped: every word of it is the same, or nearly.
+/// Whether one name is most likely a misspelling of the other: every word of it is the same, or nearly.
 ///
-/// [`nearest`] finds a candidate for a hint, where something is wrong anyway. This is for finding out whether something
-/// is wrong: `proxyHost` and `proxyPort` are alike, and nobody writes one for the other.
+/// [`nearest`] finds a candidate for a hint, where there is a mistake anyway. This finds out whether there is a
+/// mistake: `proxyHost` and `proxyPort` are similar, but one is not a misspelling of the other.
 pub fn is_slip(name: &str, other: &str) -> bool {
     let (a, b) = (words(name), words(other));
     if a.concat() == b.concat() {
@@ -74,13 +74,13 @@ pub fn is_slip(name: &str, other: &str) -> bool {
     different.next().is_some_and(|(a, b)| is_near(a, b)) && different.next().is_none()
 }
 
-/// Shorter names differ by a letter and mean something else.
+/// In shorter names, a different letter means a different name.
 const SHORTEST_TYPO: usize = 5;
 
-/// Whether a name is another with letters in the wrong order, or with one letter wrong, missing or too much inside it.
+/// Whether a name is another with letters in the wrong order, or with one letter wrong, missing or extra inside it.
 ///
-/// The strictest of these questions, for names that both may be meant: `port1` and `port2`, `domain` and `domains` are two
-/// names.
+/// The strictest of these tests, for names that both may be intended: `port1` and `port2`, `domain` and `domains` are
+/// two names.
 pub fn is_typo(name: &str, other: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (name.chars().collect(), other.chars().collect());
     if a == b || a.len().min(b.len()) < SHORTEST_TYPO || a.len().abs_diff(b.len()) > 1 {
@@ -99,7 +99,7 @@ pub fn is_typo(name: &str, other: &str) -> bool {
     }
 }
 
-/// The same, or one name is the other with a word more at its end or start: `timeout` for `timeoutSeconds`.
+/// The same, or one name is the other with an additional word at its end or start: `timeout` for `timeoutSeconds`.
 pub fn may_be_meant(name: &str, other: &str) -> bool {
     if is_slip(name, other) {
         return true;
@@ -109,14 +109,14 @@ pub fn may_be_meant(name: &str, other: &str) -> bool {
     long.len() == short.len() + 1 && (long.starts_with(&short) || long.ends_with(&short))
 }
 
-/// One edit for every four letters.
+/// One edit per four letters.
 fn is_near(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let most = a.len().max(b.len());
     most <= LONGEST && distance(&a, &b, (most / 4).clamp(1, 2) * EDIT).is_some()
 }
 
-/// The words of a name in small letters: they start with capitals, or behind `-`, `_` and `.`.
+/// The words of a name in lower case: they start with capitals, or after `-`, `_` and `.`.
 fn words(name: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut starts = true;
@@ -142,7 +142,7 @@ fn words(name: &str) -> Vec<String> {
 const EDIT: usize = 6;
 /// A difference in case, or between `-` and `_`.
 const SPELLING: usize = 1;
-/// One name is the beginning of the other.
+/// One name is a prefix of the other.
 const PREFIX: usize = 7;
 
 struct Name {
@@ -151,12 +151,12 @@ struct Name {
 
 impl Name {
     fn of(text: &str) -> Option<Self> {
-        // A character has at most four bytes, so this spares collecting what is too long anyway.
+        // A character has at most four bytes, so this avoids collecting texts that are too long anyway.
         let chars: Vec<char> = if text.len() > LONGEST * 4 { return None } else { text.chars().collect() };
         (1..=LONGEST).contains(&chars.len()).then_some(Name { chars })
     }
 
-    /// What may differ: a third of the name, and at least one letter of it unless it is a single one.
+    /// The allowed distance: a third of the name, and at least one letter unless the name is a single letter.
     fn tolerance(&self) -> usize {
         match self.chars.len() {
             1 => SPELLING,
@@ -164,7 +164,7 @@ impl Name {
         }
     }
 
-    /// How far a candidate is, if not further than the bound.
+    /// The distance of a candidate, if within the bound.
     fn score(&self, candidate: &str, bound: usize) -> Option<usize> {
         let other = Name::of(candidate)?;
         let apart = self.chars.len().abs_diff(other.chars.len()) * EDIT;
@@ -177,14 +177,14 @@ impl Name {
         (score <= bound).then_some(score)
     }
 
-    /// Whether one is the beginning of the other, and long enough that this is no accident.
+    /// Whether one is a prefix of the other, and long enough for that not to be a coincidence.
     fn shares_prefix(&self, other: &Name) -> bool {
         let length = self.chars.len().min(other.chars.len());
         length >= 4 && self.chars.iter().zip(&other.chars).all(|(&a, &b)| substitution(a, b) < EDIT)
     }
 }
 
-/// What it costs to read one character for another.
+/// Cost of substituting one character for another.
 fn substitution(a: char, b: char) -> usize {
     let same_apart_from_spelling = |a: char, b: char| a.eq_ignore_ascii_case(&b) || (is_dash(a) && is_dash(b));
     if a == b {
@@ -200,7 +200,7 @@ fn is_dash(c: char) -> bool {
     c == '-' || c == '_'
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours, weighted; none if more than the bound.
+/// Weighted insertions, deletions, substitutions and swaps of neighbours; `None` if more than the bound.
 fn distance(a: &[char], b: &[char], bound: usize) -> Option<usize> {
     let mut before: Vec<usize> = Vec::new();
     let mut previous: Vec<usize> = (0..=b.len()).map(|count| count * EDIT).collect();

@@ -40,7 +40,7 @@ pub enum Style {
     Literal,
     /// `>`
     Folded,
-    /// Nothing is written where a value could stand.
+    /// An empty value.
     Empty,
     /// An indented collection.
     Block,
@@ -64,7 +64,7 @@ pub(crate) const KEY: u16 = 1;
 pub(crate) const STORED: u16 = 2;
 pub(crate) const DECORATED: u16 = 4;
 
-/// Tag and anchor of a node. Few nodes have any, so they lie beside the tape.
+/// Tag and anchor of a node. Few nodes have any, so they are stored beside the tape.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Decoration {
     pub node: u32,
@@ -77,7 +77,7 @@ pub(crate) struct Decoration {
 pub struct Comment {
     /// From `#` to the end of the line.
     pub span: Span,
-    /// Whether something else stands before it on its line.
+    /// Whether it follows other text on its line.
     pub trailing: bool,
 }
 
@@ -122,7 +122,7 @@ impl Tree {
         self.flavor
     }
 
-    /// The documents, in order. A document that could not be read to its end is there as far as it was read.
+    /// The documents, in order. A document that could not be read to its end is included as far as it was read.
     pub fn roots(&self) -> impl ExactSizeIterator<Item = Node<'_>> {
         self.roots.iter().map(|&index| Node { tree: self, index })
     }
@@ -137,7 +137,7 @@ impl Tree {
         &self.diagnostics
     }
 
-    /// Whether it was read without an error.
+    /// Whether it was read without errors.
     pub fn is_sound(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
     }
@@ -147,12 +147,12 @@ impl Tree {
         &self.comments
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is no node at all.
+    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -173,7 +173,7 @@ impl Tree {
         self.names.find(key)
     }
 
-    /// Bytes of memory the tree holds, the source's text excluded.
+    /// Memory used by the tree in bytes, excluding the source's text.
     pub fn memory(&self) -> usize {
         self.nodes.capacity() * size_of::<Raw>()
             + self.strings.iter().map(|s| size_of::<EcoString>() + s.len()).sum::<usize>()
@@ -235,7 +235,7 @@ impl<'t> Node<'t> {
         self.index
     }
 
-    /// The node itself, or what it stands for if it is an alias.
+    /// The node itself, or the target of an alias.
     #[inline]
     pub fn target(self) -> Node<'t> {
         let raw = self.raw();
@@ -247,7 +247,7 @@ impl<'t> Node<'t> {
         self.raw().kind == Kind::Alias
     }
 
-    /// What it is, an alias being what it stands for.
+    /// Its kind; for an alias, that of its target.
     #[inline]
     pub fn kind(self) -> Kind {
         self.target().raw().kind
@@ -258,7 +258,7 @@ impl<'t> Node<'t> {
         self.target().raw().style
     }
 
-    /// Where it is written; for an alias, the place of the alias.
+    /// Where it is written; for an alias, the location of the alias.
     #[inline]
     pub fn span(self) -> Span {
         let raw = self.raw();
@@ -286,13 +286,13 @@ impl<'t> Node<'t> {
     /// Whether it is a scalar that means null in this file's flavour.
     #[inline]
     pub fn is_null(self) -> bool {
-        // Every spelling of null is short unless a tag says so; most scalars need not be looked at further.
+        // Every spelling of null is short unless there is a tag; most scalars need no closer look.
         let raw = self.target().raw();
         let may_be = raw.end.saturating_sub(raw.start) <= 4 || raw.flags & DECORATED != 0;
         raw.kind == Kind::Scalar && may_be && matches!(self.scalar(), Scalar::Null)
     }
 
-    /// The text of a scalar after quotes and escapes; empty for anything else.
+    /// The text of a scalar after quotes and escapes; empty for other nodes.
     #[inline]
     pub fn text(self) -> &'t str {
         let node = self.target();
@@ -327,7 +327,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// What the scalar means in this file's flavour.
+    /// The meaning of the scalar in this file's flavour.
     pub fn scalar(self) -> Scalar {
         let node = self.target();
         crate::scalar::resolve(node.text(), node.raw().style, node.tag(), node.tree.flavor)
@@ -338,7 +338,7 @@ impl<'t> Node<'t> {
         (self.is_scalar() && self.scalar() == Scalar::Str).then(|| self.text())
     }
 
-    /// The boolean it is, if it is one.
+    /// The boolean, if it is one.
     pub fn as_bool(self) -> Option<bool> {
         if !self.is_scalar() {
             return None;
@@ -349,7 +349,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The integer it is, if it is one that fits.
+    /// The integer, if it is one that fits.
     pub fn as_int(self) -> Option<i64> {
         if !self.is_scalar() {
             return None;
@@ -390,12 +390,12 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// How many nodes are written here, this one and all below it.
+    /// Number of nodes in this subtree, itself included.
     pub fn size(self) -> u32 {
         self.after().saturating_sub(self.index).max(1)
     }
 
-    /// The items of a sequence; nothing for anything else.
+    /// The items of a sequence; empty for other nodes.
     #[inline]
     pub fn items(self) -> Items<'t> {
         let node = self.target();
@@ -404,7 +404,7 @@ impl<'t> Node<'t> {
         Items { tree: node.tree, next: node.index + 1, end }
     }
 
-    /// The entries of a mapping in source order, merge keys (`<<`) as they are written; nothing for anything else.
+    /// The entries of a mapping in source order, merge keys (`<<`) as they are written; empty for other nodes.
     #[inline]
     pub fn entries(self) -> Entries<'t> {
         let node = self.target();

@@ -1,7 +1,7 @@
-//! What a finding says: data first, and the words made of it.
+//! The content of a finding: data first, and the words made of it.
 //!
-//! Whoever finds a problem names what it is about. Hints, deduplication and the place that is shown read the data; nobody
-//! reads the words.
+//! Each finding names its subjects as data. Hints, deduplication and the shown location read the data; the words are
+//! never parsed.
 
 use crate::hint::Hint;
 use crate::yaml_mistake::YamlMistake;
@@ -11,74 +11,74 @@ use std::fmt::{self, Display};
 /// What is wrong.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub enum What {
-    /// Something that only the words tell.
+    /// A problem that is described by its words alone.
     #[default]
     Other,
-    /// Something that only the words tell, about these names.
+    /// A problem that is described by its words alone, with the names it concerns.
     About {
         /// The names, the wrong one first.
         names: Vec<String>,
     },
-    /// A name that nothing declares.
+    /// An undeclared name.
     Unknown {
-        /// What it should be the name of: `node type`.
+        /// The kind of thing that the name should refer to: `node type`.
         kind: String,
         /// The name.
         name: String,
-        /// What does not declare it, where that is one thing.
+        /// The thing that lacks the declaration, if it is one thing.
         of: Option<String>,
     },
-    /// Something that must be there and is not.
+    /// Something required that is missing.
     Missing {
-        /// What it is: `key`.
+        /// Its kind: `key`.
         kind: String,
-        /// What is missing: the only name, or several.
+        /// The missing names, one or several.
         names: Vec<String>,
         /// Whether one of the names is enough.
         one_of: bool,
     },
     /// A value of another shape than the expected one.
     Expected {
-        /// What is expected: `a list`.
+        /// The expected shape: `a list`.
         wanted: String,
-        /// What was found, unless it does not matter.
+        /// The actual shape, unless it does not matter.
         found: Option<String>,
     },
     /// A name that is declared twice.
     Duplicate {
-        /// What has it.
+        /// The kind of thing that has the name.
         kind: String,
         /// The name.
         name: String,
     },
-    /// References that lead back to where they start.
+    /// References that form a cycle.
     Cycle {
-        /// Who refers to each other, in order.
+        /// The members of the cycle, in order.
         members: Vec<String>,
     },
-    /// A function that is called in a wrong way.
+    /// A wrong call of a function.
     Call {
         /// Its name.
         function: String,
     },
-    /// A value that is not set, where it is not known which.
+    /// An unset value, where it is unknown which one.
     Unset,
     /// A mistake in the notation of YAML.
     Yaml(YamlMistake),
-    /// A name that may not be used.
+    /// A name that is not allowed.
     NotAllowed {
-        /// What has it.
+        /// The kind of thing that has the name.
         kind: String,
         /// The name.
         name: String,
     },
 }
 
-/// What all data without a finding of its own refers to.
+/// Shared by all findings without data of their own.
 pub(crate) static OTHER: What = What::Other;
 
 impl What {
-    /// The name that it is about, if there is one.
+    /// The name that it concerns, if any.
     pub fn name(&self) -> Option<&str> {
         match self {
             What::Unknown { name, .. }
@@ -90,7 +90,7 @@ impl What {
         }
     }
 
-    /// All names that it is about, the wrong one first.
+    /// All names that it concerns, the wrong one first.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let several: &[String] = match self {
             What::Missing { names, .. } | What::About { names } => names,
@@ -100,13 +100,13 @@ impl What {
         first.into_iter().chain(several.iter().map(String::as_str))
     }
 
-    /// Whether a name that something does not declare is known to be another's: the type, the chart.
+    /// Whether an undeclared name belongs to one known thing: the type, the chart.
     pub fn is_of_one(&self) -> bool {
         matches!(self, What::Unknown { of: Some(_), .. })
     }
 
-    /// Whether a question is true of what is unknown or missing: of one of several names if one is enough, of all
-    /// otherwise.
+    /// Whether a predicate holds for the unknown or missing names: for one of several if one is enough, otherwise for
+    /// all.
     pub fn is_about(&self, is_so: impl Fn(&str) -> bool) -> bool {
         match self {
             What::Missing { names, one_of: true, .. } => names.iter().any(|name| is_so(name)),
@@ -115,7 +115,7 @@ impl What {
         }
     }
 
-    /// The name of something that nothing declares at all.
+    /// An undeclared name that belongs to no particular thing.
     pub fn undeclared(&self) -> Option<(&str, &str)> {
         match self {
             What::Unknown { kind, name, of: None } => Some((kind, name)),
@@ -123,7 +123,7 @@ impl What {
         }
     }
 
-    /// Its texts, for who hides secrets in them.
+    /// Its texts, for hiding secrets in them.
     pub(crate) fn texts_mut(&mut self) -> Vec<&mut String> {
         match self {
             What::Other | What::Unset | What::Yaml(_) => Vec::new(),
@@ -159,7 +159,7 @@ impl Display for What {
     }
 }
 
-/// Names in backticks, the last one behind a word.
+/// Names in backticks, the last one after a conjunction.
 pub fn listed(names: &[String], word: &str) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.split_last() {
@@ -168,7 +168,7 @@ pub fn listed(names: &[String], word: &str) -> String {
     }
 }
 
-/// What a finding says, and its words.
+/// The content of a finding, and its words.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Message {
     text: String,
@@ -177,12 +177,12 @@ pub struct Message {
 }
 
 impl Message {
-    /// What is wrong, in its usual words.
+    /// A finding in its usual words.
     pub fn new(what: What) -> Self {
         Message { text: what.to_string(), what: Some(Box::new(what)), hint: None }
     }
 
-    /// Words alone, with what to do.
+    /// Words alone, with a hint.
     pub fn advising(text: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Message { text: text.into(), what: None, hint: Some(hint.into()) }
     }
@@ -192,19 +192,19 @@ impl Message {
         Message { text: text.into(), ..self }
     }
 
-    /// The same, with what comes before the words: `` `ports`:  ``.
+    /// The same, with a prefix to the words: `` `ports`:  ``.
     pub fn under(mut self, before: impl Display) -> Self {
         self.text.insert_str(0, &before.to_string());
         self
     }
 
-    /// The same, with what comes behind the words: `` in `server` ``.
+    /// The same, with a suffix to the words: `` in `server` ``.
     pub fn and(mut self, behind: impl Display) -> Self {
         self.text.push_str(&behind.to_string());
         self
     }
 
-    /// The same, with a name that it is about before others.
+    /// The same, with a name that it concerns before others.
     pub fn naming(mut self, name: Option<impl Into<String>>) -> Self {
         if let (Some(What::Missing { names, .. } | What::About { names }), Some(name)) =
             (self.what.as_deref_mut(), name)
@@ -214,13 +214,13 @@ impl Message {
         self
     }
 
-    /// The same, with what to do about it.
+    /// The same, with a hint.
     pub fn hint(mut self, hint: Option<impl Into<Hint>>) -> Self {
         self.hint = hint.map(Into::into).or(self.hint);
         self
     }
 
-    /// What is wrong.
+    /// The problem as data.
     pub fn what(&self) -> &What {
         self.what.as_deref().unwrap_or(&OTHER)
     }
@@ -271,7 +271,7 @@ impl From<Message> for String {
     }
 }
 
-/// A name that nothing declares: ``unknown node type `x` ``.
+/// An undeclared name: ``unknown node type `x` ``.
 pub fn unknown(kind: impl Display, name: impl Display) -> Message {
     Message::new(What::Unknown { kind: kind.to_string(), name: name.to_string(), of: None })
 }
@@ -287,18 +287,18 @@ pub fn lacking(of: impl Display, kind: impl Display, name: impl Display) -> Mess
     undeclared(of, kind, name).words(words)
 }
 
-/// Something that must be there: ``missing key `x` ``.
+/// Something required that is missing: ``missing key `x` ``.
 pub fn missing(kind: impl Display, name: impl Display) -> Message {
     Message::new(What::Missing { kind: kind.to_string(), names: vec![name.to_string()], one_of: false })
 }
 
-/// A key that something must have: `` the artifact `a` needs the key `file` ``.
+/// A key that is required: `` the artifact `a` needs the key `file` ``.
 pub fn needed(of: impl Display, key: impl Display) -> Message {
     let words = format!("{of} needs the key `{key}`");
     missing("key", key).words(words)
 }
 
-/// Several names of which all must be there, or one.
+/// Several required names, of which all or one are missing.
 pub fn missing_names<N: Display>(kind: impl Display, names: impl IntoIterator<Item = N>, one_of: bool) -> Message {
     Message::new(What::Missing {
         kind: kind.to_string(),
@@ -312,7 +312,7 @@ pub fn expected(wanted: impl Display, found: impl Display) -> Message {
     Message::new(What::Expected { wanted: wanted.to_string(), found: Some(found.to_string()) })
 }
 
-/// A value of another shape, where what was found does not matter.
+/// A value of another shape, where the actual one does not matter.
 pub fn expected_only(wanted: impl Display) -> Message {
     Message::new(What::Expected { wanted: wanted.to_string(), found: None })
 }
@@ -328,22 +328,22 @@ pub fn duplicate(kind: impl Display, name: impl Display) -> Message {
     Message::new(What::Duplicate { kind: kind.to_string(), name: name.to_string() })
 }
 
-/// A name that may not be used: ``invalid name `x` ``.
+/// A name that is not allowed: ``invalid name `x` ``.
 pub fn not_allowed(kind: impl Display, name: impl Display) -> Message {
     Message::new(What::NotAllowed { kind: kind.to_string(), name: name.to_string() })
 }
 
-/// Something that only the words tell, about these names; the wrong one first.
+/// A problem that is described by its words alone, with the names it concerns; the wrong one first.
 pub fn about<N: Display>(names: impl IntoIterator<Item = N>, text: impl Into<String>) -> Message {
     Message::new(What::About { names: names.into_iter().map(|name| name.to_string()).collect() }).words(text)
 }
 
-/// A function that is called in a wrong way, in these words.
+/// A wrong call of a function, in these words.
 pub fn called(function: impl Display, text: impl Into<String>) -> Message {
     Message::new(What::Call { function: function.to_string() }).words(text)
 }
 
-/// References that lead back to where they start.
+/// References that form a cycle.
 pub fn cycle<N: Display>(members: impl IntoIterator<Item = N>) -> Message {
     Message::new(What::Cycle { members: members.into_iter().map(|name| name.to_string()).collect() })
 }

@@ -1,7 +1,7 @@
 //! Reads YAML into a [`Tree`].
 //!
-//! Never fails: what cannot be read is reported with its exact place, and reading goes on with the next document.
-//! The event parser is `granit-parser`; nothing outside this file knows that.
+//! Never fails: each unreadable part is reported at its exact location, and reading goes on with the next document.
+//! The event parser is `granit-parser`, which is used in this file only.
 
 use crate::build::{Builder, Properties};
 use crate::diagnostic::Diagnostic;
@@ -25,7 +25,7 @@ pub fn parse(source: Arc<Source>, flavor: Flavor, limits: &Limits) -> Tree {
     plain::parse(&source, flavor, limits).unwrap_or_else(|| parse_fully(source, flavor, limits))
 }
 
-/// Reads a source with the full reader, whatever it holds.
+/// Reads a source with the full reader, whatever its content.
 pub(crate) fn parse_fully(source: Arc<Source>, flavor: Flavor, limits: &Limits) -> Tree {
     let mut builder = Builder::new(source.clone(), flavor, limits);
     let whole = source.text();
@@ -35,7 +35,7 @@ pub(crate) fn parse_fully(source: Arc<Source>, flavor: Flavor, limits: &Limits) 
     let text = readable_part(&mut builder, whole);
     let (tree, mut outdented) = Reader::new(builder, text, flavor, None).read(limits);
     let mut padded: Option<Padded> = None;
-    // The lines of a quoted string need not be indented if all else is in order; otherwise a quote is missing.
+    // The lines of a quoted string need not be indented if the rest is valid; otherwise a quote is missing.
     for _ in 0..MAX_OUTDENTED {
         let Some((from, at)) = outdented else { break };
         padded = Padded::around(padded.as_ref(), text, from, at);
@@ -51,10 +51,10 @@ pub(crate) fn parse_fully(source: Arc<Source>, flavor: Flavor, limits: &Limits) 
     tree
 }
 
-/// How many quoted strings with lines that are indented too little one file may have.
+/// Limit on quoted strings with too little indentation in one file.
 const MAX_OUTDENTED: usize = 32;
 
-/// The text up to the first NUL, which YAML forbids and the event parser would take for the end.
+/// The text up to the first NUL, which YAML forbids and the event parser would treat as the end.
 fn readable_part<'s>(builder: &mut Builder<'_>, text: &'s str) -> &'s str {
     let Some(at) = memchr::memchr(0, text.as_bytes()) else { return text };
     let span = builder.span(at, at + 1);
@@ -67,7 +67,7 @@ struct Reader<'s, 'l> {
     builder: Builder<'l>,
     text: &'s str,
     flavor: Flavor,
-    /// If the text is a copy of the source with lines indented, how places lead back.
+    /// If the text is a copy of the source with lines indented, the map back to it.
     padded: Option<&'s Padded>,
 }
 
@@ -76,8 +76,8 @@ impl<'s, 'l> Reader<'s, 'l> {
         Reader { builder, text, flavor, padded }
     }
 
-    /// The tree; and of the first quoted string with a line that is indented too little, where it may start and where
-    /// the line is.
+    /// Returns the tree; and for the first quoted string with a line that is indented too little, where it may start
+    /// and the position of the line.
     fn read(mut self, limits: &Limits) -> (Tree, Option<(usize, usize)>) {
         let depth = limits.depth as usize + 1;
         let options = granit_parser::options! {
@@ -113,7 +113,7 @@ impl<'s, 'l> Reader<'s, 'l> {
                     self.fail(&error, last_end);
                 }
             }
-            // Here a document was given up: the next one may still be sound.
+            // A document was given up here: the next one may still be valid.
             if !parser.proceed_next_document().unwrap_or(false) {
                 break;
             }
@@ -122,12 +122,12 @@ impl<'s, 'l> Reader<'s, 'l> {
         (self.builder.finish(end), outdented)
     }
 
-    /// The place in the source of a place in the text.
+    /// The offset in the source of an offset in the text.
     fn place(&self, at: usize) -> usize {
         self.padded.map_or(at, |padded| padded.original(at))
     }
 
-    /// Adds an event to the tree; false if the document cannot go on.
+    /// Adds an event to the tree; false if the document cannot continue.
     fn take(&mut self, event: Event<'_>, start: usize, end: usize) -> bool {
         if let Event::Scalar(text, style, anchor, tag) = event {
             self.scalar(text, style, anchor, tag, start, end);
@@ -166,7 +166,7 @@ impl<'s, 'l> Reader<'s, 'l> {
         end: usize,
     ) {
         let (text, style) = match style {
-            // An empty node arrives as `~` over no bytes.
+            // An empty node arrives as `~` with an empty range.
             ScalarStyle::Plain if start == end => (Cow::Borrowed(""), Style::Empty),
             ScalarStyle::Plain => (text, Style::Plain),
             ScalarStyle::SingleQuoted => (text, Style::Single),
@@ -186,7 +186,7 @@ impl<'s, 'l> Reader<'s, 'l> {
         self.builder.scalar(&text, style, start, end, properties(anchor, tag));
     }
 
-    /// A block scalar from its indicator to its last character; the parser names its lines, and what follows them.
+    /// A block scalar from its indicator to its last character; the parser reports its lines and the text after them.
     fn block_span(&self, indicator: char, start: usize, end: usize) -> (usize, usize) {
         let from = self.text.get(..start).and_then(|before| before.rfind(indicator)).unwrap_or(start);
         let length = self.text.get(from..end).map_or(0, |text| text.trim_end().len());
@@ -195,7 +195,7 @@ impl<'s, 'l> Reader<'s, 'l> {
 
     /// A block scalar that ends with the file and without a line break: some families add one, some do not.
     fn block_end<'t>(&self, text: Cow<'t, str>, end: usize) -> Cow<'t, str> {
-        // Only a last line without a break is meant, not blank lines after it.
+        // This applies to a last line without a break, not to blank lines after it.
         let lines = self.text.get(..end).unwrap_or("").trim_end().len();
         let at_end = !self.text.get(lines..).unwrap_or("").contains('\n');
         if !at_end || self.flavor.ends_blocks_with_newline() || !text.ends_with('\n') {
@@ -240,7 +240,7 @@ impl<'s, 'l> Reader<'s, 'l> {
     }
 }
 
-/// Whether a line of a quoted string is indented too little, or with a tab, and the family's own parser does not mind.
+/// Whether a line of a quoted string is indented too little, or with a tab, and the family's own parser accepts it.
 fn is_outdented(kind: &ErrorKind, flavor: Flavor) -> bool {
     match kind {
         ErrorKind::InvalidQuotedScalarIndent => true,
@@ -249,7 +249,7 @@ fn is_outdented(kind: &ErrorKind, flavor: Flavor) -> bool {
     }
 }
 
-/// Whether what the parser says needs no second look.
+/// Whether the parser's message needs no closer look.
 fn is_certain(kind: &ErrorKind) -> bool {
     matches!(
         kind,
@@ -277,12 +277,12 @@ fn properties(anchor: usize, tag: Option<Cow<'_, Tag>>) -> Properties {
     Properties { tag, anchor }
 }
 
-/// A mistake at its place.
+/// A mistake at its location.
 fn said(mistake: YamlMistake, span: crate::Span) -> Diagnostic {
     Diagnostic::at(&rules::YAML_SYNTAX, span, Message::new(What::Yaml(mistake)))
 }
 
-/// What the parser says, by name.
+/// The parser's error as a named mistake.
 fn named(kind: &ErrorKind, stop: &Stop<'_>) -> Option<YamlMistake> {
     let text = kind.to_string();
     Some(match kind {
@@ -305,7 +305,7 @@ fn named(kind: &ErrorKind, stop: &Stop<'_>) -> Option<YamlMistake> {
     })
 }
 
-/// Says what is wrong in a user's words, with a hint where the cause is usually known.
+/// Describes the error in a user's words, with a hint where the cause is usually known.
 fn explain(kind: &ErrorKind, stop: &Stop<'_>, span: crate::Span) -> Diagnostic {
     let (text, at) = (stop.text, stop.at);
     let (diagnostic, hint) = match (kind, named(kind, stop)) {
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!(tree.source().slice(first.get("b").unwrap().span()), "'{\n x\n}'");
         assert_eq!(tree.source().slice(root.get("e").unwrap().span()), "\"q\nr\"");
         assert_eq!(tree.source().slice(root.get("f").unwrap().span()), "1");
-        // A quote that is missing is reported at the first line that tells.
+        // A missing quote is reported at the first line that reveals it.
         assert_eq!(messages(&read("a: \"x\nb: \"y\"\n")).len(), 1);
         assert!(messages(&read("a: \"x\nb: \"y\"\n"))[0].starts_with("2:1 "));
     }

@@ -1,35 +1,35 @@
-//! Mistakes in YAML by name, with their words. What the event parser says in its own words is read here and nowhere else.
+//! Mistakes in YAML by name, with their words. The only place that interprets the event parser's own messages.
 
 /// A mistake in the notation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum YamlMistake {
-    /// A key behind a value, or at the wrong indentation.
+    /// A key after a value, or at the wrong indentation.
     KeyBehindValue,
     /// `- item` inside brackets.
     ListInBrackets,
     /// `:` inside an open bracket or quote.
     ColonInBrackets,
-    /// A key where none can be.
+    /// A key where none is allowed.
     KeyNotPossible,
-    /// A list item where none can be.
+    /// A list item where none is allowed.
     ItemNotPossible,
     /// Something else among the items of a list.
     ItemExpected,
     /// A line at an indentation that no line above has.
     Indentation,
-    /// Something else where `,` or `}` must be.
+    /// Something else where `,` or `}` is expected.
     CommaOrBrace,
-    /// Something else where `,` or `]` must be.
+    /// Something else where `,` or `]` is expected.
     CommaOrBracket,
-    /// A line without `:` where a key must be.
+    /// A line without `:` where a key is expected.
     NoColon,
     /// A character that no value starts with.
     BadStart,
-    /// Nothing where a value must be.
+    /// A missing value.
     ValueExpected,
     /// An escape that YAML does not know.
     UnknownEscape,
-    /// Text behind a quoted string.
+    /// Text after a quoted string.
     TextBehindQuote,
     /// `:` without a space inside brackets.
     ColonWithoutSpace,
@@ -49,7 +49,7 @@ pub enum YamlMistake {
     UnknownAnchor,
     /// A comment inside a plain text.
     CommentInText,
-    /// Text behind `|` or `>`.
+    /// Text after `|` or `>`.
     TextBehindIndicator,
     /// A text block that is indented by 0.
     ZeroIndentation,
@@ -65,11 +65,11 @@ pub enum YamlMistake {
     TagPrefix,
     /// A line that begins with `%`.
     Directive,
-    /// The end of the file where a value must be.
+    /// The end of the file where a value is expected.
     FileEnds,
     /// A missing space.
     SpaceMissing,
-    /// Text behind `...`.
+    /// Text after `...`.
     BehindDocument,
     /// A quoted string that is open where the next document begins.
     QuoteAcrossDocuments,
@@ -100,12 +100,12 @@ pub enum YamlMistake {
 }
 
 impl YamlMistake {
-    /// What is wrong.
+    /// The message.
     pub fn words(self) -> &'static str {
         self.row().0
     }
 
-    /// What to do.
+    /// The hint.
     pub fn hint(self) -> &'static str {
         self.row().1
     }
@@ -115,7 +115,7 @@ impl YamlMistake {
     }
 }
 
-/// Each with its words and what to do.
+/// Each with its message and hint.
 const ROWS: &[(YamlMistake, &str, &str)] = &[
     (
         YamlMistake::KeyBehindValue,
@@ -234,7 +234,7 @@ const ROWS: &[(YamlMistake, &str, &str)] = &[
     (YamlMistake::MissingSpace, "missing space after `:`", "write `key: value`"),
 ];
 
-/// What the event parser says, by a part of it; the first one counts.
+/// Parts of the event parser's messages; the first match counts.
 const PARSER: &[(&str, YamlMistake)] = &[
     ("mapping values are not allowed", YamlMistake::KeyBehindValue),
     ("is only valid inside a block", YamlMistake::ListInBrackets),
@@ -277,12 +277,12 @@ const PARSER: &[(&str, YamlMistake)] = &[
     ("simple key is no longer valid", YamlMistake::KeyWithoutColon),
 ];
 
-/// The mistake that the event parser speaks of.
+/// The mistake for a message of the event parser.
 pub(crate) fn of_parser(text: &str) -> Option<YamlMistake> {
     PARSER.iter().find(|(part, _)| text.contains(part)).map(|(_, mistake)| *mistake)
 }
 
-/// Whether the event parser speaks of a tab: it does so in several kinds of errors.
+/// Whether the event parser's message is about a tab: there are several kinds of such errors.
 pub(crate) fn is_about_tab(text: &str) -> bool {
     text.contains("tab")
 }

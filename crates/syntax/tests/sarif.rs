@@ -1,8 +1,8 @@
 //! SARIF output against the parts of the published 2.1.0 schema that it uses.
 //!
-//! The schema itself is not ours to copy. [`OBJECTS`] and [`SCALARS`] restate it for every member we write, and are
-//! closed: a new member fails until it has its row here. The whole output was checked against the published schema
-//! when the printer was written.
+//! The schema itself cannot be copied for licence reasons. [`OBJECTS`] and [`SCALARS`] restate it for every member we
+//! write, and are closed: a new member fails until it has its row here. The whole output was checked against the
+//! published schema when the printer was written.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -44,7 +44,7 @@ const OBJECTS: &[(&str, &[&str], &[&str])] = &[
     ("runs[].results[].codeFlows[].threadFlows[].locations[]", &[], &["location"]),
 ];
 
-/// Where the standard's `location` object stands.
+/// Paths of the standard's `location` object.
 const LOCATIONS: &[&str] = &[
     "runs[].results[].locations[]",
     "runs[].results[].relatedLocations[]",
@@ -62,7 +62,7 @@ const LOCATION_OBJECTS: &[(&str, &[&str], &[&str])] = &[
 
 type Fits = fn(Node<'_>) -> bool;
 
-/// What members without structure must be, by name.
+/// Required form of members without structure, by name.
 const SCALARS: &[(&str, Fits)] = &[
     ("$schema", is_uri),
     ("version", is_text),

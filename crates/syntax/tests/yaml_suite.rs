@@ -1,6 +1,6 @@
-//! The official YAML test suite: 402 cases, each with the events it means or the fact that it is no YAML.
+//! The official YAML test suite: 402 cases, each with its expected events or the fact that it is not YAML.
 //!
-//! What we do differently is listed in [`DEVIATIONS`] with its reason, and explained in docs/design/yaml.md.
+//! Our deviations are listed in [`DEVIATIONS`] with their reasons, and explained in docs/design/yaml.md.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -31,8 +31,8 @@ struct Case {
     is_error: bool,
 }
 
-/// The cases are in the package `yaml-edit`, which is a development dependency for their sake. Cargo is asked only for
-/// packages of this platform: those are what it had to fetch to build this test, whatever else is in its cache.
+/// The cases are in the package `yaml-edit`, which is a development dependency only for them. Cargo is asked only for
+/// packages of this platform: it had to fetch those to build this test, whatever else is in its cache.
 fn data() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let run = std::process::Command::new(cargo)
@@ -66,7 +66,7 @@ fn cases() -> Vec<Case> {
         }
         for entry in std::fs::read_dir(&folder).unwrap().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            // `name` and `tags` hold the same cases once more, by other names.
+            // `name` and `tags` repeat the same cases under other names.
             if entry.path().is_dir() && name != "name" && name != "tags" {
                 let id = if id.is_empty() { name } else { format!("{id}-{name}") };
                 folders.push((entry.path(), id));
@@ -154,12 +154,12 @@ fn escaped(text: &str) -> String {
     text.replace('\r', "\\r").replace('\u{8}', "\\b")
 }
 
-/// The suite's events without what the tree does not keep.
+/// The suite's events without those that the tree does not keep.
 fn expected(events: &str) -> String {
     events.replace("+DOC ---", "+DOC").replace("-DOC ...", "-DOC")
 }
 
-/// What we do otherwise than the suite says, if anything.
+/// Our deviation from the suite, if any.
 fn difference(case: &Case) -> Option<String> {
     let tree = read(&case.yaml);
     match (case.is_error, tree.is_sound()) {

@@ -8,14 +8,14 @@ use crate::tree::Tree;
 use crate::yaml;
 use std::sync::Arc;
 
-/// What reading a text in both ways comes to.
+/// Outcome of reading a text in both ways.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Comparison {
-    /// The plain reader leaves it to the full one, from the line that begins before this byte.
+    /// The plain reader gives up at the line that begins before this byte.
     Left(usize),
     /// The trees are the same.
     Same,
-    /// They are not: the parts that differ.
+    /// The trees differ; the differing parts.
     Different(String),
 }
 

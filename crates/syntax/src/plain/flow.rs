@@ -4,7 +4,7 @@ use super::{LONGEST_KEY, Plain, can_begin_plain};
 use crate::tree::Style;
 
 impl Plain<'_, '_> {
-    /// A flow collection, whose lines are indented by at least `limit`; where it ends.
+    /// Reads a flow collection whose lines are indented by at least `limit`; returns its end.
     pub(super) fn flow(&mut self, start: usize, limit: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut open: Vec<u8> = Vec::new();
@@ -64,7 +64,7 @@ impl Plain<'_, '_> {
         if self.closes(at, open) { Some(at) } else { self.skip_blanks(at, limit) }
     }
 
-    /// Steps over spaces, line breaks and comments; nothing if a line is indented too little.
+    /// Skips spaces, line breaks and comments; `None` if a line is indented too little.
     fn skip_blanks(&mut self, from: usize, limit: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut at = from;
@@ -100,7 +100,7 @@ impl Plain<'_, '_> {
         matches!((self.text.as_bytes().get(at), open.last()), (Some(b']'), Some(b'[')) | (Some(b'}'), Some(b'{')))
     }
 
-    /// `key: ` inside braces; where the value begins.
+    /// `key: ` inside braces; returns the start of the value.
     fn flow_key(&mut self, start: usize, limit: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let is_quoted = matches!(bytes.get(start), Some(b'"' | b'\''));
@@ -113,7 +113,7 @@ impl Plain<'_, '_> {
         self.skip_blanks(after + 1, limit)
     }
 
-    /// A scalar of one line; where it ends.
+    /// A scalar of one line; returns its end.
     fn flow_scalar(&mut self, start: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let end = self.line_end(start);
@@ -132,7 +132,7 @@ impl Plain<'_, '_> {
         let mut length = 0;
         loop {
             match line.get(length) {
-                // What is on the next line decides whether the scalar goes on there.
+                // The next line decides whether the scalar continues there.
                 None if self.is_closed_after(end) => break,
                 None => return None,
                 Some(b',' | b']' | b'}') => break,
@@ -156,7 +156,7 @@ impl Plain<'_, '_> {
         if is_key && text.len() != length { None } else { Some(start + length) }
     }
 
-    /// Whether the first thing on the lines from here ends a value.
+    /// Whether the first token on the lines from here ends a value.
     fn is_closed_after(&self, from: usize) -> bool {
         let rest = self.text.as_bytes().get(from..).unwrap_or(&[]);
         let next = rest.iter().find(|&&b| b != b' ' && b != b'\n');

@@ -1,10 +1,10 @@
-//! Scalars over several lines, without quotes and in quotes: lines are joined by a space, and blank lines are line breaks.
+//! Scalars over several lines, plain and quoted: lines are joined by a space, and blank lines are line breaks.
 
 use super::quoted::escape;
 use super::{Plain, find_colon, find_comment};
 use crate::tree::Style;
 
-/// A line that goes on with a scalar.
+/// A line that continues a scalar.
 pub(super) struct Line {
     start: usize,
     end: usize,
@@ -13,7 +13,7 @@ pub(super) struct Line {
 }
 
 impl<'s> Plain<'s, '_> {
-    /// The next line with content, if it is indented by at least `limit` and no comment.
+    /// The next line with content, if it is indented by at least `limit` and not a comment.
     pub(super) fn next_line(&self, limit: usize) -> Option<Line> {
         let (mut at, mut blanks) = (self.at, 0);
         while at < self.text.len() {
@@ -30,7 +30,8 @@ impl<'s> Plain<'s, '_> {
         None
     }
 
-    /// The rest of a plain scalar of which the first line was read. Its lines are indented as much as the next one may be.
+    /// Reads the rest of a plain scalar after its first line, from `next` on; its lines are indented by at least
+    /// `limit`.
     pub(super) fn plain_lines(&mut self, first: &str, start: usize, next: Line, limit: usize) -> Option<()> {
         let mut text = String::from(first);
         let mut next = Some(next);
@@ -77,7 +78,7 @@ impl<'s> Plain<'s, '_> {
         }
     }
 
-    /// As [`Plain::next_line`], but that `#` begins no comment in quotes.
+    /// Like [`Plain::next_line`], except that `#` starts no comment in quotes.
     fn next_quoted_line(&self, limit: usize) -> Option<Line> {
         let (mut at, mut blanks) = (self.at, 0);
         loop {
@@ -106,8 +107,8 @@ fn style_of(quote: u8) -> Style {
     if quote == b'"' { Style::Double } else { Style::Single }
 }
 
-/// Adds one line of a quoted text; how long it is up to the closing quote, if that is on the line. Blanks at the end of a
-/// line do not count.
+/// Adds one line of a quoted text; returns its length up to the closing quote, if that is on the line. Trailing
+/// blanks do not count.
 fn quoted_part(line: &str, quote: u8, text: &mut String) -> Option<Option<usize>> {
     let bytes = line.as_bytes();
     let mut from = 0;

@@ -1,9 +1,9 @@
 //! A reader for plain YAML: block and flow collections, scalars of all kinds, comments, anchors, aliases and tags.
 //!
-//! Most configuration is nothing else, and reading it line by line is many times faster than a full parser. It is
-//! all or nothing: at the first thing it does not know for certain (tabs, directives, keys that are collections,
-//! anything wrong) it gives up and the full reader starts afresh. What it builds is the same tree, node by
-//! node; the tests compare the two on generated and mutated texts.
+//! Most configuration is nothing else, and reading it line by line is many times faster than a full parser. It is all
+//! or nothing: at the first construct it does not know for certain (tabs, directives, keys that are collections, any
+//! mistake) it gives up and the full reader starts afresh. It builds the same tree, node by node; the tests compare
+//! the two on generated and mutated texts.
 
 mod block;
 pub mod compare;
@@ -34,14 +34,15 @@ pub(crate) fn parse(source: &Arc<Source>, flavor: Flavor, limits: &Limits) -> Op
         return None;
     }
     let tree = reader.builder.finish(text.len());
-    // Whatever is to be said about a file is said by the full reader, but for duplicate keys, which the builder finds.
+    // Every problem is reported by the full reader, except duplicate keys, which the builder finds.
     Some(tree)
 }
 
-/// One fast look for what is never plain: tabs, carriage returns, controls, marks and breaks beyond ASCII.
+/// One fast scan for characters that are never plain: tabs, carriage returns, controls, marks and breaks beyond
+/// ASCII.
 fn has_plain_characters(text: &str) -> bool {
     let is_odd = |b: &u8| (*b < b' ' && *b != b'\n') || *b == 127;
-    // Block by block without stopping inside one, so that many bytes are looked at at once.
+    // Block by block without early exit inside one, so that many bytes are compared at once.
     if text.as_bytes().chunks(256).any(|block| block.iter().fold(false, |odd, byte| odd | is_odd(byte))) {
         return false;
     }
@@ -64,16 +65,16 @@ enum Document {
 enum Shape {
     Map,
     List,
-    /// A list whose dashes stand at its key's own column.
+    /// A list whose dashes are in its key's own column.
     FlushList,
 }
 
 struct Frame {
     column: usize,
     shape: Shape,
-    /// Where an empty value would stand, while a value is awaited.
+    /// Position of an empty value, while a value is expected.
     awaiting: Option<usize>,
-    /// The anchor and tag of the value that is awaited.
+    /// The anchor and tag of the expected value.
     pending: Option<Pending>,
 }
 
@@ -84,12 +85,12 @@ struct Plain<'s, 'l> {
     frames: Vec<Frame>,
     document: Document,
     flavor: Flavor,
-    /// The anchor and tag of the node that is put next.
+    /// The anchor and tag of the next node.
     pending: Option<Pending>,
     anchors: Anchors<'s>,
 }
 
-/// A plain key that is longer needs the full reader's rules.
+/// Longer plain keys need the full reader's rules.
 const LONGEST_KEY: usize = 1_000;
 
 impl<'s, 'l> Plain<'s, 'l> {
@@ -205,7 +206,7 @@ impl<'s> Plain<'s, '_> {
                 self.content(start, column, end, None)
             }
             Some(frame) if frame.column < column => {
-                // Without a value awaited this would continue a scalar over several lines.
+                // Without an expected value this would continue a scalar over several lines.
                 frame.awaiting.take()?;
                 let parent = frame.column;
                 self.pending = frame.pending.take();
@@ -251,7 +252,7 @@ impl<'s> Plain<'s, '_> {
         opened.then_some(())
     }
 
-    /// A node that begins at a place where a block collection may begin.
+    /// A node at a position where a block collection may begin.
     fn content(&mut self, start: usize, column: usize, end: usize, parent: Option<usize>) -> Option<()> {
         if self.is_dash(start, end) {
             self.open(Shape::List, start, column)?;
@@ -266,7 +267,7 @@ impl<'s> Plain<'s, '_> {
             self.open(Shape::Map, start, column)?;
             return self.entry(start, column, end);
         }
-        // The place of what an anchor on a line before belongs to is known for block collections.
+        // The location of a node with an anchor on an earlier line is known for block collections only.
         self.pending.is_none().then_some(())?;
         self.inline(start, end, parent)
     }
@@ -298,7 +299,7 @@ impl<'s> Plain<'s, '_> {
         from + rest.iter().take_while(|&&b| b == b' ').count()
     }
 
-    /// Whether nothing but a comment follows, which is taken. A `#` counts only after a space.
+    /// Whether nothing but a comment follows, which is consumed. A `#` counts only after a space.
     fn is_end(&mut self, at: usize, end: usize) -> Option<bool> {
         let bytes = self.text.as_bytes();
         if at >= end {
@@ -362,7 +363,7 @@ impl<'s> Plain<'s, '_> {
         self.scalar(&token.text, token.style, token.start, token.end);
     }
 
-    /// A value that begins after `key: `, `- ` or on its own line, and is no block collection.
+    /// A value that begins after `key: `, `- ` or on its own line, and is not a block collection.
     fn inline(&mut self, start: usize, end: usize, parent: Option<usize>) -> Option<()> {
         let start = match self.properties(start, end)? {
             value if value == start => start,
@@ -435,7 +436,7 @@ impl<'s> Plain<'s, '_> {
         self.is_end(rest, end)?.then_some(())
     }
 
-    /// A deeper line after a one-line value would continue it, or be wrong: both are left to the full reader.
+    /// A deeper line after a one-line value would continue it, or be an error: both are left to the full reader.
     fn ends_here(&self, parent: Option<usize>) -> Option<()> {
         let limit = parent.map_or(0, |column| column + 1);
         let mut at = self.at;
@@ -448,7 +449,7 @@ impl<'s> Plain<'s, '_> {
             let column = line.bytes().take_while(|&b| b == b' ').count();
             match line.as_bytes().get(column) {
                 None => at = end + 1,
-                // A comment between cannot be told from here; whatever follows is judged by the next line.
+                // A comment in between does not decide it; the next line does.
                 Some(b'#') => at = end + 1,
                 Some(b'-') if column == 0 && line.starts_with("---") => return Some(()),
                 Some(_) => return (column < limit).then_some(()),
@@ -457,7 +458,7 @@ impl<'s> Plain<'s, '_> {
     }
 }
 
-/// Whether a plain scalar can begin with the byte at a place, for certain.
+/// Whether a plain scalar can certainly begin with the byte at an offset.
 fn can_begin_plain(bytes: &[u8], start: usize, end: usize) -> bool {
     match bytes.get(start) {
         None => false,

@@ -14,7 +14,7 @@ pub(super) struct Anchors<'s> {
 }
 
 impl Anchors<'_> {
-    /// A document knows only its own.
+    /// Anchors do not outlive their document.
     pub(super) fn clear(&mut self) {
         self.numbers.clear();
     }
@@ -28,7 +28,7 @@ pub(super) struct Pending {
 }
 
 impl<'s> Plain<'s, '_> {
-    /// Takes an anchor and a tag before a value; where the value begins.
+    /// Reads an anchor and a tag before a value; returns the start of the value.
     pub(super) fn properties(&mut self, start: usize, end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let mut at = start;
@@ -54,7 +54,7 @@ impl<'s> Plain<'s, '_> {
         Some(at)
     }
 
-    /// Where a name ends; only names that can be nothing else.
+    /// End of a name; only unambiguous names are accepted.
     fn word_end(&self, from: usize, end: usize) -> Option<usize> {
         let rest = self.text.as_bytes().get(from..end)?;
         let length = rest.iter().position(|&b| b == b' ').unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! Diagnostics for people: message, place, the lines in question, hints and how we got there.
+//! Diagnostics for people: message, location, the lines in question, hints and the trace.
 
 use super::snippet::{self, Mark};
 use super::{Files, escape, severity_name};
@@ -19,11 +19,11 @@ pub enum Colors {
     On,
 }
 
-/// How much of a long trace is shown: steps from where it happened, and steps from where it began.
+/// Number of steps shown of a long trace, counted from the innermost one and from the outermost one.
 const TRACE_START: usize = 8;
 const TRACE_END: usize = 4;
 
-/// What is coloured, and how.
+/// Coloured elements.
 #[derive(Clone, Copy)]
 enum Paint {
     Severity(Severity),
@@ -61,7 +61,7 @@ pub fn human<'d, F: Files + ?Sized>(
     out
 }
 
-/// The line in which a span begins, as it may be shown: secrets are stars, control characters are escaped.
+/// The line in which a span begins, safe to show: secrets are masked with stars, control characters are escaped.
 pub fn shown_line<F: Files + ?Sized>(span: Span, files: &F) -> Option<String> {
     let source = files.source(span.file)?;
     let number = source.position(span.start).line;
@@ -73,18 +73,18 @@ pub fn shown_line<F: Files + ?Sized>(span: Span, files: &F) -> Option<String> {
 /// The lines of one file that a diagnostic points at.
 struct Excerpt {
     source: Arc<Source>,
-    /// What it goes by.
+    /// The path shown to users.
     path: String,
-    /// What is not to be shown of it.
+    /// The parts that must not be shown.
     hidden: Vec<Span>,
-    /// The place named above the lines.
+    /// The location named above the lines.
     start: u32,
     /// Marks by line, counted from 1.
     marks: BTreeMap<u32, Vec<Mark>>,
 }
 
 impl Excerpt {
-    /// A line with a star for every byte of a secret, so that the marks below it stay where they are.
+    /// A line with a star for every byte of a secret, so that the marks below it stay aligned.
     fn line(&self, number: u32) -> Cow<'_, str> {
         let line = self.source.line(number).unwrap_or("");
         let start = line.as_ptr() as usize - self.source.text().as_ptr() as usize;
@@ -148,7 +148,7 @@ fn mark_of(source: &Source, span: Span, label: &str, primary: bool) -> (u32, Mar
 struct Printer<'o> {
     out: &'o mut String,
     colors: Colors,
-    /// How wide line numbers are.
+    /// Width of line numbers.
     gutter: usize,
 }
 
@@ -172,7 +172,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The chain that led here; of a long one, which usually goes in circles, only both ends.
+    /// The trace; of a long one, which usually repeats itself, only both ends.
     fn trace<F: Files + ?Sized>(&mut self, trace: &[Label], files: &F) {
         let left_out = trace.len().saturating_sub(TRACE_START + TRACE_END);
         for (at, step) in trace.iter().enumerate() {
@@ -203,7 +203,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What stands between two lines with marks: the line itself if it is only one.
+    /// The text between two lines with marks: the line itself if it is only one.
     fn gap(&mut self, excerpt: &Excerpt, previous: Option<u32>, line: u32) {
         let Some(previous) = previous else { return };
         match line - previous {
@@ -279,7 +279,7 @@ fn trace_text<F: Files + ?Sized>(step: &Label, files: &F) -> String {
     }
 }
 
-/// A message may have several lines; the further ones are indented, so that they cannot pass for lines of ours.
+/// A message may have several lines; all but the first are indented, so that they cannot imitate lines of the report.
 fn message_text(message: &str) -> String {
     let lines: Vec<_> = message.trim_end_matches('\n').split('\n').map(escape).collect();
     lines.join("\n        ")

@@ -11,7 +11,7 @@ pub fn json_lines<'d, F: Files + ?Sized>(diagnostics: impl IntoIterator<Item = &
     for diagnostic in diagnostics {
         let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
         write_diagnostic(&mut writer, diagnostic, files);
-        // Without a limit there is no way to fail.
+        // Without a limit it cannot fail.
         out.push_str(&writer.finish().unwrap_or_default());
         out.push('\n');
     }
@@ -52,7 +52,7 @@ fn write_labels<F: Files + ?Sized>(writer: &mut JsonWriter, key: &str, labels: &
     writer.end_list();
 }
 
-/// Writes `file` and `range`, both null where there is no place.
+/// Writes `file` and `range`, both null without a location.
 fn write_place<F: Files + ?Sized>(writer: &mut JsonWriter, span: Option<Span>, files: &F) {
     let place = span.and_then(|span| Place::of(span, files));
     writer.key("file");

@@ -1,7 +1,7 @@
 //! Printing diagnostics: for people, as JSON lines, as SARIF, as GitHub annotations.
 //!
-//! Printers return text and do no I/O. What comes from input is escaped here, so that a file cannot drive the
-//! reader's terminal.
+//! Printers return text and do no I/O. Text from input is escaped here, so that a file cannot control the reader's
+//! terminal.
 
 mod github;
 mod human;
@@ -21,15 +21,15 @@ use crate::sources::Sources;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Where printers find the text of a file.
+/// Gives printers the text of a file.
 pub trait Files {
     /// The file with an id, if it is known.
     fn source(&self, id: FileId) -> Option<Arc<Source>>;
 
-    /// The parts of a file that are not to be shown.
+    /// The parts of a file that must not be shown.
     fn hidden(&self, id: FileId) -> Vec<Span>;
 
-    /// What a file goes by.
+    /// The path of a file as shown to users.
     fn shown(&self, source: &Source) -> String {
         source.path().to_owned()
     }
@@ -73,7 +73,8 @@ impl Files for [Arc<Source>] {
     }
 }
 
-/// Puts diagnostics into the order in which they are printed: by path and place, whatever order files were read in.
+/// Sorts diagnostics into the order of printing: by path and location, independent of the order in which files were
+/// read.
 pub fn sort(diagnostics: &mut Vec<Diagnostic>, files: &(impl Files + ?Sized)) {
     let mut keyed: Vec<_> = std::mem::take(diagnostics)
         .into_iter()
@@ -112,7 +113,7 @@ fn severity_name(severity: Severity) -> &'static str {
     }
 }
 
-/// A span as people count: path, lines and columns.
+/// A span in human terms: path, lines and columns.
 struct Place {
     path: String,
     start: Position,

@@ -9,14 +9,14 @@ use std::collections::HashMap;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// The program that speaks.
+/// The program that reports the results.
 #[derive(Clone, Copy, Debug)]
 pub struct Tool<'t> {
     /// Its name.
     pub name: &'t str,
     /// Its version.
     pub version: &'t str,
-    /// Where to read about it.
+    /// Address of its documentation.
     pub home: &'t str,
 }
 
@@ -30,15 +30,15 @@ pub fn sarif<F: Files + ?Sized>(runs: &[(&[Diagnostic], &F)], tool: &Tool<'_>) -
         log.text("version", "2.1.0");
         log.list_of("runs", runs.iter().copied(), |log, (diagnostics, files)| log.run(tool, diagnostics, files));
     });
-    // Without a limit there is no way to fail.
+    // Without a limit it cannot fail.
     log.writer.finish().unwrap_or_default() + "\n"
 }
 
 struct Log<'f, F: ?Sized> {
     writer: JsonWriter,
-    /// Those of the run that is being written.
+    /// The files of the current run.
     files: Option<&'f F>,
-    /// How many results of the run have each identity, so that equal ones are told apart.
+    /// Number of results of the run per identity, so that equal ones are told apart.
     alike: HashMap<u64, usize>,
 }
 
@@ -101,7 +101,7 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
         });
     }
 
-    /// Tells a result from others across commits: by rule, file and message, not by its line, whose number changes with
+    /// Identifies a result across commits: by rule, file and message, not by its line, whose number changes with
     /// every edit above it, and whose text may be a secret.
     fn fingerprint(&mut self, diagnostic: &Diagnostic) -> String {
         let place = diagnostic.span.zip(self.files).and_then(|(span, files)| Place::of(span, files));
@@ -112,7 +112,7 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
         format!("{identity:016x}:{nth}")
     }
 
-    /// The change that mends a problem.
+    /// The edit that fixes a problem.
     fn fix(&mut self, edit: &Edit) {
         let Some(place) = self.files.and_then(|files| Place::of(edit.span, files)) else { return };
         self.message("description", &without_links(&format!("change to `{}`", edit.text)));
@@ -144,7 +144,7 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
         });
     }
 
-    /// How we got to the problem: from the outermost step to the place itself.
+    /// The trace of the problem: from the outermost step to the location itself.
     fn code_flow(&mut self, diagnostic: &Diagnostic) {
         let own = diagnostic.span.map(|span| Label::note(span, diagnostic.message.clone()));
         let steps: Vec<&Label> = diagnostic.trace.iter().rev().chain(own.as_ref()).collect();
@@ -169,7 +169,7 @@ impl<'f, F: Files + ?Sized> Log<'f, F> {
         });
     }
 
-    /// The member that says where a span is; none if its file is unknown.
+    /// Writes the member that locates a span; nothing if its file is unknown.
     fn physical(&mut self, span: Span) {
         let Some(place) = self.files.and_then(|files| Place::of(span, files)) else { return };
         self.field("physicalLocation", |log| {
@@ -251,7 +251,7 @@ fn uri(path: &str) -> String {
     if path.starts_with('/') {
         out.push_str("file://");
     } else if first_segment.contains(':') {
-        // Else it would pass for a scheme.
+        // Otherwise it would pass for a scheme.
         out.push_str("./");
     }
     for byte in path.bytes() {

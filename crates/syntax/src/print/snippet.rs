@@ -1,28 +1,28 @@
 //! One line of a source with marks below it.
 //!
-//! Lines can be of any length, so a line is cut around its marks before anything else looks at it.
+//! Lines can be of any length, so a line is cut around its marks before any other processing.
 
 use super::{is_unsafe, push_escaped};
 
-/// How many bytes of a line are shown at most.
+/// Maximum number of bytes of a line that are shown.
 const WINDOW: usize = 120;
-/// How many of them stand before the first mark of a line that is cut.
+/// Number of bytes before the first mark of a line that is cut.
 const LEAD: usize = 40;
-/// What a tab is shown as.
+/// Replacement for a tab.
 const TAB: &str = "    ";
-/// What stands where a line is cut.
+/// Marks a cut in a line.
 const CUT: &str = "…";
 
-/// Something to point out in a line.
+/// A highlighted part of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Mark {
     /// First byte, counted from the line's start.
     pub(super) start: usize,
     /// One past the last byte.
     pub(super) end: usize,
-    /// What to say about it; nothing if empty.
+    /// The label; none if empty.
     pub(super) label: String,
-    /// Whether it is what the message is about.
+    /// Whether it is the primary location of the message.
     pub(super) primary: bool,
 }
 
@@ -112,7 +112,7 @@ fn push_shown(out: &mut String, c: char) {
     }
 }
 
-/// How many columns text takes on a terminal, well enough to stand marks below it.
+/// Number of terminal columns of a text, precise enough to align marks below it.
 fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
@@ -120,7 +120,7 @@ fn width(text: &str) -> usize {
 fn char_width(c: char) -> usize {
     match u32::from(c) {
         0..=0x2ff => 1,
-        // Marks that combine with the letter before them.
+        // Combining marks.
         0x300..=0x36f | 0x483..=0x489 | 0x591..=0x5bd | 0x610..=0x61a | 0x64b..=0x65f => 0,
         0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0xfe20..=0xfe2f => 0,
         // Hangul, CJK, full-width forms, emoji.
@@ -161,7 +161,7 @@ fn mark_lines(marks: &[(usize, usize, &Mark)]) -> Vec<String> {
     lines
 }
 
-/// Writes `text` over a line from a column on; what stood to the right of it stays.
+/// Writes `text` over a line from a column on, keeping the text to the right of it.
 fn overwrite(line: &mut String, column: usize, text: &str) {
     let old: Vec<char> = line.chars().collect();
     let mut new: String = old.iter().take(column).collect();

@@ -1,15 +1,15 @@
 //! The layout of YAML block collections, shared by both YAML writers.
 //!
-//! It decides where lines, dashes and colons go; how a scalar is spelled is the writer's own business.
+//! It decides where lines, dashes and colons go; the spelling of scalars is left to the writer.
 
 use super::Text;
 
-/// How a list stands under its key.
+/// The position of a list under its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ListIndent {
     /// The dashes are two columns further in than the key.
     Inside,
-    /// The dashes stand in the key's column.
+    /// The dashes are in the key's column.
     Flush,
 }
 
@@ -68,7 +68,7 @@ impl Block {
         Block { text: Text::new(limit), frames: Vec::new(), lists }
     }
 
-    /// Writes what stands before a scalar and returns the indentation of the scalar's further lines.
+    /// Writes the separators before a scalar and returns the indentation of the scalar's further lines.
     pub(super) fn begin_scalar(&mut self) -> usize {
         if !matches!(self.begin_node(), Place::Root) {
             self.text.push(' ');
@@ -76,7 +76,7 @@ impl Block {
         self.inner_indent()
     }
 
-    /// Writes what stands before a key and returns the indentation of the key's further lines.
+    /// Writes the separators before a key and returns the indentation of the key's further lines.
     pub(super) fn begin_key(&mut self, form: KeyForm) -> usize {
         self.begin_line();
         if form == KeyForm::Explicit {
@@ -96,7 +96,7 @@ impl Block {
         self.text.push(':');
     }
 
-    /// Starts a collection; an empty one is written whole, but still needs its end.
+    /// Starts a collection; an empty one is written completely, but still needs its end.
     pub(super) fn begin(&mut self, kind: Kind, len: usize) {
         if len == 0 {
             self.begin_scalar();
@@ -127,7 +127,7 @@ impl Block {
         self.frames.is_empty()
     }
 
-    /// The indentation of the map whose `key:` was just written, if the next value stands under one.
+    /// The indentation of the map whose `key:` was just written, if the next value comes under one.
     pub(super) fn under_key(&self) -> Option<usize> {
         let frame = self.frames.last()?;
         (frame.kind == Kind::Map && frame.key == KeyForm::Simple).then_some(frame.indent)

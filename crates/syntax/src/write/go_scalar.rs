@@ -1,4 +1,5 @@
-//! How Go's YAML and JSON libraries see single scalars: what text means, how numbers are printed, how keys are ordered.
+//! How Go's YAML and JSON libraries treat single scalars: the meaning of text, the format of numbers, the order of
+//! keys.
 //!
 //! Facts only; the layout is in [`super::go_yaml`].
 
@@ -15,7 +16,7 @@ pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// The breaks that do not end a line of text in a terminal or editor, but start a new one for YAML 1.1.
+/// The breaks that do not end a line in a terminal or editor, but start a new one in YAML 1.1.
 pub(super) fn is_separator(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}')
 }
@@ -24,7 +25,7 @@ pub(super) fn is_blank(c: char) -> bool {
     c == ' ' || c == '\t' || is_break(c)
 }
 
-/// What Go prints as it is. Everything outside the basic plane is escaped.
+/// Characters that Go prints verbatim. Everything outside the basic plane is escaped.
 pub(super) fn is_printable(c: char) -> bool {
     match c {
         '\n' | '\u{20}'..='\u{7e}' => true,
@@ -33,14 +34,14 @@ pub(super) fn is_printable(c: char) -> bool {
     }
 }
 
-/// What becomes of a string that is written as JSON and read as YAML.
+/// The result of writing a string as JSON and reading it as YAML.
 pub(super) enum ReadBack {
     Same,
     Changed(String),
     Fails,
 }
 
-/// JSON leaves NEL as it is, and YAML folds it like a line break inside quotes.
+/// JSON leaves NEL unescaped, and YAML folds it like a line break inside quotes.
 pub(super) fn string_read_back(text: &str) -> ReadBack {
     if text.chars().any(is_refused) {
         return ReadBack::Fails;
@@ -76,13 +77,13 @@ fn is_document_marker(line: &str, more_lines: bool) -> bool {
     rest.is_some_and(|rest| rest.starts_with(' ') || (rest.is_empty() && more_lines))
 }
 
-/// Whether a key survives being written as JSON and read as YAML.
+/// Whether a key is unchanged after being written as JSON and read as YAML.
 pub(super) fn key_reads_back(key: &str) -> bool {
     !key.contains(|c| is_refused(c) || c == '\u{85}')
         && (key.len() < LONGEST_READABLE_KEY / 6 || quote(key, JsonFlavor::Go).chars().count() <= LONGEST_READABLE_KEY)
 }
 
-/// Characters that JSON leaves as they are and the YAML reader refuses.
+/// Characters that JSON leaves unescaped and the YAML reader refuses.
 fn is_refused(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
 }
@@ -162,7 +163,7 @@ fn fixed_point(value: f64, digits: &str, power: i32) -> String {
     }
 }
 
-/// Whether Go reads the text, without quotes, as something else than a string, or fears that others do.
+/// Whether Go reads the unquoted text as something other than a string, or assumes that others do.
 pub(super) fn means_something_else(text: &str) -> bool {
     const WORDS: &[&str] = &[
         "", "~", "null", "Null", "NULL", "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON",
@@ -267,7 +268,7 @@ pub fn is_timestamp(text: &str) -> bool {
     (rest.eat('T') || rest.eat('t')) && rest.time() && rest.zone() && rest.0.is_empty()
 }
 
-/// What is left of a timestamp.
+/// The rest of a timestamp.
 struct Cursor<'a>(&'a str);
 
 impl Cursor<'_> {
@@ -342,7 +343,7 @@ pub fn natural_order(a: &str, b: &str, style: GoStyle) -> Ordering {
     }
 }
 
-/// Roman numerals and the like are alphabetic, but no letters.
+/// Roman numerals and the like are alphabetic, but not letters.
 fn is_letter(c: char) -> bool {
     c.is_alphabetic() && !c.is_numeric()
 }
@@ -360,7 +361,8 @@ fn digit_run(chars: &[char], inside_number: bool) -> (i64, usize) {
 
 /// Sorts entries by key in [`natural_order`].
 ///
-/// That order is not transitive for all keys, which the standard library's sort does not forgive; merging always ends.
+/// That order is not transitive for all keys, which the standard library's sort does not tolerate; merging always
+/// ends.
 pub fn sort_keys<T: Clone>(entries: &mut [T], style: GoStyle, key: impl Fn(&T) -> &str) {
     let mut width = 1;
     while width < entries.len() {

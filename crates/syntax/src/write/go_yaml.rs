@@ -1,8 +1,8 @@
 //! YAML byte for byte as Go programs print it: go-yaml v2 behind `sigs.k8s.io/yaml` (Helm's `toYaml`), and the v3 encoder
 //! with two spaces (`toYamlPretty`).
 //!
-//! Part of the emit phase. The caller orders the keys ([`super::go_scalar::sort_keys`] has the order Go uses), since what a key is differs by
-//! dialect.
+//! Part of the emit phase. The caller orders the keys ([`super::go_scalar::sort_keys`] has the order Go uses), since
+//! the definition of a key differs by dialect.
 
 use super::block::{Block, KeyForm, Kind, ListIndent};
 use super::go_scalar::{self, ReadBack};
@@ -19,17 +19,18 @@ const LONGEST_SIMPLE_KEY: usize = 128;
 /// Which of Go's YAML libraries to follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GoStyle {
-    /// `sigs.k8s.io/yaml`: the value goes through JSON and is printed by go-yaml v2. Lists stand flush with their key,
+    /// `sigs.k8s.io/yaml`: the value goes through JSON and is printed by go-yaml v2. Lists are flush with their key,
     /// long lines are folded.
     Kubernetes,
-    /// The go-yaml v3 encoder with an indentation of two: lists stand inside, nothing is folded.
+    /// The go-yaml v3 encoder with an indentation of two: lists are indented, nothing is folded.
     Pretty,
 }
 
 /// Writes one value as Go would.
 ///
-/// In [`GoStyle::Kubernetes`] the original reads the value's JSON text with a YAML reader first. Where that reader fails (control characters
-/// such as DEL, keys longer than 1,024 characters), so does this writer, with [`WriteError::Unreadable`].
+/// In [`GoStyle::Kubernetes`] the original reads the value's JSON text with a YAML reader first. Where that reader
+/// fails (control characters such as DEL, keys longer than 1,024 characters), so does this writer, with
+/// [`WriteError::Unreadable`].
 pub struct GoYamlWriter {
     block: Block,
     style: GoStyle,
@@ -62,7 +63,7 @@ impl GoYamlWriter {
         self.block.text.finish()
     }
 
-    /// How many bytes are written so far.
+    /// Number of bytes written so far.
     pub fn len(&self) -> usize {
         self.block.text.written.len()
     }
@@ -243,14 +244,14 @@ enum Quoting {
     Literal,
 }
 
-/// What decides which of them are allowed.
+/// The properties of a text that decide which of them are allowed.
 #[derive(Default, Debug)]
 struct Traits {
     several_lines: bool,
     /// Characters that only double quotes can carry.
     special: bool,
     tab: bool,
-    /// Text that means something in block style (`- `, `: `, ` #`, …).
+    /// Text that is significant in block style (`- `, `: `, ` #`, …).
     indicator: bool,
     blank_start: bool,
     blank_end: bool,
@@ -341,7 +342,7 @@ fn may_break(spelled: &str, at: usize, quoting: Quoting) -> bool {
 fn double_quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
-    // The original asks whether the *text* starts with a byte order mark where it means the character.
+    // The original asks whether the *text* starts with a byte order mark, although the character is intended.
     let all = text.starts_with('\u{feff}');
     for c in text.chars() {
         if all || matches!(c, '"' | '\\') || !go_scalar::is_printable(c) || go_scalar::is_break(c) {
@@ -373,7 +374,7 @@ fn single_quoted(text: &str, indent: usize) -> String {
     out
 }
 
-/// The sign that says which line breaks at the end belong to the text.
+/// The indicator for the line breaks at the end that belong to the text.
 fn chomping(text: &str) -> &'static str {
     let mut ending = text.chars().rev();
     match (ending.next(), ending.next()) {

@@ -15,14 +15,15 @@ pub enum JsonLayout {
     Pretty,
 }
 
-/// What is escaped and how floats look.
+/// Escaping and the format of floats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JsonFlavor {
-    /// Only control characters are escaped, of which terminals know more than JSON does; floats keep their point (`1.0`).
+    /// Only control characters are escaped, including those that only terminals act on; floats keep their point
+    /// (`1.0`).
     Plain,
     /// As Go's `json.Marshal`: `<`, `>`, `&` and the line separators are escaped; `1.0` is written `1`.
     Go,
-    /// As [`JsonFlavor::Go`], but with `<`, `>` and `&` as they are.
+    /// Like [`JsonFlavor::Go`], but `<`, `>` and `&` are not escaped.
     GoRaw,
 }
 
@@ -37,7 +38,7 @@ struct Frame {
     entries: usize,
 }
 
-/// Writes one JSON value, or several below one another.
+/// Writes one JSON value, or several one after another.
 pub struct JsonWriter {
     text: Text,
     frames: Vec<Frame>,
@@ -70,7 +71,7 @@ impl JsonWriter {
         self.text.finish()
     }
 
-    /// Writes what stands between the previous value and the next one.
+    /// Writes the separator between the previous value and the next one.
     fn begin_value(&mut self) {
         if std::mem::take(&mut self.after_key) {
             return;
@@ -138,7 +139,7 @@ impl Emit for JsonWriter {
         if whole && self.flavor == JsonFlavor::Plain { self.scalar(&(text + ".0")) } else { self.scalar(&text) }
     }
 
-    /// Writes a number as it is; text that is no JSON number (`0x1F`) is written as a string.
+    /// Writes a number verbatim; text that is not a JSON number (`0x1F`) is written as a string.
     fn number(&mut self, text: &str) {
         if is_json_number(text) { self.scalar(text) } else { self.string(text) }
     }
@@ -197,7 +198,7 @@ impl Emit for JsonWriter {
     }
 }
 
-/// Whether a byte is written as it is in every flavour.
+/// Whether a byte is written verbatim in every flavour.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&')
 }
@@ -233,7 +234,7 @@ fn must_escape(c: char, flavor: JsonFlavor) -> bool {
     }
 }
 
-/// Whether the text is a number by JSON's grammar.
+/// Whether the text is a number in JSON's grammar.
 pub fn is_json_number(text: &str) -> bool {
     let text = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {

@@ -18,12 +18,12 @@ pub use go_yaml::{GoStyle, GoYamlWriter};
 pub use json::{JsonFlavor, JsonLayout, JsonWriter};
 pub use yaml::YamlWriter;
 
-/// Takes a value piece by piece and writes it down.
+/// Takes a value piece by piece and writes it.
 ///
-/// Whoever drives it calls one of the scalar methods or a `begin_…`/`end_…` pair for each value, and `key` before each
-/// value inside a map.
+/// The caller calls one of the scalar methods or a `begin_…`/`end_…` pair for each value, and `key` before each value
+/// inside a map.
 pub trait Emit {
-    /// Nothing.
+    /// Null.
     fn null(&mut self);
 
     /// True or false.
@@ -35,13 +35,13 @@ pub trait Emit {
     /// A floating-point number.
     fn float(&mut self, value: f64);
 
-    /// A number by its text, kept as it was written (`010`, `1.0`, integers of any size).
+    /// A number by its text, kept verbatim (`010`, `1.0`, integers of any size).
     fn number(&mut self, text: &str);
 
     /// A string.
     fn string(&mut self, text: &str);
 
-    /// Bytes, by their Base64 text: a string where the format has nothing of its own for them.
+    /// Bytes, by their Base64 text: a string where the format has no notation of its own for them.
     fn binary(&mut self, base64: &str) {
         self.string(base64);
     }
@@ -61,8 +61,8 @@ pub trait Emit {
     /// Ends the innermost map.
     fn end_map(&mut self);
 
-    /// Starts a value that comes several times, always the same under its number. True if the writer could write it
-    /// again by itself; otherwise the value is driven as any other, and [`Emit::end_part`] follows.
+    /// Starts a value that occurs several times, always the same under its number. Returns true if the writer could
+    /// repeat it by itself; otherwise the value is driven like any other, and [`Emit::end_part`] follows.
     fn begin_part(&mut self, part: u64) -> bool {
         let _ = part;
         false
@@ -71,7 +71,7 @@ pub trait Emit {
     /// Ends the innermost part that was driven.
     fn end_part(&mut self) {}
 
-    /// Whether the outcome is already certain to be an error, so that driving on is a waste.
+    /// Whether an error is already certain, so that driving on is pointless.
     fn stopped(&self) -> bool;
 }
 
@@ -86,7 +86,7 @@ pub enum WriteError {
 
 /// Text being written, up to a limit.
 ///
-/// What is shared in memory is repeated in text, so output needs a bound of its own.
+/// Values that are shared in memory are repeated in text, so output needs a bound of its own.
 #[derive(Debug)]
 struct Text {
     written: String,
@@ -108,7 +108,7 @@ impl Text {
         }
     }
 
-    /// Writes again what stands at a place of the text.
+    /// Writes a range of the text again.
     fn repeat(&mut self, place: std::ops::Range<usize>) {
         if self.written.len().saturating_add(place.len()) > self.limit {
             self.too_long = true;
@@ -118,8 +118,8 @@ impl Text {
         }
     }
 
-    /// A text that turns out large gets all the room it may need at once: what is not written to costs nothing, while
-    /// every step of growing would copy the text into fresh memory.
+    /// A large text gets all the room it may need at once: unused pages cost nothing, while every step of growing
+    /// would copy the text into fresh memory.
     fn make_room(&mut self, more: usize) {
         const LARGE: usize = 32 << 10;
         const ROOM: usize = 64 << 20;
@@ -149,11 +149,11 @@ impl Text {
     }
 
     fn at_line_start(&self) -> bool {
-        // The separators only get here as they are in Go's style, where they count as line breaks.
+        // The separators are only written verbatim in Go's style, where they count as line breaks.
         self.written.is_empty() || self.written.ends_with(['\n', '\u{2028}', '\u{2029}'])
     }
 
-    /// How many characters the current line has so far.
+    /// Number of characters in the current line so far.
     fn column(&self) -> usize {
         let start = self.written.rfind('\n').map_or(0, |at| at + 1);
         self.written[start..].chars().count()
@@ -164,7 +164,7 @@ impl Text {
     }
 }
 
-/// Whether a character can stand in YAML text as itself, inside any scalar, for every reader we know.
+/// Whether a character can appear unescaped in YAML text, inside any scalar, for every known reader.
 ///
 /// Line separators and the byte order mark are printable in the standard, but readers differ on them.
 fn is_yaml_text(c: char) -> bool {

@@ -1,7 +1,7 @@
-//! Parts that a document says again and again: written once, then copied from what is already there.
+//! Parts that a document repeats: written once, then copied from the existing text.
 //!
-//! A value under a key looks the same wherever the key stands at the same depth, so a writer needs to know only where
-//! it wrote the part before.
+//! A value under a key looks the same at every key of the same depth, so a writer needs to know only where it wrote
+//! the part before.
 
 use super::Text;
 use foldhash::fast::RandomState;
@@ -18,7 +18,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Writes a part again if it was written before at this depth; otherwise its writing begins, and it must be ended.
+    /// Repeats a part if it was written before at this depth; otherwise starts writing it, and it must be ended.
     pub(super) fn begin(&mut self, part: u64, depth: usize, text: &mut Text) -> bool {
         if let Some(range) = self.written.get(&(part, depth)) {
             text.repeat(range.clone());
@@ -28,7 +28,7 @@ impl Parts {
         false
     }
 
-    /// Begins a part at a place where nothing can be copied.
+    /// Begins a part at a position where nothing can be copied.
     pub(super) fn pass(&mut self) {
         self.open.push(None);
     }

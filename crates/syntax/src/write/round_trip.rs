@@ -1,4 +1,4 @@
-//! Random values: what is written is read back equal.
+//! Round trips of random values: the text is read back as an equal value.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use crate::{FileId, Flavor, Kind, Limits, Node, Scalar, Source, Tree, json, yaml
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Pieces that mean something to some reader.
+/// Pieces that are significant to some reader.
 const PIECES: &[&str] = &[
     "a",
     "yes",
@@ -110,7 +110,7 @@ fn read_json(text: &str) -> Tree {
     json::parse(Arc::new(Source::new(FileId(0), "t.json", text)), &Limits::default())
 }
 
-/// How exactly numbers must come back.
+/// The required precision of numbers.
 #[derive(Clone, Copy, PartialEq)]
 enum Numbers {
     Same,
@@ -164,7 +164,7 @@ fn same_scalar(node: Node<'_>, sample: &Sample, numbers: Numbers) -> bool {
     }
 }
 
-/// Whether Go's libraries print text that a YAML 1.2 reader takes differently: they fold NEL and write the
+/// Whether Go's libraries print text that a YAML 1.2 reader interprets differently: they fold NEL and write the
 /// separators as line breaks.
 fn has_old_line_breaks(sample: &Sample) -> bool {
     let old = |text: &str| text.contains(['\u{85}', '\u{2028}', '\u{2029}']);

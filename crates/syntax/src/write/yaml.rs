@@ -1,7 +1,7 @@
 //! YAML in our own style: readable, in source order, quoted only where some reader would misunderstand.
 //!
-//! "Some reader" means YAML 1.1 and 1.2 alike: Go's and Python's libraries still read `yes`, `12:30` or `2021-04-16` as
-//! something else than a string.
+//! "Some reader" means YAML 1.1 and 1.2 alike: Go's and Python's libraries still read `yes`, `12:30` or `2021-04-16`
+//! as something other than a string.
 
 use super::block::{Block, KeyForm, Kind, ListIndent};
 use super::parts::Parts;
@@ -194,7 +194,7 @@ const WORD: u8 = 1;
 const BLANK: u8 = 2;
 const COLON: u8 = 4;
 
-/// What each byte is in a text that needs no quotes; nothing for those that need a closer look.
+/// The class of each byte in a text that needs no quotes; zero for those that need a closer look.
 const CLASSES: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {
@@ -214,9 +214,9 @@ const fn classes() -> [u8; 256] {
     out
 }
 
-/// Whether the text is made of words, the first of which starts with a letter. Most keys and names are such, and all
-/// that could be misunderstood of them is [`LETTERS_WITH_MEANING`]: numbers, dates and marks do not start with a letter,
-/// and brackets and quotes mean nothing after one.
+/// Whether the text consists of words, the first of which starts with a letter. Most keys and names do, and the only
+/// ambiguous ones among them are [`LETTERS_WITH_MEANING`]: numbers, dates and marks do not start with a letter, and
+/// brackets and quotes are insignificant after one.
 fn is_words(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
@@ -261,7 +261,7 @@ fn double_quoted(text: &str) -> String {
 
 /// Whether a text of several lines can be a `|` block.
 ///
-/// Blanks at a line's end are invisible there and get lost in editors, so such text is quoted.
+/// Trailing blanks are invisible there and get lost in editors, so such text is quoted.
 fn fits_literal(text: &str) -> bool {
     let has_content = text.chars().any(|c| c != '\n');
     has_content
@@ -269,7 +269,7 @@ fn fits_literal(text: &str) -> bool {
         && !text.split('\n').any(|line| line.ends_with([' ', '\t']))
 }
 
-/// Whether readers could not find out the indentation of a `|` block by themselves.
+/// Whether readers could not detect the indentation of a `|` block by themselves.
 fn needs_indicator(text: &str) -> bool {
     text.starts_with([' ', '\t', '\n'])
 }
@@ -295,7 +295,7 @@ fn write_literal(block: &mut Block, text: &str, indent: usize) {
     }
 }
 
-/// A float as every YAML reader recognises it: with a point, and a sign in the exponent.
+/// A float that every YAML reader recognises: with a point, and a sign in the exponent.
 fn float_text(value: f64) -> String {
     if value.is_nan() {
         return ".nan".into();
@@ -315,13 +315,13 @@ fn float_text(value: f64) -> String {
     if text.contains('.') { text } else { text + ".0" }
 }
 
-/// Whether the text of a number can stand as it is.
+/// Whether the text of a number can be written verbatim.
 fn is_plain_token(text: &str) -> bool {
     let token = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-' | b'_' | b':');
     !text.is_empty() && !text.ends_with(':') && text != "-" && text.bytes().all(token)
 }
 
-/// Whether printable text of one line is a string for every reader when it stands without quotes.
+/// Whether printable text of one line is a string for every reader when written without quotes.
 fn is_plain_string(text: &str) -> bool {
     const RESERVED_FIRST: &[char] =
         &['?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', ' '];
@@ -343,7 +343,7 @@ fn means_something_else(text: &str) -> bool {
         || is_date_like(text)
 }
 
-/// Whether the text is a number in some YAML version. Underscores count as nothing, as in YAML 1.1.
+/// Whether the text is a number in some YAML version. Underscores are ignored, as in YAML 1.1.
 fn is_number_like(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !text.starts_with(|c: char| c == '.' || c.is_ascii_digit()) {
