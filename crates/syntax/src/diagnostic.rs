@@ -571,7 +571,6 @@ fn shorten(text: &mut String, longest: usize) {
 }
 
 /// Length of the secret prefixes searched for in a cut text, and the number of secrets from which all of it is hidden.
-/// there.
 const CUT_HEAD: usize = 16;
 const CUT_SECRETS: usize = 1_000;
 
