@@ -1,11 +1,11 @@
-//! A request to stop, shared between whoever may ask for it and the solver that honours it.
+//! A request to stop, shared between its senders and the solver that honours it.
 
 use crate::sync::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 /// A flag that asks a solver to start nothing more. Clones share the flag.
 ///
-/// Tasks that run for long look at it themselves; the solver looks at it between tasks.
+/// Long-running tasks check it themselves; the solver checks it between tasks.
 #[derive(Clone, Debug)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -16,7 +16,7 @@ impl Default for Cancel {
 }
 
 impl Cancel {
-    /// A flag nobody has raised yet.
+    /// A flag that is not raised.
     pub fn new() -> Self {
         Self::default()
     }

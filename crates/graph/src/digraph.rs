@@ -1,7 +1,7 @@
-//! Plain algorithms on graphs that are known beforehand.
+//! Plain algorithms on graphs that are known in advance.
 //!
-//! An edge from `a` to `b` means that `a` needs `b`. Everything is iterative, linear, and depends only on the order of
-//! insertion or on the order of keys, never on hashing.
+//! An edge from `a` to `b` means that `a` depends on `b`. Everything is iterative, linear, and depends only on the
+//! order of insertion or on the order of keys, never on hashing.
 
 use crate::outcome::Cycle;
 use std::collections::{HashMap, VecDeque};
@@ -39,14 +39,14 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
         at
     }
 
-    /// Says that `from` needs `to`; either is added if it is new. Saying it twice changes nothing but memory.
+    /// Adds a dependency of `from` on `to`; either is added if it is new. Repeating it changes nothing but memory.
     pub fn connect(&mut self, from: K, to: K) {
         let from = self.add(from);
         let to = self.add(to);
         self.needs[from].push(to);
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
@@ -61,7 +61,7 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
         &self.keys
     }
 
-    /// The same nodes with every edge turned round, to ask what depends on something.
+    /// The same nodes with every edge reversed, to find dependents.
     pub fn reversed(&self) -> Self {
         let mut needs = vec![Vec::new(); self.keys.len()];
         for (from, tos) in self.needs.iter().enumerate() {
@@ -72,8 +72,8 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
         Digraph { keys: self.keys.clone(), index: self.index.clone(), needs }
     }
 
-    /// What can be reached from `roots`, themselves included, depth first: each node after what it needs, which is
-    /// visited in the order in which it was said. Rings are entered where they are met first and cut there.
+    /// Everything reachable from `roots`, themselves included, depth first: each node after its dependencies, which
+    /// are visited in the order of their insertion. Cycles are entered at the first member found and cut there.
     pub fn depth_first<'a>(&'a self, roots: impl IntoIterator<Item = &'a K>) -> Vec<&'a K> {
         let mut seen = vec![false; self.len()];
         let mut order = Vec::new();
@@ -101,7 +101,7 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
         order
     }
 
-    /// What can be reached from `roots`, themselves included, in the order of insertion.
+    /// Everything reachable from `roots`, themselves included, in the order of insertion.
     pub fn reachable<'a>(&'a self, roots: impl IntoIterator<Item = &'a K>) -> Vec<&'a K> {
         let mut seen = vec![false; self.len()];
         let mut open: Vec<usize> = roots.into_iter().filter_map(|root| self.index.get(root).copied()).collect();
@@ -113,7 +113,7 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
         self.keys.iter().zip(seen).filter_map(|(key, seen)| seen.then_some(key)).collect()
     }
 
-    /// One shortest way round for each component that has one, from its smallest key, sorted by that key.
+    /// One shortest cycle for each component that has one, from its smallest key, sorted by that key.
     pub fn cycles(&self) -> Vec<Cycle<K>> {
         let mut component_of = vec![0; self.len()];
         let components = strong_components(&self.needs);
@@ -128,7 +128,7 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
         cycles
     }
 
-    /// A shortest way from the smallest node of a component back to itself.
+    /// A shortest path from the smallest node of a component back to itself.
     fn way_round(&self, component: &[usize], component_of: &[usize]) -> Option<Cycle<K>> {
         let &start = component.iter().min_by_key(|&&at| &self.keys[at])?;
         let mut came_from: HashMap<usize, usize> = HashMap::new();
@@ -160,7 +160,7 @@ impl<K: Clone + Eq + Hash + Ord> Digraph<K> {
     }
 }
 
-/// Tarjan's algorithm with its recursion laid out as a list.
+/// Tarjan's algorithm with an explicit stack instead of recursion.
 fn strong_components(needs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let mut number = vec![UNSEEN; needs.len()];

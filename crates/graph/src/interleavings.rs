@@ -1,5 +1,5 @@
-//! The solver under a scheduler that tries out interleavings: nothing hangs, is lost, or runs twice, and what comes
-//! out does not depend on the order in which threads get their turns.
+//! The solver under a scheduler that explores interleavings: nothing hangs, is lost, or runs twice, and the outcome
+//! does not depend on the scheduling of threads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use shuttle::sync::atomic::{AtomicUsize, Ordering};
 
 type Answer = Step<&'static str, String, &'static str>;
 
-/// A small project: a diamond, a need that shows only late, a failure, a ring, and things behind both.
+/// A small project: a diamond, a late dependency, a failure, a cycle, and dependents of both.
 fn small_project(key: &&'static str, deps: &Deps<&'static str, String>) -> Answer {
     let wait = |keys: &[&'static str]| deps.missing(keys.iter().copied());
     let missing = match *key {
@@ -126,7 +126,8 @@ fn cancelling_ends_everything() {
 
 #[test]
 fn idle_threads_are_called() {
-    // Two tasks at first, so that there are two threads; then one that both wait for; then two that only end together.
+    // Two tasks at first, so that there are two threads; then one dependency of both; then two that only end
+    // together.
     let test = || {
         let met = AtomicUsize::new(0);
         let solver = Solver::new(|key: &u8, deps: &Deps<u8, ()>| {

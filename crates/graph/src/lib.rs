@@ -1,9 +1,9 @@
 //! A task graph and its solver, generic over the key.
 //!
-//! Everything in Purlin that is solved by "do what is independent until all is done" goes through
-//! [`Solver`]: inheritance of types, resolution of modules and providers, execution of actions. What is known
-//! beforehand as a plain graph goes through [`Digraph`]. This crate knows neither YAML nor dialects nor the outside
-//! world; it sees keys and functions.
+//! Everything in Purlin that is solved by "do what is independent until all is done" goes through [`Solver`]:
+//! inheritance of types, resolution of modules and providers, execution of actions. Plain graphs that are known in
+//! advance go through [`Digraph`]. This crate knows neither YAML nor dialects nor the outside world; it sees keys and
+//! functions.
 //!
 //! ```
 //! use purlin_graph::{Solver, Step};

@@ -1,4 +1,4 @@
-//! How tasks end, and all ends together.
+//! The final states of tasks, and the outcome of a whole run.
 //!
 //! Nothing here depends on the order in which tasks ran: tasks are sorted by key and cycles have one canonical form.
 
@@ -7,16 +7,15 @@ use std::sync::Arc;
 
 /// An aborted task names at most this many of the failures behind it, the smallest keys first.
 ///
-/// A bound keeps the cost linear where thousands of tasks stand behind thousands of failures.
+/// A bound keeps the cost linear where thousands of tasks depend on thousands of failures.
 pub const NAMED_ROOTS: usize = 8;
 
-/// A ring of tasks that wait for each other.
+/// A cycle of tasks that wait for each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cycle<K> {
-    /// A shortest way round from the smallest key, which is not repeated at the end. Each needs the next one.
+    /// A shortest cycle from the smallest key, which is not repeated at the end. Each depends on the next one.
     pub path: Vec<K>,
-    /// Everything that cannot be told apart from the ring because it both leads into it and is led to, sorted;
-    /// more than `path` where rings are interlocked.
+    /// The strongly connected component of the cycle, sorted; more than `path` where cycles are interlocked.
     pub members: Vec<K>,
 }
 
@@ -32,22 +31,22 @@ impl<K: fmt::Display> fmt::Display for Cycle<K> {
     }
 }
 
-/// How one task ended.
+/// The final state of a task.
 #[derive(Clone, Debug)]
 pub enum State<K, R, E> {
     /// It has a result.
     Done(Arc<R>),
     /// It failed by itself.
     Failed(E),
-    /// Something it needs did not end well.
+    /// One of its dependencies has no result.
     Aborted {
-        /// The failed, cyclic or stalled tasks behind it: the smallest keys, at most [`NAMED_ROOTS`]; a cycle is
+        /// The failed, cyclic or stalled tasks that caused it: the smallest keys, at most [`NAMED_ROOTS`]; a cycle is
         /// named once, by its smallest key.
         roots: Arc<[K]>,
     },
     /// It waits for itself, directly or through others.
     Cyclic(Arc<Cycle<K>>),
-    /// It asked only for what it already had, so that entering it again could never end. A mistake in the task.
+    /// It requested only results it already had, so that re-entering it could never end. A mistake in the task.
     Stalled,
     /// It was not finished when the solver was asked to stop, or when the limit of tasks was hit.
     Cancelled,
@@ -60,21 +59,21 @@ impl<K, R, E> State<K, R, E> {
     }
 }
 
-/// One task after the end.
+/// A finished task.
 #[derive(Debug)]
 pub(crate) struct Ended<K, R, E> {
     pub(crate) key: K,
     pub(crate) state: State<K, R, E>,
-    /// The places of what it asked for, in the order of discovery.
+    /// Indices of its dependencies, in order of discovery.
     pub(crate) needs: Vec<usize>,
 }
 
-/// The ends of all tasks.
+/// The final states of all tasks.
 #[derive(Debug)]
 pub struct Outcome<K, R, E> {
-    /// In the order of discovery, which depends on timing and is shown to nobody.
+    /// In the order of discovery, which depends on timing and is never exposed.
     ended: Vec<Ended<K, R, E>>,
-    /// The places of the tasks, sorted by key.
+    /// Indices of the tasks, sorted by key.
     sorted: Vec<usize>,
     cycles: Vec<Arc<Cycle<K>>>,
     exhausted: bool,
@@ -93,7 +92,7 @@ impl<K: Ord, R, E> Outcome<K, R, E> {
         Some(&self.ended[self.sorted[at]])
     }
 
-    /// How a task ended; `None` if nothing ever asked for it.
+    /// The final state of a task; `None` if it was never requested.
     pub fn get(&self, key: &K) -> Option<&State<K, R, E>> {
         self.find(key).map(|ended| &ended.state)
     }
@@ -106,13 +105,13 @@ impl<K: Ord, R, E> Outcome<K, R, E> {
         }
     }
 
-    /// What a task asked for, in the order in which it asked.
+    /// The dependencies of a task, in the order of its requests.
     pub fn needs(&self, key: &K) -> impl ExactSizeIterator<Item = &K> {
         let needs = self.find(key).map_or(&[][..], |ended| &ended.needs);
         needs.iter().map(|&at| &self.ended[at].key)
     }
 
-    /// All tasks with their ends, sorted by key.
+    /// All tasks with their final states, sorted by key.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&K, &State<K, R, E>)> {
         self.sorted.iter().map(|&at| (&self.ended[at].key, &self.ended[at].state))
     }
@@ -133,12 +132,12 @@ impl<K: Ord, R, E> Outcome<K, R, E> {
         })
     }
 
-    /// Every ring once, sorted by its path.
+    /// Every cycle once, sorted by its path.
     pub fn cycles(&self) -> &[Arc<Cycle<K>>] {
         &self.cycles
     }
 
-    /// Whether the limit of tasks was hit; which tasks are cancelled then depends on timing, this verdict does not.
+    /// Whether the limit of tasks was hit; which tasks are cancelled then depends on timing, this result does not.
     pub fn exhausted(&self) -> bool {
         self.exhausted
     }
@@ -148,7 +147,7 @@ impl<K: Ord, R, E> Outcome<K, R, E> {
         self.ended.iter().all(|ended| ended.state.is_done())
     }
 
-    /// How many tasks there were.
+    /// Number of tasks.
     pub fn len(&self) -> usize {
         self.ended.len()
     }

@@ -1,7 +1,8 @@
-//! Decides what runs next and how tasks end; a plain state machine that knows nothing of threads.
+//! Decides which task runs next and how tasks end; a plain state machine without knowledge of threads.
 //!
-//! A task is in exactly one place: ready, parked (its group is full), running, waiting for others, or ended. Every
-//! operation costs what it touches, so that the whole is linear in tasks and edges, and no operation recurses.
+//! A task is in exactly one state: ready, parked (its group is full), running, waiting for others, or ended. The cost
+//! of every operation is proportional to what it touches, so that the whole is linear in tasks and edges, and no
+//! operation recurses.
 
 use crate::digraph::Digraph;
 use crate::outcome::{Cycle, Ended, NAMED_ROOTS, Outcome, State};
@@ -17,17 +18,17 @@ pub(crate) type TaskId = usize;
 struct Slot<K, R, E> {
     key: K,
     group: Option<usize>,
-    /// Everything it has asked for, in order.
+    /// All of its dependencies so far, in order.
     needs: Vec<TaskId>,
-    /// Where in `needs` the present wait begins.
+    /// Index in `needs` where the current wait begins.
     fresh: usize,
-    /// How many of the fresh needs have not ended.
+    /// Number of these dependencies that have not ended.
     missing: usize,
-    /// What it has been given; taken out while it runs.
+    /// Its results so far; taken out while it runs.
     deps: Option<Deps<K, R>>,
     /// Tasks that wait for this one.
     waiters: Vec<TaskId>,
-    /// The wait in which it was asked for last, so that asking twice counts once.
+    /// The wait in which it was last requested, so that a duplicate request counts once.
     asked: u64,
     state: Option<State<K, R, E>>,
 }
@@ -38,7 +39,7 @@ struct Group {
     parked: VecDeque<TaskId>,
 }
 
-/// All tasks and where they are.
+/// All tasks and their states.
 pub(crate) struct Schedule<K, R, E> {
     slots: Vec<Slot<K, R, E>>,
     index: HashMap<K, TaskId, foldhash::fast::RandomState>,
@@ -50,28 +51,28 @@ pub(crate) struct Schedule<K, R, E> {
     stopped: bool,
     abandoned: bool,
     cycles: Vec<Arc<Cycle<K>>>,
-    /// How many waits there were.
+    /// Number of waits so far.
     waits: u64,
 }
 
 impl<K, R, E> Schedule<K, R, E> {
-    /// Starts nothing more; what runs is let finish.
+    /// Starts no further tasks; running ones finish.
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
     }
 
-    /// Lets every thread go although tasks have not ended, because one of them panicked.
+    /// Releases all threads although tasks have not ended, because one of them panicked.
     pub(crate) fn give_up(&mut self) {
         self.stopped = true;
         self.abandoned = true;
     }
 
-    /// Whether something could be started, unless its group is full.
+    /// Whether a task could be started, unless its group is full.
     pub(crate) fn has_ready(&self) -> bool {
         !self.stopped && !self.ready.is_empty()
     }
 
-    /// Whether nothing runs any more; called when [`Schedule::start`] has found nothing to start.
+    /// Whether no task is running; called when [`Schedule::start`] has found nothing to start.
     pub(crate) fn is_quiet(&self) -> bool {
         self.abandoned || self.running == 0
     }
@@ -98,7 +99,7 @@ where
         }
     }
 
-    /// Makes room for so many more tasks.
+    /// Reserves capacity for this many more tasks.
     pub(crate) fn reserve(&mut self, tasks: usize) {
         let tasks = tasks.min(self.task_limit);
         self.slots.reserve(tasks);
@@ -106,7 +107,7 @@ where
         self.ready.reserve(tasks);
     }
 
-    /// The task of a key; a new one is ready to start. `None` if there may be no more of them.
+    /// The task of a key; a new one is ready to start. `None` if the limit of tasks is reached.
     pub(crate) fn intern(&mut self, key: K, group_of: impl Fn(&K) -> Option<usize>) -> Option<TaskId> {
         if let Some(&id) = self.index.get(&key) {
             return Some(id);
@@ -163,7 +164,7 @@ where
         self.running -= 1;
         if let Some(group) = self.slots[id].group.map(|group| &mut self.groups[group]) {
             group.running -= 1;
-            // To the front: it has waited longer than what is ready.
+            // To the front: it has waited longer than the ready tasks.
             if let Some(parked) = group.parked.pop_front() {
                 self.ready.push_front(parked);
             }
@@ -205,7 +206,7 @@ where
         }
     }
 
-    /// Records an end and passes it on to everything that waits for it.
+    /// Records a final state and passes it on to all waiting tasks.
     fn end(&mut self, id: TaskId, state: State<K, R, E>) {
         let mut ending = vec![(id, state)];
         while let Some((id, state)) = ending.pop() {
@@ -215,7 +216,7 @@ where
             for waiter in std::mem::take(&mut slot.waiters) {
                 let slot = &mut self.slots[waiter];
                 slot.missing -= 1;
-                // Members of a cycle have ended before what they wait for.
+                // Members of a cycle end before their dependencies.
                 if slot.missing == 0
                     && slot.state.is_none()
                     && let Some(state) = self.resume(waiter)
@@ -226,7 +227,7 @@ where
         }
     }
 
-    /// Hands a task what it waited for and makes it ready, or says how it ends instead.
+    /// Passes a task the results it waited for and makes it ready, or returns its final state instead.
     fn resume(&mut self, id: TaskId) -> Option<State<K, R, E>> {
         let mut deps = self.slots[id].deps.take().unwrap_or_else(Deps::new);
         let slot = &self.slots[id];
@@ -245,12 +246,12 @@ where
         }
         deps.add(results);
         self.slots[id].deps = Some(deps);
-        // To the front: what waits for it finds it done.
+        // To the front: the tasks it waited for are done.
         self.ready.push_front(id);
         None
     }
 
-    /// The smallest keys of the failures behind some tasks that did not end well.
+    /// The smallest keys of the failures that caused some tasks to have no result.
     fn roots(&self, broken: &[TaskId]) -> Arc<[K]> {
         if let &[only] = broken
             && let Some(State::Aborted { roots }) = &self.slots[only].state
@@ -272,8 +273,8 @@ where
         roots.into_iter().cloned().collect()
     }
 
-    /// Ends what is left when nothing runs and nothing can be started: it waits in rings, or behind them, or it was
-    /// stopped.
+    /// Ends the remaining tasks when nothing runs and nothing can be started: they are in cycles, depend on them, or
+    /// were stopped.
     pub(crate) fn close(&mut self) {
         if self.abandoned {
             return;
@@ -288,7 +289,7 @@ where
             let cycle = Arc::new(cycle);
             self.cycles.push(Arc::clone(&cycle));
             let ids: Vec<TaskId> = cycle.members.iter().filter_map(|key| self.index.get(key).copied()).collect();
-            // All members first: none of them is merely behind the ring.
+            // All members first: none of them is merely a dependent of the cycle.
             for &id in &ids {
                 self.slots[id].state = Some(State::Cyclic(Arc::clone(&cycle)));
             }
@@ -298,7 +299,8 @@ where
         }
     }
 
-    /// The rings among waiting tasks. Which tasks wait when all is quiet does not depend on timing, so neither do these.
+    /// The cycles among waiting tasks. The set of waiting tasks at that point does not depend on timing, so neither
+    /// do these.
     fn find_cycles(&self) -> Vec<Cycle<K>> {
         let mut waiting: Vec<&Slot<K, R, E>> = self.slots.iter().filter(|slot| slot.state.is_none()).collect();
         waiting.sort_by(|a, b| a.key.cmp(&b.key));
@@ -318,11 +320,11 @@ where
         cycles.into_iter().map(|cycle| Cycle { path: owned(cycle.path), members: owned(cycle.members) }).collect()
     }
 
-    /// The ends of all tasks.
+    /// The final states of all tasks.
     pub(crate) fn into_outcome(self) -> Outcome<K, R, E> {
         let ended = self.slots.into_iter().map(|slot| Ended {
             key: slot.key,
-            // Nothing is without an end after `close`; were it otherwise, it would at least not be lost.
+            // Every task has ended after `close`; the fallback only keeps one from being lost.
             state: slot.state.unwrap_or(State::Cancelled),
             needs: slot.needs,
         });

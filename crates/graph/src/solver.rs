@@ -1,7 +1,7 @@
-//! Runs tasks on threads: the only part of this crate that knows there are any.
+//! Runs tasks on threads: the only part of this crate that is aware of them.
 //!
-//! Every decision is made by [`Schedule`] under one lock; tasks themselves run outside of it. The calling thread works
-//! too, and another one is started only when there is more to do than there are idle hands.
+//! Every decision is made by [`Schedule`] under one lock; tasks themselves run outside of it. The calling thread
+//! works too, and another one is started only when there are more ready tasks than idle threads.
 
 use crate::cancel::Cancel;
 use crate::outcome::Outcome;
@@ -11,13 +11,13 @@ use crate::task::{Deps, Step};
 use std::hash::Hash;
 use std::sync::PoisonError;
 
-/// How many tasks a solver accepts unless told otherwise.
+/// Default limit on the number of tasks.
 pub const DEFAULT_TASK_LIMIT: usize = 1_000_000;
 
-/// Which group a key belongs to.
+/// Maps a key to its group.
 type GroupOf<'a, K> = Box<dyn Fn(&K) -> Option<usize> + Send + Sync + 'a>;
 
-/// Solves tasks that discover what they need while they run.
+/// Solves tasks that discover their dependencies while they run.
 pub struct Solver<'a, K, F> {
     task: F,
     threads: usize,
@@ -48,14 +48,15 @@ where
         }
     }
 
-    /// How many tasks may run at once; 1 stays on the calling thread.
+    /// Maximum number of concurrent tasks; 1 stays on the calling thread.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
     /// Puts keys into groups, of which the one numbered `n` never has more than `limits[n]` tasks running (at least
-    /// one, so that nothing waits for ever). Keys without a group, or with a number that has no limit, are free.
+    /// one, so that no task waits for ever). Keys without a group, or with a number that has no limit, are
+    /// unrestricted.
     pub fn groups(
         mut self,
         limits: impl Into<Vec<usize>>,
@@ -66,19 +67,19 @@ where
         self
     }
 
-    /// How many tasks there may be at all, against tasks that invent new ones without end.
+    /// Maximum number of tasks in total, against tasks that create new ones without end.
     pub fn task_limit(mut self, limit: usize) -> Self {
         self.task_limit = limit;
         self
     }
 
-    /// Honours a flag that someone else may raise.
+    /// Honours a flag that may be raised elsewhere.
     pub fn cancel(mut self, cancel: &Cancel) -> Self {
         self.cancel = cancel.clone();
         self
     }
 
-    /// Runs `roots` and whatever they turn out to need, to the end of every one of them.
+    /// Runs `roots` and all discovered dependencies, each to its end.
     ///
     /// A panic in a task stops the rest and is passed on.
     pub fn solve<R, E>(&self, roots: impl IntoIterator<Item = K>) -> Outcome<K, R, E>
@@ -104,17 +105,17 @@ where
     }
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Crew<'s, 'a, K, R, E, F> {
     solver: &'s Solver<'a, K, F>,
     board: Mutex<Board<K, R, E>>,
-    /// Rung when there is something to do for an idle thread, and when all is over.
+    /// Signalled when an idle thread has work, and when everything is done.
     bell: Condvar,
 }
 
 struct Board<K, R, E> {
     schedule: Schedule<K, R, E>,
-    /// Threads at work or idle, the calling one included.
+    /// Threads running or idle, the calling one included.
     hands: usize,
     idle: usize,
 }
@@ -126,7 +127,7 @@ where
     R: Send + Sync,
     E: Send,
 {
-    /// What each thread does until every task has ended.
+    /// The main loop of each thread until every task has ended.
     fn work<'scope, 'env>(&'env self, threads: &'scope Scope<'scope, 'env>) {
         let mut board = self.lock();
         loop {
@@ -155,13 +156,13 @@ where
         }
     }
 
-    /// Sees to it that someone takes what is ready beyond the task just started; true asks for a new thread.
+    /// Wakes an idle thread for the ready tasks beyond the one just started; true asks for a new thread.
     fn call_hands(&self, board: &mut Board<K, R, E>) -> bool {
         if !board.schedule.has_ready() {
             return false;
         }
         if board.idle > 0 {
-            // Whoever wakes calls the next one, so one is enough.
+            // A woken thread wakes the next one, so one is enough.
             self.bell.notify_one();
             return false;
         }
@@ -181,7 +182,7 @@ where
     }
 }
 
-/// Ends everybody's wait when a task panics; the scope then passes the panic on.
+/// Wakes all waiting threads when a task panics; the scope then passes the panic on.
 struct Alarm<'c, 's, 'a, K, R, E, F>(&'c Crew<'s, 'a, K, R, E, F>);
 
 impl<K, R, E, F> Drop for Alarm<'_, '_, '_, K, R, E, F> {

@@ -21,7 +21,7 @@ fn graph(edges: &Edges) -> Digraph<usize> {
     graph
 }
 
-/// For each node, what can be reached by at least one edge.
+/// For each node, everything reachable by at least one edge.
 fn closure(edges: &Edges) -> Vec<BTreeSet<usize>> {
     let mut reach = vec![BTreeSet::new(); NODES];
     loop {
@@ -53,7 +53,7 @@ proptest! {
         prop_assert_eq!(members, expected);
         for cycle in &cycles {
             prop_assert_eq!(cycle.path[0], cycle.members[0]);
-            // Its members are all that reach each other.
+            // Its members are exactly the nodes that reach each other.
             let first = cycle.path[0];
             let mutual = |node: &usize| reach[first].contains(node) && reach[*node].contains(&first);
             prop_assert_eq!(&cycle.members, &(0..NODES).filter(mutual).collect::<Vec<_>>());

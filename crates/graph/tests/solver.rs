@@ -1,4 +1,4 @@
-//! The solver on real threads: random task graphs against a slow and obvious model, and the edges of its contract.
+//! The solver on real threads: random task graphs against a slow and obvious model, and the limits of its contract.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A task of the random graphs: what it asks for, one list after the other, and whether it fails in the end.
+/// A task of the random graphs: its dependencies, one list after the other, and whether it finally fails.
 #[derive(Clone, Debug)]
 struct Plan {
     needs: Vec<Vec<u16>>,
@@ -19,7 +19,7 @@ type Plans = Vec<Plan>;
 
 fn plans(most: u16) -> impl Strategy<Value = Plans> {
     (1..most).prop_flat_map(|count| {
-        // Mostly needs that point forward, so that large parts are free of rings.
+        // Mostly forward dependencies, so that large parts are free of cycles.
         let need = move |at: u16| prop_oneof![12 => (at + 1).min(count - 1)..count, 1 => 0..count];
         let plan = move |at: u16| {
             let needs = prop::collection::vec(prop::collection::vec(need(at), 0..4), 0..3);
@@ -44,10 +44,10 @@ fn value(at: u16, plan: &Plan, result: impl Fn(u16) -> u64) -> u64 {
     needs.fold(u64::from(at) + 1, |sum, &need| sum.wrapping_mul(31).wrapping_add(result(need)))
 }
 
-/// What must come out, worked out by repeating everything until nothing changes.
+/// The expected states, computed by repeating everything until nothing changes.
 fn expected(plans: &Plans, roots: &[u16]) -> BTreeMap<u16, End> {
     let mut ends: BTreeMap<u16, Option<End>> = roots.iter().map(|&root| (root, None)).collect();
-    // The list each unfinished task waits for.
+    // The dependencies that each unfinished task waits for.
     let mut waits: BTreeMap<u16, Vec<u16>> = BTreeMap::new();
     loop {
         let before = (ends.clone(), waits.clone());
@@ -129,10 +129,10 @@ fn aborted(needs: &[u16], ends: &BTreeMap<u16, Option<End>>) -> End {
     End::Aborted(roots.into_iter().take(NAMED_ROOTS).collect())
 }
 
-/// One run of the real solver, with a diary of what happened.
+/// One run of the real solver, with a log of its events.
 struct Run {
     outcome: Outcome<u16, u64, ()>,
-    /// Tasks in the order in which they answered for the last time.
+    /// Tasks in the order of their final answers.
     finished: Vec<u16>,
     most_in_group: usize,
 }
@@ -181,7 +181,7 @@ fn ends(outcome: &Outcome<u16, u64, ()>) -> BTreeMap<u16, End> {
     outcome.iter().map(|(&at, state)| (at, end(state))).collect()
 }
 
-/// Each task finished once, after everything it needs; each ring is a ring.
+/// Each task finished once, after all its dependencies; each reported cycle is one.
 fn check_run(plans: &Plans, run: &Run) {
     let mut before = HashSet::new();
     for &at in &run.finished {
@@ -225,7 +225,7 @@ proptest! {
         check_run(&plans, &run);
         let expected = expected(&plans, &[0]);
         for (at, end) in ends(&run.outcome) {
-            // Stopping may leave a task unfinished; it may not change how one ends.
+            // Stopping may leave a task unfinished; it may not change its final state.
             prop_assert!(end == End::Cancelled || Some(&end) == expected.get(&at), "{}: {:?}", at, end);
         }
     }

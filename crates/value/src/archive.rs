@@ -1,6 +1,6 @@
-//! Archives read and written in memory, never unpacked to a disk: gzip, tar, and which names are allowed in any archive.
+//! Archives read and written in memory, never unpacked to disk: gzip, tar, and the names allowed in any archive.
 //!
-//! Sizes are believed only as far as the limits allow. What the files of an archive mean is not known here.
+//! Declared sizes are trusted only within the limits. The meaning of the files is unknown here.
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
@@ -8,13 +8,13 @@ use flate2::write::GzEncoder;
 use purlin_syntax::Limits;
 use std::io::{Read, Write};
 
-/// Archives smaller than this are not suspicious, however well they are packed.
+/// Archives smaller than this are not suspicious, whatever their compression ratio.
 const SMALL: u64 = 1 << 20;
 
-/// The unit in which tar counts.
+/// The block size of tar.
 const BLOCK: usize = 512;
 
-/// Why an archive, or a file in it, cannot be used. The message goes on after the archive's name.
+/// Why an archive, or a file in it, cannot be used. The message continues after the archive's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// It is broken or forbidden.
@@ -32,7 +32,7 @@ pub fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// What a gzip file holds.
+/// The content of a gzip file.
 pub fn gunzip(packed: &[u8], limits: &Limits) -> Result<Vec<u8>, Trouble> {
     let by_ratio = (packed.len() as u64).saturating_mul(limits.archive_ratio).max(SMALL);
     let most = limits.archive_bytes.min(by_ratio);
@@ -45,14 +45,14 @@ pub fn gunzip(packed: &[u8], limits: &Limits) -> Result<Vec<u8>, Trouble> {
     Ok(bytes)
 }
 
-/// A gzip file with no time in it, so that the same bytes make the same file.
+/// A gzip file without a timestamp, so that the same bytes make the same file.
 pub fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut out = GzEncoder::new(Vec::new(), Compression::default());
     out.write_all(bytes)?;
     out.finish()
 }
 
-/// The longest name that a header of tar holds; a longer one is the content of an entry of its own.
+/// The longest name that fits in a tar header; a longer one is the content of an entry of its own.
 const LONGEST_NAME: usize = 100;
 
 /// A tar archive of files, without times and owners.
@@ -97,8 +97,8 @@ fn header(name: &str, size: usize, kind: u8) -> [u8; BLOCK] {
     block
 }
 
-/// The files of a tar archive with their names as they are written; folders are left out. A header whose checksum is
-/// wrong, a size that is given twice, and links are refused: two readers must not see two different archives.
+/// The files of a tar archive with their names as written; folders are skipped. A header with a wrong checksum, a
+/// duplicate size, and links are rejected: two readers must not see two different archives.
 pub fn untar<'b>(bytes: &'b [u8], limits: &Limits) -> Result<Vec<(String, &'b [u8])>, Trouble> {
     let (size, most) = (bytes.len(), limits.archive_bytes);
     if size as u64 > most {
@@ -141,8 +141,7 @@ pub fn untar<'b>(bytes: &'b [u8], limits: &Limits) -> Result<Vec<(String, &'b [u
     Ok(out)
 }
 
-/// The name of a file in an archive without needless parts. Names that lead anywhere but into the archive are refused,
-/// on whatever system they would.
+/// The name of a file in an archive, normalized. Names that lead out of the archive on any system are rejected.
 pub fn safe_name(name: &str) -> Result<String, String> {
     let is_bad = name.starts_with('/')
         || name.contains(['\\', '\0'])
@@ -188,7 +187,7 @@ fn extended_name(content: &[u8]) -> Result<Option<String>, Trouble> {
     for line in String::from_utf8_lossy(content).lines() {
         match line.split_once(' ').and_then(|(_, pair)| pair.split_once('=')) {
             Some(("path", value)) => name = Some(value.to_owned()),
-            // The size of the file stands in its own header, too.
+            // The size of the file is in its own header, too.
             Some(("size", _)) => return Err(bad("a size in it is given twice")),
             _ => {}
         }
@@ -202,7 +201,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A header with its checksum, and content; `size` may lie.
+    /// A header with its checksum, and content; `size` may be false.
     fn entry(name: &str, kind: u8, content: &[u8], size: usize) -> Vec<u8> {
         let mut out = vec![0u8; BLOCK];
         out[..name.len()].copy_from_slice(name.as_bytes());

@@ -1,6 +1,6 @@
-//! What the variants of a project have in common, so that it is found out once.
+//! Findings shared by the variants of a project, so that each is computed once.
 //!
-//! It lives as long as the variants are resolved. It knows nothing of what is found.
+//! It lives as long as the variants are resolved. The findings are opaque to it.
 
 use crate::meter::{Meter, Spent};
 use foldhash::fast::RandomState;
@@ -8,7 +8,7 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Findings by their kind, which is a type of its own, and what they are about.
+/// Findings by their kind, which is a type of its own, and their subject.
 #[derive(Default, Debug)]
 pub(crate) struct Common {
     found: Mutex<HashMap<(TypeId, String), Finding, RandomState>>,
@@ -17,12 +17,12 @@ pub(crate) struct Common {
 #[derive(Clone, Debug)]
 struct Finding {
     value: Arc<dyn Any + Send + Sync>,
-    /// What it has cost the run that found it, and so costs any other.
+    /// Its cost to the run that computed it, which is charged to any other run as well.
     spent: Spent,
 }
 
 impl Common {
-    /// What is known, or is found now.
+    /// The known finding, or a new one.
     pub(crate) fn finding<T: Any + Send + Sync>(&self, about: &str, meter: &Meter, find: impl FnOnce() -> T) -> Arc<T> {
         let key = (TypeId::of::<T>(), about.to_owned());
         let known = self.found.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();

@@ -1,14 +1,14 @@
-//! Writes values down, event by event and without recursion.
+//! Writes values event by event and without recursion.
 //!
-//! The one place where secrets are hidden: a tainted value is written as a fixed word unless the caller was told to
-//! reveal it. What is not known yet is written as such.
+//! The only place where secrets are hidden: a tainted value is written as a fixed word unless the caller asks to
+//! reveal it. An unknown value is written as pending.
 
 use crate::value::{Data, Value};
 use crate::weight::weight;
 use ecow::EcoString;
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, WriteError, YamlWriter};
 
-/// Whether secrets are written as they are.
+/// Whether secrets are hidden.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Secrets {
     /// A secret is written as [`REDACTED`].
@@ -26,7 +26,7 @@ enum Step<'v> {
     EndMap,
 }
 
-/// Writes a value with an emitter. Lazy parts that were never forced are written as what they wait for.
+/// Writes a value with an emitter. Lazy parts that were never forced are written as pending.
 pub fn emit(value: &Value, secrets: Secrets, out: &mut dyn Emit) {
     let mut stack = vec![Step::Value(value)];
     while let Some(step) = stack.pop() {
@@ -43,7 +43,7 @@ pub fn emit(value: &Value, secrets: Secrets, out: &mut dyn Emit) {
 }
 
 fn emit_one<'v>(value: &'v Value, secrets: Secrets, out: &mut dyn Emit, stack: &mut Vec<Step<'v>>) {
-    // A secret mapping's keys are as secret as what they lead to.
+    // The keys of a secret mapping are as secret as its values.
     if value.is_tainted() && secrets == Secrets::Hide {
         return out.string(REDACTED);
     }
@@ -77,7 +77,7 @@ fn emit_one<'v>(value: &'v Value, secrets: Secrets, out: &mut dyn Emit, stack: &
     }
 }
 
-/// How a value that is not known yet is shown.
+/// Text shown for a value that is not known yet.
 pub(crate) fn pending_text(what: &str) -> EcoString {
     ecow::eco_format!("(pending: {what})")
 }
@@ -87,23 +87,23 @@ pub fn to_yaml(value: &Value, secrets: Secrets) -> Result<String, WriteError> {
     yaml_within(value, secrets, u64::MAX)
 }
 
-/// A value as YAML in our style of at most so many bytes; one that is larger is refused before it is written.
+/// A value as YAML in our style of at most `most` bytes; a larger one is rejected before it is written.
 pub fn yaml_within(value: &Value, secrets: Secrets, most: u64) -> Result<String, WriteError> {
     let mut writer = YamlWriter::with_limit(room(value, most)?);
     emit(value, secrets, &mut writer);
     writer.finish()
 }
 
-/// A value as JSON of at most so many bytes; one that is larger is refused before it is written.
+/// A value as JSON of at most `most` bytes; a larger one is rejected before it is written.
 pub fn json_within(value: &Value, secrets: Secrets, layout: JsonLayout, most: u64) -> Result<String, WriteError> {
     let mut writer = JsonWriter::with_limit(layout, JsonFlavor::Plain, room(value, most)?);
     emit(value, secrets, &mut writer);
     writer.finish()
 }
 
-/// The bytes that a writer may write.
+/// The number of bytes that a writer may write.
 fn room(value: &Value, most: u64) -> Result<usize, WriteError> {
-    // What is hidden is weighed as well; that is at most a fraction of what is allowed.
+    // Hidden values count as well; they are at most a fraction of the limit.
     if most < u64::MAX && weight(value) > most {
         return Err(WriteError::TooLong);
     }

@@ -1,7 +1,7 @@
 //! Bytes as text: hexadecimal, base 32 and base 64 in their standard alphabets.
 //!
-//! The strict readers say where a text goes wrong in the words of Go, which the functions of charts show; the lenient one
-//! takes what can be taken, as JavaScript does.
+//! The strict readers report errors in Go's words, which chart functions show; the lenient one skips invalid
+//! characters, as JavaScript does.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const ALPHABET32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -24,7 +24,7 @@ pub fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
     if rest.is_empty() { bytes.collect() } else { None }
 }
 
-/// A UUID of some version, from bytes of which six bits are replaced.
+/// A UUID of a version, from bytes of which six bits are replaced.
 pub fn uuid(mut bytes: [u8; 16], version: u8) -> String {
     bytes[6] = bytes[6] & 0x0f | version << 4;
     bytes[8] = bytes[8] & 0x3f | 0x80;
@@ -117,7 +117,7 @@ fn decode_with(text: &[u8], group: usize, bits: usize, values: &[u8; 256], name:
             word = word << bits | u64::from(value);
         }
         if chunk.len() < group {
-            // A group that ends early is wrong from its first byte on.
+            // An incomplete group is wrong from its first byte on.
             let first = text.len() - chunk.len();
             return Err(illegal(if padding > 0 { text.len() } else { first }));
         }
@@ -134,8 +134,8 @@ fn decode_with(text: &[u8], group: usize, bits: usize, values: &[u8; 256], name:
     Ok(out)
 }
 
-/// The bytes of a text in base 64, as far as it is one: characters that do not belong are skipped, padding may be
-/// missing, both alphabets are read.
+/// The bytes of a base 64 text, leniently: invalid characters are skipped, padding is optional, both alphabets are
+/// read.
 pub fn from_base64_leniently(text: &str) -> Vec<u8> {
     let mut result = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut count) = (0_u32, 0);

@@ -1,4 +1,4 @@
-//! Tables with a fast hash, seeded at random: for what is looked up by the thousand.
+//! Tables with a fast hash, seeded at random: for frequent lookups.
 //!
 //! Nothing may depend on the order of [`FastMap`] and [`FastSet`]; [`FastIndex`] keeps the order of insertion.
 

@@ -1,8 +1,7 @@
-//! The files of a run, kept so that each is read, decoded and parsed once, and the record of everything that was asked
-//! of the world.
+//! The files of a run, kept so that each is read, decoded and parsed once, and the record of everything that was
+//! requested from the world.
 //!
-//! Runs that follow each other share it: what an earlier one has read need not be read again. It knows nothing of what
-//! files mean.
+//! Consecutive runs share it, so that files need not be read again. It knows nothing of the meaning of files.
 
 use crate::meter::Allotment;
 use crate::path;
@@ -14,25 +13,25 @@ use std::collections::{BTreeSet, HashMap as StdHashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// The text of a file, and what is wrong with its encoding.
+/// The text of a file, and the problem with its encoding.
 #[derive(Clone, Debug)]
 pub struct Text {
     /// The text, registered under the file's path.
     pub source: Arc<Source>,
-    /// Why it is not the whole truth; it has not been reported.
+    /// Why it is incomplete; not reported yet.
     pub problem: Option<Diagnostic>,
 }
 
-/// Something that an answer depends on. A path that leaves the root is absolute.
+/// Something that a result depends on. A path outside the root is absolute.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Read {
     /// The content of a file.
     File(String),
     /// The names in a folder.
     Folder(String),
-    /// That something is there, and what it is.
+    /// The existence and kind of a file or folder.
     Present(String),
-    /// That nothing is there.
+    /// The absence of a file or folder.
     Absent(String),
     /// An environment variable.
     Variable(String),
@@ -47,24 +46,24 @@ type HashSet<T> = std::collections::HashSet<T, RandomState>;
 struct Kept {
     texts: HashMap<String, Text>,
     bytes: HashMap<String, Weak<[u8]>>,
-    /// How many entries of `bytes` there may be before those that nobody holds are dropped.
+    /// Number of entries in `bytes` from which on released ones are dropped.
     bytes_bound: usize,
     trees: HashMap<(FileId, Flavor), Arc<Tree>>,
-    /// Files whose bytes count already, with how many they are.
+    /// Files whose bytes are counted, with their sizes.
     counted: HashMap<String, u64>,
     total: u64,
-    /// The most that counted at one time.
+    /// The highest total so far.
     peak: u64,
-    /// What looking through one text came to.
+    /// Findings of searches through one text.
     findings: FileFindings,
 }
 
-/// So many entries are not worth looking through.
+/// With fewer entries, dropping released ones is not worth a search.
 const FEW: usize = 64;
 
 impl Kept {
-    /// A `Weak` keeps the memory of what it refers to: bytes are stored beside their counters. What is not held any more
-    /// does not count any more, so that a repository may be larger than any of its projects.
+    /// A `Weak` keeps the memory of its target: bytes are stored beside their counters. Released bytes no longer
+    /// count, so that a repository may be larger than any of its projects.
     fn drop_unheld_bytes(&mut self) {
         let Kept { texts, bytes, counted, total, .. } = self;
         bytes.retain(|key, bytes| {
@@ -81,8 +80,8 @@ impl Kept {
 /// By the kind of the finding, which is a type of its own, and the text.
 type FileFindings = HashMap<(TypeId, FileId), Arc<dyn Any + Send + Sync>>;
 
-/// Texts and trees that outlive a run, for programs that resolve the same projects again and again. Whoever keeps one
-/// says which files have changed.
+/// Texts and trees that outlive a run, for programs that resolve the same projects again and again. Its owner must
+/// report the files that have changed.
 #[derive(Default, Debug)]
 pub struct Shelf {
     texts: Mutex<HashMap<String, Text>>,
@@ -91,12 +90,12 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Nothing on it yet.
+    /// An empty shelf.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes a file off that has changed. What it was stays known to those who have read it.
+    /// Removes a changed file. Runs that have read it keep the old content.
     pub fn forget(&self, path: &str) {
         let Some(text) = lock(&self.texts).remove(&path::normalize(path)) else { return };
         lock(&self.trees).retain(|(id, _), _| *id != text.source.id());
@@ -117,7 +116,7 @@ impl Shelf {
     }
 
     fn keep_tree(&self, flavor: Flavor, tree: &Arc<Tree>) {
-        // Only what was read under a path can be said to have changed.
+        // Only files that were read under a path can be reported as changed.
         if self.has(tree.source()) {
             lock(&self.trees).insert((tree.file(), flavor), tree.clone());
         }
@@ -133,16 +132,16 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 pub(crate) struct Files {
     root: String,
     shelf: Option<Arc<Shelf>>,
-    /// If they are those of a branch: those of its run.
+    /// For the files of a branch: those of its run.
     trunk: Option<Beside>,
-    /// The bytes of files that the branches of this run hold.
+    /// Bytes of files held by the branches of this run.
     beside: AtomicU64,
     kept: Mutex<Kept>,
     reads: Mutex<HashSet<Read>>,
     findings: Mutex<HashMap<(TypeId, String), Arc<dyn Any + Send + Sync>>>,
 }
 
-/// What a branch has read.
+/// The files read by a branch.
 pub(crate) struct HandedOver {
     texts: HashMap<String, Text>,
     counted: HashMap<String, u64>,
@@ -151,23 +150,23 @@ pub(crate) struct HandedOver {
 }
 
 impl HandedOver {
-    /// Whether a text is that of a file.
+    /// Whether a text is that of a registered file.
     pub(crate) fn is_file(&self, source: &Source) -> bool {
         self.texts.get(source.path()).is_some_and(|text| text.source.id() == source.id())
     }
 }
 
-/// What a branch has to do with the run that it is one of.
+/// Relation of a branch to its run.
 #[derive(Debug)]
 struct Beside {
     trunk: Arc<Files>,
     allotment: Arc<Allotment>,
-    /// The bytes of files that this branch counts among those of all.
+    /// Bytes of files held by this branch, included in the total of all.
     held: AtomicU64,
 }
 
 impl Beside {
-    /// Counts bytes among those that all branches hold together; false if that is too much.
+    /// Adds to the total bytes held by all branches; false if that is too much.
     fn count(&self, bytes: u64, limits: &Limits) -> bool {
         if self.allotment.is_for_one() {
             return true;
@@ -188,7 +187,7 @@ impl Drop for Beside {
 }
 
 impl Files {
-    /// What looking through files came to, found out once.
+    /// A finding of a search through files, computed once.
     pub(crate) fn finding<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
         let key = (TypeId::of::<T>(), about.to_owned());
         let known = lock(&self.findings).get(&key).cloned();
@@ -200,12 +199,12 @@ impl Files {
         found
     }
 
-    /// What looking through files came to, found out once for a run and its branches.
+    /// A finding of a search through files, computed once for a run and its branches.
     pub(crate) fn finding_of_trunk<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
         self.trunk.as_ref().map_or(self, |beside| &beside.trunk).finding(about, find)
     }
 
-    /// What looking through one text came to, found out once.
+    /// A finding of a search through one text, computed once.
     pub(crate) fn finding_in<T: Any + Send + Sync>(&self, source: &Source, find: impl FnOnce() -> T) -> Arc<T> {
         let key = (TypeId::of::<T>(), source.id());
         let own = self.kept().findings.get(&key).cloned();
@@ -221,17 +220,17 @@ impl Files {
         found
     }
 
-    /// Nothing read yet, in a world with this root.
+    /// No files yet, in a world with this root.
     pub(crate) fn new(root: &str) -> Self {
         Files { root: root.to_owned(), ..Files::default() }
     }
 
-    /// The same, with what earlier runs have read.
+    /// The same, with the files read by earlier runs.
     pub(crate) fn with_shelf(root: &str, shelf: Arc<Shelf>) -> Self {
         Files { root: root.to_owned(), shelf: Some(shelf), ..Files::default() }
     }
 
-    /// Nothing read yet, for a branch of the run that these are the files of.
+    /// No files yet, for a branch of the run that owns these files.
     pub(crate) fn branch(self: &Arc<Self>, allotment: Arc<Allotment>) -> Self {
         let trunk = self.trunk.as_ref().map_or(self, |beside| &beside.trunk).clone();
         let trunk = Some(Beside { trunk, allotment, held: AtomicU64::new(0) });
@@ -243,13 +242,13 @@ impl Files {
         self.trunk.is_some()
     }
 
-    /// Whether all that a branch held at one time fits beside what is held here.
+    /// Whether the highest total of a branch fits beside the bytes held here.
     pub(crate) fn has_room_for(&self, branch: &Files, limits: &Limits) -> bool {
         let peak = branch.kept().peak;
         self.kept().total.saturating_add(peak) <= limits.total_bytes
     }
 
-    /// Lets go of everything, and returns what another run can take over.
+    /// Releases everything, and returns the part that another run can take over.
     pub(crate) fn hand_over(&self) -> HandedOver {
         lock(&self.findings).clear();
         let Kept { texts, counted, trees, .. } = std::mem::take(&mut *self.kept());
@@ -257,7 +256,7 @@ impl Files {
         HandedOver { texts, counted, trees: trees.into_keys().collect(), reads }
     }
 
-    /// The files here that are the same as those of a branch, by what they are there.
+    /// The files here that are identical to those of a branch, by their ids in the branch.
     pub(crate) fn same_as(&self, branch: &HandedOver) -> StdHashMap<FileId, Arc<Source>> {
         let kept = self.kept();
         let same = branch.texts.iter().filter_map(|(key, text)| {
@@ -267,7 +266,7 @@ impl Files {
         same.collect()
     }
 
-    /// Takes over what a branch has read; its texts and trees have moved.
+    /// Takes over the files read by a branch; its texts and trees have moved.
     pub(crate) fn adopt(&self, branch: HandedOver, moved: &Moved) {
         lock(&self.reads).extend(branch.reads);
         let mut kept = self.kept();
@@ -290,7 +289,7 @@ impl Files {
         }
     }
 
-    /// The text of a file that an earlier run has read; from now on this one has read it too.
+    /// The text of a file that an earlier run has read; from now on it counts as read by this one too.
     pub(crate) fn shelved(&self, key: &str) -> Option<Text> {
         let text = self.shelf.as_ref()?.text(key)?;
         self.note(Read::File(key.to_owned()));
@@ -303,7 +302,7 @@ impl Files {
         self.kept().texts.values().map(|text| text.source.id()).collect()
     }
 
-    /// The one spelling of a path: relative to the root where it lies there.
+    /// The canonical spelling of a path: relative to the root if it is inside it.
     pub(crate) fn key(&self, path: &str) -> String {
         let inside = path.strip_prefix(&self.root).filter(|rest| rest.is_empty() || rest.starts_with('/'));
         path::normalize(inside.map_or(path, |rest| rest.trim_start_matches('/')))
@@ -332,7 +331,7 @@ impl Files {
         kept.bytes.insert(key, Arc::downgrade(bytes));
     }
 
-    /// Frees the bytes of files that nobody holds any more, and stops counting them.
+    /// Frees the bytes of released files, and stops counting them.
     pub(crate) fn drop_unheld_bytes(&self) {
         self.kept().drop_unheld_bytes();
     }
@@ -371,7 +370,7 @@ impl Files {
         Ok(())
     }
 
-    /// Forgets what was read of a file that is written now.
+    /// Drops the cached content of a file that is about to be written.
     pub(crate) fn forget(&self, path: &str) {
         let key = self.key(path);
         let mut kept = self.kept();
@@ -379,7 +378,7 @@ impl Files {
         kept.texts.remove(&key);
     }
 
-    /// Forgets everything that was read of a file whose content has changed; what it counts is that of its next text.
+    /// Drops all cached content of a changed file; its size is counted with its next text.
     pub(crate) fn drop_content(&self, path: &str) {
         let key = self.key(path);
         let mut kept = self.kept();
@@ -393,12 +392,12 @@ impl Files {
         }
     }
 
-    /// Notes that something was asked.
+    /// Records a read.
     pub(crate) fn note(&self, read: Read) {
         lock(&self.reads).insert(read);
     }
 
-    /// Everything that was asked so far, sorted.
+    /// All reads so far, sorted.
     pub(crate) fn reads(&self) -> BTreeSet<Read> {
         lock(&self.reads).iter().cloned().collect()
     }

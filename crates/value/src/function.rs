@@ -1,6 +1,6 @@
-//! How functions and filters are listed: a name, parameters, a sentence, what it costs, and how it is called.
+//! Tables of functions and filters: name, parameters, a summary, cost, and how to call it.
 //!
-//! Each language keeps one list; calling, argument checks, suggestions, completion and the reference pages read it.
+//! Each language has one table; calls, argument checks, suggestions, completion and the reference pages use it.
 
 use crate::meter::Cost;
 
@@ -9,7 +9,7 @@ use crate::meter::Cost;
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it takes, in a user's words (`string`, `list of strings`, `any`).
+    /// The accepted type, in a user's words (`string`, `list of strings`, `any`).
     pub takes: &'static str,
     /// How often it may be given.
     pub count: Count,
@@ -28,7 +28,7 @@ pub enum Count {
     Many,
 }
 
-/// A function of a language; `C` is how it is called: the Rust function, and what else the language has to know.
+/// A function of a language; `C` is the way to call it: the Rust function, and whatever else the language needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Function<C: 'static> {
     /// The name it is called by.
@@ -39,7 +39,7 @@ pub struct Function<C: 'static> {
     pub summary: &'static str,
     /// An example that is run as a test: expression and result; empty if there is none.
     pub example: (&'static str, &'static str),
-    /// What it costs, charged before it is called.
+    /// Its cost, charged before the call.
     pub cost: Cost,
     /// How it is called.
     pub call: C,
@@ -66,7 +66,7 @@ pub const fn many(name: &'static str, takes: &'static str) -> Parameter {
 }
 
 impl Parameter {
-    /// How it is written in signatures: `separator?`, `value…`.
+    /// Its notation in signatures: `separator?`, `value…`.
     pub fn shown(&self) -> String {
         match self.count {
             Count::One => self.name.to_owned(),
@@ -77,7 +77,7 @@ impl Parameter {
 }
 
 impl<C> Function<C> {
-    /// A function that costs what its arguments are large, without an example.
+    /// A function whose cost is the size of its arguments, without an example.
     pub const fn new(name: &'static str, parameters: &'static [Parameter], summary: &'static str, call: C) -> Self {
         Function { name, parameters, summary, example: ("", ""), cost: Cost::Deep, call }
     }
@@ -87,12 +87,12 @@ impl<C> Function<C> {
         self.parameters.iter().map(Parameter::shown).collect()
     }
 
-    /// How it is called: `join(list, separator?)`.
+    /// Its signature: `join(list, separator?)`.
     pub fn signature(&self) -> String {
         format!("{}({})", self.name, self.shown_parameters().join(", "))
     }
 
-    /// The least and, if there is one, the most number of arguments.
+    /// The minimum and, if bounded, the maximum number of arguments.
     pub fn arity(&self) -> (usize, Option<usize>) {
         let least = self.parameters.iter().filter(|p| matches!(p.count, Count::One | Count::Some)).count();
         let open = self.parameters.iter().any(|p| matches!(p.count, Count::Some | Count::Many));
@@ -105,12 +105,12 @@ pub fn find<C>(list: &'static [Function<C>], name: &str) -> Option<&'static Func
     list.iter().find(|function| function.name == name)
 }
 
-/// The name in a list that is written most alike, if one is close.
+/// The most similar name in a list, if one is close.
 pub fn nearest<C>(list: &'static [Function<C>], name: &str) -> Option<&'static str> {
     purlin_syntax::suggest::nearest(name, list.iter().map(|function| function.name))
 }
 
-/// A list as a table in Markdown, for reference pages; `call` writes how a function is called.
+/// A list as a table in Markdown, for reference pages; `call` writes the call of a function.
 pub fn table<C>(list: &'static [Function<C>], call: impl Fn(&Function<C>) -> String) -> String {
     let cell = |text: String| text.replace('|', "\\|");
     let row = |function: &Function<C>| format!("| `{}` | {} |\n", cell(call(function)), function.summary);

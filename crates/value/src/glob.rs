@@ -1,51 +1,52 @@
-//! Patterns for names and paths: `*`, `?`, `[a-z]`, `**` and braces, in the notations of the tools that people know.
+//! Patterns for names and paths: `*`, `?`, `[a-z]`, `**` and braces, in the notations of common tools.
 //!
-//! Pure functions on texts. Paths are relative, with `/` between their parts. A notation is a row of flags; the matcher
-//! is one. It only ever goes back to the last star of each kind, so its cost stays below the product of both lengths.
+//! Pure functions on texts. Paths are relative, with `/` between their parts. A notation is a set of flags for one
+//! matcher. The matcher only ever backtracks to the last star of each kind, so its cost stays below the product of
+//! both lengths.
 
-/// What the signs of a pattern mean.
+/// Meaning of the special characters of a pattern.
 #[derive(Clone, Copy, Debug)]
 pub struct Notation {
-    /// What `{a,b}` is.
+    /// The meaning of `{a,b}`.
     pub braces: Braces,
-    /// Whether `\` takes the meaning from the next sign.
+    /// Whether `\` escapes the next character.
     pub escapes: bool,
-    /// Whether `?` and `[…]` have a meaning.
+    /// Whether `?` and `[…]` are special.
     pub signs: bool,
     /// Whether `*`, `?` and `[…]` stop at a slash.
     pub stops_at_slash: bool,
-    /// What `**` is.
+    /// The meaning of `**`.
     pub double: Double,
-    /// What turns a class around.
+    /// Characters that negate a class.
     pub negation: &'static [char],
-    /// Whether a bracket that nobody closes spoils the pattern; otherwise it stands for itself.
+    /// Whether an unclosed bracket makes the pattern invalid; otherwise it is literal.
     pub strict: bool,
 }
 
-/// What braces are in a notation.
+/// Meaning of braces in a notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Braces {
-    /// Themselves.
+    /// Literal.
     Plain,
     /// Several patterns, if there is a comma.
     Several,
-    /// Several patterns or one; braces that do not pair spoil the pattern.
+    /// One or several patterns; unbalanced braces make the pattern invalid.
     Always,
 }
 
-/// What `**` is in a notation.
+/// Meaning of `**` in a notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Double {
-    /// The same as `*`.
+    /// Like `*`.
     Star,
-    /// As a whole part: any number of folders; at the end: whatever is in them.
+    /// As a whole part: any number of folders; at the end: everything in them.
     Folders,
-    /// Anywhere: any text, slashes too.
+    /// Anywhere: any text, including slashes.
     Anything,
 }
 
 impl Notation {
-    /// Paths as shells with `**` and braces read them: Garden, Skaffold.
+    /// Paths as in shells with `**` and braces: Garden, Skaffold.
     pub(crate) const PATHS: Notation = Notation {
         braces: Braces::Several,
         escapes: true,
@@ -77,7 +78,7 @@ impl Notation {
         negation: &['!'],
         ..Notation::PATHS
     };
-    /// Names in which `*` stands for anything.
+    /// Names in which `*` matches any text.
     pub const NAMES: Notation = Notation { signs: false, ..Notation::PYTHON };
 }
 
@@ -91,7 +92,7 @@ pub struct Glob {
 #[derive(Clone, Debug)]
 struct Alternative {
     tokens: Vec<Token>,
-    /// The pattern itself, if it has no signs.
+    /// The pattern itself, if it has no special characters.
     plain: Option<String>,
 }
 
@@ -105,15 +106,15 @@ enum Token {
     },
     /// Any text.
     Star,
-    /// Any text, slashes too.
+    /// Any text, including slashes.
     Anything,
     /// Any number of folders, each with its slash.
     Folders,
-    /// Whatever is left, but at least something.
+    /// The rest, not empty.
     Rest,
 }
 
-/// How many patterns a pattern with braces may stand for.
+/// Maximum number of patterns that braces may expand to.
 const MAX_ALTERNATIVES: usize = 1_000;
 
 impl Glob {
@@ -122,7 +123,7 @@ impl Glob {
         Self::read(pattern, Notation::PATHS).unwrap_or(Glob { alternatives: Vec::new(), stops_at_slash: true })
     }
 
-    /// A pattern in a notation; nothing if it is spoiled.
+    /// A pattern in a notation; `None` if it is invalid.
     pub fn read(pattern: &str, notation: Notation) -> Option<Self> {
         let texts = match notation.braces {
             Braces::Plain => vec![pattern.to_owned()],
@@ -133,12 +134,12 @@ impl Glob {
         Some(Glob { alternatives, stops_at_slash: notation.stops_at_slash })
     }
 
-    /// Whether the whole path fits.
+    /// Whether the whole path matches.
     pub fn matches(&self, path: &str) -> bool {
         self.alternatives.iter().any(|pattern| pattern.matches(path, self.stops_at_slash))
     }
 
-    /// Whether the path fits, or lies in a directory that the pattern names without any wildcard.
+    /// Whether the path matches, or is in a directory that the pattern names without any wildcard.
     pub fn covers(&self, path: &str) -> bool {
         let is_inside = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
         let covers = |pattern: &Alternative| {
@@ -164,13 +165,13 @@ impl Alternative {
     }
 }
 
-/// The patterns that a pattern with braces stands for. What has no comma, or no end, stands for itself.
+/// The expansion of a pattern with braces. Braces without a comma or an end are literal.
 pub fn alternatives(pattern: &str) -> Vec<String> {
     expanded(pattern, 2).unwrap_or_default()
 }
 
-/// The same for braces with at least so many parts. From one part on braces must pair: if they do not, or if they stand
-/// for too much, there is no answer.
+/// The same for braces with at least `least` parts. With `least` of one, braces must be balanced: if they are not, or
+/// if the expansion is too large, the result is `None`.
 fn expanded(pattern: &str, least: usize) -> Option<Vec<String>> {
     let mut open = vec![pattern.to_owned()];
     let mut done = Vec::new();
@@ -187,12 +188,12 @@ fn expanded(pattern: &str, least: usize) -> Option<Vec<String>> {
     Some(done)
 }
 
-/// Whether an opening brace is left that is not escaped.
+/// Whether an unescaped opening brace is left.
 fn is_unpaired(pattern: &str) -> bool {
     pattern.replace("\\\\", "").replace("\\{", "").contains('{')
 }
 
-/// The alternatives of the first `{a,b}` of a pattern with at least so many parts, written out.
+/// The alternatives of the first `{a,b}` of a pattern with at least `least` parts, expanded.
 fn split_braces(pattern: &str, least: usize) -> Option<Vec<String>> {
     let (mut depth, mut marks, mut is_escaped) = (0u32, Vec::new(), false);
     for (at, c) in pattern.char_indices() {
@@ -219,7 +220,7 @@ fn split_braces(pattern: &str, least: usize) -> Option<Vec<String>> {
     None
 }
 
-/// What stands between the marks, each with what is around the braces.
+/// The texts between the marks, each with the text around the braces.
 fn written_out(pattern: &str, marks: &[usize]) -> Option<Vec<String>> {
     let before = pattern.get(..*marks.first()?)?;
     let after = pattern.get(marks.last()? + 1..)?;
@@ -277,7 +278,8 @@ fn tokens(text: &str, notation: Notation) -> Option<Vec<Token>> {
     Some(out)
 }
 
-/// `a-z]` or `!a-z]`, and what is behind it. The first sign belongs to the class even if it is the closing bracket.
+/// `a-z]` or `!a-z]`, and the rest after it. The first character belongs to the class even if it is the closing
+/// bracket.
 fn class(inside: &str, notation: Notation) -> Option<(Token, &str)> {
     let (is_negated, inside) = inside.strip_prefix(notation.negation).map_or((false, inside), |rest| (true, rest));
     let mut ranges = Vec::new();
@@ -296,7 +298,8 @@ fn class(inside: &str, notation: Notation) -> Option<(Token, &str)> {
     }
 }
 
-/// Where to go on when a later token does not fit: the token behind a star, and what of the text the star has not taken.
+/// Where to continue when a later token does not match: the token after a star, and the text that the star has not
+/// consumed.
 #[derive(Clone, Copy)]
 struct Retry<'t> {
     token: usize,
@@ -305,7 +308,7 @@ struct Retry<'t> {
 }
 
 impl<'t> Retry<'t> {
-    /// The same star with more of the text taken.
+    /// The same star after consuming more of the text.
     fn further(self, stops_at: Option<char>) -> Option<Retry<'t>> {
         let next = self.text.chars().next().filter(|c| Some(*c) != stops_at)?;
         let taken = if self.is_folders { self.text.find('/')? + 1 } else { next.len_utf8() };
@@ -313,7 +316,7 @@ impl<'t> Retry<'t> {
     }
 }
 
-/// Whether tokens fit a whole text.
+/// Whether tokens match a whole text.
 fn fits(tokens: &[Token], mut text: &str, stops_at_slash: bool) -> bool {
     let slash = stops_at_slash.then_some('/');
     let (mut at, mut star, mut wide) = (0, None::<Retry<'_>>, None::<Retry<'_>>);
@@ -357,7 +360,7 @@ fn fits(tokens: &[Token], mut text: &str, stops_at_slash: bool) -> bool {
 }
 
 impl Token {
-    /// Whether it stands for one character.
+    /// Whether it matches one character.
     fn takes(&self, c: char, slash: Option<char>) -> bool {
         match self {
             Token::Char(wanted) => *wanted == c,
@@ -442,7 +445,7 @@ mod tests {
         }
     }
 
-    /// A matcher that tries everything, slow and plain, for comparison.
+    /// A matcher that tries everything, slow and simple, for comparison.
     fn tried(tokens: &[Token], text: &[char]) -> bool {
         let Some((first, rest)) = tokens.split_first() else { return text.is_empty() };
         let mut ends = 0..=text.len();

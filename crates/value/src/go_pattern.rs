@@ -1,8 +1,8 @@
-//! Regular expressions in the syntax of Go (RE2), written again in that of the `regex` crate, or refused with Go's
-//! message. Whoever compiles the result charges for it ([`crate::pattern`]); nothing is matched here.
+//! Regular expressions in Go's syntax (RE2), translated to that of the `regex` crate, or rejected with Go's message.
+//! The compiling code charges for the result ([`crate::pattern`]); nothing is matched here.
 //!
-//! The parser follows Go's `regexp/syntax` with its usual ("Perl") flags. Names of groups are kept aside: Go allows one
-//! name for several groups, the engine does not.
+//! The parser follows Go's `regexp/syntax` with its usual ("Perl") flags. Names of groups are kept separately: Go
+//! allows one name for several groups, the engine does not.
 
 use std::fmt::Write as _;
 
@@ -15,16 +15,16 @@ pub struct Translated {
     pub names: Vec<Option<String>>,
 }
 
-/// Most repetitions Go allows, counts in counts multiplied.
+/// Maximum number of repetitions in Go, nested counts multiplied.
 const MAX_REPEAT: u32 = 1_000;
 
 /// Deepest nesting of groups, as in Go.
 const MAX_DEPTH: usize = 1_000;
 
-/// A class that contains nothing, for characters that no text has.
+/// A class that matches nothing, for characters that cannot occur in text.
 const NOTHING: &str = r"[^\x00-\x{10FFFF}]";
 
-/// Translates a pattern; the error is what Go prints behind `error parsing regexp: `.
+/// Translates a pattern; the error is what Go prints after `error parsing regexp: `.
 pub fn translate(source: &[u8]) -> Result<Translated, String> {
     let source = match std::str::from_utf8(source) {
         Ok(source) => source,
@@ -50,7 +50,7 @@ fn refusal(code: &str, part: &str) -> String {
     format!("{code}: `{part}`")
 }
 
-/// The flags of Go that change the meaning of what follows.
+/// The Go flags that change the meaning of the rest of the pattern.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Flags {
     ignores_case: bool,
@@ -72,7 +72,7 @@ impl Flags {
         true
     }
 
-    /// As the engine writes them, each flag said; greed is said at each repetition.
+    /// In the engine's notation, with every flag explicit except greediness, which is explicit at each repetition.
     fn text(self) -> String {
         let all = [('i', self.ignores_case), ('m', self.multi_line), ('s', self.dot_matches_newline)];
         let chosen = |wanted: bool| all.iter().filter(move |(_, on)| *on == wanted).map(|(name, _)| *name);
@@ -85,7 +85,7 @@ impl Flags {
 /// A part of a pattern.
 struct Atom {
     text: String,
-    /// How often its parts are repeated, counts in counts multiplied.
+    /// Number of repetitions of its parts, nested counts multiplied.
     repeats: u32,
     kind: AtomKind,
 }
@@ -94,24 +94,24 @@ struct Atom {
 enum AtomKind {
     /// A character, a class, a group or an assertion.
     Plain,
-    /// With a repetition behind it.
+    /// With a repetition after it.
     Repeated,
-    /// A change of flags, which a repetition behind it passes by.
+    /// A change of flags, which a following repetition skips.
     Flags,
 }
 
-/// What stands between two parentheses.
+/// The content of a pair of parentheses.
 #[derive(Default)]
 struct Group {
-    /// How it opens.
+    /// Its opening text.
     opening: String,
-    /// The flags behind its end.
+    /// The flags after its end.
     outer: Flags,
     /// Alternatives that are complete, with their bars.
     complete: String,
-    /// The most repeats in them.
+    /// The maximum number of repetitions in them.
     repeats: u32,
-    /// The parts of the present alternative.
+    /// The parts of the current alternative.
     atoms: Vec<Atom>,
 }
 
@@ -131,13 +131,14 @@ struct Parser<'s> {
     whole: &'s str,
     rest: &'s str,
     flags: Flags,
-    /// Groups that are open, the pattern itself first.
+    /// Open groups, the pattern itself first.
     groups: Vec<Group>,
     names: Vec<Option<String>>,
 }
 
 impl<'s> Parser<'s> {
-    /// Reads one part; whether that was a repetition. `repeated` is the text from the repetition right before it on.
+    /// Reads one part; returns whether it was a repetition. `repeated` is the text from the directly preceding
+    /// repetition on.
     fn step(&mut self, ch: char, repeated: Option<&'s str>) -> Result<bool, String> {
         match ch {
             '(' if self.groups.len() > MAX_DEPTH => return Err(refusal("expression nests too deeply", self.whole)),
@@ -274,7 +275,7 @@ impl<'s> Parser<'s> {
         Err(refusal("invalid or unsupported Perl syntax", start))
     }
 
-    /// Repeats the last part. The operator is read already, a question mark behind it is not.
+    /// Repeats the last part. The operator is already read, a question mark after it is not.
     fn repeat(
         &mut self,
         before: &'s str,
@@ -301,7 +302,7 @@ impl<'s> Parser<'s> {
             }
             atom.repeats = repeats;
         }
-        // The flag counts where the operator stands, which may be behind that of the part.
+        // The flag at the operator decides, which may differ from the one at the part.
         let lazy = if is_lazy != self.flags.swaps_greed { "?" } else { "" };
         atom.text = match atom.kind {
             AtomKind::Repeated => format!("(?:{}){operator}{lazy}", atom.text),
@@ -311,13 +312,13 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// What a backslash starts outside of brackets.
+    /// A backslash sequence outside brackets.
     fn backslash(&mut self) -> Result<(), String> {
         let second = self.rest.chars().nth(1);
         let look = match second {
             Some('A') => r"\A",
             Some('z') => r"\z",
-            // Words are ASCII's.
+            // Word characters are ASCII only.
             Some('b') => r"(?-u:\b)",
             Some('B') => r"(?-u:\B)",
             _ => "",
@@ -350,7 +351,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// `\d`, `\pL`, `\p{Greek}` and the like as a class of the engine, for inside and outside of brackets.
+    /// `\d`, `\pL`, `\p{Greek}` and the like as a class of the engine, for use inside and outside brackets.
     fn class_escape(&mut self) -> Result<Option<String>, String> {
         let second = self.rest.strip_prefix('\\').and_then(|rest| rest.chars().next());
         let class = match second {
@@ -394,7 +395,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// One character behind a backslash; none if no text can have it.
+    /// One character after a backslash; `None` if it cannot occur in text.
     fn escape(&mut self) -> Result<Option<char>, String> {
         let start = self.rest;
         let mut rest = start.strip_prefix('\\').unwrap_or(start).chars();
@@ -432,7 +433,7 @@ impl<'s> Parser<'s> {
             out.push('^');
         }
         let mut first = true;
-        // The engine has no empty brackets, but brackets in brackets may contain nothing.
+        // The engine has no empty brackets, but nested brackets may be empty.
         let mut is_empty = true;
         while first || !self.rest.starts_with(']') {
             first = false;
@@ -470,7 +471,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// `[:alpha:]` inside of brackets.
+    /// `[:alpha:]` inside brackets.
     fn posix_class(&mut self) -> Result<Option<&'s str>, String> {
         let Some(end) = self.rest.strip_prefix("[:").and_then(|rest| rest.find(":]")) else { return Ok(None) };
         let written = self.rest.get(..end + 4).unwrap_or_default();
@@ -482,7 +483,7 @@ impl<'s> Parser<'s> {
         Ok(Some(written))
     }
 
-    /// One character of a class, by its number: surrogates can be written, though no text has them.
+    /// One character of a class, by its number: surrogates can be written, but do not occur in text.
     fn class_char(&mut self, whole: &str) -> Result<u32, String> {
         let Some(ch) = self.rest.chars().next() else { return Err(refusal("missing closing ]", whole)) };
         if ch != '\\' {
@@ -496,7 +497,7 @@ impl<'s> Parser<'s> {
 const FIRST_SURROGATE: u32 = 0xD800;
 const LAST_SURROGATE: u32 = 0xDFFF;
 
-/// Up to three octal digits; one alone would refer to a group, unless it is 0.
+/// Up to three octal digits; a single one would refer to a group, unless it is 0.
 fn octal(first: char, rest: &mut std::str::Chars<'_>) -> Option<u32> {
     let digit = |rest: &std::str::Chars<'_>| rest.clone().next().and_then(|ch| ch.to_digit(8));
     let mut code = first.to_digit(8)?;
@@ -511,7 +512,7 @@ fn octal(first: char, rest: &mut std::str::Chars<'_>) -> Option<u32> {
     Some(code)
 }
 
-/// `\x7F` or `\x{10FFFF}`; what is left of `rest` on failure is what Go has not read.
+/// `\x7F` or `\x{10FFFF}`; on failure, `rest` is the part that Go has not read.
 fn hexadecimal(rest: &mut std::str::Chars<'_>) -> Result<Option<u32>, String> {
     let Some(first) = rest.next() else { return Ok(None) };
     if first != '{' {
@@ -533,8 +534,8 @@ fn hexadecimal(rest: &mut std::str::Chars<'_>) -> Result<Option<u32>, String> {
     Ok(None)
 }
 
-/// Writes a character so that it stands for itself, inside and outside of brackets. The engine has a meaning of its own for
-/// `\<` and `\>`.
+/// Writes a character literally, for use inside and outside brackets. `\<` and `\>` have a meaning of their own in
+/// the engine.
 fn write_char(out: &mut String, ch: char) {
     if ch.is_alphanumeric() || matches!(ch, '_' | ' ' | '/' | ':' | '"' | '\'' | ',' | '=' | '@' | '<' | '>') {
         out.push(ch);
@@ -579,7 +580,7 @@ impl Count {
         least_valid && most_valid
     }
 
-    /// How often something is repeated at most, or at least where there is no most.
+    /// The maximum number of repetitions, or the minimum if there is no maximum.
     fn times(self) -> u32 {
         self.most.flatten().or(self.least).unwrap_or_default()
     }
@@ -597,7 +598,7 @@ impl Count {
     }
 }
 
-/// The count at the start of a text and its length, if it is one; otherwise a brace stands for itself.
+/// The count at the start of a text and its length; `None` if the brace is literal.
 fn counted(text: &str) -> Option<(Count, usize)> {
     let (least, rest) = integer(text.strip_prefix('{')?)?;
     let (most, rest) = match rest.strip_prefix(',') {
@@ -612,7 +613,7 @@ fn counted(text: &str) -> Option<(Count, usize)> {
     Some((Count { least, most }, text.len() - rest.len()))
 }
 
-/// A number without zeros in front; `None` inside if it is too large to be counted to.
+/// A number without leading zeros; `None` inside if it is too large.
 fn integer(text: &str) -> Option<(Option<u32>, &str)> {
     let len = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = text.split_at_checked(len)?;
@@ -631,13 +632,13 @@ const POSIX: &[&str] = &[
 /// The characters of a Unicode class.
 #[derive(Debug, PartialEq, Eq)]
 enum Table {
-    /// By the name the engine has for it.
+    /// By its name in the engine.
     Named(String),
-    /// Surrogates, and what the engine's Unicode version does not have yet.
+    /// Surrogates, and classes that the engine's Unicode version does not have yet.
     Empty,
 }
 
-/// What Go finds by a name: categories, their long names, and scripts, whatever the case, dashes and underscores.
+/// Go's lookup by name: categories, their long names, and scripts, ignoring case, dashes and underscores.
 fn unicode_table(name: &str) -> Option<Table> {
     if name.is_empty() || !name.is_ascii() {
         return None;
@@ -657,7 +658,7 @@ fn unicode_table(name: &str) -> Option<Table> {
     Some(Table::Named(short.0.to_owned()))
 }
 
-/// Categories with the other names Go has for them.
+/// Categories with their other names in Go.
 const CATEGORIES: &[(&str, &[&str])] = &[
     ("any", &[]),
     ("assigned", &[]),
@@ -701,7 +702,7 @@ const CATEGORIES: &[(&str, &[&str])] = &[
     ("Zs", &["Space_Separator"]),
 ];
 
-/// The scripts, by the names Unicode gives them in full; Go has no short ones.
+/// The scripts, by their full Unicode names; Go has no short ones.
 #[rustfmt::skip]
 const SCRIPTS: &[&str] = &[
     "Adlam", "Ahom", "Anatolian_Hieroglyphs", "Arabic", "Armenian", "Avestan", "Balinese", "Bamum", "Bassa_Vah",
@@ -732,7 +733,7 @@ mod tests {
     #![allow(clippy::panic)]
     use super::translate;
 
-    /// The engine has meanings of its own for some characters behind a backslash.
+    /// The engine has meanings of its own for some characters after a backslash.
     #[test]
     fn punctuation_stands_for_itself() {
         for ch in ('!'..='~').filter(char::is_ascii_punctuation) {

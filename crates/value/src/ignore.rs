@@ -1,6 +1,6 @@
-//! Ignore files in `.gitignore` syntax, and the chain of them that holds in a folder.
+//! Ignore files in `.gitignore` syntax, and the chain of them that applies to a folder.
 //!
-//! Reads through the `World`. Which names are ignore files is the caller's business.
+//! Reads through the `World`. The caller decides which names are ignore files.
 
 use crate::FastMap;
 use crate::glob::{Glob, Notation};
@@ -8,7 +8,7 @@ use crate::path;
 use crate::world::{Entry, World};
 use std::sync::Arc;
 
-/// The ignore files that hold in one folder: its own, and those of the folders above it.
+/// The ignore files that apply to one folder: its own, and those of the folders above it.
 ///
 /// A folder without an ignore file shares the chain of its parent.
 #[derive(Clone, Debug, Default)]
@@ -39,20 +39,20 @@ impl Ignores {
         })
     }
 
-    /// Whether a path is ignored, or a folder that it is in.
+    /// Whether a path is ignored, or a folder above it.
     pub fn covers(&self, place: &str) -> bool {
         let mut folders = place.match_indices('/').filter_map(|(at, _)| place.get(..at));
         self.hides(place, false) || self.hides(place, true) || folders.any(|folder| self.hides(folder, true))
     }
 
-    /// What holds in a folder with these entries, `self` being what holds in its parent. Of `names` the last is the
-    /// strongest.
+    /// The ignore files of a folder with these entries, `self` being those of its parent. The last of `names` has the
+    /// highest precedence.
     pub fn enter(&self, world: &dyn World, folder: &str, entries: &[Entry], names: &[&str]) -> Self {
         let present = names.iter().filter(|name| entries.iter().any(|entry| entry.name == **name));
         present.fold(self.clone(), |chain, name| chain.with(world, folder, name))
     }
 
-    /// Whether a path is left out: the nearest file that speaks of it decides.
+    /// Whether a path is ignored: the nearest file with a matching rule decides.
     pub fn hides(&self, full: &str, is_folder: bool) -> bool {
         let mut next = self.nearest.as_deref();
         while let Some(link) = next {
@@ -64,7 +64,7 @@ impl Ignores {
         false
     }
 
-    /// An ignore file that cannot be read hides nothing: the files it meant are then seen, and reported if bad.
+    /// An unreadable ignore file hides nothing: the files it would ignore are then read, and reported if bad.
     fn with(self, world: &dyn World, folder: &str, name: &str) -> Self {
         let Ok(bytes) = world.read(&path::join(folder, name)) else { return self };
         let rules = Ignore::new(&String::from_utf8_lossy(&bytes));
@@ -75,7 +75,7 @@ impl Ignores {
     }
 }
 
-/// The rules of one ignore file. Most say a name or start with one, and are found by it.
+/// The rules of one ignore file. Most are a name or start with one, and are looked up by it.
 #[derive(Debug, Default)]
 struct Ignore {
     rules: Vec<IgnoreRule>,
@@ -94,7 +94,7 @@ struct IgnoreRule {
     directory_only: bool,
 }
 
-/// The part that every path has that a rule fits.
+/// The part that all matching paths of a rule have in common.
 enum Part {
     First(String),
     Last(String),
@@ -117,7 +117,7 @@ impl Ignore {
         ignore
     }
 
-    /// What the last rule that fits says of a path relative to the file's directory; nothing if none fits.
+    /// The result of the last rule that matches a path relative to the file's directory; `None` if there is no match.
     fn verdict(&self, path: &str, is_directory: bool) -> Option<bool> {
         let first = path.split('/').next().and_then(|name| self.by_first.get(name));
         let last = path.rsplit('/').next().and_then(|name| self.by_last.get(name));
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(ignore.verdict("docs/a/x.md", false), None);
     }
 
-    /// Names that rules are found by give the same answers as asking all rules.
+    /// Looking rules up by name gives the same answers as trying all rules.
     #[test]
     fn found_rules_are_all_that_fit() {
         let text = "a\n/a\nb/\n!b\na/b\n/a/*.x\n**/c\n*.x\n!keep.x\na/**\n!a/b/c\n\\!d\n[ab]\n/[ab]/c\n{a,b}\n";

@@ -1,4 +1,4 @@
-//! Names of container images taken apart: registry and path, tag, digest. Pure text; nothing is checked.
+//! Names of container images split into registry and path, tag, digest. Pure text; nothing is checked.
 
 /// The parts of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Parts<'n> {
     pub digest: Option<&'n str>,
 }
 
-/// Takes a name apart.
+/// Splits a name.
 pub fn parts(text: &str) -> Parts<'_> {
     let (rest, digest) = text.split_once('@').map_or((text, None), |(rest, digest)| (rest, Some(digest)));
     match tag_colon(rest) {
@@ -20,13 +20,13 @@ pub fn parts(text: &str) -> Parts<'_> {
     }
 }
 
-/// Where the colon before a tag is: one before the last slash belongs to a port.
+/// Position of the colon before a tag: one before the last slash belongs to a port.
 pub fn tag_colon(name: &str) -> Option<usize> {
     let last = name.rfind('/').map_or(0, |at| at + 1);
     name.get(last..)?.find(':').map(|at| last + at)
 }
 
-/// The registry that a name begins with; without one, the tool chooses.
+/// The registry at the start of a name; without one, the tool chooses.
 pub fn registry(name: &str) -> Option<&str> {
     let (host, _) = name.split_once('/')?;
     (host.contains(['.', ':']) || host == "localhost").then_some(host)

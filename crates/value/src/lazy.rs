@@ -1,8 +1,8 @@
-//! Lazy values and the one way to force them.
+//! Lazy values and the only way to force them.
 //!
 //! A lazy value is an expression with its scope, and a cell for the result. Forcing it twice computes it once (two
-//! threads may race for a small cell; the first result stays). Forcing it while it is being forced is a cycle: all
-//! members become poison, whoever asked first, and the cycle is reported once from its smallest position.
+//! threads may race for a small cell; the first result is kept). Forcing it while it is being forced is a cycle: all
+//! members become poison, whichever was forced first, and the cycle is reported once from its smallest position.
 
 use crate::rules;
 use crate::session::Session;
@@ -22,10 +22,10 @@ pub trait Thunk: Send + Sync {
     /// Where the expression is written.
     fn span(&self) -> Option<Span>;
 
-    /// What it is, for messages about cycles (`variables.host`).
+    /// Its name, for messages about cycles (`variables.host`).
     fn name(&self) -> String;
 
-    /// The same expression in another scope, whose type its dialect knows; nothing if it has to be bound anew.
+    /// The same expression in another scope, whose type its dialect knows; `None` if it must be bound again.
     fn rebound(&self, _scope: &dyn Any) -> Option<Value> {
         None
     }
@@ -34,7 +34,7 @@ pub trait Thunk: Send + Sync {
 /// A value that is computed when it is first needed. The expression is kept in place, so that both are allocated at once.
 pub struct Lazy<T: Thunk + ?Sized = dyn Thunk> {
     memo: OnceLock<Value>,
-    /// Whether what it was computed from varies, or something was wrong with it. See [`Eval::vary`].
+    /// Whether its inputs vary, or a problem was found in it. See [`Eval::vary`].
     varies: AtomicBool,
     thunk: T,
 }
@@ -57,18 +57,18 @@ impl Lazy {
         Value::new(Data::Lazy(Arc::new(Lazy::new(thunk))))
     }
 
-    /// The result, if it was computed already.
+    /// The result, if it is already computed.
     pub fn known(&self) -> Option<&Value> {
         self.memo.get()
     }
 
-    /// The result, if it was computed already, nothing is wrong with it, and it is the same in every variant of the
-    /// project. What it holds may still be lazy and vary.
+    /// The result, if it is already computed, without problems, and the same in every variant of the project. Its
+    /// parts may still be lazy and vary.
     pub fn steady(&self) -> Option<&Value> {
         self.memo.get().filter(|_| !self.varies.load(Ordering::Relaxed))
     }
 
-    /// The same if everything it holds is computed too.
+    /// The same if all of its parts are computed too.
     pub fn settled(&self) -> Option<&Value> {
         let value = self.steady()?;
         let is_done = match &value.data {
@@ -92,34 +92,34 @@ struct Frame {
     in_cycle: bool,
 }
 
-/// One chain of evaluation: what is being forced right now, and what it may still cost.
+/// One chain of evaluation: the values being forced, and the remaining budget.
 pub struct Eval<'s> {
     /// The run this belongs to.
     pub session: &'s Session,
     frames: Vec<Frame>,
-    /// Addresses of the lazy values of all frames but the first [`SHORT`], so that a cycle is found at once however deep
-    /// the chain is.
+    /// Addresses of the lazy values of all frames but the first [`SHORT`], so that cycle detection does not depend on
+    /// the depth of the chain.
     active: HashSet<usize, foldhash::fast::RandomState>,
-    /// What was forced with everything in it, by address, so that what many share is forced once; with what was
-    /// forced, which keeps the address taken, and whether it varies.
+    /// Deeply forced values by address, so that shared ones are forced once; with the original, which keeps its
+    /// address in use, and whether it varies.
     forced: HashMap<usize, (Value, Value, bool), foldhash::fast::RandomState>,
-    /// Whether something was read that varies.
+    /// Whether something that varies was read.
     varies: bool,
     steps: u64,
     bytes: u64,
     exhausted: bool,
 }
 
-/// Forcing nests at most this deep; a chain of that many variables is a mistake or an attack.
+/// Maximum nesting of forcing; a chain of that many variables is a mistake or an attack.
 const FORCE_DEPTH: usize = purlin_syntax::limits::CHAIN_LEVELS;
 
-/// Most chains are this short, and looking through one costs less than keeping a table of it.
+/// Most chains are this short, and searching one costs less than maintaining a table.
 const SHORT: usize = 16;
 
-/// Bytes are handed to the session's meter in portions, as steps are, so that threads do not fight for it.
+/// Bytes are passed to the session's meter in portions, like steps, to avoid contention between threads.
 const BYTE_PORTION: u64 = 64 * 1024;
 
-/// What an item of a list and an entry of a map take in memory, with what surrounds them.
+/// Memory of a list item and a map entry, with their share of the collection.
 pub const ITEM_BYTES: u64 = size_of::<Value>() as u64;
 /// See [`ITEM_BYTES`].
 pub const ENTRY_BYTES: u64 = 2 * ITEM_BYTES + 16;
@@ -139,7 +139,7 @@ impl<'s> Eval<'s> {
         }
     }
 
-    /// Computes a lazy value; any other value is returned as it is. The parts of a collection stay lazy.
+    /// Computes a lazy value; any other value is returned unchanged. The parts of a collection stay lazy.
     pub fn force(&mut self, value: &Value) -> Value {
         let mut value = match &value.data {
             Data::Lazy(lazy) => self.force_lazy(lazy).tainted_by(value.taint()),
@@ -149,7 +149,7 @@ impl<'s> Eval<'s> {
             let taint = value.taint();
             value = self.force_lazy(&lazy.clone()).tainted_by(taint);
         }
-        // Whoever gets a secret may quote it in a message; it is hidden there, and not by each of them.
+        // Any reader of a secret may quote it in a message; it is hidden in the sink, not by each reader.
         if value.is_tainted()
             && let Some(text) = value.as_str()
         {
@@ -173,7 +173,7 @@ impl<'s> Eval<'s> {
         self.enter(lazy);
         let (mut value, varies) = self.watched(|eval| lazy.thunk.evaluate(eval));
         if self.leave() {
-            // Whatever an operand made of the poison, it depends on who asked first: every member is poison.
+            // Whatever an operand made of the poison depends on the starting point: every member is poison.
             value = Value::poison();
         }
         if varies || value.is_poison() {
@@ -196,7 +196,7 @@ impl<'s> Eval<'s> {
         self.frames.push(Frame { lazy: lazy.clone(), in_cycle: false });
     }
 
-    /// Whether what was forced last turned out to be part of a cycle.
+    /// Whether the value forced last turned out to be part of a cycle.
     fn leave(&mut self) -> bool {
         let Some(frame) = self.frames.pop() else { return false };
         if self.frames.len() >= SHORT {
@@ -205,18 +205,18 @@ impl<'s> Eval<'s> {
         frame.in_cycle
     }
 
-    /// Says that something is read which differs between variants of a project, such as its environments. Every value
-    /// that is being computed remembers it.
+    /// Records the read of something that differs between variants of a project, such as its environments. Every
+    /// value that is being computed remembers it.
     pub fn vary(&mut self) {
         self.varies = true;
     }
 
-    /// Whether anything was read so far that varies.
+    /// Whether something that varies was read so far.
     pub fn varies(&self) -> bool {
         self.varies
     }
 
-    /// Does some work whose result is kept elsewhere, and tells whether it varies.
+    /// Runs work whose result is kept elsewhere, and returns whether it varies.
     pub fn watched<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, bool) {
         let (around, problems) = (std::mem::take(&mut self.varies), self.session.sink.pushed());
         let done = work(self);
@@ -226,7 +226,8 @@ impl<'s> Eval<'s> {
         (done, varies)
     }
 
-    /// Forces a value and everything in it. What would be too large when written out is reported and poison.
+    /// Forces a value and everything in it. A result that would be too large when written out is reported and becomes
+    /// poison.
     pub fn force_deep(&mut self, value: &Value) -> Value {
         let value = self.force_deep_at(value, 0);
         let most = self.session.limits.output_bytes;
@@ -256,7 +257,7 @@ impl<'s> Eval<'s> {
         if memo.is_known() {
             return value;
         }
-        // Held by whoever has it, and here: more means that it may be met again.
+        // One reference belongs to the caller, one to this frame: more means that it may occur again.
         let shared = holders > 2;
         if shared && let Some((_, forced, varies)) = self.forced.get(&address) {
             self.varies |= varies;
@@ -273,18 +274,18 @@ impl<'s> Eval<'s> {
         let Some(data) = data else { return value };
         let forced = value.clone().with(data);
         if shared {
-            // Its size is known from here on, and with it that nothing in it is left to force.
+            // Its size is now known, and with it that nothing in it is left to force.
             weight(&forced);
             self.forced.insert(address, (value, forced.clone(), varies));
         }
         forced
     }
 
-    /// The parts of a collection, forced; nothing if none of them is to be.
+    /// The parts of a collection, forced; `None` if none of them needs it.
     fn forced_parts(&mut self, value: &Value, depth: u32) -> Option<Data> {
         match &value.data {
             Data::List(list) if list.iter().any(needs_forcing) => {
-                // What is forced has no more parts than what it is made from, which was counted.
+                // The result has as many parts as its source, which was counted.
                 if !self.spend(list.len() as u64) {
                     return Some(Data::Poison);
                 }
@@ -308,7 +309,7 @@ impl<'s> Eval<'s> {
         }
     }
 
-    /// Where what is being forced is written.
+    /// Location of the value being forced.
     fn place(&self) -> Option<Span> {
         self.frames.last().and_then(|frame| frame.lazy.thunk.span())
     }
@@ -321,13 +322,13 @@ impl<'s> Eval<'s> {
         Value::poison()
     }
 
-    /// Counts steps of evaluation. False once a limit of the run is passed; that was reported then.
+    /// Counts steps of evaluation. False once a limit of the run is exceeded, which is reported at that point.
     pub fn spend(&mut self, steps: u64) -> bool {
         self.charge(steps, 0)
     }
 
-    /// Counts steps, and bytes that are about to be made. False once a limit of the run is passed; that was reported
-    /// then.
+    /// Counts steps, and bytes that are about to be allocated. False once a limit of the run is exceeded, which is
+    /// reported at that point.
     pub fn charge(&mut self, steps: u64, bytes: u64) -> bool {
         self.steps = self.steps.saturating_add(steps);
         self.bytes = self.bytes.saturating_add(bytes);
@@ -337,7 +338,7 @@ impl<'s> Eval<'s> {
         !self.exhausted
     }
 
-    /// Hands what was counted to the meter.
+    /// Passes the counts to the meter.
     fn settle(&mut self) {
         let (steps, bytes) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.bytes));
         if self.exhausted {
@@ -349,7 +350,7 @@ impl<'s> Eval<'s> {
         }
     }
 
-    /// How many values are being forced right now.
+    /// Number of values being forced.
     pub fn depth(&self) -> usize {
         self.frames.len()
     }
@@ -375,7 +376,7 @@ fn needs_forcing(value: &Value) -> bool {
     matches!(value.data, Data::Lazy(_) | Data::List(_) | Data::Map(_))
 }
 
-/// One report per cycle, the same whoever was asked first: it starts at the smallest position.
+/// One report per cycle, independent of the starting point: it starts at the smallest position.
 fn cycle_diagnostic(session: &Session, mut members: Vec<(String, Option<Span>)>) -> Diagnostic {
     let place = |member: &(String, Option<Span>)| {
         let span = member.1?;

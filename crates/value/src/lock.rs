@@ -1,7 +1,7 @@
-//! `purlin.lock`: what was fetched, so that the next run gets the same. One for all dialects.
+//! `purlin.lock`: the record of everything fetched, so that the next run gets the same. One for all dialects.
 //!
-//! Reads and writes the text; who fetches, and what a mismatch means, is the surface's business. A file that is not
-//! understood completely is refused: a lock that is only half read protects nobody.
+//! Reads and writes the text; fetching and the handling of mismatches are left to the surface. A file that is not
+//! fully understood is rejected: a lock that is only half read protects nothing.
 
 use crate::emit::to_yaml;
 use crate::value::Value;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 /// The name of the file, in the root of a project.
 pub const LOCK_FILE: &str = "purlin.lock";
 
-/// The version that is written, and the only one that is read.
+/// The version that is written, and the only one that can be read.
 const VERSION: i64 = 1;
 
 const OPENING: &str =
     "# What was fetched, so that the next run gets the same. Written by purlin; keep it under version control.\n";
 
-/// What was found behind an address and a revision.
+/// The content found at an address and a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locked {
     /// The exact commit, for repositories.
@@ -35,7 +35,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Reads a lock file, or says what is wrong with it and where.
+    /// Reads a lock file; the error has the problem and its location.
     pub fn read(text: &str) -> Result<Self, String> {
         let source = Arc::new(Source::new(FileId(0), LOCK_FILE, text));
         let tree = yaml::parse(source, Flavor::Core, &Limits::default());
@@ -90,28 +90,28 @@ impl Lock {
         format!("{OPENING}{text}")
     }
 
-    /// What is recorded for an address and a revision.
+    /// The record for an address and a revision.
     pub fn get(&self, address: &str, revision: &str) -> Option<&Locked> {
         self.entries.get(&(address.to_owned(), revision.to_owned()))
     }
 
-    /// All entries: address, revision and what was found there.
+    /// All entries: address, revision and record.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &str, &Locked)> {
         self.entries.iter().map(|((address, revision), locked)| (address.as_str(), revision.as_str(), locked))
     }
 
-    /// Records something; true if that changes the file.
+    /// Records an entry; true if that changes the file.
     pub fn record(&mut self, address: &str, revision: &str, locked: Locked) -> bool {
         let key = (address.to_owned(), revision.to_owned());
         self.entries.insert(key, locked.clone()).as_ref() != Some(&locked)
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -125,7 +125,7 @@ fn read_entry(entry: Node<'_>) -> Result<((String, String), Locked), (Node<'_>, 
     expect_keys(entry, &["address", "revision", "commit", "hash"])?;
     let text = |key: &str| match entry.get(key) {
         None => Ok(None),
-        // A commit of digits alone is still a text.
+        // A commit of digits alone is still a string.
         Some(node) if node.is_scalar() && !node.text().is_empty() => Ok(Some(node.text().to_owned())),
         Some(node) => Err((node, format!("`{key}` should be a text"))),
     };

@@ -1,7 +1,7 @@
 //! A merge patch (RFC 7396): mappings are merged deeply, null removes, everything else is replaced.
 //!
-//! What is replaced is remembered in the result's origin, so that `why` can say what was overridden. Parts that are
-//! lazy or pending are taken whole.
+//! Replaced values are recorded in the result's origin, so that `why` can show them. Lazy or pending parts are taken
+//! whole.
 
 use crate::session::Session;
 use crate::value::{Data, Entries, Map, Value};
@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 /// The rule's name, which `why` shows.
 const RULE: &str = "merge patch";
-/// Documents are never nested deeper; a computed value that is, is replaced whole from there on.
+/// Documents are never nested deeper; deeper parts of a computed value are replaced whole.
 const DEPTH: u32 = purlin_syntax::limits::COLLECTION_LEVELS;
 
-/// `over` laid upon `base`. Shared parts are merged wherever they stand, so each merged entry is charged before it is
-/// made; what goes beyond a limit is reported, and poison takes its place.
+/// `base` patched with `over`. Shared parts are merged at every occurrence, so each merged entry is charged before it
+/// is made; a result beyond a limit is reported and replaced with poison.
 pub fn merge_patch(base: &Value, over: &Value, session: &Session) -> Value {
     merged(base, over, session, 0)
 }
@@ -51,7 +51,7 @@ fn merged_maps(low: &Map, high: &Map, session: &Session, depth: u32) -> Data {
     Data::Map(Arc::new(entries.into_iter().collect()))
 }
 
-/// A mapping made of both: as secret as either, with the origin of the stronger.
+/// A mapping made of both: as secret as either, with the origin of the one that takes precedence.
 fn combined(base: &Value, over: &Value, data: Data) -> Value {
     let origin = if over.origin.is_known() { over.origin } else { base.origin };
     Value::of(data, origin, base.taint() | over.taint())

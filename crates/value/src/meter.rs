@@ -1,50 +1,50 @@
-//! What evaluation costs, counted in one place: steps, and bytes of what is held.
+//! The cost of evaluation, counted in one place: steps, and bytes held.
 //!
-//! The session owns one [`Meter`]. Whoever evaluates charges it *before* it loops or allocates, by the size of what it
-//! was given and what it is about to make. Steps only rise; bytes go down again where something is known to be let go.
-//! Nothing here knows what is evaluated.
+//! The session owns one [`Meter`]. Evaluators charge it *before* they loop or allocate, by the size of their input
+//! and of the planned result. Steps only rise; bytes are given back where something is known to be released. Nothing
+//! here knows the evaluated language.
 
 use crate::rules::{LIMIT_FUEL, LIMIT_MEMORY};
 use purlin_syntax::{Diagnostic, Limits, Rule};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// So many bytes are looked at or copied in one step.
+/// Number of bytes that are read or copied in one step.
 pub const BYTES_PER_STEP: u64 = 4;
 
-/// The steps it takes to look at or copy so many bytes.
+/// The steps for reading or copying this many bytes.
 pub const fn steps_for(bytes: u64) -> u64 {
     bytes / BYTES_PER_STEP
 }
 
-/// The steps of one byte of what a slow function is given.
+/// Steps of a slow function per byte of input.
 pub const SLOW_STEPS: u64 = 2;
 
-/// So many bytes a slow function may hold, until it is done, for every byte it is given.
+/// Bytes that a slow function may hold while it runs, per byte of input.
 pub const SLOW_BYTES: u64 = 16;
 
-/// What a function costs, told where it is listed, so that none can be listed without: the caller charges it before
+/// Cost of a function, required in its table entry, so that none can be listed without: the caller charges it before
 /// the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
-    /// The same whatever it is given.
+    /// The same for any input.
     Constant,
-    /// It looks at the text, or the items, of these arguments: as many as bits are set, the first being the lowest.
+    /// It reads the text, or the items, of the arguments whose bits are set, the first being the lowest.
     Linear(u8),
-    /// It goes through its arguments as deep as they are: they are charged as if they were written out.
+    /// It walks its arguments to their full depth: they are charged as if written out.
     Deep,
-    /// As [`Cost::Deep`], with [`SLOW_STEPS`] steps for every byte: it takes text apart character by character, matches
-    /// it, or holds several times as much for a while.
+    /// Like [`Cost::Deep`], with [`SLOW_STEPS`] steps per byte: it splits text into characters, matches it, or
+    /// temporarily holds several times as much.
     Slow,
-    /// It charges itself, because only it knows: what it makes is not bounded by what it is given.
+    /// It charges itself, because the size of its result is not bounded by its input.
     Own,
 }
 
 impl Cost {
-    /// All arguments, but not into collections.
+    /// All arguments, without descending into collections.
     pub const ALL: Cost = Cost::Linear(u8::MAX);
 
-    /// Whether an argument is looked at.
+    /// Whether an argument is read.
     pub fn looks_at(self, argument: usize) -> bool {
         match self {
             Cost::Linear(bits) => bits >> argument.min(7) & 1 == 1,
@@ -54,7 +54,7 @@ impl Cost {
     }
 }
 
-/// A limit that would be passed.
+/// A limit that would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exceeded {
     /// More than this many steps.
@@ -72,7 +72,7 @@ impl Exceeded {
         }
     }
 
-    /// What to say.
+    /// The message.
     pub fn message(self) -> String {
         match self {
             Exceeded::Steps(most) => format!("evaluation needs more than the {most} steps allowed"),
@@ -80,7 +80,7 @@ impl Exceeded {
         }
     }
 
-    /// What to do about it.
+    /// The hint.
     pub fn hint(self) -> &'static str {
         match self {
             Exceeded::Steps(_) => "look for a loop, or raise it with `--limit fuel=STEPS`",
@@ -88,13 +88,13 @@ impl Exceeded {
         }
     }
 
-    /// A diagnostic without a place.
+    /// A diagnostic without a location.
     pub fn diagnostic(self) -> Diagnostic {
         Diagnostic::nowhere(self.rule(), self.message()).hint(self.hint())
     }
 }
 
-/// What one run has cost so far, and what it may cost.
+/// The cost of one run so far, and its limits.
 #[derive(Debug)]
 pub struct Meter {
     steps: AtomicU64,
@@ -105,12 +105,11 @@ pub struct Meter {
     allotment: Option<Arc<Allotment>>,
 }
 
-/// What a run may hold at the least while others work beside it. It is what most projects need, so that they are not
-/// worked on twice.
+/// Minimum memory of a run beside others. It suffices for most projects, so that they are not resolved twice.
 const LEAST_ALLOTTED: u64 = 32 << 20;
 
-/// The part of the memory allowed that one of several runs at a time gets: together they hold as much as one may. A run
-/// that needs more is stopped, and what it came to says nothing; it is to be repeated alone.
+/// The share of the allowed memory of one of several concurrent runs: together they hold as much as a single one may.
+/// A run that needs more is stopped, and its result is void; it must be repeated alone.
 #[derive(Debug)]
 pub(crate) struct Allotment {
     runs: u64,
@@ -118,12 +117,12 @@ pub(crate) struct Allotment {
 }
 
 impl Allotment {
-    /// For one of so many runs at a time.
+    /// For one of `runs` concurrent runs.
     pub(crate) fn of_one_in(runs: usize) -> Self {
         Allotment { runs: (runs as u64).max(1), is_used_up: AtomicBool::new(false) }
     }
 
-    /// Whether no other run works beside it.
+    /// Whether there is no concurrent run.
     pub(crate) fn is_for_one(&self) -> bool {
         self.runs == 1
     }
@@ -133,12 +132,12 @@ impl Allotment {
         self.is_used_up.load(Ordering::Relaxed)
     }
 
-    /// Says that the run needs more than its part.
+    /// Records that the run needs more than its share.
     pub(crate) fn use_up(&self) {
         self.is_used_up.store(true, Ordering::Relaxed);
     }
 
-    /// The part of so many bytes.
+    /// The share of `most` bytes.
     fn part_of(&self, most: u64) -> u64 {
         most.min((most / self.runs).max(LEAST_ALLOTTED))
     }
@@ -162,7 +161,7 @@ impl Meter {
         &self.limits
     }
 
-    /// Another with the same limits that has taken no steps yet; what is held is still held.
+    /// A meter with the same limits and no steps yet; held bytes stay counted.
     pub fn renewed(&self) -> Self {
         let meter = Meter::new(&self.limits).within(self.allotment.clone());
         meter.was_read(self.read.load(Ordering::Relaxed));
@@ -170,7 +169,7 @@ impl Meter {
         meter
     }
 
-    /// Takes steps and bytes before they are used. What was refused stays counted, so that whoever goes on is refused
+    /// Charges steps and bytes before they are used. A rejected charge stays counted, so that continuing is rejected
     /// as well.
     pub fn charge(&self, steps: u64, bytes: u64) -> Result<(), Exceeded> {
         let taken = add(&self.steps, steps);
@@ -185,70 +184,70 @@ impl Meter {
         let allotted = self.allotment.as_ref().map_or(most, |allotment| allotment.part_of(most));
         if held > allotted {
             self.allotment.iter().for_each(|allotment| allotment.use_up());
-            // What was refused is not made.
+            // Rejected bytes are not allocated.
             self.release(bytes);
             return Err(Exceeded::Bytes(most));
         }
         Ok(())
     }
 
-    /// Takes bytes that are held only for a while: they are given back with what is returned.
+    /// Charges bytes that are held temporarily; dropping the result gives them back.
     pub fn hold(&self, bytes: u64) -> Result<Held<'_>, Exceeded> {
         self.charge(0, bytes)?;
         Ok(Held { meter: self, bytes })
     }
 
-    /// Gives bytes back that are not held any more.
+    /// Gives back bytes that are no longer held.
     pub fn release(&self, bytes: u64) {
         let less = |held: u64| Some(held.saturating_sub(bytes));
         let _ = self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 
-    /// What was taken so far.
+    /// The cost so far.
     pub(crate) fn spent(&self) -> Spent {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Spent { steps: load(&self.steps), bytes: load(&self.bytes), read: load(&self.read) }
     }
 
-    /// Takes what another run has taken for something that this one is handed.
+    /// Adds the cost of another run whose result this one receives.
     pub(crate) fn take_over(&self, spent: Spent) {
         add(&self.steps, spent.steps);
         add(&self.bytes, spent.bytes);
         self.was_read(spent.read);
     }
 
-    /// Remembers that so many bytes of files were read: what is large may be resolved to something large.
+    /// Records the bytes of files read: large input may resolve to large output.
     pub(crate) fn was_read(&self, bytes: u64) {
         add(&self.read, bytes);
     }
 
-    /// Whether it is still to be said that a limit was passed; true once.
+    /// Whether an exceeded limit is still to be reported; true once.
     pub fn is_news(&self) -> bool {
         !self.told.swap(true, Ordering::Relaxed)
     }
 
-    /// How many steps an evaluator may count for itself before the meter hears of them: none that matters.
+    /// Number of steps an evaluator may count by itself before reporting to the meter: a negligible amount.
     #[inline]
     pub(crate) fn portion(&self) -> u64 {
         if self.limits.fuel < PORTION * PORTION { 1 } else { PORTION }
     }
 
-    /// Whether less than half of what is allowed is left, of steps or bytes.
+    /// Whether less than half of the allowed steps or bytes is left.
     pub fn is_half_used(&self) -> bool {
         self.steps_left() < self.limits.fuel / 2 || self.bytes_left() < self.most_bytes() / 2
     }
 
-    /// The steps that are left.
+    /// The remaining steps.
     pub fn steps_left(&self) -> u64 {
         self.limits.fuel.saturating_sub(self.steps.load(Ordering::Relaxed))
     }
 
-    /// The bytes that are left.
+    /// The remaining bytes.
     pub fn bytes_left(&self) -> u64 {
         self.most_bytes().saturating_sub(self.bytes.load(Ordering::Relaxed))
     }
 
-    /// How many bytes a result may have when it is written as a whole: what is large may be resolved to something large.
+    /// Maximum bytes of a result when written as a whole: large input may resolve to large output.
     pub fn most_output(&self) -> u64 {
         let read = self.read.load(Ordering::Relaxed);
         self.limits.output_bytes.max(self.limits.memory(read) / 2)
@@ -259,7 +258,7 @@ impl Meter {
     }
 }
 
-/// What something has cost.
+/// A cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     steps: u64,
@@ -268,7 +267,7 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// What was taken since an earlier moment.
+    /// The cost since an earlier point.
     pub(crate) fn since(self, before: Spent) -> Spent {
         Spent {
             steps: self.steps.saturating_sub(before.steps),
@@ -278,7 +277,7 @@ impl Spent {
     }
 }
 
-/// Bytes that are given back when this is dropped.
+/// Bytes that are given back on drop.
 #[derive(Debug)]
 pub struct Held<'m> {
     meter: &'m Meter,
@@ -293,7 +292,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Adds without ever wrapping: nobody charges anywhere near half of all numbers twice.
+/// Adds without ever wrapping: no charge comes near half of the number range.
 fn add(counter: &AtomicU64, amount: u64) -> u64 {
     let amount = amount.min(u64::MAX / 1024);
     let before = counter.fetch_add(amount, Ordering::Relaxed);
@@ -303,17 +302,17 @@ fn add(counter: &AtomicU64, amount: u64) -> u64 {
     before.saturating_add(amount)
 }
 
-/// Steps that one evaluator counts for itself and hands to the meter in portions, so that counting costs an addition.
+/// Steps counted by one evaluator and passed to the meter in portions, so that counting costs an addition.
 #[derive(Debug, Default)]
 pub struct Tab {
     steps: std::cell::Cell<u64>,
 }
 
-/// Steps are handed over when so many have come together.
+/// Size of a portion of steps.
 const PORTION: u64 = 256;
 
 impl Tab {
-    /// Takes steps; the meter hears of it now and then.
+    /// Charges steps; the meter is updated in portions.
     #[inline]
     pub fn charge(&self, meter: &Meter, steps: u64) -> Result<(), Exceeded> {
         let steps = self.steps.get().saturating_add(steps);
@@ -321,7 +320,7 @@ impl Tab {
         if steps < meter.portion() { Ok(()) } else { self.settle(meter) }
     }
 
-    /// Hands over what has come together.
+    /// Passes the rest to the meter.
     pub fn settle(&self, meter: &Meter) -> Result<(), Exceeded> {
         meter.charge(self.steps.take(), 0)
     }

@@ -1,15 +1,15 @@
-//! Names beside origins: where a name is declared, where it is used, and which places mean the same declaration.
+//! Names beside origins: locations of declarations and uses, and which locations refer to the same declaration.
 //!
-//! An append-only table that dialects write where they look names up. It is off unless somebody asks for it, since
-//! only editors and renaming read it: a run that resolves or deploys pays one check of an empty option. It knows no
-//! dialect: kinds are words, and what a name belongs to is a text or a place.
+//! An append-only table that dialects write during name lookup. It is off by default, since only editors and renaming
+//! read it: a run that resolves or deploys pays one check of an empty option. It knows no dialect: kinds are words,
+//! and the owner of a name is a text or a location.
 
 use ecow::EcoString;
 use purlin_syntax::{Node, Sources, Span, Style};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Kinds of names that several crates speak of; tables of types have labels of their own.
+/// Kinds of names that several crates use; tables of types have labels of their own.
 pub mod kind {
     /// An action of Garden, named `build.api`.
     pub const ACTION: &str = "action";
@@ -43,16 +43,16 @@ pub mod kind {
     pub const CHART: &str = "chart";
 }
 
-/// What a name stands for.
+/// The declaration that a name refers to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum NameId {
     /// The declaration whose key is written here.
     Place(Span),
-    /// What has this name in a space of names: the actions of a project, the inputs of one template.
+    /// The declaration with this name in a namespace: the actions of a project, the inputs of one template.
     Named {
         /// Its kind.
         kind: &'static str,
-        /// The space of names; empty if the project has only one of the kind.
+        /// The namespace; empty if the project has only one of the kind.
         space: EcoString,
         /// The whole name.
         name: EcoString,
@@ -60,13 +60,13 @@ pub enum NameId {
 }
 
 impl NameId {
-    /// What has a name in a space of names.
+    /// The declaration with a name in a namespace.
     pub fn named(kind: &'static str, space: impl Into<EcoString>, name: impl Into<EcoString>) -> Self {
         NameId::Named { kind, space: space.into(), name: name.into() }
     }
 }
 
-/// The bytes of what a scalar says, without its quotes.
+/// The bytes of a scalar's text, without its quotes.
 pub fn written(scalar: Node<'_>) -> Span {
     let span = scalar.span();
     let is_quoted = scalar.is_scalar() && matches!(scalar.style(), Style::Single | Style::Double);
@@ -85,63 +85,63 @@ pub fn unquoted(span: Span, sources: &Sources) -> Span {
     Span::new(span.file, span.start + inset, span.end - inset)
 }
 
-/// Why a place that depends on a name cannot be edited.
+/// Why a location that depends on a name cannot be edited.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Bound {
     /// The name is computed here.
     Computed,
     /// The whole mapping with the name as a key is read here.
     Whole,
-    /// The name is part of a text that means something else as well, such as the name of a file.
+    /// The name is part of a text that has another meaning as well, such as the name of a file.
     Text,
 }
 
-/// What a place does with a name.
+/// The role of a location for a name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum NameRole {
-    /// Declares it; the whole declaration.
+    /// A declaration; the span of the whole of it.
     Declares(Span),
-    /// Uses it.
+    /// A use.
     Uses,
-    /// Depends on it, but cannot be edited.
+    /// A dependency that cannot be edited.
     Bound(Bound),
 }
 
-/// A name at a place.
+/// A name at a location.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct NameMark {
     /// The bytes of its last part, which renaming replaces.
     pub span: Span,
-    /// What it stands for.
+    /// The declaration it refers to.
     pub id: NameId,
-    /// What kind of thing that is.
+    /// The kind of the declaration.
     pub kind: &'static str,
-    /// The whole name, as users speak of it (`build.api`, `image.tag`).
+    /// The whole name, as users write it (`build.api`, `image.tag`).
     pub name: EcoString,
-    /// What the place does with it.
+    /// The role of the location.
     pub role: NameRole,
 }
 
-/// Everything that was noted.
+/// Everything recorded.
 #[derive(Clone, Default, Debug)]
 pub struct NoteBook {
-    /// The names at their places.
+    /// The names at their locations.
     pub marks: BTreeSet<NameMark>,
     /// Declarations that are one name: a variable of the project and the same one of an environment.
     pub same: BTreeSet<(NameId, NameId)>,
 }
 
-/// The table of names of a run. A copy is the same table.
+/// The table of names of a run. A copy refers to the same table.
 #[derive(Clone, Default, Debug)]
 pub struct Names(Option<Arc<Mutex<NoteBook>>>);
 
 impl Names {
-    /// A table that is written.
+    /// A table that records names.
     pub fn on() -> Self {
         Names(Some(Arc::default()))
     }
 
-    /// Whether names are noted.
+    /// Whether names are recorded.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
@@ -156,22 +156,22 @@ impl Names {
         }
     }
 
-    /// Notes a declaration: the bytes of its name, and the whole of it.
+    /// Records a declaration: the bytes of its name, and the whole of it.
     pub fn declare(&self, id: NameId, kind: &'static str, name: impl Into<EcoString>, span: Span, whole: Span) {
         self.mark(id, kind, name, span, NameRole::Declares(whole));
     }
 
-    /// Notes a use.
+    /// Records a use.
     pub fn uses(&self, id: NameId, kind: &'static str, name: impl Into<EcoString>, span: Span) {
         self.mark(id, kind, name, span, NameRole::Uses);
     }
 
-    /// Notes a place that depends on a name and cannot be edited.
+    /// Records a location that depends on a name and cannot be edited.
     pub fn bound(&self, id: NameId, kind: &'static str, name: impl Into<EcoString>, span: Span, why: Bound) {
         self.mark(id, kind, name, span, NameRole::Bound(why));
     }
 
-    /// Notes that two declarations are one name.
+    /// Records that two declarations are one name.
     pub fn same(&self, one: NameId, other: NameId) {
         if one != other
             && let Some(mut book) = self.book()
@@ -180,7 +180,7 @@ impl Names {
         }
     }
 
-    /// Takes everything that was noted so far.
+    /// Takes everything recorded so far.
     pub fn take(&self) -> NoteBook {
         self.book().map(|mut book| std::mem::take(&mut *book)).unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! Where values come from: four bytes per value, and one append-only table for everything that is not simply a node.
+//! Origins of values: four bytes per value, and one append-only table for everything but plain nodes.
 //!
-//! A node of a file is its own origin and costs nothing. Evaluation appends only where something is derived or
-//! chosen. `why`, traces, causes of differences and hovers are readers of this one table.
+//! A node of a file is its own origin and costs nothing. Evaluation adds an entry only for derived or chosen values.
+//! `why`, traces, causes of differences and hovers all read this table.
 
 use ecow::EcoString;
 use purlin_syntax::{Node, Sources, Span};
@@ -13,18 +13,18 @@ pub struct Origin(u32);
 
 const DERIVED: u32 = 1 << 31;
 
-/// Whether origins are noted. Always, but in a build that measures what that costs: with `PURLIN_WITHOUT_ORIGINS` set
-/// while it is compiled, `why` knows nothing.
+/// Whether origins are recorded. Always, except in a build for measuring their cost: with `PURLIN_WITHOUT_ORIGINS`
+/// set at compile time, `why` knows nothing.
 pub const NOTED: bool = option_env!("PURLIN_WITHOUT_ORIGINS").is_none();
 
 impl Origin {
-    /// Not known.
+    /// Unknown.
     pub const NONE: Origin = Origin(u32::MAX);
 
-    /// Of a null that stands for nothing at all: a condition without an else. See [`crate::Value::absent`].
+    /// Of a null that means absence: a condition without an else. See [`crate::Value::absent`].
     pub(crate) const ABSENT: Origin = Origin(u32::MAX - 1);
 
-    /// The origin of what a node says.
+    /// The origin of a node's value.
     pub fn node(node: Node<'_>) -> Origin {
         let number = node.number();
         if number < DERIVED { Origin(number) } else { Origin::NONE }
@@ -45,25 +45,25 @@ impl Origin {
         self != Origin::NONE && self != Origin::ABSENT
     }
 
-    /// Whether it is no plain node of a file.
+    /// Whether it is anything but a plain node of a file.
     pub fn is_derived(self) -> bool {
         self.is_known() && self.0 >= DERIVED
     }
 }
 
-/// A part of a text and where it came from.
+/// A part of a text and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
     /// First byte in the resulting text.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
-    /// Where that part came from.
+    /// Its origin.
     pub origin: Origin,
 }
 
 impl Piece {
-    /// An input that has no place of its own in the text: it stands for all of it.
+    /// An input without a range of its own in the text: it applies to all of it.
     pub fn whole(origin: Origin) -> Self {
         Piece { start: 0, end: 0, origin }
     }
@@ -72,15 +72,15 @@ impl Piece {
 /// An origin in full.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OriginKind {
-    /// Not known.
+    /// Unknown.
     Unknown,
-    /// A place in a file.
+    /// A location in a file.
     File(Span),
     /// A default: of a table, of a parent type, of the tool.
     Default {
         /// Which default, in a user's words.
         detail: EcoString,
-        /// Where it is written, if it is in a file.
+        /// Its location, if it is in a file.
         span: Option<Span>,
     },
     /// A flag of the command line.
@@ -91,38 +91,38 @@ pub enum OriginKind {
     Parent {
         /// Which parent, in a user's words.
         detail: EcoString,
-        /// Where the parent's value came from.
+        /// The origin of the parent's value.
         from: Origin,
     },
     /// Computed from other values.
     Derived {
-        /// What computed it (`template`, `join()`, `include "web.labels"`).
+        /// The computing step (`template`, `join()`, `include "web.labels"`).
         step: EcoString,
-        /// Where the expression is written.
+        /// Location of the expression.
         span: Option<Span>,
-        /// What went in. Pieces of a concatenated text have their ranges; other inputs have the range 0..0.
+        /// The inputs. Pieces of a concatenated text have their ranges; other inputs have the range 0..0.
         pieces: Vec<Piece>,
     },
-    /// One of several that were given.
+    /// One of several candidates.
     Chosen {
-        /// Where the winner came from.
+        /// The origin of the winner.
         winner: Origin,
         /// The rule that chose (`merge patch`, `environment over project`).
         rule: &'static str,
-        /// Where the others came from, the strongest first.
+        /// The origins of the others, in descending precedence.
         overrode: Vec<Origin>,
     },
-    /// Taken because of a condition: a branch, or everything that a loop or a condition holds.
+    /// Taken because of a condition: a branch, or the content of a loop or a condition.
     Selected {
-        /// Where what was taken comes from.
+        /// The origin of the taken value.
         taken: Origin,
-        /// The condition: what computed it, and from what.
+        /// The condition: the step that computed it, and its inputs.
         because: Origin,
     },
 }
 
 impl OriginKind {
-    /// What a value was made from, without what only decided on it and without what it overrode.
+    /// The origins that a value was made from, without conditions and overridden values.
     pub fn inputs(&self) -> impl DoubleEndedIterator<Item = Origin> + '_ {
         let (pieces, one): (&[Piece], Option<Origin>) = match self {
             OriginKind::Derived { pieces, .. } => (pieces, None),
@@ -135,7 +135,7 @@ impl OriginKind {
     }
 }
 
-/// A set of known origins: one bit each, since their numbers lie close together.
+/// A set of known origins: one bit each, since their numbers are close together.
 #[derive(Clone, Default, Debug)]
 pub struct OriginSet {
     nodes: Vec<u64>,
@@ -143,7 +143,7 @@ pub struct OriginSet {
 }
 
 impl OriginSet {
-    /// Adds an origin. Whether it is known and was not there before.
+    /// Adds an origin. Returns whether it is known and new.
     pub fn insert(&mut self, origin: Origin) -> bool {
         if !origin.is_known() {
             return false;
@@ -159,7 +159,7 @@ impl OriginSet {
         is_new
     }
 
-    /// Whether an origin is in it.
+    /// Whether it contains an origin.
     pub fn contains(&self, origin: Origin) -> bool {
         let words = if origin.is_derived() { &self.derived } else { &self.nodes };
         let (at, bit) = OriginSet::place(origin);
@@ -172,13 +172,13 @@ impl OriginSet {
     }
 }
 
-/// The table of all origins that are not nodes. A copy is the same table: engines with values of their own hold one.
+/// The table of all origins except nodes. A copy refers to the same table: engines with values of their own hold one.
 #[derive(Clone, Default, Debug)]
 pub struct Origins {
     table: Arc<RwLock<Table>>,
 }
 
-/// Entries in portions of one size, so that a long table is never copied to grow.
+/// Entries in portions of one size, so that growing a long table never copies it.
 #[derive(Default, Debug)]
 struct Table {
     portions: Vec<Vec<OriginKind>>,
@@ -187,19 +187,19 @@ struct Table {
 
 const PORTION: usize = 256;
 
-/// So many choices around a value are remembered by what is taken out of it.
+/// Maximum number of choices around a value that are recorded for its parts.
 const MOST_CHOICES: usize = 32;
 
-/// A table this many times as large as one resolution makes it is given up.
+/// Growth factor, relative to one resolution, at which a table is discarded.
 const MOST_GROWTH: usize = 4;
 
-/// Fewer origins than these take so little memory that they count as these.
+/// Lower bound for that comparison: smaller tables take too little memory to matter.
 const FEW_ORIGINS: usize = 100_000;
 
 impl Table {
     fn push(&mut self, kind: OriginKind) {
         if self.len.is_multiple_of(PORTION) {
-            // Most runs derive little, so the first portion starts small.
+            // Most runs derive few values, so the first portion starts small.
             self.portions.push(if self.len == 0 { Vec::new() } else { Vec::with_capacity(PORTION) });
         }
         if let Some(portion) = self.portions.last_mut() {
@@ -233,17 +233,17 @@ impl Origins {
         Origin(DERIVED | index)
     }
 
-    /// A place in a file that is not a node of its own.
+    /// A location in a file that is not a node of its own.
     pub fn file(&self, span: Span) -> Origin {
         self.push(OriginKind::File(span))
     }
 
-    /// A place in a file that is not registered yet; [`Origins::settle`] says which.
+    /// A location in a file that is not registered yet; set with [`Origins::settle`].
     pub fn reserve(&self) -> Origin {
         self.push(OriginKind::Unknown)
     }
 
-    /// Says where a reserved origin is.
+    /// Sets the location of a reserved origin.
     pub fn settle(&self, reserved: Origin, span: Span) {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let index = (reserved.0 & !DERIVED) as usize;
@@ -268,12 +268,12 @@ impl Origins {
         self.push(OriginKind::Env(name.into()))
     }
 
-    /// Something computed. Keeps the origin of a single input that passed through unchanged.
+    /// A computed value. Keeps the origin of a single input that passed through unchanged.
     pub fn derived(&self, step: impl Into<EcoString>, span: Option<Span>, pieces: Vec<Piece>) -> Origin {
         self.push(OriginKind::Derived { step: step.into(), span, pieces })
     }
 
-    /// A winner among several; the winner's own origin if it overrode nothing known.
+    /// A winner among several; the winner's own origin if no overridden origin is known.
     pub fn chosen(&self, winner: Origin, rule: &'static str, overrode: Vec<Origin>) -> Origin {
         if !overrode.iter().any(|origin| origin.is_known()) {
             return winner;
@@ -281,7 +281,7 @@ impl Origins {
         self.push(OriginKind::Chosen { winner, rule, overrode })
     }
 
-    /// Whether an origin is a choice that another one lost.
+    /// Whether an origin is a choice that overrode another one.
     pub fn has_overridden(&self, winner: Origin, loser: Origin) -> bool {
         if !winner.is_derived() {
             return false;
@@ -291,7 +291,7 @@ impl Origins {
         matches!(found, Some(OriginKind::Chosen { overrode, .. }) if overrode.contains(&loser))
     }
 
-    /// Something that was taken because of a condition. `step` says what decided and how.
+    /// A value taken because of a condition. `step` describes the condition and its outcome.
     pub fn selected(
         &self,
         taken: Origin,
@@ -307,14 +307,15 @@ impl Origins {
         self.push(OriginKind::Selected { taken, because })
     }
 
-    /// What is taken out of a collection is there because of what decided on the collection: a branch, a filter, a merge.
+    /// The origin of a part of a collection, which is present because of the collection's conditions: a branch, a
+    /// filter, a merge.
     pub fn taken_from(&self, taken: Origin, around: Origin) -> Origin {
         self.deciding(around, MOST_CHOICES)
             .into_iter()
             .fold(taken, |taken, because| self.push(OriginKind::Selected { taken, because }))
     }
 
-    /// The conditions of all choices that something went through unchanged, the last `most` of them.
+    /// The conditions of all choices that a value passed through unchanged, the last `most` of them.
     pub fn deciding(&self, origin: Origin, most: usize) -> Vec<Origin> {
         let mut found = Vec::new();
         let mut origin = origin;
@@ -345,7 +346,7 @@ impl Origins {
         self.look(origin, sources, OriginKind::clone)
     }
 
-    /// Looks at an origin in full, without a copy. Whoever looks must not ask the table for anything else.
+    /// Reads an origin in full, without a copy. The callback must not access the table otherwise.
     pub fn look<T>(&self, origin: Origin, sources: &Sources, see: impl FnOnce(&OriginKind) -> T) -> T {
         if !origin.is_known() {
             return see(&OriginKind::Unknown);
@@ -357,16 +358,16 @@ impl Origins {
         see(table.get((origin.0 & !DERIVED) as usize).unwrap_or(&OriginKind::Unknown))
     }
 
-    /// Whether the table, which only grows, is so much larger than after one resolution that the next one should start
-    /// with a new table.
+    /// Whether the append-only table is so much larger than after one resolution that the next one should start with
+    /// a new table.
     pub fn has_outgrown(&self, one_resolution: usize) -> bool {
         self.len() > MOST_GROWTH * one_resolution.max(FEW_ORIGINS)
     }
 
-    /// The place a user would be sent to: the span of the origin, or of what it was chosen or inherited from.
+    /// The best location to show a user: the span of the origin, or of the value it was chosen or inherited from.
     pub fn span(&self, origin: Origin, sources: &Sources) -> Option<Span> {
         let mut origin = origin;
-        // A chain of choices is as long as the layers that were merged; the bound only guards against a loop.
+        // A chain of choices is as long as the merged layers; the bound only guards against a cycle.
         for _ in 0..10_000 {
             let next = self.look(origin, sources, |kind| match kind {
                 OriginKind::File(span) => Err(Some(*span)),
@@ -386,11 +387,12 @@ impl Origins {
         None
     }
 
-    /// The place that wrote a value, however far from where it is used: what an expression reads, what a layer brings. Of
-    /// a value that is made of several, the expression that made it.
+    /// The location that wrote a value, however far from its use: the target of an expression, the layer of a merge.
+    /// For a value with several inputs, the expression that made it.
     pub fn written(&self, origin: Origin, sources: &Sources) -> Option<Span> {
         let (mut origin, mut found) = (origin, None);
-        // A chain is as long as the references and layers that lead to a value; the bound only guards against a loop.
+        // A chain is as long as the references and layers that lead to a value; the bound only guards against a
+        // cycle.
         for _ in 0..10_000 {
             let (span, next) = self.look(origin, sources, |kind| match kind {
                 OriginKind::File(span) => (Some(*span), None),
@@ -413,8 +415,8 @@ impl Origins {
         found
     }
 
-    /// Where the key of a field is written, if it is right before the value or the expression that made it, whatever chose
-    /// or inherited that.
+    /// Location of a field's key, if it is right before the value or the expression that made it, across choices and
+    /// inheritance.
     pub fn key_place(&self, value: Origin, key: &str, sources: &Sources) -> Option<Span> {
         let mut origin = value;
         for _ in 0..MOST_CHOICES {
@@ -453,9 +455,9 @@ impl Origins {
         (unquoted(text) == key).then_some(span)
     }
 
-    /// The origin of the key that a value is found under: the node right before it, the text that both were read from,
-    /// or what is written before the expression that made the value. Where several files have the key, or none has it
-    /// beside the value, the value only decides that there is such a key.
+    /// The origin of a value's key: the node right before it, the text that both were read from, or the node before
+    /// the expression that made the value. If several files have the key, or none has it beside the value, the value
+    /// is only the reason why the key exists.
     pub fn of_key(&self, value: Origin, key: &str, sources: &Sources) -> Origin {
         let mut origin = value;
         let mut because = Vec::new();
@@ -485,7 +487,8 @@ impl Origins {
         self.selected(Origin::NONE, "key of a mapping", None, [value])
     }
 
-    /// The node of the key of a value that is a plain node, or the value itself if it is a text that holds the key.
+    /// The node of the key of a value that is a plain node, or the value itself if it is a text that contains the
+    /// key.
     fn key_node(value: Origin, key: &str, sources: &Sources) -> Option<Origin> {
         if !value.is_known() || value.is_derived() {
             return None;
@@ -499,7 +502,7 @@ impl Origins {
         before.or_else(|| says(value.0, &|text| text.contains(key)))
     }
 
-    /// Shows every entry of the table, in the order in which they were made.
+    /// Visits every entry of the table, in order of creation.
     pub fn each(&self, mut see: impl FnMut(Origin, &OriginKind)) {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         for (index, kind) in table.portions.iter().flatten().enumerate() {
@@ -507,12 +510,12 @@ impl Origins {
         }
     }
 
-    /// How many entries the table has.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.table.read().unwrap_or_else(PoisonError::into_inner).len
     }
 
-    /// Whether nothing was derived or chosen.
+    /// Whether no value was derived or chosen.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! Paths as text: `/` between the parts, nothing asked of a disk.
+//! Paths as text: `/` between the parts, without access to a disk.
 
 /// Whether a path starts at a root (`/…`, `C:\…`, `\\…`).
 pub fn is_absolute(path: &str) -> bool {
@@ -11,8 +11,8 @@ fn is_drive(bytes: &[u8]) -> bool {
     matches!(bytes, [letter, b':'] if letter.is_ascii_alphabetic())
 }
 
-/// The path without `.`, `..` and doubled slashes, as far as that can be told from the text. A relative path that
-/// leads out of where it starts keeps its leading `..`; the empty path is `.`.
+/// The path without `.`, `..` and doubled slashes, as far as the text allows. A relative path that leads out of its
+/// starting folder keeps its leading `..`; the empty path is `.`.
 pub fn normalize(path: &str) -> String {
     if is_normal(path) && !is_drive(path.as_bytes()) {
         return path.to_owned();
@@ -28,7 +28,7 @@ pub fn join(folder: &str, path: &str) -> String {
     walked(folder, path)
 }
 
-/// Whether a path surely has nothing to be taken out: no empty part, and none that starts with a dot.
+/// Whether a path certainly needs no normalization: no empty part, and none that starts with a dot.
 fn is_normal(path: &str) -> bool {
     let mut at_start = true;
     for byte in path.bytes() {
@@ -40,7 +40,7 @@ fn is_normal(path: &str) -> bool {
     !at_start
 }
 
-/// The part of a path that no `..` leaves: `/`, `C:`, or nothing.
+/// The part of a path that `..` cannot leave: `/`, `C:`, or nothing.
 fn root(path: &str) -> &str {
     let drive = path.split('/').next().unwrap_or("");
     match path.strip_prefix('/') {
@@ -50,13 +50,13 @@ fn root(path: &str) -> &str {
     }
 }
 
-/// Walks from a folder along a path, both as text.
+/// The result of following a path from a folder, both as text.
 fn walked(folder: &str, path: &str) -> String {
     let mut out = String::with_capacity(folder.len() + path.len() + 1);
     let root = root(if folder.is_empty() { path } else { folder });
     out.push_str(root);
     let rest = folder.strip_prefix('/').unwrap_or(folder);
-    // Most folders are walked already.
+    // Most folders are normalized already.
     if is_normal(rest) {
         out.clear();
         out.push_str(folder);
@@ -68,16 +68,16 @@ fn walked(folder: &str, path: &str) -> String {
     if out.is_empty() {
         out.push('.');
     } else if root.is_empty() && !self::root(&out).is_empty() {
-        // A name that would be taken for a drive.
+        // The name would otherwise be parsed as a drive.
         out.insert_str(0, "./");
     } else if out == root && root != "/" {
-        // Without the slash it would be the folder that somebody last stood in on that drive.
+        // Without the slash it would be the current folder of that drive.
         out.push('/');
     }
     out
 }
 
-/// One step from where `out` leads.
+/// Appends one part to `out`.
 fn step(out: &mut String, root: &str, part: &str) {
     match part {
         "" | "." => {}
@@ -110,13 +110,13 @@ pub fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a relative path leads out of the folder it starts in.
+/// Whether a relative path leads out of its starting folder.
 pub fn escapes(path: &str) -> bool {
     let normal = normalize(path);
     normal == ".." || normal.starts_with("../")
 }
 
-/// What is left of a path behind a folder that contains it; the path itself if none does.
+/// The rest of a path after a folder that contains it; the path itself if it is elsewhere.
 pub fn within<'p>(folder: &str, full: &'p str) -> &'p str {
     if folder == "." {
         return full;
@@ -124,7 +124,7 @@ pub fn within<'p>(folder: &str, full: &'p str) -> &'p str {
     full.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(full)
 }
 
-/// The way from a folder to a path; both from the same start.
+/// The relative path from a folder to a path; both relative to the same folder.
 pub fn relative(from: &str, to: &str) -> String {
     let (from, to) = (normalize(from), normalize(to));
     let split = |path: &str| -> Vec<String> {
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(relative("C:/a/b", "C:/a/c"), "../c");
     }
 
-    /// The same by a list of parts, without any short cut.
+    /// The same with a list of parts, without shortcuts.
     fn by_parts(path: &str) -> String {
         let rooted = path.starts_with('/');
         let mut parts: Vec<&str> = Vec::new();

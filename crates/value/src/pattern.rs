@@ -1,19 +1,19 @@
-//! What a regular expression costs: compiling by the size that it is compiled to, matching by that size and the text,
-//! both charged before.
+//! The cost of a regular expression: compiling by the compiled size, matching by that size and the text, both charged
+//! in advance.
 //!
-//! The engines of regular expressions differ between dialects, so the caller builds; here are only sizes and charges.
+//! The regex engines differ between dialects, so the caller builds; here are only sizes and charges.
 
 use crate::meter::{Exceeded, Meter};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
-/// Patterns are tried at these sizes, so that a small one is not charged as a large one.
+/// Patterns are tried at these sizes, so that a small one is not charged like a large one.
 const SIZES: [u64; 4] = [1 << 10, 4 << 10, 32 << 10, 256 << 10];
 
-/// Whatever a pattern is compiled to, so many bytes come with it: tables, and what is remembered of a search.
+/// Memory of any compiled pattern beyond its own size: tables and search caches.
 const BASE_BYTES: u64 = 32 << 10;
 
-/// So many bytes are compiled in one step.
+/// Number of bytes compiled in one step.
 const BYTES_COMPILED: u64 = 2;
 
 /// Why there is no compiled pattern.
@@ -23,17 +23,17 @@ pub enum Refused<E> {
     Exceeded(Exceeded),
     /// It needs more than the largest size.
     TooLarge,
-    /// It cannot be read.
+    /// It is invalid.
     Invalid(E),
 }
 
-/// What an engine says of a pattern that it cannot read: its last line, without the picture of the pattern above.
+/// The engine's message about an invalid pattern: its last line, without the picture of the pattern above.
 pub fn reason(of_engine: &str) -> &str {
     of_engine.lines().last().unwrap_or_default().trim().trim_start_matches("error: ")
 }
 
-/// Compiles a pattern with `build`, which is told how many bytes it may need and returns `None` if it needs more. The
-/// bytes that were charged come with it; whoever drops it gives them back.
+/// Compiles a pattern with `build`, which gets a size limit in bytes and returns `None` if it needs more. The charged
+/// bytes come with the result; dropping them gives them back.
 pub fn compile<R, E>(
     meter: &Meter,
     most: u64,
@@ -55,22 +55,22 @@ pub fn compile<R, E>(
     Err(Refused::TooLarge)
 }
 
-/// So many bytes of a compiled pattern may be alive at one byte of a text for one step.
+/// Bytes of a compiled pattern that can be active at one byte of a text at the cost of one step.
 const BYTES_ALIVE: u64 = 512;
 
-/// What it costs to search with a pattern.
+/// The cost of searching with a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// The steps of one byte of a text: as many parts of the pattern as fit may be alive at once.
+    /// Steps per byte of text: as many parts of the pattern as fit may be active at once.
     rate: u64,
-    /// How far a search may look behind the match that it finds; nothing if that is as far as the text goes.
+    /// How far a search may read past its match; `None` if to the end of the text.
     reach: Option<u64>,
-    /// Whether it has no parts but those that are matched in linear time.
+    /// Whether all of its parts can be matched in linear time.
     is_regular: bool,
 }
 
 impl Work {
-    /// Of a pattern for which so many bytes were charged when it was compiled.
+    /// For a pattern that was charged this many bytes when compiled.
     pub fn of(pattern: &str, charged: u64) -> Self {
         let compiled = charged.saturating_sub(BASE_BYTES);
         let parsed = ParserBuilder::new().utf8(false).build().parse(pattern);
@@ -79,27 +79,27 @@ impl Work {
         Work { rate: 2 + compiled / BYTES_ALIVE, reach: is_near.then_some(pattern.len() as u64), is_regular }
     }
 
-    /// Whether the pattern has no parts but those that are matched in linear time; it looks neither ahead nor back.
+    /// Whether all parts of the pattern can be matched in linear time, without lookahead and backreferences.
     pub fn is_regular(self) -> bool {
         self.is_regular
     }
 
-    /// The steps of one search in so many bytes.
+    /// The steps of one search in this many bytes.
     pub fn first(self, bytes: usize) -> u64 {
         1 + self.rate.saturating_mul(bytes as u64)
     }
 
-    /// The steps of another search behind a match, with so many bytes left. What is searched up to the match is what the
-    /// first search was charged for.
+    /// The steps of another search after a match, with `left` bytes left. The text up to the match is covered by the
+    /// charge for the first search.
     pub fn another(self, left: usize) -> u64 {
         let left = left as u64;
         1 + self.rate.saturating_mul(self.reach.map_or(left, |reach| reach.min(left)))
     }
 }
 
-/// Whether a search that has found a match may have to go on to the end of the text, since something that goes before
-/// it is still possible: in `[^b]*b|a`, the first part at every `a` of a text. `inside` is whether the match may do
-/// without this part.
+/// Whether a search that has found a match may have to go on to the end of the text, since a preferred match is still
+/// possible: in `[^b]*b|a`, the first part at every `a` of a text. `inside` is whether the match may do without this
+/// part.
 fn looks_far(hir: &Hir, inside: bool) -> bool {
     let is_long = |hir: &Hir| hir.properties().maximum_len().is_none();
     let is_needed = |hir: &Hir| hir.properties().minimum_len() != Some(0) || !hir.properties().look_set().is_empty();

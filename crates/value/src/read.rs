@@ -36,7 +36,7 @@ impl Reader {
         Value::of(data, Origin::node(node), Taint::NONE)
     }
 
-    /// The value of a node that several refer to, made once.
+    /// The value of a node with several references to it, made once.
     fn read_shared(&mut self, node: Node<'_>) -> Value {
         if let Some(value) = self.shared.get(&node.index()) {
             return value.clone();
@@ -57,7 +57,7 @@ impl Reader {
     }
 }
 
-/// The text of a key; a collection used as a key is written in one line.
+/// The text of a key; a collection as a key is written in one line.
 pub fn key_text(key: Node<'_>) -> EcoString {
     if key.is_scalar() {
         return if key.is_null() && key.text().is_empty() { EcoString::from("null") } else { key.eco_text() };

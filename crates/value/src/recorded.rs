@@ -1,30 +1,31 @@
-//! A world that remembers what was asked of it.
+//! A world that records all reads.
 //!
-//! Every session wraps its world in one, so that nobody can read past the record. It answers as the world inside does.
+//! Every session wraps its world in one, so that no read bypasses the record. Its answers are those of the inner
+//! world.
 
 use crate::files::{Files, Read};
 use crate::seed::Seed;
 use crate::world::{Command, Entry, Fetched, Moment, Output, Remote, Stat, World, WorldError};
 use std::sync::Arc;
 
-/// A world and the record of its answers.
+/// A world and the record of its reads.
 pub(crate) struct Recorded {
     world: Arc<dyn World>,
     files: Arc<Files>,
 }
 
 impl Recorded {
-    /// A world whose answers are noted in a record.
+    /// A world whose reads are recorded.
     pub(crate) fn new(world: Arc<dyn World>, files: Arc<Files>) -> Self {
         Recorded { world, files }
     }
 
-    /// Notes an answer about a path: what it was about if there was one, or that nothing is there.
+    /// Records the result for a path: the read if it succeeded, or that the path is absent.
     fn note<T>(&self, path: &str, answer: &Result<T, WorldError>, about: fn(String) -> Read) {
         let path = self.files.key(path);
         match answer {
             Err(WorldError::NotFound) => self.files.note(Read::Absent(path)),
-            // What is not allowed was not looked at.
+            // A denied path was not read.
             Err(WorldError::Denied(_)) => {}
             _ => self.files.note(about(path)),
         }

@@ -1,17 +1,17 @@
-//! The rules of this crate: what can be wrong with values, whatever the dialect.
+//! The rules of this crate: problems with values in any dialect.
 
 use purlin_syntax::Rule;
 
-/// Values that refer to each other in a circle.
+/// Circular references between values.
 pub(crate) const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a cycle.")
     .advice("give one of them a value that does not use the others");
-/// Evaluation that costs too much.
+/// Evaluation that takes too many steps.
 pub const LIMIT_FUEL: Rule = Rule::limit("limit-fuel", "Evaluation needs more steps than allowed.")
     .advice("look for a loop that is larger than intended, or raise it with `--limit fuel=STEPS`");
-/// Evaluation that holds too much.
+/// Evaluation that holds too much memory.
 pub const LIMIT_MEMORY: Rule =
     Rule::limit("limit-memory", "Evaluation holds more than allowed.").advice("raise it with `--limit memory=BYTES`");
-/// A value or document that is too large when it is written out.
+/// A value or document that is too large when written out.
 pub const LIMIT_OUTPUT: Rule = Rule::limit("limit-output-size", "Something is larger than allowed when written out.")
     .advice("raise it with `--limit output-size=BYTES`");
 /// Templates or calls that are nested too deep.
@@ -26,25 +26,25 @@ pub const LIMIT_STRING: Rule = Rule::limit("limit-string-size", "A string grows 
 /// A list that grows too long.
 pub const LIMIT_LIST: Rule =
     Rule::limit("limit-list-items", "A list grows longer than allowed.").advice("raise it with `--limit list-items=N`");
-/// An archive that unpacks beyond reason.
+/// An archive that is too large when unpacked.
 pub const LIMIT_ARCHIVE: Rule = Rule::limit("limit-archive", "An archive is larger than allowed when unpacked.")
     .advice("raise the `archive-…` limits; `purlin limits` lists them");
-/// Something outside the project, a command or a connection that was not allowed.
+/// A file outside the project, a command or a connection that was not allowed.
 pub(crate) const NOT_ALLOWED: Rule =
     Rule::denied("not-allowed", "Something was not allowed: a path outside the project, a command, a connection.");
-/// A file that cannot be read.
+/// An unreadable file.
 pub(crate) const UNREADABLE: Rule =
     Rule::io("unreadable", "A file or folder cannot be read.").advice("check the path and its permissions");
 /// A file that does not exist.
 pub const FILE_NOT_FOUND: Rule =
     Rule::error("file-not-found", "A referenced file does not exist.").advice("correct the path, or create the file");
-/// A file that does not exist and that git leaves out of the repository.
+/// A missing file that git ignores in the repository.
 pub const FILE_NOT_MADE: Rule =
     Rule::error("file-not-made", "A referenced file does not exist, and `.gitignore` names it.");
-/// Something remote that could not be fetched.
+/// A remote resource that could not be fetched.
 pub const FETCH_FAILED: Rule = Rule::io("fetch-failed", "Something remote could not be fetched.")
     .advice("check the address, the revision and `--allow-net`");
-/// Something remote that is not what the lock file says.
+/// A remote resource that differs from the lock file.
 pub(crate) const LOCK_MISMATCH: Rule =
     Rule::error("lock-mismatch", "Something remote is not what `purlin.lock` recorded.");
 

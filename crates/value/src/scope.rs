@@ -1,23 +1,23 @@
-//! Scopes: what a name means at a place.
+//! Scopes: the meaning of names at a location.
 //!
-//! A scope is a chain of layers that a dialect supplies (`project`, `var`, `inputs`, `SELF`). The nearest layer that
-//! knows a key answers. All expression languages speak to scopes, and to nothing behind them.
+//! A scope is a chain of layers that a dialect supplies (`project`, `var`, `inputs`, `SELF`). The nearest layer with
+//! the key answers. Expression languages use scopes only, and never access the data behind them.
 
 use crate::lazy::Eval;
 use crate::value::Value;
 use ecow::EcoString;
 use std::sync::Arc;
 
-/// What a layer says about a key.
+/// A layer's answer for a key.
 #[derive(Clone, Debug)]
 pub enum Lookup {
-    /// This is it; it may be lazy.
+    /// The value; it may be lazy.
     Found(Value),
-    /// Several partial collections, the strongest first, that the asker merges key by key.
+    /// Several partial collections, in descending precedence, for the caller to merge key by key.
     Parts(Vec<Value>),
-    /// It is not here; these keys are.
+    /// The key is unknown here; other keys exist.
     NotHere {
-        /// The keys there are.
+        /// The known keys.
         available: Vec<EcoString>,
     },
     /// It exists, but only from a later phase on.
@@ -32,7 +32,7 @@ pub trait Layer: Send + Sync {
     /// Its name, for messages and `why`.
     fn name(&self) -> &str;
 
-    /// What it knows of a key.
+    /// Its answer for a key.
     fn get(&self, key: &str, eval: &mut Eval<'_>) -> Lookup;
 
     /// The keys it has, for suggestions and completion.
@@ -80,8 +80,8 @@ impl Scope {
         })
     }
 
-    /// What the nearest layer that knows the key says. If none does, the keys of all layers; if one will know it
-    /// later, that.
+    /// The answer of the nearest layer that knows the key. Otherwise, the first one that will know it later, or else
+    /// the keys of all layers.
     pub fn lookup(&self, key: &str, eval: &mut Eval<'_>) -> Lookup {
         let mut later = None;
         for layer in self.layers() {
@@ -132,7 +132,7 @@ impl Layer for MapLayer {
     fn get(&self, key: &str, _eval: &mut Eval<'_>) -> Lookup {
         match self.map.get(key) {
             Some(value) => Lookup::Found(value.clone().tainted_by(self.map.taint())),
-            // The scope asks all layers for their keys once none has it.
+            // The scope asks all layers for their keys if the key is unknown everywhere.
             None => Lookup::NotHere { available: Vec::new() },
         }
     }

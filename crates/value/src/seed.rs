@@ -1,7 +1,7 @@
-//! What everything random in a run is drawn from. Two runs with the same seed draw the same.
+//! The source of all randomness in a run. Two runs with the same seed draw the same.
 //!
-//! A seed that is a number is known to everyone: what is drawn from it can be repeated, and guessed. What ends up in a
-//! cluster is drawn from a secret one. Where seeds come from is not known here.
+//! A numeric seed is public: values drawn from it can be repeated, and guessed. Values that end up in a cluster are
+//! drawn from a secret one. The source of seeds is unknown here.
 
 use sha2::{Digest, Sha256};
 
@@ -13,17 +13,17 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// A seed that nobody can guess.
+    /// A secret seed, which cannot be guessed.
     pub fn secret(bytes: [u8; 32]) -> Self {
         Seed { bytes, is_secret: true }
     }
 
-    /// Whether nobody can guess what is drawn from it.
+    /// Whether values drawn from it cannot be guessed.
     pub fn is_secret(&self) -> bool {
         self.is_secret
     }
 
-    /// What to draw from.
+    /// The bytes of the seed.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -50,14 +50,14 @@ impl From<u64> for Seed {
     }
 }
 
-/// The seed of runs that nobody chose one for.
+/// The seed of runs without an explicit one.
 impl Default for Seed {
     fn default() -> Self {
         Seed::from(0)
     }
 }
 
-/// What is drawn from a secret seed is a secret, and so is the seed.
+/// Values drawn from a secret seed are secret, and so is the seed.
 impl std::fmt::Debug for Seed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.is_secret {

@@ -1,6 +1,6 @@
-//! What one run shares: the world, the files, the origins, the problems and the limits.
+//! The shared state of one run: the world, the files, the origins, the problems and the limits.
 //!
-//! Every phase of every dialect is handed a session by reference. There are no globals.
+//! Every phase of every dialect gets a session by reference. There are no globals.
 
 use crate::common::Common;
 use crate::files::{Files, Read, Shelf, Text};
@@ -25,32 +25,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Session {
     /// Files, environment, clock: everything outside.
     pub world: Arc<dyn World>,
-    /// All files read so far; runs that follow each other may share them.
+    /// All files read so far; consecutive runs may share them.
     pub sources: Arc<Sources>,
-    /// Where derived values come from.
+    /// The origins of derived values.
     pub origins: Origins,
-    /// Where names are declared and used; nothing is noted unless somebody will read it.
+    /// Declarations and uses of names; recorded only on request.
     pub names: Names,
     /// Problems found so far.
     pub sink: Sink,
-    /// What is allowed.
+    /// The limits.
     pub limits: Limits,
-    /// What evaluation has cost so far; shared by all that are evaluated in this run.
+    /// The cost of evaluation so far; shared by everything that is evaluated in this run.
     pub meter: Arc<Meter>,
-    /// How many threads may work; 1 means none but the caller's.
+    /// Number of worker threads; 1 means the caller's thread only.
     pub threads: usize,
-    /// The world that the files were read from, without the record of it.
+    /// The world that the files were read from, without the record of reads.
     outside: Arc<dyn World>,
     files: Arc<Files>,
-    /// What runs of the same project in several variants have in common, if this is one of them.
+    /// Findings shared with the other variants of the same project, if this is one of them.
     common: Option<Arc<Common>>,
-    /// If this is a branch: what it may hold beside others.
+    /// For a branch: its share of the memory.
     allotment: Option<Arc<Allotment>>,
     archive_bytes: AtomicU64,
     archive_files: AtomicU64,
 }
 
-/// The names in a folder, sorted; nothing at all if it cannot be read.
+/// The names in a folder, sorted; `None` inside if it cannot be read.
 #[derive(Debug, Default)]
 pub struct Listing(Option<Vec<Entry>>);
 
@@ -60,12 +60,12 @@ impl Listing {
         Listing(world.list(folder).ok())
     }
 
-    /// Whether it is a folder with nothing in it.
+    /// Whether it is an empty folder.
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// All of them.
+    /// All entries.
     pub fn entries(&self) -> &[Entry] {
         self.0.as_deref().unwrap_or_default()
     }
@@ -108,22 +108,22 @@ impl Session {
         }
     }
 
-    /// A run that reads anew only what is not on a shelf. `sources` are those of the runs that filled the shelf.
+    /// A run that reads only files that are not on a shelf. `sources` are those of the runs that filled the shelf.
     pub fn resumed(world: Arc<dyn World>, limits: Limits, sources: Arc<Sources>, shelf: Arc<Shelf>) -> Self {
         let files = Arc::new(Files::with_shelf(world.root(), shelf));
         Self::over(world, files, sources, limits, 1)
     }
 
-    /// A run of its own over the same files: other problems, other origins, all steps of evaluation. For checking
-    /// several projects of one repository, none of which may suffer from another.
+    /// A separate run over the same files: with its own problems, origins and steps of evaluation. For checking
+    /// several projects of one repository, none of which may affect another.
     pub fn sibling(&self) -> Self {
         let (files, sources) = (self.files.clone(), self.sources.clone());
         let sibling = Self::over(self.outside.clone(), files, sources, self.limits.clone(), self.threads);
         Session { names: self.names.clone(), ..sibling }.within(self.allotment.clone())
     }
 
-    /// A run of its own over files of its own, for work that one of so many threads does beside others. It is taken over in
-    /// a fixed order ([`Session::join`]) or not at all.
+    /// A separate run with its own files, for work that one of `threads` threads does in parallel. It is merged in a
+    /// fixed order ([`Session::join`]) or discarded.
     pub fn branch(&self, threads: usize) -> Self {
         let allotment = Arc::new(Allotment::of_one_in(threads));
         let files = Arc::new(self.files.branch(allotment.clone()));
@@ -138,13 +138,14 @@ impl Session {
         Session { meter, allotment, ..self }
     }
 
-    /// Whether this is a branch that needs more memory than it may have beside others, so that it must be repeated alone.
+    /// Whether this is a branch that needs more memory than its share, so that it must be repeated alone.
     pub fn is_cut_short(&self) -> bool {
         self.allotment.as_ref().is_some_and(|allotment| allotment.is_used_up())
     }
 
-    /// Takes over what a branch has read and found, as if this run had done its work: files that both have read are one.
-    /// Nothing is taken over, and the answer is no, where the branch has read so much that this run might have refused it.
+    /// Takes over the files and findings of a branch, as if this run had done its work: files that both have read are
+    /// unified. If the branch has read so much that this run might have refused it, nothing is taken over and the
+    /// result is false.
     #[must_use]
     pub fn join(&self, branch: &Session) -> bool {
         if !self.files.has_room_for(&branch.files, &self.limits) {
@@ -163,7 +164,7 @@ impl Session {
         true
     }
 
-    /// A problem about a value, with the place that wrote the value if that is another one.
+    /// A problem about a value, with the location that wrote the value if that is another one.
     pub fn written_here(&self, problem: Diagnostic, value: Origin) -> Diagnostic {
         let Some(span) = self.origins.written(value, &self.sources) else { return problem };
         let touches = |known: &Span| known.file == span.file && known.start < span.end && span.start < known.end;
@@ -174,38 +175,38 @@ impl Session {
         problem.written(span)
     }
 
-    /// Does a piece of work in a run of its own over the same files; its findings are returned.
+    /// Runs a piece of work in a separate run over the same files; returns its findings.
     pub fn beside<T>(&self, work: impl FnOnce(&Session) -> T) -> (T, Findings) {
         let own = self.sibling();
         own.sink.apart(|| work(&own))
     }
 
-    /// A sibling that notes origins in the same table, so that one can be asked about values of the other.
+    /// A sibling that records origins in the same table, so that one can look up values of the other.
     pub fn twin(&self) -> Self {
         Session { origins: self.origins.clone(), common: self.common.clone(), ..self.sibling() }
     }
 
-    /// The same run, which also notes names ([`Names`]).
+    /// The same run, also recording names ([`Names`]).
     #[must_use]
     pub fn noting_names(self) -> Self {
         Session { names: Names::on(), ..self }
     }
 
-    /// Twins for the variants of a project. What does not depend on the variant is found out by the first that asks
-    /// ([`Session::in_common`]), and let go of with the last.
+    /// Twins for the variants of a project. Findings that do not depend on the variant are computed once
+    /// ([`Session::in_common`]), and released with the last twin.
     pub fn twins(&self, count: usize) -> Vec<Self> {
         let common = (count > 1).then(Arc::<Common>::default);
         (0..count).map(|_| Session { common: common.clone(), ..self.twin() }).collect()
     }
 
-    /// Whether other variants of the project will ask for the same things.
+    /// Whether there are other variants of the project to share findings with.
     pub fn has_variants(&self) -> bool {
         self.common.is_some()
     }
 
-    /// What is the same in all variants of a project: found out by the first that asks, and charged to each. `find` must
-    /// report nothing, and may depend on nothing but files, limits and what `about` says; each kind of finding has a type
-    /// of its own.
+    /// A finding that is the same in all variants of a project: computed once, and charged to each. `find` must
+    /// report nothing, and may depend on nothing but files, limits and `about`; each kind of finding has a type of
+    /// its own.
     pub fn in_common<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
         match &self.common {
             Some(common) => common.finding(about, &self.meter, find),
@@ -213,14 +214,14 @@ impl Session {
         }
     }
 
-    /// A run that goes on where this one ended, after the content of some files has changed: it has read what this one
-    /// has, notes origins in the same table and pays from the same account, but its problems are its own.
+    /// A run that continues this one after the content of some files has changed: it keeps the files read, records
+    /// origins in the same table and charges the same meter, but has its own problems.
     pub fn continued(&self, changed: &[String]) -> Self {
         changed.iter().for_each(|path| self.files.drop_content(path));
         Session { meter: self.meter.clone(), ..self.twin() }
     }
 
-    /// The bytes of a file, counted against the limits. They are kept as long as somebody holds them.
+    /// The bytes of a file, counted against the limits. They are cached as long as they are in use.
     pub fn load_bytes(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
         let key = self.files.key(path);
         if let Some(bytes) = self.files.bytes(&key) {
@@ -261,7 +262,7 @@ impl Session {
         self.keep_tree(yaml::parse(source.clone(), flavor, &self.limits), flavor)
     }
 
-    /// Registers a tree that was parsed elsewhere, on a thread of its own for example.
+    /// Registers a tree that was parsed elsewhere, for example on another thread.
     pub fn keep_tree(&self, tree: Tree, flavor: Flavor) -> Arc<Tree> {
         let tree = self.sources.add(tree);
         self.files.keep_tree(flavor, &tree);
@@ -273,8 +274,8 @@ impl Session {
         self.files.text(&self.files.key(path)).is_some()
     }
 
-    /// Frees texts that came after a mark: those that belong to no loaded file, such as templates of charts in archives,
-    /// unless a problem points at them or a comment in them keeps one quiet.
+    /// Releases texts that came after a mark: those that belong to no loaded file, such as templates of charts in
+    /// archives, unless a problem points at them or a comment in them suppresses one.
     pub fn release_since(&self, mark: &Mark, problems: &[Diagnostic]) {
         let shown: HashSet<FileId> = problems.iter().flat_map(Diagnostic::files).collect();
         let is_kept = |source: &Source| {
@@ -293,32 +294,32 @@ impl Session {
         self.files.ids()
     }
 
-    /// Everything that answers depend on so far: files, folders, what is missing, environment variables.
+    /// Everything that results depend on so far: files, folders, missing paths, environment variables.
     pub fn reads(&self) -> BTreeSet<Read> {
         self.files.reads()
     }
 
-    /// What looking through files came to: found out once, known to all runs over the same files. `about` says what was
-    /// looked through; each kind of finding has a type of its own.
+    /// A finding of a search through files: computed once, shared by all runs over the same files. `about` identifies
+    /// the searched files; each kind of finding has a type of its own.
     pub fn finding<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
         self.files.finding(about, find)
     }
 
-    /// The same, known to all branches of a run: it must hold nothing that has an id or a place in a file. What finds it is
-    /// handed the run to do so in: in a branch a run of its own, so that no branch pays for another.
+    /// The same, shared by all branches of a run: it must contain no ids or locations of files. `find` gets the run
+    /// to use: in a branch a separate one, so that no branch pays for another.
     pub fn finding_of_run<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce(&Session) -> T) -> Arc<T> {
         let find = || if self.files.is_branch() { find(&self.branch(1)) } else { find(self) };
         self.files.finding_of_trunk(about, find)
     }
 
-    /// The names in a folder, sorted, asked for once in a run: for checks that ask about a folder for each name in a file.
-    /// What must see the files that actions make asks the world.
+    /// The names in a folder, sorted, read once per run: for checks that look into a folder for each name in a file.
+    /// Callers that must see files created by actions ask the world.
     pub fn listed(&self, folder: &str) -> Arc<Listing> {
         self.files.finding(&self.files.key(folder), || Listing::of(self.world.as_ref(), folder))
     }
 
-    /// Whether git leaves a path out of the repository that the world's root is: `.gitignore` names it or a folder that it is
-    /// in, and it is not tracked. What is missing there is made by a tool, or kept secret.
+    /// Whether git ignores a path in the repository at the world's root: `.gitignore` matches it or a folder above
+    /// it, and it is not tracked. A missing file there is generated by a tool, or kept secret.
     pub fn is_left_out(&self, place: &str) -> bool {
         let place = path::normalize(place);
         if path::is_absolute(&place) || place.starts_with("..") || !self.world.exists(".git") {
@@ -329,21 +330,22 @@ impl Session {
         ignores.covers(&place) && !self.finding_of_run("", |session| Tracked::of(session.world.as_ref())).holds(&place)
     }
 
-    /// What looking through one text came to: found out once, for all runs that share it. It may depend on nothing but the
-    /// text; each kind of finding has a type of its own.
+    /// A finding of a search through one text: computed once, for all runs that share it. It may depend on nothing
+    /// but the text; each kind of finding has a type of its own.
     pub fn finding_in<T: Any + Send + Sync>(&self, source: &Source, find: impl FnOnce() -> T) -> Arc<T> {
         self.files.finding_in(source, find)
     }
 
-    /// Reads a file as text and registers it. Problems come back as a diagnostic without a place; the caller, who
-    /// knows what named the file, adds it.
+    /// Reads a file as text and registers it. Problems are returned as a diagnostic without a location; the caller,
+    /// who knows the reference to the file, adds it.
     pub fn read_text(&self, path: &str) -> Result<Arc<Source>, Diagnostic> {
         let text = self.load_text(path, path).map_err(|error| self.refusal(&error, path))?;
         self.sink.extend(text.problem);
         Ok(text.source)
     }
 
-    /// Reads and parses a YAML (or JSON) file. Its own problems go to the sink; it is there as far as it was read.
+    /// Reads and parses a YAML (or JSON) file. Its own problems go to the sink; the tree is as complete as the file
+    /// is readable.
     pub fn read_yaml(&self, path: &str, flavor: Flavor) -> Result<Arc<Tree>, Diagnostic> {
         let source = self.read_text(path)?;
         Ok(self.parse_yaml(source, flavor))
@@ -363,7 +365,7 @@ impl Session {
         tree
     }
 
-    /// Counts what an archive holds. The limits are those of all archives of a run: one in another counts as well.
+    /// Counts the content of an archive. The limits apply to all archives of a run together, nested ones included.
     pub fn account_archive(&self, path: &str, bytes: u64, files: u64) -> Result<(), Diagnostic> {
         let count = |counter: &AtomicU64, more: u64| counter.fetch_add(more, Ordering::Relaxed).saturating_add(more);
         let (bytes, files) = (count(&self.archive_bytes, bytes), count(&self.archive_files, files));
@@ -380,7 +382,7 @@ impl Session {
         Err(diagnostic.hint(format!("raise it with `--limit {limit}`")))
     }
 
-    /// Reports that evaluation has gone beyond a limit of the meter, once.
+    /// Reports once that evaluation has exceeded a limit of the meter.
     pub fn report_exceeded(&self, exceeded: Exceeded, span: Option<Span>) {
         if !self.meter.is_news() {
             return;
@@ -390,8 +392,8 @@ impl Session {
         self.sink.push(diagnostic);
     }
 
-    /// The diagnostic for what the world refused, without a place. It tells files that are missing by mistake from those
-    /// that a clone of the repository does not have yet.
+    /// The diagnostic for an error of the world, without a location. It distinguishes files that are missing by
+    /// mistake from those that a fresh clone of the repository does not have yet.
     pub fn refusal(&self, error: &WorldError, path: &str) -> Diagnostic {
         if matches!(error, WorldError::NotFound) && self.is_left_out(path) {
             let message = format!("`{path}` does not exist, and `.gitignore` names it");
@@ -401,7 +403,7 @@ impl Session {
         error.diagnostic(path)
     }
 
-    /// Reports what the world refused, at the place that asked for it.
+    /// Reports an error of the world, at the location of the request.
     pub fn report_world(&self, error: &WorldError, path: &str, span: Option<Span>) {
         let mut diagnostic = self.refusal(error, path);
         diagnostic.span = span;

@@ -1,30 +1,30 @@
-//! Stack for evaluation: bounds on nesting assume a large one, and a thread that has it remembers so.
+//! Stack for evaluation: limits on nesting assume a large one, and a thread records that it has one.
 //!
-//! The command line takes a large stack once per run; whoever needs one below it finds it there and starts no thread.
-//! Knows nothing of what is evaluated.
+//! The command line starts a thread with a large stack once per run; nested calls find it there and start no thread.
+//! Knows nothing of the evaluated language.
 
 use std::cell::Cell;
 use std::thread::Scope;
 
 thread_local! {
-    /// The stack this thread was given here; 0 if it was started by others.
+    /// The stack size this thread was started with here; 0 if it was started elsewhere.
     static ROOM: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Why there is no answer.
+/// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// The system gives no thread with so much stack.
+    /// The system cannot start a thread with that much stack.
     NoStack,
     /// The work panicked.
     Panicked,
 }
 
-/// The stack that evaluation needs: it nests as deep as the configuration does, and its limits assume this much. Only
-/// touched pages cost.
+/// The stack that evaluation needs: it recurses as deep as the configuration is nested, and its limits assume this
+/// much. Only touched pages cost memory.
 pub const EVALUATION: usize = 256 << 20;
 
-/// Starts a thread with a stack for evaluation. The answer is whether the system has given one.
+/// Starts a thread with a stack for evaluation. False if the system cannot.
 pub fn spawn<'scope>(scope: &'scope Scope<'scope, '_>, work: impl FnOnce() + Send + 'scope) -> bool {
     let marked = move || {
         ROOM.set(EVALUATION);
@@ -34,7 +34,7 @@ pub fn spawn<'scope>(scope: &'scope Scope<'scope, '_>, work: impl FnOnce() + Sen
     thread.spawn_scoped(scope, marked).is_ok()
 }
 
-/// Runs something on a thread with at least this much stack: this one, if it has it.
+/// Runs work on a thread with at least this much stack: the current one, if it has it.
 pub fn with_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Result<T, NoAnswer> {
     if ROOM.get() >= bytes {
         return Ok(work());

@@ -1,7 +1,7 @@
 //! Whether a value must not be shown.
 //!
 //! Every run-time value type keeps one of these in a private field, and takes it in the constructor that conversions
-//! use: a conversion that forgets it does not compile. There is no way to take it off again.
+//! use: a conversion that forgets it does not compile. It cannot be removed again.
 
 use std::ops::{BitOr, BitOrAssign};
 
@@ -10,12 +10,12 @@ use std::ops::{BitOr, BitOrAssign};
 pub struct Taint(bool);
 
 impl Taint {
-    /// Nothing to hide.
+    /// Not a secret.
     pub const NONE: Taint = Taint(false);
     /// A secret.
     pub const SECRET: Taint = Taint(true);
 
-    /// A secret, if that is true.
+    /// A secret, if the argument is true.
     pub const fn secret_if(secret: bool) -> Self {
         Taint(secret)
     }
@@ -26,7 +26,7 @@ impl Taint {
     }
 }
 
-/// What is made from two values is a secret if one of them is.
+/// A value made from two values is a secret if one of them is.
 impl BitOr for Taint {
     type Output = Taint;
     fn bitor(self, other: Taint) -> Taint {
@@ -40,7 +40,7 @@ impl BitOrAssign for Taint {
     }
 }
 
-/// What is made from several values is a secret if one of them is.
+/// A value made from several values is a secret if one of them is.
 impl FromIterator<Taint> for Taint {
     fn from_iter<I: IntoIterator<Item = Taint>>(taints: I) -> Self {
         taints.into_iter().fold(Taint::NONE, BitOr::bitor)

@@ -1,7 +1,7 @@
 //! Which files git tracks, from the index of a repository.
 //!
-//! An ignore file speaks of files that git does not know yet: a tracked file is part of the repository whatever
-//! `.gitignore` says. Reads the index alone; objects, commits and configuration are not looked at.
+//! An ignore file applies only to untracked files: a tracked file is part of the repository whatever `.gitignore`
+//! has. Reads the index alone; objects, commits and configuration are not read.
 
 use crate::world::World;
 
@@ -15,13 +15,13 @@ pub struct Tracked {
 }
 
 impl Tracked {
-    /// What the repository tracks. Nothing if there is no index, or one in a form that is not known.
+    /// The tracked files of the repository. Empty if there is no index, or one in an unknown format.
     pub fn of(world: &dyn World) -> Self {
         let bytes = world.read(INDEX).ok();
         Tracked { paths: bytes.and_then(|bytes| paths(&bytes)).unwrap_or_default() }
     }
 
-    /// Whether a file is tracked, or anything below a folder.
+    /// Whether a file is tracked, or any file below a folder.
     pub fn holds(&self, path: &str) -> bool {
         let path = path.as_bytes();
         let is_path = self.paths.binary_search_by(|known| known.as_slice().cmp(path)).is_ok();
@@ -45,7 +45,7 @@ fn paths(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
         return None;
     }
     let count = usize::try_from(number(bytes, 8)?).ok()?;
-    // Every entry takes more than its fixed part, so a count that lies does not cost memory.
+    // Every entry is larger than its fixed part, so a false count does not cost memory.
     let mut found: Vec<Vec<u8>> = Vec::with_capacity(count.min(bytes.len() / FIXED));
     let mut at = 12;
     for _ in 0..count {
@@ -77,8 +77,8 @@ fn memchr(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == 0)
 }
 
-/// How many bytes of the path before are left out, and where the rest starts: groups of seven bits, each but the last
-/// marked, with one added for every group that follows.
+/// Number of bytes of the previous path that are dropped, and the start of the rest: groups of seven bits, each but
+/// the last marked, with one added for every group that follows.
 fn length(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut byte = *bytes.get(at)?;
     let mut value = usize::from(byte & 0x7f);

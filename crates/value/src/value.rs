@@ -1,7 +1,7 @@
-//! Values: what every dialect resolves to.
+//! Values: the result of resolution in every dialect.
 //!
-//! A value is data plus where it came from and whether it is secret. Collections are shared: cloning a value never
-//! copies its parts. Nothing here recurses without a bound: dropping and comparing use their own stacks.
+//! A value is data plus its origin and whether it is secret. Collections are shared: cloning a value never copies its
+//! parts. Nothing here recurses without a bound: dropping and comparing use their own stacks.
 
 use crate::lazy::Lazy;
 use crate::origin::Origin;
@@ -18,20 +18,20 @@ pub type Entries = IndexMap<EcoString, Value, foldhash::fast::RandomState>;
 /// A value with its origin and taint.
 #[derive(Clone, Debug)]
 pub struct Value {
-    /// What it is.
+    /// The data.
     pub data: Data,
-    /// Where it came from.
+    /// Its origin.
     pub origin: Origin,
-    /// Whether it must not be shown. Private, so that nobody makes a value of another one and forgets it.
+    /// Whether it must not be shown. Private, so that it cannot be forgotten when a value is made of another.
     taint: Taint,
 }
 
 /// The data of a value.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// Nothing.
+    /// Null.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
@@ -39,7 +39,7 @@ pub enum Data {
     BigInt(EcoString),
     /// A number with a fraction or exponent.
     Float(f64),
-    /// Text.
+    /// A string.
     Str(EcoString),
     /// A sequence.
     List(Arc<List>),
@@ -51,24 +51,24 @@ pub enum Data {
     Lazy(Arc<Lazy>),
     /// Known only once a task has run.
     Pending(Arc<Pending>),
-    /// Broken, and reported already.
+    /// Invalid, and already reported.
     Poison,
 }
 
-/// What a value waits for.
+/// What a pending value depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// The tasks that must run, in the order they were met.
+    /// The tasks that must run, in order of discovery.
     pub tasks: Vec<EcoString>,
-    /// What will be known then, as the user wrote it (`actions.deploy.db.outputs.url`).
+    /// The future value, as the user wrote it (`actions.deploy.db.outputs.url`).
     pub what: EcoString,
 }
 
-/// The items of a sequence. Exists to be dropped without recursion, and to know how large it is.
+/// The items of a sequence. A type of its own for dropping without recursion, and for caching its size.
 #[derive(Clone, Debug, Default)]
 pub struct List(Vec<Value>, Memo);
 
-/// The entries of a mapping. Exists to be dropped without recursion, and to know how large it is.
+/// The entries of a mapping. A type of its own for dropping without recursion, and for caching its size.
 #[derive(Clone, Debug, Default)]
 pub struct Map(Entries, Memo);
 
@@ -155,15 +155,15 @@ impl Drop for Map {
     }
 }
 
-/// So many collections are dropped inside each other; what is nested deeper is taken apart first.
+/// Nesting depth of collections that are dropped recursively; deeper ones are taken apart first.
 const DROP_DEPTH: u32 = 32;
 
 thread_local! {
-    /// How many collections are being dropped, one inside the other.
+    /// Number of collections being dropped, one inside the other.
     static DROPPING: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Drops the parts of a collection where they are. False if too many are being dropped around it already.
+/// Drops the parts of a collection in place. False if the nesting is too deep already.
 fn dropped_nested(drop_parts: impl FnOnce()) -> bool {
     let depth = DROPPING.get();
     if depth >= DROP_DEPTH {
@@ -175,7 +175,7 @@ fn dropped_nested(drop_parts: impl FnOnce()) -> bool {
     true
 }
 
-/// Drops values with an explicit stack, so that depth costs memory and not machine stack.
+/// Drops values with an explicit stack, so that depth costs heap memory instead of machine stack.
 fn drop_flat(mut stack: Vec<Value>) {
     while let Some(value) = stack.pop() {
         match value.data {
@@ -218,12 +218,12 @@ impl Value {
         Value::of(data, Origin::NONE, Taint::NONE)
     }
 
-    /// A value made from others: where it comes from, and whether one of them is a secret. Conversions use this one.
+    /// A value made from others: with its origin, and whether one of them is a secret. Conversions use this one.
     pub fn of(data: Data, origin: Origin, taint: Taint) -> Self {
         Value { data, origin, taint }
     }
 
-    /// Other data in the place of this value's: what is made from it alone.
+    /// The same origin and taint with other data: for a value made from this one alone.
     pub fn with(self, data: Data) -> Self {
         Value { data, ..self }
     }
@@ -233,17 +233,17 @@ impl Value {
         Value::new(Data::Null)
     }
 
-    /// A value that is broken and reported.
+    /// An invalid value that is already reported.
     pub fn poison() -> Self {
         Value::new(Data::Poison)
     }
 
-    /// Nothing at all: null for whoever looks at it, but a mapping leaves its key out.
+    /// An absent value: reads as null, but a mapping omits its key.
     pub fn absent() -> Self {
         Value::null().with_origin(Origin::ABSENT)
     }
 
-    /// Text.
+    /// A string.
     pub fn str(text: impl Into<EcoString>) -> Self {
         Value::new(Data::Str(text.into()))
     }
@@ -263,7 +263,7 @@ impl Value {
         Value::new(Data::Pending(Arc::new(Pending { tasks: vec![task.into()], what: what.into() })))
     }
 
-    /// The same with an origin.
+    /// The same with another origin.
     pub fn with_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
@@ -274,7 +274,7 @@ impl Value {
         self.tainted_by(Taint::secret_if(tainted))
     }
 
-    /// The same, secret if what it was made from is.
+    /// The same, secret if its source is.
     pub fn tainted_by(mut self, taint: Taint) -> Self {
         self.taint |= taint;
         self
@@ -285,7 +285,7 @@ impl Value {
         self.taint.is_secret()
     }
 
-    /// Its taint, for what is made from it.
+    /// Its taint, for values made from it.
     pub fn taint(&self) -> Taint {
         self.taint
     }
@@ -295,12 +295,12 @@ impl Value {
         matches!(self.data, Data::Null)
     }
 
-    /// Whether there is nothing at all; see [`Value::absent`].
+    /// Whether it is absent; see [`Value::absent`].
     pub fn is_absent(&self) -> bool {
         self.is_null() && self.origin == Origin::ABSENT
     }
 
-    /// Whether it is broken and reported.
+    /// Whether it is invalid and reported.
     pub fn is_poison(&self) -> bool {
         matches!(self.data, Data::Poison)
     }
@@ -315,7 +315,7 @@ impl Value {
         matches!(self.data, Data::List(_) | Data::Map(_))
     }
 
-    /// The text, if it is text.
+    /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match &self.data {
             Data::Str(text) => Some(text),
@@ -323,7 +323,7 @@ impl Value {
         }
     }
 
-    /// The truth value, if it is one.
+    /// The boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         match self.data {
             Data::Bool(value) => Some(value),
@@ -376,7 +376,7 @@ impl Value {
         self.chain(path)?.pop()
     }
 
-    /// The same with everything it is a part of, the whole first. A key may have dots in it.
+    /// The same with all enclosing values, the outermost first. Keys may contain dots.
     pub fn chain(&self, path: &str) -> Option<Vec<Value>> {
         let strip = |step: &'_ str| step.trim_end_matches(']').trim_matches(['"', '\'']).to_owned();
         let steps: Vec<String> = path.split(['.', '[']).map(strip).filter(|step| !step.is_empty()).collect();
@@ -384,19 +384,19 @@ impl Value {
         walk_steps(&mut found, &steps).then_some(found)
     }
 
-    /// The same as a part of a whole: a secret if the whole is one, and from where the whole is unless it knows better.
+    /// The same as a part of a whole: secret if the whole is, and with the origin of the whole unless it has its own.
     pub fn part_of(self, whole: &Value) -> Value {
         let origin = if self.origin.is_known() || self.is_absent() { self.origin } else { whole.origin };
         self.with_origin(origin).tainted_by(whole.taint)
     }
 
     /// Every scalar and empty collection below a value with its dotted path, in order. A collection that is secret as
-    /// a whole is not gone into: its keys are secret too.
+    /// a whole is not entered: its keys are secret too.
     pub fn leaves(&self) -> Leaves<'_> {
         Leaves { stack: vec![(String::new(), self)] }
     }
 
-    /// What kind of value it is, in a user's words.
+    /// The kind of value, in a user's words.
     pub fn kind_name(&self) -> &'static str {
         match self.data {
             Data::Null => "null",
@@ -418,7 +418,7 @@ impl Value {
         self.any(Value::is_tainted)
     }
 
-    /// Whether this is a collection that nobody else holds.
+    /// Whether this is a collection with a single owner.
     fn holds_alone(&self) -> bool {
         match &self.data {
             Data::List(list) => Arc::strong_count(list) == 1,
@@ -427,7 +427,7 @@ impl Value {
         }
     }
 
-    /// Where a collection lies, if others may hold it, too.
+    /// Address of a collection, if it may be shared.
     pub fn shared_at(&self) -> Option<usize> {
         match &self.data {
             Data::List(list) if Arc::strong_count(list) > 1 => Some(Arc::as_ptr(list) as usize),
@@ -436,13 +436,13 @@ impl Value {
         }
     }
 
-    /// Whether a question is true of this value or anything in it.
+    /// Whether a predicate holds for this value or anything in it.
     pub fn any(&self, question: impl Fn(&Value) -> bool) -> bool {
         if !self.is_collection() {
             return question(self);
         }
         let mut stack = vec![self];
-        // What many share is asked once; looking that up pays off in large values only.
+        // Shared parts are tested once; looking that up pays off in large values only.
         let mut seen = 0u32;
         let mut asked: std::collections::HashSet<usize, foldhash::fast::RandomState> = Default::default();
         while let Some(value) = stack.pop() {
@@ -465,8 +465,7 @@ impl Value {
         false
     }
 
-    /// Goes to every single value in this one that is secret, or part of something secret. What many share is gone
-    /// through once.
+    /// Visits every scalar in this value that is secret, or part of something secret. Shared parts are visited once.
     pub fn each_secret(&self, each: &mut dyn FnMut(&Value)) {
         let mut open = vec![(self, false)];
         let mut gone: std::collections::HashSet<(usize, bool), foldhash::fast::RandomState> = Default::default();
@@ -491,7 +490,7 @@ pub struct Leaves<'v> {
     stack: Vec<(String, &'v Value)>,
 }
 
-/// Goes on from the last value found, and says whether all steps lead somewhere. Steps are joined where a key has dots.
+/// Continues from the last value found; false if a step leads nowhere. Steps are joined where a key contains dots.
 fn walk_steps(found: &mut Vec<Value>, steps: &[String]) -> bool {
     let (Some(here), false) = (found.last().cloned(), steps.is_empty()) else { return true };
     for count in 1..=steps.len() {

@@ -1,7 +1,7 @@
-//! How large a value is when it is written out, and how deep.
+//! The size and depth of a value when written out.
 //!
-//! What is shared counts as often as it is met, but is gone through once: a collection remembers its size until it is
-//! changed. So a value that is small in memory and endless on paper is recognised before anybody walks it.
+//! Shared parts count at each occurrence, but are walked once: a collection caches its size until it is changed. So a
+//! value that is small in memory and huge when written out is recognised before any walk over it.
 
 use crate::lazy::{ENTRY_BYTES, ITEM_BYTES};
 use crate::value::{Data, Value};
@@ -9,12 +9,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What a scalar takes beside its text: quotes, separators, indentation.
+/// Size of a scalar beside its text: quotes, separators, indentation.
 const LEAF: u64 = 4;
 /// The same for a collection.
 const COLLECTION: u64 = 4;
 
-/// What a collection remembers of its size; nothing as long as something in it is not computed.
+/// Cached size of a collection; empty as long as something in it is not computed.
 #[derive(Debug, Default)]
 pub struct Memo {
     weight: AtomicU64,
@@ -34,12 +34,12 @@ impl Memo {
         self.weight.load(Ordering::Acquire) != 0
     }
 
-    /// How many levels of collections are in it, itself included; 0 if that is not known.
+    /// Number of levels of collections in it, itself included; 0 if unknown.
     pub(crate) fn height(&self) -> u32 {
         self.height.load(Ordering::Relaxed)
     }
 
-    /// Forgets everything: the collection is about to be changed.
+    /// Clears the cache: the collection is about to be changed.
     pub(crate) fn forget(&mut self) {
         *self.weight.get_mut() = 0;
         *self.height.get_mut() = 0;
@@ -77,12 +77,12 @@ impl Size {
     }
 }
 
-/// About how many bytes a value has when it is written out.
+/// Approximate size of a value in bytes when written out.
 pub fn weight(value: &Value) -> u64 {
     size(value).weight
 }
 
-/// The bytes of a value itself: its text, or its parts without what is in them.
+/// The size of a value alone: its text, or its parts without their content.
 pub fn surface(value: &Value) -> u64 {
     match &value.data {
         Data::Str(text) | Data::BigInt(text) => text.len() as u64,
@@ -93,12 +93,12 @@ pub fn surface(value: &Value) -> u64 {
     }
 }
 
-/// How many levels of collections are in a value, itself included.
+/// Number of levels of collections in a value, itself included.
 pub(crate) fn height(value: &Value) -> u32 {
     size(value).height
 }
 
-/// A collection whose parts are being gone through.
+/// A collection whose parts are being walked.
 struct Open<'v> {
     value: &'v Value,
     parts: Parts<'v>,
@@ -121,7 +121,7 @@ impl<'v> Iterator for Parts<'v> {
 }
 
 fn size(value: &Value) -> Size {
-    // What is not computed as a whole remembers nothing itself, but may be shared, too.
+    // A collection with uncomputed parts has no cached size, but may be shared, too.
     let mut unknown: HashMap<usize, Size, foldhash::fast::RandomState> = HashMap::default();
     let mut open = match immediate(value, &unknown) {
         Ok(size) => return size,
@@ -147,7 +147,7 @@ fn size(value: &Value) -> Size {
     whole
 }
 
-/// The size of what needs no going through, or the collection that does.
+/// The size if no walk is needed, or else the collection to walk.
 fn immediate<'v>(
     value: &'v Value,
     unknown: &HashMap<usize, Size, foldhash::fast::RandomState>,

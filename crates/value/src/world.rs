@@ -1,7 +1,7 @@
 //! The world outside: the only way to files, environment, clock, commands and the network.
 //!
 //! Layers above hold a `dyn World` and cannot tell a disk from a test. Paths are relative to the world's root (or
-//! absolute and inside it); anything else is refused unless the user allowed it. Writes go to an overlay.
+//! absolute and inside it); any other path is refused unless the user allowed it. Writes go to an overlay.
 
 use crate::path;
 use crate::rules;
@@ -10,27 +10,27 @@ use purlin_syntax::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where systems say who the user is, the first that is set.
+/// Variables that hold the user's name, the first that is set.
 pub const USER_VARIABLES: &[&str] = &["USER", "LOGNAME", "USERNAME"];
 
-/// Why the world did not do something.
+/// Why the world refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldError {
-    /// There is no such file or folder.
+    /// The file or folder does not exist.
     NotFound,
-    /// It is not what was expected: a folder where a file should be, or the reverse.
+    /// It is of the wrong kind: a folder instead of a file, or the reverse.
     WrongKind(&'static str),
-    /// It is not allowed; the text says what would allow it.
+    /// It is not allowed; the text names what would allow it.
     Denied(String),
-    /// It is larger than a limit allows; the text says which.
+    /// It is larger than a limit allows; the text names the limit.
     TooLarge(String),
-    /// All that was read together is larger than a limit allows; the text says which.
+    /// All files read together are larger than a limit allows; the text names the limit.
     TooMuch(String),
-    /// Something remote could not be fetched; the text says why.
+    /// A remote resource could not be fetched; the text has the reason.
     FetchFailed(String),
-    /// Something remote is not what `purlin.lock` recorded; the text says how.
+    /// A remote resource differs from `purlin.lock`; the text has the difference.
     LockMismatch(String),
-    /// Anything else the system said.
+    /// Any other system error.
     Failed(String),
 }
 
@@ -49,7 +49,7 @@ impl WorldError {
         }
     }
 
-    /// The diagnostic for it, without a place.
+    /// The diagnostic for it, without a location.
     pub fn diagnostic(&self, path: &str) -> Diagnostic {
         match self {
             WorldError::NotFound => Diagnostic::nowhere(&rules::FILE_NOT_FOUND, format!("`{path}` does not exist")),
@@ -74,21 +74,21 @@ impl WorldError {
     }
 }
 
-/// What a path is.
+/// The kind of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileKind {
     /// A file.
     File,
     /// A folder.
     Folder,
-    /// A link; [`World::stat`] says what it leads to, [`World::list`] that it is one.
+    /// A link; [`World::stat`] follows it, [`World::list`] does not.
     Link,
 }
 
-/// What the world knows of a path.
+/// Metadata of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stat {
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
     /// Bytes of a file.
     pub size: u64,
@@ -101,7 +101,7 @@ pub struct Stat {
 pub struct Entry {
     /// The bare name.
     pub name: String,
-    /// What it is; links are not followed.
+    /// Its kind; links are not followed.
     pub kind: FileKind,
 }
 
@@ -109,7 +109,7 @@ pub struct Entry {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Moment(pub i128);
 
-/// A command to run. Arguments are passed as they are, never through a shell.
+/// A command to run. Arguments are passed verbatim, never through a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// Program and arguments.
@@ -118,22 +118,22 @@ pub struct Command {
     pub env: Vec<(String, String)>,
     /// Folder to run in, relative to the root.
     pub folder: String,
-    /// What it reads.
+    /// Its standard input.
     pub stdin: Vec<u8>,
 }
 
-/// What a command answered.
+/// The result of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// Exit code.
     pub code: i32,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: Vec<u8>,
-    /// What it complained about.
+    /// Its standard error.
     pub stderr: Vec<u8>,
 }
 
-/// Something remote.
+/// A remote resource.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Remote {
     /// A git repository at a revision (branch, tag or commit).
@@ -142,7 +142,7 @@ pub enum Remote {
         address: String,
         /// Branch, tag or commit; the default branch if empty.
         revision: String,
-        /// Whether to look for something newer than the copy that is here and what `purlin.lock` recorded.
+        /// Whether to look for something newer than the local copy and the record in `purlin.lock`.
         refresh: bool,
     },
     /// One file by address.
@@ -159,15 +159,15 @@ pub enum Remote {
     Chart {
         /// `oci://HOST/PATH`
         address: String,
-        /// The version, which is the tag but for `+`.
+        /// The version, which equals the tag except for `+`.
         version: String,
     },
 }
 
-/// What was fetched.
+/// A fetched resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where it is now, as a path this world reads. A folder for a repository.
+    /// Its location, as a path this world reads. A folder for a repository.
     pub path: String,
     /// The exact revision, for repositories.
     pub revision: String,
@@ -180,7 +180,7 @@ pub trait World: Send + Sync {
     /// The root folder's full path, for messages and for values that show it.
     fn root(&self) -> &str;
 
-    /// The folder the user stands in, relative to the root.
+    /// The user's working directory, relative to the root.
     fn here(&self) -> &str {
         "."
     }
@@ -188,15 +188,15 @@ pub trait World: Send + Sync {
     /// The bytes of a file.
     fn read(&self, path: &str) -> Result<Arc<[u8]>, WorldError>;
 
-    /// Hands over a file piece by piece, whatever its size, with its whole length each time: for hashes, which need
-    /// no limit because they keep nothing. An empty file is one empty piece.
+    /// Passes a file to a callback piece by piece, whatever its size, with its whole length each time: for hashes,
+    /// which need no limit because they keep nothing. An empty file is one empty piece.
     fn read_in_pieces(&self, path: &str, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), WorldError> {
         let bytes = self.read(path)?;
         each(bytes.len() as u64, &bytes);
         Ok(())
     }
 
-    /// The first bytes of a file, at most so many.
+    /// The first bytes of a file, at most `most`.
     fn head(&self, path: &str, most: usize) -> Result<Arc<[u8]>, WorldError> {
         let bytes = self.read(path)?;
         Ok(bytes.get(..most).map_or_else(|| bytes.clone(), Into::into))
@@ -205,16 +205,16 @@ pub trait World: Send + Sync {
     /// The names in a folder, sorted.
     fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError>;
 
-    /// What a path is; links are followed.
+    /// Metadata of a path; links are followed.
     fn stat(&self, path: &str) -> Result<Stat, WorldError>;
 
-    /// Where a link leads, as it is written.
+    /// The target of a link, as it is written.
     fn read_link(&self, path: &str) -> Result<String, WorldError>;
 
     /// An environment variable.
     fn env(&self, name: &str) -> Option<String>;
 
-    /// Who the user is, as the system calls them; empty if nobody knows.
+    /// The user's name in the system; empty if unknown.
     fn user(&self) -> String {
         USER_VARIABLES.iter().find_map(|name| self.env(name)).unwrap_or_default()
     }
@@ -228,31 +228,31 @@ pub trait World: Send + Sync {
     /// The seed of everything random in this run.
     fn seed(&self) -> Seed;
 
-    /// Runs a command, if that is allowed.
+    /// Runs a command, if allowed.
     fn run(&self, command: &Command) -> Result<Output, WorldError>;
 
-    /// Fetches something remote, if that is allowed.
+    /// Fetches something remote, if allowed.
     fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError>;
 
-    /// Writes a file: into an overlay that later reads of this run see, or to the disk if that is allowed.
+    /// Writes a file: into an overlay that later reads of this run see, or to the disk if allowed.
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError>;
 
-    /// Writes a file that only this run sees, whatever is allowed: what must not stay behind.
+    /// Writes a file that only this run sees, whatever is allowed: for files that must not remain.
     fn write_temporary(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {
         self.write(path, bytes)
     }
 
-    /// Makes a folder and those around it, if writing is allowed; otherwise nothing happens.
+    /// Makes a folder and its parents, if writing is allowed; otherwise nothing happens.
     fn create_folder(&self, _path: &str) -> Result<(), WorldError> {
         Ok(())
     }
 
-    /// Whether what is written stays after the run.
+    /// Whether written files persist after the run.
     fn keeps_writes(&self) -> bool {
         true
     }
 
-    /// Whether a file or folder is there.
+    /// Whether a file or folder exists.
     fn exists(&self, path: &str) -> bool {
         self.stat(path).is_ok()
     }
@@ -275,12 +275,12 @@ impl Overlay {
         self.lock().get(&path::normalize(path)).cloned()
     }
 
-    /// Whether nothing was written.
+    /// Whether no file was written.
     pub fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
-    /// Names directly in a folder that were written, with what they are.
+    /// Names of written files and folders directly in a folder, with their kinds.
     pub fn names(&self, folder: &str) -> Vec<Entry> {
         names_in(self.lock().keys(), folder)
     }
@@ -304,7 +304,7 @@ fn names_in<'p>(paths: impl Iterator<Item = &'p String>, folder: &str) -> Vec<En
     found.into_iter().map(|(name, kind)| Entry { name, kind }).collect()
 }
 
-/// A world in memory, for tests, editors and examples. Nothing is allowed but reading its own files.
+/// A world in memory, for tests, editors and examples. It only allows reading its own files.
 #[derive(Default, Debug)]
 pub struct MemoryWorld {
     files: BTreeMap<String, Arc<[u8]>>,
