@@ -65,7 +65,7 @@ fn short(name: &str) -> String {
     prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name).to_owned()
 }
 
-/// Types that are written as scalars, or as anything.
+/// Types that are written as scalars, or that accept any value.
 fn scalar(name: &str) -> Option<&'static str> {
     Some(match name {
         "api.resource.Quantity" => "q",
@@ -146,7 +146,7 @@ impl Tables {
         }
     }
 
-    /// Types that kinds reach.
+    /// Types that are reachable from kinds.
     fn reached(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         let mut open: Vec<String> = self.kinds.values().map(|kind| kind.of.clone()).collect();
@@ -202,7 +202,7 @@ impl Tables {
     }
 }
 
-/// Kinds of which the paths of the API name a namespace.
+/// Kinds whose API paths contain a namespace.
 fn namespaced(swagger: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (path, operations) in swagger["paths"].as_object().expect("paths") {
@@ -219,7 +219,7 @@ fn namespaced(swagger: &Value) -> BTreeSet<String> {
     found
 }
 
-/// What the sources in Go say beside the schemas.
+/// Facts from the Go sources that the schemas lack.
 #[derive(Default)]
 struct Go {
     /// The values of enumerations, by package and name.
@@ -227,7 +227,7 @@ struct Go {
     marked: BTreeSet<String>,
     /// The type of a field, by type and key.
     fields: BTreeMap<(String, String), String>,
-    /// The version from which on a kind is deprecated.
+    /// The version in which a kind was deprecated.
     deprecated: BTreeMap<String, u32>,
 }
 
@@ -287,7 +287,7 @@ impl Go {
         let is_enum = self.marked.contains(kind) || kind == "meta.v1.LabelSelectorOperator";
         let values = self.enums.get(kind).filter(|_| is_enum && !kind.ends_with(".FinalizerName"))?;
         let values: BTreeSet<&String> = values.iter().filter(|value| !value.is_empty()).collect();
-        // Values with spaces are words of a language of their own, which validation reads differently.
+        // Values with spaces belong to a language of their own, which validation reads differently.
         let is_word = values.iter().all(|value| !value.contains(' '));
         is_word.then(|| values.into_iter().cloned().collect())
     }

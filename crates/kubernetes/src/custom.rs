@@ -1,6 +1,7 @@
-//! Judges custom resources by the schemas of their definitions.
+//! Validates custom resources against the schemas of their definitions.
 //!
-//! The part of JSON Schema that definitions may use and that decides about types; patterns and expressions are the cluster's.
+//! Covers the part of JSON Schema that definitions may use and that concerns types; patterns and expressions are left
+//! to the cluster.
 
 use crate::finding::Finding;
 use crate::here::{Here, known};
@@ -23,7 +24,8 @@ fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
 }
 
 impl Schemas {
-    /// Adds what an object defines, if it is a `CustomResourceDefinition`. A later one does not replace an earlier one.
+    /// Adds the schemas of an object, if it is a `CustomResourceDefinition`. A later one does not replace an earlier
+    /// one.
     pub fn add(&mut self, object: &Value) {
         let is_definition = text(object, "kind") == Some("CustomResourceDefinition");
         let Some(spec) = object.get("spec").and_then(known).filter(|_| is_definition) else { return };
@@ -49,7 +51,7 @@ impl Schemas {
         self.groups.contains(group)
     }
 
-    /// Judges an object of a kind that is defined. Whether it is.
+    /// Validates an object of a defined kind. Returns whether the kind is defined.
     pub fn check(&self, judge: &mut Judge<'_>, here: &Here<'_, '_>, version: &str, kind: &str) -> bool {
         let key = (EcoString::from(version), EcoString::from(kind));
         let Some(schema) = self.known.get(&key) else { return false };
@@ -59,7 +61,7 @@ impl Schemas {
         true
     }
 
-    /// A version or kind that no definition of its group has.
+    /// Reports a version or kind that no definition of its group has.
     pub fn unknown(&self, judge: &mut Judge<'_>, version: &Here<'_, '_>, kind: &Here<'_, '_>) {
         let (Some(of), Some(name)) = (version.text(), kind.text()) else { return };
         let mut kinds: Vec<&str> =
@@ -68,7 +70,7 @@ impl Schemas {
             self.known.keys().filter(|(_, kind)| kind == name).map(|(known, _)| known.as_str()).collect();
         kinds.sort_unstable();
         versions.sort_unstable();
-        // The definitions at hand may be only some of the group's.
+        // The available definitions may be only some of the group's.
         let Some((here, wrong, meant)) = suggest::nearest(name, kinds)
             .map(|meant| (kind, name, meant))
             .or_else(|| suggest::nearest(of, versions).map(|meant| (version, of, meant)))

@@ -1,9 +1,9 @@
-//! What fields hold beside their type, and which fields that schemas call required a cluster does without.
+//! Constraints on fields beyond their type, and fields that schemas call required but clusters do not.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// What is known of the value of a field.
+/// A constraint on the value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fact {
     /// A number of a port.
@@ -20,31 +20,31 @@ pub enum Fact {
     ServiceName,
     /// DNS labels with dots.
     Subdomain,
-    /// The name of a host, perhaps with `*.`.
+    /// A host name, optionally with `*.`.
     Host,
-    /// An address.
+    /// An IP address.
     Ip,
-    /// Addresses with a number of bits.
+    /// IP ranges in CIDR notation.
     Cidr,
-    /// An integer from the one to the other.
+    /// An integer between the two bounds.
     Between(i64, i64),
-    /// A number of things, or a share of them.
+    /// A count, or a percentage.
     CountOrPercent,
-    /// A time at which a job runs.
+    /// The schedule of a job.
     Schedule,
-    /// A string that says something.
+    /// A non-empty string.
     Filled,
-    /// A list with something in it.
+    /// A non-empty list.
     Items,
     /// Labels: keys and values.
     Labels,
-    /// Keys that have the form of those of labels.
+    /// Keys in the form of label keys.
     QualifiedKeys,
-    /// Keys that become names of files.
+    /// Keys that become file names.
     ConfigKeys,
-    /// Amounts of which none is negative.
+    /// Amounts, none of them negative.
     Amounts,
-    /// A string of a few.
+    /// One of these strings.
     OneOf(&'static [&'static str]),
 }
 
@@ -161,7 +161,7 @@ const FACTS: &[(&str, &str, Fact)] = &[
     ("MetricTarget", "type", Fact::OneOf(&["AverageValue", "Utilization", "Value"])),
 ];
 
-/// Fields that schemas call required and that clusters do without: zero or nothing is valid there.
+/// Fields that schemas call required but clusters do not: zero or nothing is valid there.
 #[rustfmt::skip]
 const NOT_NEEDED: &[(&str, &str)] = &[
     ("StatefulSetSpec", "serviceName"), ("Role", "rules"), ("ClusterRole", "rules"), ("Subject", "name"),
@@ -175,14 +175,14 @@ const NOT_NEEDED: &[(&str, &str)] = &[
     ("MatchResources", "resourceRules"), ("NonResourcePolicyRule", "verbs"),
 ];
 
-/// The fact about a field.
+/// The constraint on a field.
 pub fn fact(of: &str, field: &str) -> Option<Fact> {
     static INDEX: OnceLock<HashMap<(&'static str, &'static str), Fact>> = OnceLock::new();
     let index = INDEX.get_or_init(|| FACTS.iter().map(|(of, field, fact)| ((*of, *field), *fact)).collect());
     index.get(&(of, field)).copied()
 }
 
-/// Whether a cluster refuses an object without a field that its schema requires.
+/// Whether a cluster rejects an object without a field that its schema requires.
 pub fn is_needed(of: &str, field: &str) -> bool {
     !of.ends_with("Status") && !of.ends_with("Condition") && !NOT_NEEDED.contains(&(of, field))
 }

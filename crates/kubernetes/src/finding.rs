@@ -1,14 +1,14 @@
-//! What is wrong with objects, and where that was written.
+//! Problems of objects, and the locations that caused them.
 //!
-//! A value is followed through templates, merges and defaults to the line that wrote it; where it was put into the object
-//! is a label. The same line is reported once, however many objects it reaches.
+//! A value is traced through templates, merges and defaults to the line that wrote it; the location that put it into
+//! the object is a label. The same line is reported once, however many objects it reaches.
 
 use crate::here::Here;
 use purlin_syntax::{Diagnostic, Hint, Label, Rule, Severity, Span};
 use purlin_value::{Origin, OriginKind, Session};
 use std::collections::HashMap;
 
-/// Where something is wrong.
+/// What is wrong.
 #[derive(Clone, Debug)]
 pub enum Spot {
     /// A value.
@@ -17,37 +17,37 @@ pub enum Spot {
     Key(String, Origin),
 }
 
-/// Something that is wrong with one object.
+/// A problem of one object.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// Its rule.
     pub rule: &'static Rule,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// Where.
+    /// Its location.
     pub spot: Spot,
-    /// What it is about: `` `spec.replicas` ``.
+    /// Its subject: `` `spec.replicas` ``.
     pub subject: String,
     /// The object: `Deployment/web`.
     pub object: String,
-    /// What is wrong with it, as it follows after the object.
+    /// The message, as it follows after the object.
     pub wrong: String,
-    /// What to do.
+    /// The remedy.
     pub hint: Option<Hint>,
-    /// Whether a string was found where something else was expected, or the other way round.
+    /// Whether a string was found instead of another type, or the other way round.
     pub is_text: Option<bool>,
-    /// Another place that matters, and what it has to do with this one.
+    /// Another relevant location, and its relation to this one.
     pub other: Option<(Origin, String)>,
 }
 
 impl Finding {
-    /// Something wrong with the value at a place.
+    /// A problem with the value at a path.
     pub fn value(rule: &'static Rule, here: &Here<'_, '_>, object: &str, wrong: impl Into<String>) -> Self {
         let spot = Spot::Value(here.value.origin);
         Finding::of(rule, spot, format!("`{here}`"), object, wrong.into())
     }
 
-    /// Something wrong with the key of a place.
+    /// A problem with the key at a path.
     pub fn key(rule: &'static Rule, here: &Here<'_, '_>, object: &str, wrong: impl Into<String>) -> Self {
         let spot = match here.last_key() {
             Some((key, value)) => Spot::Key(key.to_owned(), value.origin),
@@ -56,7 +56,7 @@ impl Finding {
         Finding::of(rule, spot, format!("`{here}`"), object, wrong.into())
     }
 
-    /// Something wrong with an entry, of which the key is shown.
+    /// A problem with an entry, shown at its key.
     pub fn of(rule: &'static Rule, spot: Spot, subject: String, object: &str, wrong: String) -> Self {
         let object = object.to_owned();
         Finding { rule, severity: rule.severity, spot, subject, object, wrong, hint: None, is_text: None, other: None }
@@ -68,29 +68,29 @@ impl Finding {
         self
     }
 
-    /// The same with something to do.
+    /// The same with a hint.
     pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same with something to do, if there is anything.
+    /// The same with an optional hint.
     pub fn maybe_hint(mut self, hint: Option<Hint>) -> Self {
         self.hint = hint.or(self.hint);
         self
     }
 }
 
-/// How a value got to where it is.
+/// The locations that a value passed through.
 struct Way {
-    /// What put it into the object: an expression of a template, or the line itself.
+    /// The one that put it into the object: an expression of a template, or the line itself.
     last: Option<Span>,
-    /// What wrote it.
+    /// The one that wrote it.
     first: Option<Span>,
 }
 
 impl Way {
-    /// A template that quotes a number, or prints a quoted string without its quotes, is itself what is wrong.
+    /// If a template quotes a number, or prints a quoted string without its quotes, the template itself is wrong.
     fn settle(&mut self, session: &Session, is_text: Option<bool>) {
         let (Some(is_text), Some(first)) = (is_text, self.first) else { return };
         let Some(source) = session.sources.get(first.file) else { return };
@@ -106,7 +106,7 @@ fn is_plain_other(text: &str) -> bool {
     text.parse::<f64>().is_ok() || matches!(text, "true" | "false")
 }
 
-/// A chain is as long as the templates that include each other; the bound only guards against a loop.
+/// A chain is as long as the nested templates; the bound only guards against a cycle.
 const MOST_STEPS: usize = 200;
 
 fn way(session: &Session, origin: Origin) -> Way {
@@ -132,7 +132,7 @@ fn way(session: &Session, origin: Origin) -> Way {
             None => break,
         }
     }
-    // A text of several parts: the place of the whole, or of the first part.
+    // A text of several parts: the location of the whole, or of the first part.
     if found.first.is_none() {
         found.first = session.origins.span(origin, &session.sources);
         found.last = found.last.or(found.first);
@@ -140,7 +140,7 @@ fn way(session: &Session, origin: Origin) -> Way {
     found
 }
 
-/// Findings that are the same line.
+/// Findings at the same line.
 struct Group {
     finding: Finding,
     way: Way,
@@ -178,7 +178,7 @@ pub fn diagnostics(session: &Session, findings: Vec<Finding>) -> Vec<Diagnostic>
     groups.into_iter().map(|group| group.told(session)).collect()
 }
 
-/// Where a finding is shown.
+/// The location shown for a finding.
 fn place(session: &Session, spot: &Spot) -> Way {
     match spot {
         Spot::Value(origin) => way(session, *origin),

@@ -1,4 +1,4 @@
-//! A place in an object while it is judged: the way to it, and what is there.
+//! A path in an object during validation: the steps, and the value at the end.
 
 use purlin_value::Value;
 use std::fmt;
@@ -14,12 +14,12 @@ pub enum Step<'v> {
     Item(usize),
 }
 
-/// A place: the last step, the value there, and the place before.
+/// A path: the last step, the value there, and the path before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'v, 'h> {
     above: Option<&'h Here<'v, 'h>>,
     step: Step<'v>,
-    /// What is there.
+    /// The value.
     pub value: &'v Value,
 }
 
@@ -37,7 +37,7 @@ impl<'v, 'h> Here<'v, 'h> {
         Some(self.entry(key, self.value.get(key)?))
     }
 
-    /// The value of a key, if it says something: null is nothing.
+    /// The value of a key, unless it is null.
     pub fn set<'b>(&'b self, key: &'v str) -> Option<Here<'v, 'b>>
     where
         'h: 'b,
@@ -45,7 +45,7 @@ impl<'v, 'h> Here<'v, 'h> {
         self.key(key).filter(|here| !here.value.is_null())
     }
 
-    /// A value of a key that is at hand.
+    /// A known value of a key.
     pub fn entry<'b>(&'b self, key: &'v str, value: &'v Value) -> Here<'v, 'b>
     where
         'h: 'b,
@@ -61,7 +61,7 @@ impl<'v, 'h> Here<'v, 'h> {
         Here { above: Some(self), step: Step::Item(index), value }
     }
 
-    /// All items, if a list is there.
+    /// All items, if it is a list.
     pub fn items<'b>(&'b self) -> impl Iterator<Item = Here<'v, 'b>>
     where
         'h: 'b,
@@ -70,12 +70,12 @@ impl<'v, 'h> Here<'v, 'h> {
         items.iter().enumerate().map(move |(index, value)| self.item(index, value))
     }
 
-    /// The string there, if it is known.
+    /// The value as a string, if it is known.
     pub fn text(&self) -> Option<&'v str> {
         known(self.value)?.as_str()
     }
 
-    /// The key that has this value, or that has the list around it.
+    /// The key of this value, or of the enclosing list.
     pub fn last_key(&self) -> Option<(&'v str, &'v Value)> {
         match (self.step, self.above) {
             (Step::Key(key), _) => Some((key, self.value)),
@@ -84,13 +84,13 @@ impl<'v, 'h> Here<'v, 'h> {
         }
     }
 
-    /// Whether the way here goes through a key.
+    /// Whether the path contains a key.
     pub fn is_under(&self, name: &str) -> bool {
         let is_it = matches!(self.step, Step::Key(key) if key == name);
         is_it || self.above.is_some_and(|above| above.is_under(name))
     }
 
-    /// The place before.
+    /// The path without its last step.
     pub fn above(&self) -> Option<&'h Here<'v, 'h>> {
         self.above
     }
@@ -113,7 +113,7 @@ impl fmt::Display for Here<'_, '_> {
     }
 }
 
-/// A value that is known and may be shown; what waits for something, is broken or secret is not judged.
+/// A value that is known and may be shown; pending, broken and secret values are not validated.
 pub fn known(value: &Value) -> Option<&Value> {
     let is_open = matches!(value.data, purlin_value::Data::Lazy(_));
     (!value.is_pending() && !value.is_poison() && !value.is_tainted() && !is_open).then_some(value)

@@ -1,7 +1,8 @@
-//! Kubernetes objects judged before a cluster sees them: what it would refuse, and what would not work without a word.
+//! Validates Kubernetes objects before a cluster sees them: what it would reject, and what would silently not work.
 //!
-//! Tables of all built-in kinds are in [`table`]; [`judge`] looks at objects, each alone and all together. Objects are
-//! values with origins, so that a finding is where a value was written. It must not know dialects, files, or the outside.
+//! Tables of all built-in kinds are in [`table`]; [`judge`] checks objects, each alone and all together. Objects are
+//! values with origins, so that a finding is located where a value was written. It must not know dialects, files, or
+//! the outside.
 
 mod custom;
 mod facts;
@@ -25,7 +26,7 @@ pub use rules::RULES;
 use purlin_syntax::Diagnostic;
 use purlin_value::{Session, Value};
 
-/// An object and what it goes by.
+/// An object and its id.
 #[derive(Clone, Debug)]
 pub struct Object<'v> {
     /// `Deployment/web`.
@@ -35,7 +36,7 @@ pub struct Object<'v> {
 }
 
 impl<'v> Object<'v> {
-    /// An object by its kind and name, as far as these may be shown; `None` for what is no object.
+    /// An object with its kind and name, as far as these may be shown; `None` if it is not an object.
     pub fn of(value: &'v Value) -> Option<Self> {
         let text = |value: Option<&'v Value>| value.and_then(here::known).and_then(Value::as_str);
         text(value.get("apiVersion"))?;
@@ -46,20 +47,20 @@ impl<'v> Object<'v> {
     }
 }
 
-/// What objects are judged by.
+/// Settings of validation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terms<'t> {
-    /// The minor version of Kubernetes; the newest known one without it.
+    /// The minor version of Kubernetes; the newest known one if not set.
     pub version: Option<table::Minor>,
-    /// Definitions of custom resources beside those among the objects.
+    /// Definitions of custom resources in addition to those among the objects.
     pub definitions: &'t [Value],
-    /// Whether some objects of the environment may be missing, so that nothing is said of what others refer to.
+    /// Whether some objects of the environment may be missing, so that missing references are not reported.
     pub is_partial: bool,
-    /// Built-in policies that are asked for.
+    /// Enabled built-in policies.
     pub policies: &'t [Policy],
 }
 
-/// What is wrong with the objects of one environment.
+/// The problems of the objects of one environment.
 pub fn judge(session: &Session, objects: &[Object<'_>], terms: Terms<'_>) -> Vec<Diagnostic> {
     if objects.is_empty() {
         return Vec::new();

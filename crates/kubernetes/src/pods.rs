@@ -1,9 +1,9 @@
-//! Where objects have pods, and what selects them.
+//! The pods of objects, and their selection by labels.
 
 use crate::here::known;
 use purlin_value::Value;
 
-/// The keys that lead to the pod of a kind.
+/// The path to the pod of a kind.
 pub fn way_to_pod(kind: &str) -> Option<&'static [&'static str]> {
     Some(match kind {
         "Pod" => &[],
@@ -21,18 +21,18 @@ pub fn pod<'v>(kind: &str, object: &'v Value) -> Option<&'v Value> {
     way_to_pod(kind)?.iter().try_fold(object, |value, key| known(value)?.get(key))
 }
 
-/// A question to labels that may not be known.
+/// Result of matching labels, which may be unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fit {
-    /// They fit.
+    /// They match.
     Yes,
-    /// They do not.
+    /// They do not match.
     No,
-    /// Something is not known.
+    /// Unknown labels are involved.
     Open,
 }
 
-/// Whether labels fit a mapping of labels that all must be there.
+/// Whether labels contain all of a mapping of labels.
 pub fn fits(wanted: &Value, labels: Option<&Value>) -> Fit {
     let Some(map) = known(wanted).and_then(Value::as_map) else { return Fit::Open };
     let labels = match labels.map(known) {
@@ -53,7 +53,7 @@ pub fn fits(wanted: &Value, labels: Option<&Value>) -> Fit {
     found
 }
 
-/// Whether labels fit a selector with `matchLabels` and `matchExpressions`.
+/// Whether labels match a selector with `matchLabels` and `matchExpressions`.
 pub fn fits_selector(selector: &Value, labels: Option<&Value>) -> Fit {
     let Some(selector) = known(selector) else { return Fit::Open };
     let by_labels =

@@ -1,10 +1,10 @@
-//! Forms of strings in objects: names, amounts, times. Each function says whether a text has the form.
+//! Forms of strings in objects: names, amounts, times. Each function tests one form.
 
-/// The longest DNS label, and the longest name of several.
+/// Maximum length of a DNS label, and of a name with several.
 const LABEL: usize = 63;
 const SUBDOMAIN: usize = 253;
 
-/// The longest name of a port.
+/// Maximum length of a port name.
 const PORT_NAME: usize = 15;
 
 fn is_small(byte: u8) -> bool {
@@ -18,14 +18,14 @@ pub fn is_label(text: &str) -> bool {
     text.len() <= LABEL && ends && bytes.iter().all(|byte| is_small(*byte) || *byte == b'-')
 }
 
-/// A label that begins with a letter, as names of services do.
+/// A label that begins with a letter, as in service names.
 pub fn is_service_name(text: &str) -> bool {
     is_label(text) && text.as_bytes().first().is_some_and(u8::is_ascii_lowercase)
 }
 
 /// Labels with dots between them.
 pub fn is_subdomain(text: &str) -> bool {
-    // Only the whole has a limit, not its parts.
+    // Only the whole is limited in length, not its parts.
     let is_part = |part: &str| part.len() <= LABEL && is_label(part) || part.len() > LABEL && is_long_label(part);
     text.len() <= SUBDOMAIN && text.split('.').all(is_part)
 }
@@ -40,7 +40,7 @@ pub fn is_path_segment(text: &str) -> bool {
     !text.is_empty() && text != "." && text != ".." && !text.contains(['/', '%'])
 }
 
-/// A name of a host, with `*.` in front if that is allowed.
+/// A host name, with a leading `*.` if allowed.
 pub fn is_host(text: &str) -> bool {
     let rest = text.strip_prefix("*.").unwrap_or(text);
     is_subdomain(rest)
@@ -67,7 +67,7 @@ pub fn is_label_value(text: &str) -> bool {
     text.is_empty() || is_word(text)
 }
 
-/// The key of a label: a word, perhaps with a DNS name and `/` before it.
+/// The key of a label: a word, optionally prefixed with a DNS name and `/`.
 pub fn is_label_key(text: &str) -> bool {
     match text.split_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && is_word(name),
@@ -81,7 +81,7 @@ pub fn is_config_key(text: &str) -> bool {
     !text.is_empty() && text.len() <= SUBDOMAIN && text != "." && !text.starts_with("..") && text.bytes().all(inside)
 }
 
-/// What may follow the number of an amount.
+/// Allowed suffixes of an amount.
 const SUFFIXES: &[&str] = &["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
 /// The sign, the number and the suffix of an amount.
@@ -104,7 +104,7 @@ pub fn is_quantity(text: &str) -> bool {
     quantity_parts(text).is_some()
 }
 
-/// An amount as a number, to compare two of them.
+/// An amount as a number, for comparison.
 pub fn quantity(text: &str) -> Option<f64> {
     let (is_negative, number, suffix) = quantity_parts(text)?;
     let number: f64 = number.parse().ok()?;
@@ -130,7 +130,7 @@ pub fn quantity(text: &str) -> Option<f64> {
     Some(if is_negative { -number * factor } else { number * factor })
 }
 
-/// The suffix of amounts that someone has meant: `GB` is `G`, `Gigs` is `Gi`.
+/// The intended suffix of an amount: `GB` is `G`, `Gigs` is `Gi`.
 pub fn meant_quantity(text: &str) -> Option<String> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     let (number, suffix) = text.split_at(end);
@@ -152,7 +152,7 @@ pub fn is_percent(text: &str) -> bool {
     text.strip_suffix('%').is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Base 64 with its padding; line ends do not count.
+/// Base 64 with its padding; line breaks are ignored.
 pub fn is_base64(text: &str) -> bool {
     let bytes: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect();
     let padding = bytes.iter().rev().take_while(|byte| **byte == b'=').count();
@@ -186,7 +186,7 @@ pub fn is_cidr(text: &str) -> bool {
     bits.parse::<u8>().is_ok_and(|bits| bits <= if address.is_ipv4() { 32 } else { 128 })
 }
 
-/// The smallest and largest number in each field of a schedule, and the names that stand for numbers.
+/// The smallest and largest number in each field of a schedule, and the names of numbers.
 const SCHEDULE: &[(u32, u32, &str)] = &[
     (0, 59, ""),
     (0, 23, ""),
@@ -226,7 +226,7 @@ fn is_schedule_part(part: &str, (least, most, names): (u32, u32, &str)) -> bool 
     is_range && step.is_none_or(|step| step.parse::<u32>().is_ok_and(|step| step > 0))
 }
 
-/// A duration as Go writes it: `1h30m`, `500ms`.
+/// A duration in Go's notation: `1h30m`, `500ms`.
 pub fn is_go_duration(text: &str) -> bool {
     let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     if rest == "0" {
@@ -251,7 +251,7 @@ pub fn is_go_duration(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A question about a text, texts of which it is so, and others.
+    /// A predicate on texts, texts that satisfy it, and others.
     type Case = (fn(&str) -> bool, &'static [&'static str], &'static [&'static str]);
 
     #[test]

@@ -1,7 +1,7 @@
-//! Judges objects together: selectors against pods, names against objects.
+//! Validates objects together: selectors against pods, names against objects.
 //!
-//! What an object names may come from elsewhere: another chart, an operator, a job. So a missing object is reported only
-//! where it is certain that one of this set was meant: its name is nearly that of one that is there.
+//! A referenced object may come from elsewhere: another chart, an operator, a job. So a missing object is reported
+//! only where one of this set was certainly meant: its name is similar to that of an existing one.
 
 use crate::finding::Finding;
 use crate::here::{Here, known};
@@ -13,17 +13,17 @@ use purlin_syntax::suggest::{is_slip, nearest};
 use purlin_value::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// Objects of one environment, by what others look for.
+/// Objects of one environment, indexed for references.
 pub struct Set<'v> {
-    /// Where objects without a namespace are.
+    /// The namespace of objects without an explicit one.
     home: &'v str,
-    /// Objects by kind and namespace; names that are not known leave a gap.
+    /// Objects by kind and namespace; unknown names leave a gap.
     named: HashMap<&'v str, HashMap<&'v str, Named<'v>>>,
     /// Pods of workloads, with their namespaces.
     pods: Vec<Pod<'v>>,
-    /// Namespaces in which labels of a pod are not known.
+    /// Namespaces with pods whose labels are unknown.
     has_open_pods: bool,
-    /// Whether something in it may make pods, services or secrets of its own.
+    /// Whether it contains objects that may create pods, services or secrets.
     has_makers: bool,
 }
 
@@ -44,12 +44,12 @@ fn text<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
     keys.iter().try_fold(value, |value, key| known(value)?.get(key)).and_then(known)?.as_str()
 }
 
-/// The namespace that an object is in; `home` if it names none.
+/// The namespace of an object; `home` if it is not set.
 fn namespace<'v>(object: &'v Value, home: &'v str) -> &'v str {
     text(object, &["metadata", "namespace"]).unwrap_or(home)
 }
 
-/// The namespace that objects without one are applied to: that of the others, if those agree.
+/// The namespace that objects without one are applied to: that of the others, if they agree.
 fn home<'v>(objects: &'v [Object<'v>]) -> &'v str {
     let mut named = objects.iter().filter_map(|object| text(known(object.value)?, &["metadata", "namespace"]));
     let first = named.next().unwrap_or_default();
@@ -94,7 +94,7 @@ impl<'v> Set<'v> {
         set
     }
 
-    /// Judges all objects.
+    /// Validates all objects.
     pub fn check(&self, objects: &'v [Object<'v>], found: &mut Vec<Finding>) {
         for object in objects {
             let Some(kind) = known(object.value).and_then(|value| text(value, &["kind"])) else { continue };
@@ -118,7 +118,7 @@ fn is_custom(version: &str) -> bool {
     version.split_once('/').is_some_and(|(group, _)| group.contains('.') && !group.ends_with(".k8s.io"))
 }
 
-/// One object beside the others.
+/// One object in relation to the others.
 struct Look<'s, 'v, 'f> {
     set: &'s Set<'v>,
     object: &'s Object<'v>,
@@ -160,7 +160,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         &mut self.found[last]
     }
 
-    /// A name that nothing has, but that is nearly one.
+    /// Reports an unknown name that is similar to an existing one.
     fn refers(&mut self, here: &Here<'_, '_>, kind: &str) -> bool {
         let Some(name) = here.text().filter(|name| !name.is_empty()) else { return false };
         let Some(all) = self.set.all(kind, self.namespace).filter(|all| !all.is_open) else { return false };
@@ -175,7 +175,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         false
     }
 
-    /// A key of a ConfigMap or Secret that is there.
+    /// Reports an unknown key of an existing ConfigMap or Secret.
     fn refers_to_key(&mut self, here: &Here<'_, '_>, kind: &str, fields: &[&str]) {
         let (Some(name), Some(key)) = (here.set("name"), here.set("key")) else { return };
         let is_optional = here.set("optional").is_some_and(|value| value.value.as_bool() != Some(false));
@@ -191,7 +191,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         }
         let keys: Vec<&str> =
             parts.iter().filter_map(|part| part.as_map()).flat_map(|map| map.keys()).map(|key| key.as_str()).collect();
-        // What fills an object later leaves it without a key.
+        // An object that is filled later has no keys yet.
         if keys.is_empty() || keys.contains(&key_text) {
             return;
         }
@@ -287,7 +287,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         }
     }
 
-    /// The pods that labels select, or `None` if that is not known.
+    /// The pods that labels select, or `None` if unknown.
     fn selected(&self, fits: impl Fn(Option<&Value>) -> Fit) -> Option<Vec<&'s Pod<'v>>> {
         let set = self.set;
         let mut found = Vec::new();
@@ -354,7 +354,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         }
     }
 
-    /// A selector without a pod, where it is certain that one of this set was meant.
+    /// Reports a selector without a matching pod, where one of this set was certainly meant.
     fn selects_nothing(&mut self, here: &Here<'_, '_>, wanted: &Value) {
         let Some(entries) = wanted.as_map() else { return };
         let mut best: Option<(usize, &Pod<'_>, Vec<&str>)> = None;
@@ -421,7 +421,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
                 return;
             }
         }
-        // An autoscaler comes with what it scales, unless something else makes that.
+        // An autoscaler comes with its target, unless that is created by another object.
         let Some(all) = all.filter(|_| !self.set.has_makers) else {
             self.refers(&name, kind_text);
             return;
@@ -445,7 +445,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
         }
     }
 
-    /// A backend names a service, and one of its ports.
+    /// A backend refers to a service, and one of its ports.
     fn backend(&mut self, backend: &Here<'_, '_>) {
         let Some(service) = backend.set("service") else { return };
         let Some(name) = service.set("name") else { return };
@@ -497,7 +497,7 @@ impl<'s, 'v> Look<'s, 'v, '_> {
             let is_account = subject.set("kind").and_then(|kind| kind.text()) == Some("ServiceAccount");
             let Some(name) = subject.set("name").filter(|_| is_account) else { continue };
             let place = subject.set("namespace").and_then(|namespace| namespace.text()).unwrap_or(self.namespace);
-            // Accounts of templates are often without a namespace, their bindings with one.
+            // Accounts in templates are often without a namespace, their bindings with one.
             let elsewhere = place != self.namespace;
             let is_known = |namespace: &str| {
                 let all = self.set.all("ServiceAccount", namespace);
@@ -523,7 +523,7 @@ fn shown_of(value: &Value) -> Option<String> {
         .or_else(|| value.as_int().map(|number| format!("`{number}`")))
 }
 
-/// `db-0` and `db-1` are two names, not one misspelt.
+/// `db-0` and `db-1` are two names, not one misspelling.
 fn differs_in_number(one: &str, other: &str) -> bool {
     let bare = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     bare(one) == bare(other)

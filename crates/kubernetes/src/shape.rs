@@ -1,4 +1,4 @@
-//! Judges the parts of an object by the types of their fields.
+//! Validates the parts of an object against the types of their fields.
 
 use crate::facts::{fact, is_needed};
 use crate::finding::Finding;
@@ -9,35 +9,35 @@ use purlin_syntax::{Hint, suggest};
 use purlin_value::{Data, Value};
 use std::collections::HashMap;
 
-/// One object under judgement.
+/// The validation of one object.
 pub struct Judge<'a> {
-    /// What the API has.
+    /// The API.
     pub table: &'static Table,
     /// The version of Kubernetes.
     pub at: Minor,
-    /// What the object goes by.
+    /// The id of the object.
     pub object: &'a str,
-    /// What was found.
+    /// The findings so far.
     pub found: Vec<Finding>,
 }
 
-/// Lists in which no cluster takes two items of one key; in others the last one counts.
+/// Lists in which clusters reject two items with one key; in others the last one counts.
 const UNIQUE: &[&str] = &["containers", "initContainers", "volumes", "volumeMounts", "paths"];
 
 impl Judge<'_> {
-    /// Something invalid.
+    /// Reports an invalid value.
     pub fn wrong(&mut self, here: &Here<'_, '_>, wrong: impl Into<String>) -> &mut Finding {
         self.push(Finding::value(&rules::VALUE, here, self.object, wrong))
     }
 
-    /// Keeps a finding.
+    /// Adds a finding.
     pub fn push(&mut self, finding: Finding) -> &mut Finding {
         self.found.push(finding);
         let last = self.found.len() - 1;
         &mut self.found[last]
     }
 
-    /// Judges a value by the shape of its field.
+    /// Validates a value against the shape of its field.
     pub fn check(&mut self, here: &Here<'_, '_>, shape: &Shape) {
         let Some(value) = known(here.value).filter(|value| !value.is_null()) else { return };
         match shape {
@@ -126,7 +126,7 @@ impl Judge<'_> {
         self.check_twice(here, keys);
     }
 
-    /// Items that cannot be told apart.
+    /// Reports items with the same identity.
     fn check_twice(&mut self, here: &Here<'_, '_>, keys: &[&'static str]) {
         let name = here.last_key().map(|(key, _)| key).unwrap_or_default();
         if keys.is_empty() || here.is_under("status") {
@@ -166,7 +166,7 @@ impl Judge<'_> {
                 Some(field) => {
                     let before = self.found.len();
                     self.check(&here_is, &field.shape);
-                    // A value of the wrong type says nothing more.
+                    // A value of the wrong type is reported only once.
                     if let Some(fact) = fact(of.short(), field.name).filter(|_| self.found.len() == before) {
                         values::check(self, &here_is, fact);
                     }
@@ -212,7 +212,7 @@ impl Judge<'_> {
         self.push(finding);
     }
 
-    /// A key that a field of this type has, not the type itself.
+    /// The hint for a key that belongs under a field of this type.
     fn belongs(&self, of: &Type, key: &str) -> Option<Hint> {
         let inner = |shape: &Shape| match shape {
             Shape::Type(id) => Some(*id),
@@ -229,7 +229,8 @@ impl Judge<'_> {
         owners.next().is_none().then(|| format!("it belongs under `{}`", owner.name).into())
     }
 
-    /// A key that is not there; the key of the mapping without it is shown. One that is misspelt is an unknown key already.
+    /// Reports a missing key, located at the key of the mapping without it. A misspelt one is already reported as
+    /// unknown.
     pub fn missing(&mut self, here: &Here<'_, '_>, key: &str) -> Option<&mut Finding> {
         let mut keys = here.value.as_map().into_iter().flat_map(|map| map.keys());
         if keys.any(|written| suggest::is_slip(written, key)) {
@@ -253,19 +254,19 @@ impl Judge<'_> {
     }
 }
 
-/// The integer that a value is, `2.0` included.
+/// The integer value, `2.0` included.
 pub fn whole(value: &Value) -> Option<i64> {
     let float = || value.as_number().filter(|number| number.fract() == 0.0 && number.abs() < 9e15);
     #[allow(clippy::cast_possible_truncation)]
     value.as_int().or_else(|| matches!(value.data, Data::Float(_)).then(float).flatten().map(|number| number as i64))
 }
 
-/// Whether a key is not known yet, or only in part.
+/// Whether a key is unknown or incomplete.
 pub fn is_pending(key: &str) -> bool {
     key.contains("(pending:")
 }
 
-/// What tells an item apart by one key. A protocol that is not written is TCP.
+/// The identity of an item by one key. The default protocol is TCP.
 fn identity(item: &Here<'_, '_>, key: &'static str) -> Option<String> {
     let Some(value) = item.set(key) else { return (key == "protocol").then(|| "TCP".to_owned()) };
     let value = known(value.value)?;

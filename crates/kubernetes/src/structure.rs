@@ -1,4 +1,4 @@
-//! Judges what fields of one mapping say together: a port without a name beside others, two handlers of one probe.
+//! Validates combinations of fields in one mapping: a port without a name beside others, two handlers of one probe.
 
 use crate::finding::Finding;
 use crate::here::{Here, known};
@@ -10,7 +10,7 @@ use purlin_syntax::suggest::did_you_mean;
 use purlin_value::Value;
 use std::collections::HashSet;
 
-/// Judges a mapping of a type.
+/// Validates a mapping of a type.
 pub fn check(judge: &mut Judge<'_>, here: &Here<'_, '_>, of: &str) {
     match of {
         "DeploymentSpec" | "StatefulSetSpec" | "DaemonSetSpec" | "ReplicaSetSpec" => workload(judge, here),
@@ -47,7 +47,7 @@ pub fn check(judge: &mut Judge<'_>, here: &Here<'_, '_>, of: &str) {
     }
 }
 
-/// A key that schemas do not require and clusters do.
+/// Reports a missing key that clusters require but schemas do not.
 pub fn refused(judge: &mut Judge<'_>, here: &Here<'_, '_>, key: &str) {
     if let Some(finding) = judge.missing(here, key) {
         finding.rule = &rules::VALUE;
@@ -111,7 +111,7 @@ fn strategy(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     }
 }
 
-/// Every mount names a volume of its pod.
+/// Every mount refers to a volume of its pod.
 fn mounts(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     let volumes = here.set("volumes");
     if volumes.as_ref().is_some_and(|volumes| known(volumes.value).is_none()) {
@@ -124,7 +124,7 @@ fn mounts(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
             None => return,
         };
     }
-    // A StatefulSet makes a volume of every claim.
+    // A StatefulSet creates a volume for every claim.
     let claims = here.above().and_then(Here::above).and_then(|spec| spec.value.get("volumeClaimTemplates"));
     for claim in claims.into_iter().flat_map(|claims| claims.as_list().unwrap_or_default()) {
         match claim.get("metadata").and_then(|metadata| metadata.get("name")).and_then(known).and_then(Value::as_str) {
@@ -149,7 +149,7 @@ fn mounts(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
 }
 
 fn container(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
-    // Pods of a template name their image; a patch of a higher level may add it to a single pod only.
+    // Pods of a template have an image; for a single pod, a higher-level patch may add it.
     let Some(image) = here.set("image") else {
         if known(here.value).is_some() && here.value.get("image").is_none_or(|image| known(image).is_some()) {
             refused(judge, here, "image");
@@ -168,7 +168,7 @@ fn container(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     }
 }
 
-/// Whether a text may name an image: a name in lower case, and whatever follows the colon is there.
+/// Whether a text may be an image: a lower-case name, and a non-empty part after the colon.
 fn is_image(text: &str) -> bool {
     let parts = purlin_value::image::parts(text);
     let path = parts.name.rsplit_once('/').map_or(parts.name, |(_, last)| last);
@@ -217,7 +217,7 @@ fn is_other(key: &str) -> bool {
     OTHERS.contains(&key)
 }
 
-/// A volume has at most one source; without one it is an empty folder.
+/// A volume has at most one source; without one it is an empty directory.
 fn one_source(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     let Some(map) = known(here.value).and_then(Value::as_map) else { return };
     let mut sources = map.iter().filter(|(key, value)| *key != "name" && !value.is_null());
@@ -240,7 +240,7 @@ fn exclusive(judge: &mut Judge<'_>, here: &Here<'_, '_>, one: &str, other: &str)
     }
 }
 
-/// What is requested is at most the limit.
+/// A request is at most the limit.
 fn limits(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     let (Some(limits), Some(requests)) = (here.set("limits"), here.set("requests")) else { return };
     for (name, value) in requests.value.as_map().into_iter().flat_map(|map| map.iter()) {
@@ -286,7 +286,7 @@ fn service(judge: &mut Judge<'_>, here: &Here<'_, '_>) {
     names_twice(judge, &ports);
 }
 
-/// Names of ports are different.
+/// Port names are unique.
 fn names_twice(judge: &mut Judge<'_>, ports: &Option<Here<'_, '_>>) {
     let mut seen: HashSet<&str> = HashSet::new();
     for port in ports.iter().flat_map(Here::items) {

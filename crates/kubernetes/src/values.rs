@@ -1,4 +1,4 @@
-//! Judges single values by what is known of their fields.
+//! Validates single values against the constraints on their fields.
 
 use crate::facts::Fact;
 use crate::here::{Here, known};
@@ -7,13 +7,13 @@ use crate::shape::{Judge, is_pending, whole};
 use purlin_syntax::{Hint, suggest};
 use purlin_value::{Data, Value};
 
-/// So much of a text is shown.
+/// Maximum number of characters of a text in a message.
 const SHOWN: usize = 40;
 
-/// The largest number of a port.
+/// The largest port number.
 const LAST_PORT: i64 = 65_535;
 
-/// Judges a value.
+/// Validates a value.
 pub fn check(judge: &mut Judge<'_>, here: &Here<'_, '_>, fact: Fact) {
     let Some(value) = known(here.value).filter(|value| !value.is_null()) else { return };
     match fact {
@@ -58,7 +58,7 @@ pub fn check(judge: &mut Judge<'_>, here: &Here<'_, '_>, fact: Fact) {
 
 const LABEL: &str = "lower-case letters, digits and `-`, at most 63";
 const SERVICE: &str = "lower-case letters, digits and `-`, beginning with a letter";
-/// What names of most objects consist of.
+/// Characters of most object names.
 pub const SUBDOMAIN: &str = "lower-case letters, digits, `-` and `.`";
 const PORT_NAME: &str = "a port name of at most 15 lower-case letters, digits and `-`";
 const KEY: &str = "a label key such as `app` or `example.com/app`";
@@ -74,7 +74,7 @@ fn number(judge: &mut Judge<'_>, here: &Here<'_, '_>, least: i64, most: i64) {
     judge.wrong(here, format!(": expected {expected}, found `{found}`")).hint = write(&expected);
 }
 
-/// An empty text is judged as missing where something is needed, and otherwise says nothing.
+/// An empty text is reported as missing where a value is required, and otherwise accepted.
 fn text(judge: &mut Judge<'_>, here: &Here<'_, '_>, is_right: fn(&str) -> bool, expected: &str) {
     let Some(found) = here.value.as_str().filter(|found| !found.is_empty() && !is_right(found)) else { return };
     let small = found.to_ascii_lowercase().replace(['_', ' '], "-");
@@ -119,7 +119,7 @@ pub fn amount(value: &Value) -> Option<f64> {
     value.as_str().map_or_else(|| value.as_number(), scalars::quantity)
 }
 
-/// What is wrong with a text that is none of a few, and which was meant.
+/// The message for a text that is not one of a few, and the likely intended one.
 pub fn choice(found: &str, values: &[&str]) -> (String, Option<Hint>) {
     let near = values.iter().find(|value| value.eq_ignore_ascii_case(found)).copied();
     let near = near.or_else(|| suggest::nearest(found, values.iter().copied()));
@@ -146,13 +146,13 @@ pub fn found(value: &Value) -> String {
     }
 }
 
-/// What to do where something that can be written is expected: `an integer`, but not `at least 1`.
+/// The hint for an expectation that can be written: `an integer`, but not `at least 1`.
 pub fn write(expected: &str) -> Option<Hint> {
     let is_thing = expected.starts_with("a ") || expected.starts_with("an ");
     is_thing.then(|| format!("write {expected}").into())
 }
 
-/// How to write a value of another type.
+/// The hint for a value of another type.
 pub fn rewrite(value: &Value, expected: &str) -> Option<Hint> {
     match (&value.data, expected) {
         (Data::Int(number), "a string") => Some(Hint::meant(number.to_string(), format!("\"{number}\""))),
@@ -169,7 +169,7 @@ pub fn rewrite(value: &Value, expected: &str) -> Option<Hint> {
     }
 }
 
-/// A text that fits in a message.
+/// A text, shortened to fit in a message.
 pub fn short(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(SHOWN) {

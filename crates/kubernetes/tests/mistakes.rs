@@ -1,6 +1,6 @@
 //! Breaks valid objects, one line at a time, and expects the finding at that line.
 //!
-//! Every mistake is one that a cluster refuses; objects that nobody has broken must be left alone.
+//! Every mistake is one that a cluster rejects; unbroken objects must have no findings.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use purlin_kubernetes::table::{Shape, TypeId, table};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 const OBJECTS: &str = include_str!("objects.yaml");
 
-/// What is found in a text of objects: lines, from 1, and messages.
+/// The findings of a text of objects: lines, from 1, and messages.
 fn findings(text: &str) -> Vec<(usize, Diagnostic)> {
     let session = Session::new(Arc::new(MemoryWorld::default()));
     let source = session.sources.insert("objects.yaml", text);
@@ -48,15 +48,15 @@ enum Break {
     Word,
     /// A number for a string.
     Number,
-    /// A value that no enumeration has.
+    /// A value outside the enumeration.
     Choice,
-    /// A unit that no quantity has.
+    /// An unknown unit of a quantity.
     Unit,
     /// A list for a mapping or scalar, a scalar for a list.
     Form,
     /// Capitals in a name.
     Name,
-    /// A version that is gone.
+    /// A removed version.
     Version,
     /// A port that is too large.
     Port,
@@ -112,7 +112,7 @@ fn inner(shape: &Shape) -> Option<TypeId> {
     }
 }
 
-/// A line with a mistake in it, if it has a place for one of this kind.
+/// A line with a mistake in it, if the kind of mistake applies to it.
 fn broken(line: &str, of: &str, shape: &Shape, how: Break) -> Option<String> {
     let (key, value) = line.split_once(':')?;
     let (key, value) = (key.to_owned(), value.trim().trim_matches('"'));
@@ -120,7 +120,7 @@ fn broken(line: &str, of: &str, shape: &Shape, how: Break) -> Option<String> {
     let is_scalar = !value.is_empty();
     let with = |value: &str| Some(format!("{key}: {value}"));
     match (how, shape) {
-        // Without a letter it could still be another key of short names.
+        // Without a letter, a short name could be another key.
         (Break::Key, _) if name.len() > 3 && name != "kind" && name != "apiVersion" => {
             Some(format!("{}{}", line.get(..line.find(':')? - 1)?, line.get(line.find(':')?..)?))
         }
@@ -149,7 +149,7 @@ fn every_mistake_is_found_where_it_is() {
     for (line, (of, shape)) in shapes() {
         for how in BREAKS {
             let Some(wrong) = broken(lines[line - 1], of, &shape, how) else { continue };
-            // Each document by itself: the others do not change what is wrong with it.
+            // Each document by itself: the others do not affect its findings.
             let is_end = |at: &usize| lines[*at] == "---";
             let first = (0..line).rev().find(is_end).map_or(0, |at| at + 1);
             let last = (line..lines.len()).find(is_end).unwrap_or(lines.len());

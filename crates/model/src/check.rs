@@ -1,6 +1,6 @@
-//! What is wrong with an entity as it is written: unknown, missing and exclusive keys, and values of the wrong shape.
+//! Checks the keys and shapes of an entity: unknown, missing and exclusive keys, and values of the wrong shape.
 //!
-//! Called by `walk`, which is the only one to see what has no row. Every message names the entity in the dialect's own
+//! Called by `walk`, the only part that sees keys without a row. Every message names the entity in the dialect's own
 //! words. Nothing here knows names of other entities.
 
 use crate::rules;
@@ -21,7 +21,7 @@ pub fn with_article(label: &str) -> String {
     format!("{} {label}", if vowel { "an" } else { "a" })
 }
 
-/// Things in a sentence: "`a`, `b` or `c`".
+/// Alternatives in a sentence: "`a`, `b` or `c`".
 pub fn alternatives<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let mut quoted: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
     match quoted.pop() {
@@ -46,14 +46,14 @@ impl Place<'_> {
         self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, key.span(), message).maybe_hint(hint));
     }
 
-    /// All keys, where they are few enough to be read.
+    /// All keys, if they are few enough to be listed.
     fn available_keys(&self) -> Option<String> {
         const FEW: usize = 8;
         let keys: Vec<&str> = self.entity.fields(self.edition).map(|field| field.key).collect();
         (1..=FEW).contains(&keys.len()).then(|| format!("known keys: {}", alternatives(keys)))
     }
 
-    /// Reports a key that should no longer be used, or is written under an older name.
+    /// Reports a deprecated key, or an older name of a key.
     pub(crate) fn deprecated_key(&self, key: Node<'_>, field: &Field) {
         let name = key.text();
         if let Some(advice) = field.deprecated.filter(|_| field.is_removed) {
@@ -71,11 +71,11 @@ impl Place<'_> {
         self.sink.push(Diagnostic::at(&rules::DEPRECATED_KEY, key.span(), message).hint(hint));
     }
 
-    /// Reports a key that stands there under two of its names.
+    /// Reports a key that is written under two of its names.
     pub(crate) fn same_key_twice(&self, key: Node<'_>, first: &Slot<'_>) {
         let other = first.key.map_or(first.field.key, |key| key.text());
         if other == key.text() {
-            // The same word twice was reported when the file was parsed.
+            // An exact duplicate was reported when the file was parsed.
             return;
         }
         let message = format!("`{}` and `{other}` are the same key", key.text());
@@ -86,7 +86,7 @@ impl Place<'_> {
         self.sink.push(diagnostic.hint("keep one of them"));
     }
 
-    /// Reports something of another shape than the row says.
+    /// Reports a value of another shape than that of its row.
     pub(crate) fn wrong_shape(&self, what: &str, shape: &Shape, node: Node<'_>) {
         let expected = describe_shape(self.schema, shape);
         let message = what::expected(expected, describe_node(node)).under(format!("{what} of {}: ", self.subject()));
@@ -94,7 +94,7 @@ impl Place<'_> {
         self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).maybe_hint(hint));
     }
 
-    /// Reports an item of a list that is not a name with an entity.
+    /// Reports an item of a list that is not a mapping from one name to an entity.
     pub(crate) fn not_one_key(&self, key: &str, item: Node<'_>) {
         let found = if item.is_map() { "several keys" } else { describe_node(item) };
         let message =
@@ -103,7 +103,7 @@ impl Place<'_> {
         self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, item.span(), message).hint(hint));
     }
 
-    /// Reports a word that is not on the list.
+    /// Reports a word that is not one of the choices.
     pub(crate) fn unknown_choice(&self, key: &str, choices: &[&'static str], node: Node<'_>) {
         let word = node.text();
         let message = format!("`{key}` of {} cannot be `{word}`", self.subject());
@@ -131,8 +131,8 @@ impl Place<'_> {
         self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).hint(hint));
     }
 
-    /// Reports what is missing in an entity, or stands together that may not. Keys that can be inherited are looked at
-    /// again after inheriting.
+    /// Reports missing and mutually exclusive keys of an entity. Keys that can be inherited are checked again after
+    /// inheriting.
     pub(crate) fn check_written(&self, instance: &Instance<'_>) {
         self.check_required(instance, |field| matches!(field.merge, Merge::Own));
         self.check_exclusive(instance);
@@ -141,11 +141,11 @@ impl Place<'_> {
         }
     }
 
-    /// Reports the required keys among `which` that are not there.
+    /// Reports the missing ones of the required keys that satisfy `which`.
     pub(crate) fn check_required(&self, instance: &Instance<'_>, which: impl Fn(&Field) -> bool) {
         let needed = self.entity.fields(self.edition).filter(|field| field.is_required(self.edition) && which(field));
         for field in needed.filter(|field| instance.slot(field.slot).is_none()) {
-            // A key that is nearly the one that is missing was reported by itself.
+            // A misspelling of the missing key was reported by itself.
             if self.unknown_keys(instance).iter().any(|key| nearest(key, [field.key]).is_some()) {
                 continue;
             }
@@ -202,7 +202,7 @@ impl Place<'_> {
     }
 }
 
-/// How something of another shape could be written, where there is one way.
+/// How to write a value of another shape, where there is one way.
 fn shape_hint(shape: &Shape, node: Node<'_>) -> Option<String> {
     let text = if node.is_scalar() && !node.is_null() { node.text() } else { "…" };
     Some(match shape {
@@ -219,13 +219,13 @@ fn shape_hint(shape: &Shape, node: Node<'_>) -> Option<String> {
     })
 }
 
-/// Whether somebody meant a list: `-name: local`.
+/// Whether a list was probably intended: `-name: local`.
 fn has_dash(node: Node<'_>) -> bool {
     node.entries().next().is_some_and(|entry| entry.key.text().starts_with('-'))
 }
 
-/// What helps with a key that an entity has not in an edition: what it is called there, the next edition that has it,
-/// an earlier one that had it, or a key that is nearly the same.
+/// The hint for a key that an entity does not have in an edition: its name there, the next edition with it, an
+/// earlier one with it, or a similar key.
 pub fn known_elsewhere(schema: &Schema, entity: &Entity, edition: Edition, key: &str) -> Option<Hint> {
     let later = schema.steps().filter(|other| *other > edition);
     let mut others = later.chain(schema.steps().rev());
@@ -251,7 +251,7 @@ fn first_to_lower(sentence: &str) -> String {
     }
 }
 
-/// What a node is, in a user's words. Its text is not repeated: it may be a secret.
+/// The kind of a node, in a user's words. Its text is not repeated: it may be a secret.
 pub fn describe_node(node: Node<'_>) -> &'static str {
     match node.kind() {
         NodeKind::Map => "a mapping",
@@ -268,7 +268,7 @@ pub fn describe_node(node: Node<'_>) -> &'static str {
     }
 }
 
-/// What a shape takes, in a user's words.
+/// The expected value of a shape, in a user's words.
 pub fn describe_shape(schema: &Schema, shape: &Shape) -> String {
     let plural = |kinds: &[crate::schema::Kind]| {
         let labels: Vec<&str> = kinds.iter().map(|kind| schema.label(*kind)).collect();
@@ -305,7 +305,7 @@ pub fn describe_shape(schema: &Schema, shape: &Shape) -> String {
     }
 }
 
-/// Whether a node looks like what a shape takes, judged by itself and not by what is below it.
+/// Whether a node itself looks like a shape, regardless of its content.
 pub(crate) fn looks_like(schema: &Schema, edition: Edition, shape: &Shape, node: Node<'_>) -> bool {
     match shape {
         Shape::Text | Shape::Choice(_) | Shape::Reference(_) | Shape::Parent => node.as_str().is_some(),

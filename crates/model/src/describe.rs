@@ -1,12 +1,12 @@
-//! What the rows say to people: the reference page. Completion and hovers read the JSON Schemas of the same rows.
+//! The rows as documentation: the reference page. Completion and hovers read the JSON Schemas of the same rows.
 //!
-//! Everything here is read off the tables; there is nothing to keep in step with them.
+//! Everything here is derived from the tables; nothing must be kept in step with them.
 
 use crate::check::{alternatives, describe_shape};
 use crate::schema::{Edition, Entity, Field, Literal, Merge, Schema, Shape, Window, Written};
 use std::fmt::Write;
 
-/// What the columns beside shape and sentence say.
+/// The text of the columns beside shape and description.
 fn notes(schema: &Schema, field: &Field) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(literal) = &field.default {
@@ -41,7 +41,7 @@ fn notes(schema: &Schema, field: &Field) -> Vec<String> {
     notes
 }
 
-/// Which editions have something, where not all do; those that only add to another one are named where they differ.
+/// The editions of a row, unless all; those that only add to another one are named where they differ.
 fn window_text(schema: &Schema, window: Window) -> Option<String> {
     let steps: Vec<Edition> = schema.steps().collect();
     let having: Vec<Edition> = steps.iter().copied().filter(|edition| window.has(*edition)).collect();
@@ -80,7 +80,7 @@ fn merge_text(field: &Field) -> Option<&'static str> {
     }
 }
 
-/// A literal as it would be written in YAML's flow style.
+/// A literal in YAML's flow style.
 pub(crate) fn literal_text(literal: &Literal) -> String {
     match literal {
         Literal::Null => "null".to_owned(),
@@ -154,7 +154,7 @@ fn row(schema: &Schema, key: &str, field: &Field, page: &mut String) {
     let _ = writeln!(page, "| {key}{required} | {} | {} |", cell(&takes), cell(&meaning.join(" ")));
 }
 
-/// A shape in words, the kind of entity in it being a link to its section.
+/// A shape in words, its kind of entity linked to the section.
 fn linked_shape(schema: &Schema, shape: &Shape) -> String {
     let text = describe_shape(schema, shape);
     let held = match shape {
@@ -176,7 +176,7 @@ fn linked_shape(schema: &Schema, shape: &Shape) -> String {
     }
 }
 
-/// Text that may stand in a cell of a table.
+/// Escaped text for a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

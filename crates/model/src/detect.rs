@@ -1,6 +1,6 @@
-//! Finds the project that a path means: asks dialects about files, and parses nothing.
+//! Finds the project for a path: asks dialects about files, and parses nothing.
 //!
-//! A dialect judges one file at a time; what follows for folders is decided here, for all dialects alike.
+//! A dialect judges one file at a time; the consequences for folders are decided here, for all dialects alike.
 
 use crate::dialect::{Dialect, Role, Sign};
 use crate::glance::Glance;
@@ -8,28 +8,28 @@ use crate::project::Request;
 use purlin_value::world::{Entry, FileKind};
 use purlin_value::{Session, path};
 
-/// A file that says what a project is.
+/// A file that a dialect recognises.
 #[derive(Clone, Copy)]
 pub struct Judged {
     /// The dialect it belongs to.
     pub dialect: &'static Dialect,
-    /// What the dialect said.
+    /// The dialect's sign.
     pub sign: Sign,
 }
 
-/// What a path means.
+/// The project for a path.
 pub enum Detection {
     /// A project: its file, relative to the world's root, and its dialect.
     Project(String, &'static Dialect),
-    /// Several files of one folder could be meant.
+    /// Several files of one folder are candidates.
     Several(Vec<String>),
     /// A file of a dialect that belongs to a project, but no project was found.
     Stray(&'static Dialect),
-    /// Nothing that is known.
+    /// Nothing known.
     Nothing,
 }
 
-/// The dialect that a file belongs to: the one that is surest.
+/// The dialect of a file: the one with the highest strength.
 pub fn judge(glance: &Glance<'_>, dialects: &[&'static Dialect]) -> Option<Judged> {
     let mut best: Option<Judged> = None;
     for dialect in dialects {
@@ -41,7 +41,7 @@ pub fn judge(glance: &Glance<'_>, dialects: &[&'static Dialect]) -> Option<Judge
     best
 }
 
-/// The project that a request means.
+/// The project for a request.
 pub fn detect(session: &Session, request: &Request, dialects: &[&'static Dialect]) -> Detection {
     let start = if request.path.is_empty() { "." } else { request.path.as_str() };
     let is_folder = |path: &str| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
@@ -59,7 +59,7 @@ pub fn detect(session: &Session, request: &Request, dialects: &[&'static Dialect
     }
 }
 
-/// Where a file named beside a path lies: in the project's folder, or where the user stands.
+/// Resolves a file name given beside a path: in the project's folder, or in the working directory.
 fn named_path(session: &Session, start: &str, named: &str) -> String {
     let folder = match session.world.stat(start) {
         Ok(stat) if stat.kind == FileKind::Folder => start,
@@ -90,7 +90,7 @@ fn project_in(session: &Session, folder: &str, dialect: &'static Dialect) -> Opt
     usual(session, folder, &entries, &[dialect]).map(|(file, _)| file)
 }
 
-/// The project that a folder is: by the usual names first, and only if there is none by what other files say.
+/// The project of a folder: by the usual names first, otherwise by the content of other files.
 fn in_folder(session: &Session, folder: &str, dialects: &[&'static Dialect]) -> Detection {
     let entries = session.world.list(folder).unwrap_or_default();
     if let Some((file, judged)) = usual(session, folder, &entries, dialects) {
@@ -116,7 +116,7 @@ fn in_folder(session: &Session, folder: &str, dialects: &[&'static Dialect]) -> 
     }
 }
 
-/// The surest project among the files of a folder whose names tell.
+/// The strongest project among the files of a folder with usual names.
 fn usual(
     session: &Session,
     folder: &str,
@@ -145,7 +145,7 @@ fn usual(
     best
 }
 
-/// The nearest project above a folder, of those dialects whose projects reach into folders below them.
+/// The nearest project above a folder, of those dialects whose projects reach into subfolders.
 pub fn above(session: &Session, folder: &str, dialects: &[&'static Dialect]) -> Option<(String, &'static Dialect)> {
     let reaching: Vec<&'static Dialect> = dialects.iter().copied().filter(|dialect| dialect.reaches_below).collect();
     let mut folder = folder;
@@ -160,7 +160,7 @@ pub fn above(session: &Session, folder: &str, dialects: &[&'static Dialect]) -> 
 }
 
 impl Dialect {
-    /// The file that a request means in this dialect: the one that detection found, or one that is looked for now.
+    /// The file of a request in this dialect: the one from detection, or else a search for one.
     pub fn file_of(&'static self, session: &Session, request: &Request) -> Option<String> {
         if let Some(found) = &request.found {
             return Some(found.clone());

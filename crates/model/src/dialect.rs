@@ -1,4 +1,4 @@
-//! What a dialect is to the rest of Purlin: a constant.
+//! The interface of a dialect to the rest of Purlin: a constant.
 
 use crate::glance::Glance;
 use crate::project::{Request, Resolved};
@@ -7,52 +7,52 @@ use purlin_syntax::{Diagnostic, Rule};
 use purlin_value::{EcoString, Session, Value};
 use std::any::Any;
 
-/// What a file is to its dialect.
+/// The role of a file in its dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A project of its own.
     Project,
-    /// A project unless another one takes it in, such as a library of types. It does not make its folder a project.
+    /// A project unless included by another one, such as a library of types. It does not make its folder a project.
     Part,
-    /// It says which file in its folder or below is the project; its folder is one if nothing stronger is there.
+    /// It points to the project's file in its folder or below; its folder is one if there is no stronger sign.
     Pointer,
     /// It belongs to a project in its folder or above.
     Member,
-    /// A project only if the user names it.
+    /// A project only if named by the user.
     Named,
 }
 
-/// What a dialect says of a file that is its own.
+/// A dialect's judgement of a file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sign {
-    /// What the file is.
+    /// The role of the file.
     pub role: Role,
-    /// Higher wins where several files or dialects compete: what composes others beats what it composes.
+    /// Higher wins where several files or dialects compete: the composing file beats the composed one.
     pub strength: u8,
-    /// Whether a project may take in this one, so that it is read and checked with the other.
+    /// Whether a project may include this one, so that it is read and checked with the other.
     pub is_shared: bool,
 }
 
 impl Sign {
-    /// A sign of something that is never taken in by another project.
+    /// A sign of a project that is never included in another one.
     pub const fn new(role: Role, strength: u8) -> Self {
         Sign { role, strength, is_shared: false }
     }
 
-    /// The same for what another project may take in.
+    /// The same for a project that may be included in another one.
     pub const fn shared(self) -> Self {
         Sign { is_shared: true, ..self }
     }
 }
 
-/// What `eval` was asked.
+/// The input of `eval`.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
-    /// The expression in the dialect's own language.
+    /// The expression in the dialect's language.
     pub expression: String,
     /// The node or instance to evaluate it on.
     pub on: Option<String>,
-    /// Whether each step is wanted.
+    /// Whether a trace is wanted.
     pub trace: bool,
 }
 
@@ -65,7 +65,7 @@ impl Question {
     }
 }
 
-/// What `eval` answers.
+/// The result of `eval`.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The value.
@@ -74,73 +74,73 @@ pub struct Answer {
     pub trace: Vec<String>,
 }
 
-/// One way to resolve a project: an environment, a set of profiles, a file of values.
+/// A way to resolve a project: an environment, a set of profiles, a file of values.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// What a user calls it; empty for the project as it is without any.
+    /// Its name for users; empty for the project without any.
     pub name: EcoString,
-    /// What is asked for to get it.
+    /// The request that selects it.
     pub request: Request,
 }
 
-/// The ways in which the projects of a dialect can be resolved.
+/// The ways to resolve projects of a dialect.
 #[derive(Clone, Copy)]
 pub struct Variants {
-    /// What one is called: `environment`, `profile`.
+    /// The word for one of them: `environment`, `profile`.
     pub noun: &'static str,
-    /// All that the project itself declares. Whoever asks reports nothing twice: problems are those of resolving.
+    /// All variants declared by the project itself. Problems found here are dropped: resolving reports them.
     pub list: fn(&Session, &Request) -> Vec<Variant>,
-    /// Whether a request names the variant to resolve, so that the others are not asked for.
+    /// Whether a request selects a variant, so that the others are not needed.
     pub is_chosen: fn(&Request) -> bool,
     /// Rules whose problems of a variant count only if the project by itself has them too, because a variant may be
-    /// meant for use with another one.
+    /// meant for use together with another one.
     pub in_company: &'static [&'static Rule],
-    /// How several are resolved together, where that takes less than one after the other. Each has a session of its own
-    /// for its problems; all share one table of origins.
+    /// Resolves several together, where that costs less than one after the other. Each has a session of its own for
+    /// its problems; all share one table of origins.
     pub resolve: Option<ResolveAll>,
 }
 
-/// Resolves a project in several variants; each is handed over as it is done, in their order.
+/// Resolves a project in several variants; each is passed to the callback when done, in order.
 pub type ResolveAll = fn(&[(Session, Request)], &mut dyn FnMut(Option<Resolved>));
 
 impl Variants {
-    /// Projects that come in one form only.
+    /// For dialects whose projects have no variants.
     pub const NONE: Variants =
         Variants { noun: "environment", list: |_, _| Vec::new(), is_chosen: |_| true, in_company: &[], resolve: None };
 }
 
-/// What became of one of several libraries that were checked together.
+/// Result for one of several libraries that were checked together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Together {
-    /// It cannot be checked with others, so it was not.
+    /// Not checked, because it cannot be checked with others.
     Alone,
-    /// It was checked with another one that takes it in.
+    /// Checked with another one that includes it.
     TakenIn,
-    /// It was checked: what it is called, and how many errors it and what it takes in have.
+    /// Checked: its name, and the number of errors in it and in everything it includes.
     Checked(EcoString, usize),
 }
 
-/// Checks several libraries of one repository, which may use each other, in one go. Problems go to the session's sink;
-/// the answer has an entry for every path.
+/// Checks several libraries of one repository, which may use each other, in one go. Problems go to the session's
+/// sink; the result has an entry for every path.
 pub type CheckTogether = fn(&Session, &Request, &[&str]) -> Vec<Together>;
-/// What a dialect keeps of a project that it has resolved, so that it need not resolve everything again.
+/// A dialect's state of a resolved project, so that not everything must be resolved again.
 pub type Kept = Box<dyn Any + Send>;
 
 /// A project that may be resolved again.
 pub struct Resumable {
-    /// What [`Dialect::resolve`] gives.
+    /// The result of [`Dialect::resolve`].
     pub resolved: Option<Resolved>,
-    /// What helps the next time, if anything does.
+    /// State for the next time, if any.
     pub kept: Option<Kept>,
 }
 
-/// How projects of a dialect are resolved again and again while their files change.
+/// How to resolve projects of a dialect repeatedly while their files change.
 #[derive(Clone, Copy)]
 pub struct Resuming {
     /// Resolves a project for the first time.
     pub start: fn(&Session, &Request) -> Resumable,
-    /// Resolves the project again after the content of these files has changed, and nothing else that it has read. The
-    /// session continues the one before, and the request is the same. `None` if all of it must be resolved.
+    /// Resolves the project again after the content of these files has changed, and nothing else that it depends on.
+    /// The session continues the previous one, and the request is the same. `None` if all of it must be resolved.
     pub again: fn(&Session, &Request, Kept, &[String]) -> Option<Resumable>,
 }
 
@@ -149,9 +149,9 @@ pub struct Resuming {
 pub struct Usual {
     /// Its name.
     pub name: &'static str,
-    /// The `apiVersion` it begins with, if it must.
+    /// The `apiVersion` it must begin with, if any.
     pub version: Option<&'static str>,
-    /// The `kind` next to it, if there must be one.
+    /// The `kind` next to it, if any.
     pub kind: Option<&'static str>,
 }
 
@@ -160,34 +160,34 @@ pub struct Usual {
 pub struct Dialect {
     /// Its name.
     pub name: &'static str,
-    /// One sentence on what it reads.
+    /// Its input, in one sentence.
     pub summary: &'static str,
-    /// What one project of it is called.
+    /// The word for one project of it.
     pub noun: &'static str,
-    /// Whether a project says what it is called.
+    /// Whether its projects have a name.
     pub has_name: bool,
-    /// What a node of a project is called.
+    /// The word for a node of a project.
     pub unit: &'static str,
-    /// Whether a file is its own, by its name and its first lines.
+    /// Whether a file belongs to it, by its name and its first lines.
     pub recognise: fn(&Glance<'_>) -> Option<Sign>,
-    /// Whether a file's name tells that a project may be here.
+    /// Whether a file name indicates a project.
     pub is_usual: fn(&str) -> bool,
-    /// What its files are usually called, for users whose file has nearly that name or begins wrongly.
+    /// The usual names of its files, for users whose file has a similar name or begins wrongly.
     pub usual: &'static [Usual],
     /// Files below a folder that make the folder a project.
     pub inside: &'static [&'static str],
-    /// Whether its projects reach into the folders below them.
+    /// Whether its projects include the folders below them.
     pub reaches_below: bool,
-    /// Whether it has manifests; if so, none at all is a result.
+    /// Whether it renders manifests; if so, an empty list is a result.
     pub renders: bool,
-    /// Reads and resolves everything. Problems go to the session's sink; what can be resolved is there all the same.
-    /// `None` if there is nothing to show at all.
+    /// Reads and resolves everything. Problems go to the session's sink; the result has everything that can be
+    /// resolved. `None` if there is no result at all.
     pub resolve: fn(&Session, &Request) -> Option<Resolved>,
-    /// How its libraries ([`Role::Part`]) are checked together; if it is not there, each is resolved by itself.
+    /// Checks its libraries ([`Role::Part`]) together; if not set, each is resolved by itself.
     pub together: Option<CheckTogether>,
-    /// How its projects are resolved again, where that takes less than resolving all of them.
+    /// Resolves its projects again, where that costs less than resolving all of them.
     pub resuming: Option<Resuming>,
-    /// How its projects vary.
+    /// The variants of its projects.
     pub variants: Variants,
     /// Evaluates an expression against the project.
     pub eval: fn(&Session, &Request, &Question) -> Option<Answer>,

@@ -1,13 +1,13 @@
-//! What a dialect sees of a file when it is asked whether the file is its own: its name and what its root says.
+//! The view of a file that dialects use for recognition: its name and root keys.
 //!
-//! Nothing is parsed and nothing is reported; a file that cannot be read says nothing.
+//! Nothing is parsed and nothing is reported; an unreadable file counts as empty.
 
 use purlin_syntax::Head;
 use purlin_value::{Session, path};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// So many bytes tell what most files are; licences and descriptions come first in some.
+/// Number of bytes that suffice for most files; some begin with licences and descriptions.
 const FIRST_BYTES: usize = 4096;
 
 /// Names of files that may hold configuration, by their ending.
@@ -53,26 +53,26 @@ impl<'g> Glance<'g> {
         self.session
     }
 
-    /// The bytes of the file.
+    /// The content of the file.
     pub fn bytes(&self) -> Option<Arc<[u8]>> {
         self.session.load_bytes(self.path).ok()
     }
 
-    /// What the file's first lines say.
+    /// The root keys in the file's first lines.
     pub fn head(&self) -> &Head {
         &self.first().0
     }
 
-    /// What the file's root says to its end.
+    /// The root keys of the whole file.
     pub fn whole(&self) -> &Head {
         if self.first().1 {
             return self.head();
         }
-        // A file that is too large to be read is still what its first lines say; whoever reads it says why it cannot.
+        // A file that is too large to read is judged by its first lines; the later attempt to read it reports why.
         self.whole.get_or_init(|| self.bytes().map_or_else(|| self.head().clone(), |bytes| Head::scan(&bytes)))
     }
 
-    /// The first lines, and whether they are all there is.
+    /// The first lines, and whether they are the whole file.
     fn first(&self) -> &(Head, bool) {
         self.first.get_or_init(|| {
             if !self.is_named && !is_data(self.name()) {
@@ -86,7 +86,7 @@ impl<'g> Glance<'g> {
     }
 }
 
-/// Whether a name is that of a file that may hold configuration.
+/// Whether a file of this name may hold configuration.
 pub fn is_data(name: &str) -> bool {
     let ending = |ending: &&str| {
         let start = name.len().checked_sub(ending.len());

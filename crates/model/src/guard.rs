@@ -4,10 +4,10 @@ use crate::kinds::{held_kinds, kinds};
 use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape};
 use std::collections::HashSet;
 
-/// What is wrong with a dialect's tables, one line each; nothing if they are sound.
+/// The problems of a dialect's tables, one line each; none if they are sound.
 ///
-/// Keys are unique in every edition, every mentioned kind has a row, rows stand at the place of their kind, every row has
-/// a sentence, short notations and exclusive groups name keys that exist.
+/// Keys are unique in every edition, every mentioned kind has a row, rows are at the index of their kind, every row
+/// has a description, short notations and exclusive groups refer to existing keys.
 pub fn guard(schema: &Schema) -> Vec<String> {
     let mut wrong = Vec::new();
     if schema.editions.is_empty() {
@@ -62,7 +62,7 @@ fn guard_field(schema: &Schema, entity: &Entity, field: &Field, wrong: &mut Vec<
     }
 }
 
-/// Whether the merge rule means something for the shape.
+/// Whether the merge rule is meaningful for the shape.
 fn merge_fits(field: &Field) -> bool {
     match field.merge {
         Merge::Own | Merge::Fallback | Merge::Append | Merge::Fixed => true,
@@ -77,7 +77,7 @@ fn merge_fits(field: &Field) -> bool {
     }
 }
 
-/// Whether lists and mappings of simple things hold no entities; those have shapes of their own.
+/// Whether lists and mappings of simple values hold no entities; those have shapes of their own.
 fn inner_is_simple(shape: &Shape) -> bool {
     match shape {
         Shape::ListOf(inner) | Shape::MapOf(inner) => held_kinds(inner).is_empty() && inner_is_simple(inner),

@@ -1,29 +1,30 @@
 //! The rows as a JSON Schema (draft 2020-12), for editors and other tools.
 //!
-//! It describes files as they are written: every notation is allowed, and keys that can be inherited are not required.
-//! What JSON Schema has no word for is said in keywords that begin with `x-purlin-`, which validators ignore.
+//! It describes files as they are written: every notation is allowed, and keys that can be inherited are not
+//! required. Facts that JSON Schema cannot express are in keywords that begin with `x-purlin-`, which validators
+//! ignore.
 
 use crate::check::UNBOUNDED;
 use crate::kinds::{held_kinds, referred_kinds};
 use crate::schema::{Edition, Entity, Field, Kind, Merge, Schema, Shape, Written};
 use purlin_value::{EcoString, Map, Value};
 
-/// The draft that schemas are written in.
+/// The draft of the generated schemas.
 pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The kinds of entities that the names under a key refer to.
 pub const NAMES: &str = "x-purlin-names";
 /// The kind of entities that the keys of a mapping declare.
 pub(crate) const DECLARES: &str = "x-purlin-declares";
-/// What a value is, in the words of the table.
+/// The expected value, in the words of the table.
 pub const TAKES: &str = "x-purlin-takes";
-/// The definition that values resemble, without having to fit it.
+/// The definition that values resemble, without having to match it.
 pub const LIKE: &str = "x-purlin-like";
 
-/// The definition of what is evaluated before it has a shape.
+/// The definition of expressions, which are evaluated before they have a shape.
 const EXPRESSION: &str = "Expression";
 
-/// The schema of the entities of a kind in one edition, with those they hold.
+/// The schema of the entities of a kind in one edition, with all nested ones.
 pub fn json_schema(schema: &Schema, kind: Kind, edition: Edition) -> Value {
     object([
         ("$schema", Value::str(DRAFT)),
@@ -33,7 +34,7 @@ pub fn json_schema(schema: &Schema, kind: Kind, edition: Edition) -> Value {
     ])
 }
 
-/// The definitions of some kinds in one edition, with all that they hold, sorted by name.
+/// The definitions of some kinds in one edition, with all nested ones, sorted by name.
 pub fn definitions(schema: &Schema, kinds: &[Kind], edition: Edition) -> Map {
     let export = Export { schema, edition };
     let mut definitions = Map::new();
@@ -107,7 +108,7 @@ fn with_notes(schema: Value, notes: Vec<(&'static str, Value)>) -> Value {
     Value::map(map)
 }
 
-/// What a shape looks like from outside.
+/// The approximate shape, for schemas.
 fn outline(shape: &Shape) -> &Shape {
     match shape {
         Shape::Special(special) => &special.outline,
@@ -134,7 +135,7 @@ impl Export<'_> {
                 let old = self.property(entity, &field.deprecated(field.key));
                 properties.insert(EcoString::from(*alias), old);
             }
-            // An older name would do as well, and what can be inherited need not be written.
+            // An older name is accepted as well, and an inheritable key need not be written.
             if field.is_required(self.edition) && field.aliases.is_empty() && matches!(field.merge, Merge::Own) {
                 required.push(field.key);
             }
@@ -157,7 +158,7 @@ impl Export<'_> {
         self.with_notations(entity, Value::map(written))
     }
 
-    /// The written-out form of an entity, its short notations, and nothing at all where that is allowed.
+    /// The written-out form of an entity, its short notations, and null where allowed.
     fn with_notations(&self, entity: &'static Entity, written: Value) -> Value {
         let mut forms = vec![written];
         for short in entity.short.iter().filter(|short| short.window.has(self.edition)) {
@@ -177,7 +178,7 @@ impl Export<'_> {
         object([description, ("anyOf", Value::list(forms))])
     }
 
-    /// A reference to what is evaluated before it has a shape, where the dialect has such a thing.
+    /// A reference to the definition of expressions, if the dialect has any.
     fn expression(&self) -> Option<Value> {
         let has_any = self.schema.expression_pattern.or(self.schema.operator_pattern).is_some();
         has_any.then(|| object([("$ref", Value::str(format!("#/$defs/{EXPRESSION}")))]))
@@ -190,7 +191,7 @@ impl Export<'_> {
             forms.push(object([("type", Value::str("string")), ("pattern", Value::str(pattern))]));
         }
         if let Some(pattern) = self.schema.operator_pattern {
-            // There is a key that matches if not all keys fail to.
+            // JSON Schema cannot require a matching key directly: not all keys may fail to match.
             let unlike = object([("not", object([("pattern", Value::str(pattern))]))]);
             let none = object([("propertyNames", unlike)]);
             let operator = object([("type", Value::str("object")), ("not", none)]);
@@ -200,7 +201,7 @@ impl Export<'_> {
         (!forms.is_empty()).then_some(forms)
     }
 
-    /// What a row says that JSON Schema has no word for.
+    /// Facts of a row that JSON Schema cannot express.
     fn notes(&self, entity: &Entity, field: &Field) -> Vec<(&'static str, Value)> {
         let labels = |kinds: &[Kind]| texts(kinds.iter().map(|kind| self.schema.label(*kind)));
         let mut notes = Vec::new();
@@ -216,7 +217,7 @@ impl Export<'_> {
         notes
     }
 
-    /// What keys without a row take.
+    /// The schema of keys without a row.
     fn rest(&self, rest: &Field) -> Value {
         match rest.shape {
             Shape::Map(kind) => self.reference(kind),
@@ -263,7 +264,7 @@ impl Export<'_> {
         with_notes(Value::map(property), self.notes(entity, field))
     }
 
-    /// A shape, an expression, or nothing, which counts as absent.
+    /// A shape, an expression, or null, which counts as absent.
     fn value_or_nothing(&self, shape: &Shape) -> Value {
         if *outline(shape) == Shape::Any {
             return self.shape(shape);

@@ -39,7 +39,7 @@ pub(crate) fn kinds(shape: &Shape) -> Vec<Kind> {
     }
 }
 
-/// The kinds of the entities that stand under a shape.
+/// The kinds of the entities contained in a shape.
 pub(crate) fn held_kinds(shape: &Shape) -> Vec<Kind> {
     match shape {
         Shape::One(kind) | Shape::List(kind) | Shape::Map(kind) | Shape::Sequence(kind) | Shape::Repeating(kind) => {

@@ -1,4 +1,4 @@
-//! The entity-table vocabulary and the engines that read it; and what a dialect is.
+//! The entity-table vocabulary and the engines that read it; and the interface of a dialect.
 //!
 //! Knows values and trees, and no dialect.
 

@@ -1,4 +1,5 @@
-//! Options that concern one dialect, each in the struct of that dialect: an option of another one cannot be given.
+//! Options that concern one dialect, each in the struct of that dialect, so that an option of another one cannot be
+//! set.
 
 use purlin_syntax::Span;
 use purlin_value::Origin;
@@ -8,13 +9,13 @@ use purlin_value::Origin;
 pub struct ChartOptions {
     /// `--release-name`
     pub release_name: Option<String>,
-    /// Where the release's name is from, if not from the option.
+    /// Origin of the release's name, if not the option.
     pub release_from: Option<Origin>,
-    /// Where the namespace is from, if not from the option.
+    /// Origin of the namespace, if not the option.
     pub namespace_from: Option<Origin>,
-    /// The template that the release's name is made from, if it has no name.
+    /// The template of the release's name, if it has no name.
     pub name_template: Option<String>,
-    /// The version of Helm to follow, if not the usual one.
+    /// The version of Helm to follow, if not the default.
     pub helm_version: Option<String>,
     /// `--kube-version`
     pub kube_version: Option<String>,
@@ -24,13 +25,13 @@ pub struct ChartOptions {
     pub include_crds: bool,
     /// `--skip-tests`
     pub skip_tests: bool,
-    /// Whether the values files that a chart has for its tests are checked, too.
+    /// Whether the values files of a chart's tests are checked, too.
     pub ci_values: bool,
-    /// Whether what is rendered is judged and not shown, so that random keys need not differ.
+    /// Whether the rendered text is only checked and not shown, so that random keys need not differ.
     pub is_rehearsal: bool,
-    /// Where each of the request's `--set` values is written, if a project gives them.
+    /// Location of each of the request's `--set` values, if they come from a project.
     pub sets_from: Vec<Option<Span>>,
-    /// Whether whoever deploys the chart fetches its dependencies first, so that it is not wrong if they are missing now.
+    /// Whether the deploying tool fetches the chart's dependencies first, so that missing ones are not an error.
     pub is_fetched_later: bool,
 }
 
@@ -43,7 +44,7 @@ pub struct SkaffoldOptions {
     pub auto_activation: bool,
     /// `--propagate-profiles`: whether chosen profiles reach required configurations.
     pub propagate_profiles: bool,
-    /// Where the request's profiles are from, if not from options.
+    /// Origins of the request's profiles, if not options.
     pub profiles_from: Vec<Origin>,
 }
 

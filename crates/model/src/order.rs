@@ -1,6 +1,6 @@
-//! The order in which Helm installs kinds of Kubernetes objects: what others refer to comes first.
+//! The order in which Helm installs kinds of Kubernetes objects: dependencies first.
 
-/// Kinds in the order they are installed; kinds that are not listed come last.
+/// Kinds in order of installation; kinds that are not listed come last.
 pub const INSTALL_ORDER: &[&str] = &[
     "PriorityClass",
     "Namespace",

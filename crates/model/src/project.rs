@@ -1,4 +1,4 @@
-//! What the user asks for, and what a dialect answers: the data that every command reads.
+//! The user's request, and the dialect's result: the data that every command reads.
 //!
 //! `resolve`, `graph`, `why`, `diff` and `check` know only these types. A dialect fills them; nothing here knows one.
 
@@ -9,12 +9,12 @@ use purlin_value::{Data, EcoString, Map, Origin, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What the user asked for. Flags keep one meaning in all dialects; each takes those that concern it.
+/// The user's request. Flags keep one meaning in all dialects; each uses those that concern it.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Folder or file to resolve, relative to the world's root.
     pub path: String,
-    /// The file that makes it a project, as detection found it; a dialect that gets none looks for it itself.
+    /// The project's file, as detected; without it, the dialect searches for one.
     pub found: Option<String>,
     /// `-e/--env`
     pub environment: Option<String>,
@@ -40,9 +40,9 @@ pub struct Request {
     pub input_files: Vec<String>,
     /// `-n/--namespace`
     pub namespace: Option<String>,
-    /// The command that asks, where configuration may depend on it; `resolve` if empty.
+    /// The calling command, for configuration that depends on it; `resolve` if empty.
     pub command: String,
-    /// `--pending`: what is not known yet, `PATH[=WHAT]`.
+    /// `--pending`: values to treat as unknown, `PATH[=WHAT]`.
     pub pending: Vec<String>,
     /// Options of charts.
     pub chart: ChartOptions,
@@ -50,18 +50,18 @@ pub struct Request {
     pub skaffold: SkaffoldOptions,
     /// Options of TOSCA service templates.
     pub tosca: ToscaOptions,
-    /// Folders with definitions of custom resources that objects are judged by.
+    /// Folders with definitions of custom resources for validating objects.
     pub schema_folders: Vec<String>,
-    /// Built-in policies that objects are judged by.
+    /// Enabled built-in policies.
     pub policies: Vec<String>,
-    /// Whether the manifests of charts and kustomizations inside the project are asked for, which costs rendering them.
+    /// Whether to include the manifests of charts and kustomizations inside the project, at the cost of rendering
+    /// them.
     pub manifests: bool,
-    /// Only these nodes; all if empty. Others are named in the result, but nothing of them is evaluated unless these
-    /// depend on it.
+    /// Only these nodes; all if empty. Others are named in the result, but evaluated only if these depend on them.
     pub nodes: Vec<String>,
     /// Outputs of nodes that have run, by the node's id. References to them resolve; outputs of others are pending.
     pub known: Vec<(EcoString, Value)>,
-    /// What other dialects may be asked for.
+    /// Engines of other dialects.
     pub engines: Engines,
 }
 
@@ -90,17 +90,17 @@ pub enum SetKind {
 }
 
 impl Request {
-    /// A request for a path and nothing else.
+    /// A request with nothing but a path.
     pub fn of(path: &str) -> Self {
         Request { path: path.to_owned(), ..Request::default() }
     }
 
-    /// The command that asks.
+    /// The calling command.
     pub fn command(&self) -> &str {
         if self.command.is_empty() { "resolve" } else { &self.command }
     }
 
-    /// Whether a node is asked for: by its own id, or by that of a node inside it.
+    /// Whether a node is requested: by its own id, or by that of a node inside it.
     pub fn wants(&self, id: &str) -> bool {
         let is_meant =
             |name: &String| name.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -108,22 +108,22 @@ impl Request {
     }
 }
 
-/// How one node needs another.
+/// A dependency of one node on another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependency {
-    /// The node that is needed.
+    /// The dependency's target.
     pub node: EcoString,
-    /// Its definition is needed (its version, its static outputs).
+    /// On the definition (version, static outputs).
     pub is_static: bool,
-    /// It must have run.
+    /// On the execution.
     pub is_runtime: bool,
-    /// The user wrote the dependency down; otherwise it comes from a reference.
+    /// Written by the user; otherwise it follows from a reference.
     pub is_explicit: bool,
-    /// Where it is written.
+    /// Its location.
     pub span: Option<Span>,
-    /// What flows along it: the outputs that references read, or the name of a requirement.
+    /// The data along it: the outputs that references read, or the name of a requirement.
     pub names: Vec<EcoString>,
-    /// The type of the relationship, if it is one.
+    /// The type of the relationship, if any.
     pub relationship: EcoString,
 }
 
@@ -132,25 +132,25 @@ pub struct Dependency {
 pub struct Node {
     /// `build.api`, a module's name, `Deployment/web`.
     pub id: EcoString,
-    /// What it is in its dialect (`Build`, `module`, `node template`, `Deployment`).
+    /// Its kind in the dialect (`Build`, `module`, `node template`, `Deployment`).
     pub kind: EcoString,
     /// The dialect's name.
     pub dialect: &'static str,
     /// Its type (`container`, `tosca.nodes.Compute`); empty if it has none.
     pub type_name: EcoString,
-    /// Where it is defined.
+    /// Location of its definition.
     pub source: Option<Span>,
-    /// Where its name comes from, if that is not written where it is defined.
+    /// Origin of its name, if not at its definition.
     pub named: Origin,
-    /// Where its type is written, if it is.
+    /// Origin of its type, if written.
     pub typed: Origin,
-    /// What it needs.
+    /// Its dependencies.
     pub dependencies: Vec<Dependency>,
     /// Its configuration, resolved.
     pub resolved: Value,
     /// Its outputs, as far as they are known.
     pub outputs: Value,
-    /// Whether it is switched off.
+    /// Whether it is disabled.
     pub disabled: bool,
     /// The node whose inner project it belongs to; its id begins with that node's.
     pub inside: Option<EcoString>,
@@ -175,7 +175,7 @@ impl Node {
         }
     }
 
-    /// Everything that can be asked of it: what it was resolved to, and its outputs under that name.
+    /// Everything queryable: the resolved configuration, and the outputs under that name.
     pub fn whole(&self) -> Value {
         let has_outputs = self.outputs.as_map().is_none_or(|outputs| !outputs.is_empty());
         match self.resolved.as_map() {
@@ -188,7 +188,7 @@ impl Node {
         }
     }
 
-    /// The same as a node of the project inside another node.
+    /// The same as a node of the project inside `outer`.
     pub fn within(mut self, outer: &EcoString) -> Self {
         let inner = |id: &EcoString| EcoString::from(format!("{outer}/{id}"));
         self.id = inner(&self.id);
@@ -213,48 +213,48 @@ pub struct Resolved {
     pub nodes: Vec<Node>,
     /// The project's outputs.
     pub outputs: Value,
-    /// What `render` prints, if the dialect renders manifests: one value per document.
+    /// The output of `render`, if the dialect renders manifests: one value per document.
     pub manifests: Vec<Manifest>,
-    /// Folders or files of projects of other dialects that it took in, so that they need not be looked at alone.
+    /// Folders or files of included projects of other dialects, which need not be checked by themselves.
     pub inner: Vec<String>,
     /// Folders of charts whose dependencies are fetched when the project is deployed.
     pub fetched_later: Vec<String>,
-    /// How many projects of its own dialect are inside it and are checked with it, on or off.
+    /// Number of contained projects of its own dialect that are checked with it, enabled or not.
     pub contained: usize,
-    /// What it declares for its own use, and whether this variant uses it.
+    /// Declarations for its own use, and whether this variant uses them.
     pub declared: Vec<Declared>,
-    /// The trees it was read from; they keep what nodes' origins point to alive and countable.
+    /// The trees it was read from, kept so that the origins of nodes stay valid and countable.
     pub trees: Vec<Arc<Tree>>,
 }
 
-/// Something that a project declares for its own use.
+/// A declaration of a project for its own use.
 #[derive(Clone, Debug)]
 pub struct Declared {
-    /// What it is, in a user's words: `template`.
+    /// Its kind, in a user's words: `template`.
     pub what: &'static str,
     /// Its name.
     pub name: EcoString,
-    /// Where the name is written.
+    /// Location of the name.
     pub span: Span,
-    /// Whether something uses it.
+    /// Whether it is used.
     pub is_used: bool,
 }
 
 /// One rendered document.
 #[derive(Clone, Debug)]
 pub struct Manifest {
-    /// Where it comes from (`web/templates/deployment.yaml`).
+    /// Its source (`web/templates/deployment.yaml`).
     pub source: EcoString,
-    /// The text as rendered, if it must be printed as it is.
+    /// The text as rendered, if it must be printed verbatim.
     pub text: Option<EcoString>,
     /// Its content.
     pub value: Value,
-    /// The id of its node, `Deployment/web`; empty if it is no Kubernetes object.
+    /// The id of its node, `Deployment/web`; empty if it is not a Kubernetes object.
     pub node: EcoString,
 }
 
 impl Manifest {
-    /// A document that is known by its content.
+    /// A document given by its content.
     pub fn new(source: impl Into<EcoString>, value: Value) -> Self {
         let source = source.into();
         let node = object_id(&value, &source);
@@ -276,14 +276,15 @@ impl Manifest {
         value.clone().with(Data::Map(fields.into()))
     }
 
-    /// The text as it was rendered. Line ends behind it go, unless they belong to its last string.
+    /// The text as rendered. Trailing line breaks are removed, unless they belong to its last string.
     pub fn body(&self) -> Option<&str> {
         let text = self.text.as_deref()?;
         let ends_in_lines = last_leaf(&self.value).and_then(Value::as_str).is_some_and(|last| last.ends_with('\n'));
         Some(if ends_in_lines { text } else { text.trim_end_matches('\n') })
     }
 
-    /// Gives objects of one kind and name ids of their own: by namespace, by API group, and by number as a last resort.
+    /// Makes ids unique among objects of one kind and name: by namespace, by API group, and by number as a last
+    /// resort.
     pub fn tell_apart(manifests: &mut [Manifest]) {
         type Qualify = fn(&Manifest) -> Option<EcoString>;
         let by_namespace: Qualify = |manifest| {
@@ -313,7 +314,7 @@ impl Manifest {
         }
     }
 
-    /// Puts its object in a namespace, unless it names one itself.
+    /// Sets the namespace of its object, unless it has one.
     pub fn settle_in(&mut self, namespace: &Value) {
         let (Some(object), Some(metadata)) = (self.value.as_map(), self.value.get("metadata").and_then(Value::as_map))
         else {
@@ -339,7 +340,7 @@ impl Manifest {
     }
 }
 
-/// Manifests that go by the same id, as far as they have one.
+/// Manifests with the same id, as far as they have one.
 fn same_ids(manifests: &[Manifest]) -> Vec<Vec<usize>> {
     let mut known: HashMap<&EcoString, Vec<usize>> = HashMap::with_capacity(manifests.len());
     for (at, manifest) in manifests.iter().enumerate().filter(|(_, manifest)| !manifest.node.is_empty()) {
@@ -348,7 +349,7 @@ fn same_ids(manifests: &[Manifest]) -> Vec<Vec<usize>> {
     known.into_values().filter(|same| same.len() > 1).collect()
 }
 
-/// What an object goes by: its kind and name, or the source of its manifest where the name is a secret or not known.
+/// The id of an object: its kind and name, or the source of its manifest if the name is secret or unknown.
 fn object_id(value: &Value, source: &str) -> EcoString {
     let Some(kind) = value_text(value, "kind") else { return EcoString::new() };
     let name = value.at("metadata.name").filter(|name| !value.is_tainted() && !name.is_tainted());
@@ -358,7 +359,7 @@ fn object_id(value: &Value, source: &str) -> EcoString {
     }
 }
 
-/// The last value that has no values inside.
+/// The last value without nested values.
 fn last_leaf(value: &Value) -> Option<&Value> {
     let mut value = value;
     loop {

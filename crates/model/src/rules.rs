@@ -1,4 +1,4 @@
-//! The rules of this crate: what can be wrong with entities, whatever the dialect.
+//! The rules of this crate: problems with entities in any dialect.
 
 use purlin_syntax::{About, Loses, Rule};
 
@@ -6,18 +6,18 @@ use purlin_syntax::{About, Loses, Rule};
 pub const UNKNOWN_KEY: Rule = Rule::error("unknown-key", "A key is unknown.")
     .advice("remove it, or move it to the section that it belongs to")
     .loses(Loses::Entry);
-/// A key that must be there.
+/// A missing required key.
 pub const MISSING_KEY: Rule = Rule::error("missing-key", "A required key is missing.").about(About::Missing);
-/// Something of another shape than its row says.
+/// A value of another shape than that of its row.
 pub const WRONG_SHAPE: Rule = Rule::error("wrong-shape", "A value has the wrong shape for its key.")
     .advice("write the value in the shape that the message names")
     .loses(Loses::Entry);
-/// A word that is not on the list.
+/// A word that is not one of the choices.
 pub const UNKNOWN_CHOICE: Rule = Rule::error("unknown-choice", "A value is not one of the allowed ones.");
-/// Keys that exclude each other.
+/// Mutually exclusive keys.
 pub const EXCLUSIVE_KEYS: Rule =
     Rule::error("exclusive-keys", "Mutually exclusive keys are used together.").advice("keep one of them");
-/// A key that should no longer be used.
+/// A deprecated key.
 pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A deprecated key is used.");
 /// A node that does not exist.
 pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "The project has no node of that name.");

@@ -1,8 +1,8 @@
-//! The table vocabulary: what a dialect's entities look like, as plain constant data.
+//! The table vocabulary: the form of a dialect's entities, as plain constant data.
 //!
-//! One row per key: its shape, how it meets the inherited value, whether it is required, its default, the editions
-//! that have it and one sentence. The engines beside this file read the rows; nothing else names a key. Nothing here
-//! knows a dialect: kinds and editions are numbers that the dialect supplies.
+//! One row per key: its shape, its merge rule, whether it is required, its default, its editions and a one-sentence
+//! description. The engines beside this file read the rows; nothing else names a key. Nothing here knows a dialect:
+//! kinds and editions are numbers that the dialect supplies.
 //!
 //! ```
 //! use purlin_model::schema::{Edition, Entity, Field, Kind, Merge, Schema, Shape, entity, field, scalar};
@@ -30,15 +30,15 @@ use crate::walk::{Instance, Place};
 use purlin_syntax::Node;
 use purlin_value::Value;
 
-/// What an entity is: the number of its row in the dialect's table.
+/// A kind of entity: the index of its row in the dialect's table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Kind(pub u16);
 
-/// A version of a dialect: its place among the dialect's editions, the oldest first.
+/// A version of a dialect: its index among the dialect's editions, the oldest first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Edition(pub u16);
 
-/// Numbers kinds in the order in which they are named, which is that of their rows.
+/// Numbers kinds in the order in which they are listed, which is that of their rows.
 #[macro_export]
 macro_rules! kinds {
     ($($name:ident),* $(,)?) => {
@@ -52,14 +52,14 @@ macro_rules! kinds {
     (@ $next:expr,) => {};
 }
 
-/// The editions that have something.
+/// The editions that have a key, notation or kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
     /// The first edition that has it.
     pub since: Edition,
     /// The first edition that no longer has it.
     pub until: Option<Edition>,
-    /// An edition in between that does without.
+    /// An edition in between without it.
     pub except: Option<Edition>,
 }
 
@@ -73,22 +73,22 @@ impl Window {
     }
 }
 
-/// What may be written under a key.
+/// The allowed value of a key.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Shape {
-    /// Text.
+    /// A string.
     Text,
-    /// Any scalar, taken as the text it is written as.
+    /// Any scalar, read as its written text.
     Scalar,
-    /// True or false.
+    /// A boolean.
     Bool,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// Any number.
     Number,
     /// A lower and an upper bound, the upper one possibly `UNBOUNDED`.
     Range,
-    /// Anything; the dialect's expressions, or notes that nobody reads.
+    /// Anything; the dialect's expressions, or metadata that is not interpreted.
     Any,
     /// One of these words.
     Choice(&'static [&'static str]),
@@ -106,63 +106,62 @@ pub enum Shape {
     Map(Kind),
     /// Entities by name, in an order that matters: a list of one-key mappings, or a mapping.
     Sequence(Kind),
-    /// As [`Shape::Sequence`], but a name may stand there several times.
+    /// Like [`Shape::Sequence`], but names may be repeated.
     Repeating(Kind),
-    /// A list of something simple.
+    /// A list of simple values.
     ListOf(&'static Shape),
-    /// A mapping from any name to something simple.
+    /// A mapping from any name to simple values.
     MapOf(&'static Shape),
-    /// The first of these that fits.
+    /// The first of these that matches.
     Union(&'static [Shape]),
-    /// Something that the dialect reads in a way of its own.
+    /// A shape that the dialect reads in its own way.
     Special(&'static Special),
 }
 
 /// A shape that only one dialect has.
 #[derive(PartialEq, Debug)]
 pub struct Special {
-    /// What the dialect knows it by.
+    /// Its number in the dialect.
     pub number: u16,
-    /// What it takes, in a user's words (`a condition`).
+    /// The expected value, in a user's words (`a condition`).
     pub label: &'static str,
-    /// What it looks like from outside, as far as the other shapes can say.
+    /// The approximate shape, as far as the other shapes can express it.
     pub outline: Shape,
 }
 
-/// How a value meets the one inherited from the parent.
+/// How a value is combined with the one inherited from the parent.
 #[derive(Clone, Copy, Debug)]
 pub enum Merge {
     /// It is not inherited.
     Own,
-    /// The parent's holds where there is none.
+    /// Inherited if the child does not set it.
     Fallback,
-    /// Entities of the same name are merged, row by row; the others are all there, the parent's first. A single
+    /// Entities of the same name are merged, row by row; the others are all included, the parent's first. A single
     /// entity is merged with the parent's.
     ByName,
-    /// What has the same name as something of the parent's stands in its place; the others are all there, the parent's
-    /// first.
+    /// An item replaces the parent's item of the same name; the others are all included, the parent's first.
     Replace,
-    /// The parent's comes first, then one's own.
+    /// The parent's items come first, then the child's.
     Append,
-    /// As [`Merge::Fallback`], but one's own may only be narrower: fewer or derived names, a smaller range, a derived
-    /// type, `true` where the parent says `false`.
+    /// Like [`Merge::Fallback`], but the child may only narrow it: fewer or derived names, a smaller range, a derived
+    /// type, `true` where the parent has `false`.
     Narrow,
-    /// As [`Merge::Fallback`], but what the parent says cannot be changed.
+    /// Like [`Merge::Fallback`], but the parent's value cannot be overridden.
     Fixed,
 }
 
 /// A value in a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Literal {
-    /// Nothing.
+    /// Null.
     Null,
-    /// True or false.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A number with a fraction.
     Float(f64),
-    /// Text.
+    /// A string.
     Text(&'static str),
     /// A list.
     List(&'static [Literal]),
@@ -171,9 +170,9 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The value it stands for, without an origin.
+    /// The corresponding value, without an origin.
     pub fn value(&self) -> Value {
-        // Nested as deep as somebody typed it into a table.
+        // Only as deep as the literals written in a table.
         match self {
             Literal::Null => Value::null(),
             Literal::Bool(value) => Value::from(*value),
@@ -188,12 +187,12 @@ impl Literal {
     }
 }
 
-/// What a writer does with a key whose value says nothing: empty text, zero, `false`, nothing in a list or a section.
+/// How a key with an empty value is written: empty text, zero, `false`, an empty list or section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Empty {
     /// It is left out, as if it were absent.
     Omitted,
-    /// It means something else than an absent key, and is kept where it is written.
+    /// It differs from an absent key, and is kept where it is written.
     Kept,
     /// It is written even if the key is absent.
     Written,
@@ -206,37 +205,37 @@ pub struct Field {
     pub key: &'static str,
     /// The name it is stored under: the same for all keys that editions have given to one thing.
     pub slot: &'static str,
-    /// What may stand under it.
+    /// The shape of its value.
     pub shape: Shape,
-    /// How it meets the inherited value.
+    /// How it is combined with the inherited value.
     pub merge: Merge,
-    /// The editions in which it must be there; where it can be inherited, after inheriting.
+    /// The editions in which it is required; if it can be inherited, after inheriting.
     pub required: Option<Window>,
-    /// What holds if it is not there.
+    /// The value if not set.
     pub default: Option<Literal>,
     /// The editions that have it.
     pub window: Window,
     /// Older names under which it is still accepted, with a warning.
     pub aliases: &'static [&'static str],
-    /// Why it should no longer be used, and what to use instead.
+    /// Why it is deprecated, and the replacement.
     pub deprecated: Option<&'static str>,
-    /// Whether a deprecated key is refused.
+    /// Whether a deprecated key is rejected.
     pub is_removed: bool,
-    /// The group of keys of which only one may be there.
+    /// Its group of mutually exclusive keys.
     pub one_of: Option<&'static str>,
-    /// Whether the entity it names is inherited from as well, as a definition inherits from its type.
+    /// Whether it also inherits from the entity it names, as a definition inherits from its type.
     pub is_base: bool,
-    /// Whether a name here may also be something that is not an entity, so that not finding it is no problem.
+    /// Whether a name here may also be something that is not an entity, so that an unknown one is not a problem.
     pub is_loose: bool,
-    /// What is written of an empty value.
+    /// How an empty value is written.
     pub empty: Empty,
-    /// Whether texts here are paths, relative to the folder of the file.
+    /// Whether strings here are paths, relative to the folder of the file.
     pub is_path: bool,
-    /// Whether texts here are templates.
+    /// Whether strings here are templates.
     pub is_template: bool,
-    /// Whether only we know the key, so that the original refuses it.
+    /// Whether the key is a Purlin extension, which the original rejects.
     pub is_extension: bool,
-    /// What it means, in one sentence.
+    /// Its description, in one sentence.
     pub doc: &'static str,
 }
 
@@ -265,147 +264,147 @@ pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field 
 }
 
 impl Field {
-    /// It must be there.
+    /// Makes it required.
     pub const fn required(mut self) -> Self {
         self.required = Some(Window::ALWAYS);
         self
     }
 
-    /// An edition in which a key that must be there otherwise may be absent.
+    /// Sets an edition in which a required key is optional.
     pub const fn optional_in(mut self, edition: Edition) -> Self {
         self.required = Some(Window { except: Some(edition), ..Window::ALWAYS });
         self
     }
 
-    /// Whether it must be there in an edition.
+    /// Whether it is required in an edition.
     pub fn is_required(&self, edition: Edition) -> bool {
         self.required.is_some_and(|window| window.has(edition))
     }
 
-    /// How it meets the inherited value.
+    /// Sets how it is combined with the inherited value.
     pub const fn merge(mut self, merge: Merge) -> Self {
         self.merge = merge;
         self
     }
 
-    /// What holds if it is not there.
+    /// Sets the value if not set.
     pub const fn default(mut self, value: Literal) -> Self {
         self.default = Some(value);
         self
     }
 
-    /// The name it is stored under, where another edition calls it so.
+    /// Sets the name it is stored under, if another edition has that name.
     pub const fn slot(mut self, slot: &'static str) -> Self {
         self.slot = slot;
         self
     }
 
-    /// The first edition that has it.
+    /// Sets the first edition that has it.
     pub const fn since(mut self, edition: Edition) -> Self {
         self.window.since = edition;
         self
     }
 
-    /// The first edition that no longer has it.
+    /// Sets the first edition that no longer has it.
     pub const fn until(mut self, edition: Edition) -> Self {
         self.window.until = Some(edition);
         self
     }
 
-    /// An edition in between that does without.
+    /// Sets an edition in between without it.
     pub const fn except(mut self, edition: Edition) -> Self {
         self.window.except = Some(edition);
         self
     }
 
-    /// The only edition that has it.
+    /// Sets the only edition that has it.
     pub const fn only(mut self, edition: Edition) -> Self {
         self.window = Window { since: edition, until: Some(Edition(edition.0 + 1)), except: None };
         self
     }
 
-    /// Older names that are still accepted, with a warning.
+    /// Sets older names that are still accepted, with a warning.
     pub const fn aliases(mut self, names: &'static [&'static str]) -> Self {
         self.aliases = names;
         self
     }
 
-    /// Why it should no longer be used, and what to use instead.
+    /// Deprecates it, with the reason and the replacement.
     pub const fn deprecated(mut self, advice: &'static str) -> Self {
         self.deprecated = Some(advice);
         self
     }
 
-    /// It is refused; older files have it. What to use instead.
+    /// Rejects it; older files have it. The argument names the replacement.
     pub const fn removed(mut self, advice: &'static str) -> Self {
         self.is_removed = true;
         self.deprecated(advice)
     }
 
-    /// Only one key of this group may be there.
+    /// Puts it into a group of mutually exclusive keys.
     pub const fn one_of(mut self, group: &'static str) -> Self {
         self.one_of = Some(group);
         self
     }
 
-    /// The entity it names is inherited from as well.
+    /// Makes it inherit from the entity it names as well.
     pub const fn base(mut self) -> Self {
         self.is_base = true;
         self
     }
 
-    /// A name here may also be something that is not an entity.
+    /// Allows names of something that is not an entity.
     pub const fn loose(mut self) -> Self {
         self.is_loose = true;
         self
     }
 
-    /// An empty value is kept where it is written.
+    /// Keeps an empty value where it is written.
     pub const fn kept(mut self) -> Self {
         self.empty = Empty::Kept;
         self
     }
 
-    /// An empty value is written even if the key is absent.
+    /// Writes an empty value even if the key is absent.
     pub const fn written(mut self) -> Self {
         self.empty = Empty::Written;
         self
     }
 
-    /// Texts here are paths.
+    /// Marks strings here as paths.
     pub const fn path(mut self) -> Self {
         self.is_path = true;
         self
     }
 
-    /// Texts here are templates.
+    /// Marks strings here as templates.
     pub const fn template(mut self) -> Self {
         self.is_template = true;
         self
     }
 
-    /// Only we know the key.
+    /// Marks the key as a Purlin extension.
     pub const fn extension(mut self) -> Self {
         self.is_extension = true;
         self
     }
 }
 
-/// What is written where an entity is expected, if it is not a mapping.
+/// The written form of an entity that is not a mapping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Written {
     /// A scalar.
     Scalar,
-    /// A scalar that is text.
+    /// A scalar that is a string.
     Text,
     /// A list.
     List,
 }
 
-/// A short notation: something that stands for a mapping with one key.
+/// A short notation: an abbreviation of a mapping with one key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Notation {
-    /// What is written.
+    /// The written form.
     pub written: Written,
     /// The slot it fills.
     pub slot: &'static str,
@@ -413,17 +412,17 @@ pub struct Notation {
     pub window: Window,
 }
 
-/// A scalar stands for a mapping with this key.
+/// A scalar is short for a mapping with this key.
 pub const fn scalar(slot: &'static str) -> Notation {
     Notation { written: Written::Scalar, slot, window: Window::ALWAYS }
 }
 
-/// Text stands for a mapping with this key.
+/// A string is short for a mapping with this key.
 pub const fn text(slot: &'static str) -> Notation {
     Notation { written: Written::Text, slot, window: Window::ALWAYS }
 }
 
-/// A list stands for a mapping with this key.
+/// A list is short for a mapping with this key.
 pub const fn list(slot: &'static str) -> Notation {
     Notation { written: Written::List, slot, window: Window::ALWAYS }
 }
@@ -447,19 +446,19 @@ impl Notation {
 pub struct Entity {
     /// Its number.
     pub kind: Kind,
-    /// What users call it (`node type`).
+    /// Its name for users (`node type`).
     pub label: &'static str,
-    /// What it is, in one sentence.
+    /// Its description, in one sentence.
     pub doc: &'static str,
-    /// Its keys, in groups so that common ones are written once.
+    /// Its keys, in groups so that shared ones are written once.
     pub groups: &'static [&'static [Field]],
     /// Its short notations.
     pub short: &'static [Notation],
-    /// The key that takes all keys without a row, if they are allowed. Its shape is that of the mapping they form.
+    /// The key that collects all keys without a row, if they are allowed. Its shape is that of the mapping they form.
     pub rest: Option<Field>,
-    /// Groups of exclusive keys of which one must be there.
+    /// Groups of exclusive keys of which one is required.
     pub exactly_one: &'static [&'static str],
-    /// The rare rule that no column can express.
+    /// A check that no column can express; rarely used.
     pub check: Option<fn(&Instance<'_>, &Place<'_>)>,
 }
 
@@ -469,31 +468,31 @@ pub const fn entity(kind: Kind, label: &'static str, doc: &'static str, groups: 
 }
 
 impl Entity {
-    /// Its short notations.
+    /// Sets its short notations.
     pub const fn short(mut self, notations: &'static [Notation]) -> Self {
         self.short = notations;
         self
     }
 
-    /// The key that takes all keys without a row.
+    /// Sets the key that collects all keys without a row.
     pub const fn rest(mut self, field: Field) -> Self {
         self.rest = Some(field);
         self
     }
 
-    /// Groups of exclusive keys of which one must be there.
+    /// Sets groups of exclusive keys of which one is required.
     pub const fn exactly_one(mut self, groups: &'static [&'static str]) -> Self {
         self.exactly_one = groups;
         self
     }
 
-    /// A rule of its own.
+    /// Sets a check of its own.
     pub const fn check(mut self, rule: fn(&Instance<'_>, &Place<'_>)) -> Self {
         self.check = Some(rule);
         self
     }
 
-    /// All rows, whatever the edition.
+    /// All rows of all editions.
     pub fn all_fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
         self.groups.iter().flat_map(|group| group.iter())
     }
@@ -513,19 +512,19 @@ impl Entity {
         self.all_fields().find(|field| field.slot == slot && field.window.has(edition))
     }
 
-    /// All rows that fill slots in an edition: those of its keys, and the one that takes the keys without a row.
+    /// All rows that fill slots in an edition: those of its keys, and the one that collects the keys without a row.
     pub fn all_slots(&'static self, edition: Edition) -> impl Iterator<Item = &'static Field> {
         let beside = self.rest_in(edition).filter(|rest| self.field_of(rest.slot, edition).is_none());
         self.fields(edition).chain(beside)
     }
 
-    /// The row of a key in an edition, the key possibly being an older name of it.
+    /// The row of a key in an edition, also by an older name.
     pub fn field_or_alias(&self, key: &str, edition: Edition) -> Option<&'static Field> {
         let by_alias = || self.fields(edition).find(|field| field.aliases.contains(&key));
         self.field(key, edition).or_else(by_alias)
     }
 
-    /// The row that takes keys without one, in an edition.
+    /// The row that collects keys without a row, in an edition.
     pub fn rest_in(&'static self, edition: Edition) -> Option<&'static Field> {
         self.rest.as_ref().filter(|field| field.window.has(edition))
     }
@@ -538,15 +537,15 @@ pub struct Schema {
     pub name: &'static str,
     /// The names of its editions, the oldest first.
     pub editions: &'static [&'static str],
-    /// The editions that are the one before them with what somebody adds to it, rather than a step of their own.
+    /// The editions that are extensions of the preceding one, rather than a step of their own.
     pub variants: &'static [Edition],
-    /// Its rows, the one of `Kind(n)` at place `n`.
+    /// Its rows, that of `Kind(n)` at index `n`.
     pub entities: &'static [Entity],
-    /// Whether a node is an expression whose value is known only later, so that it fits any shape.
+    /// Whether a node is an expression whose value is known only later, so that it matches any shape.
     pub is_expression: fn(Node<'_>) -> bool,
-    /// A regular expression that texts match which are such expressions, for schemas that other tools read.
+    /// A regular expression that matches strings with such expressions, for schemas that other tools read.
     pub expression_pattern: Option<&'static str>,
-    /// A regular expression that keys match which make their mapping an expression, for the same schemas.
+    /// A regular expression for keys that make their mapping an expression, for the same schemas.
     pub operator_pattern: Option<&'static str>,
 }
 
@@ -568,25 +567,25 @@ impl Schema {
         }
     }
 
-    /// The editions that are the one before them with additions.
+    /// Sets the editions that are extensions of the preceding one.
     pub const fn variants(mut self, editions: &'static [Edition]) -> Self {
         self.variants = editions;
         self
     }
 
-    /// Which nodes are expressions whose value is known only later.
+    /// Sets the predicate for expressions whose value is known only later.
     pub const fn expressions(mut self, is_expression: fn(Node<'_>) -> bool) -> Self {
         self.is_expression = is_expression;
         self
     }
 
-    /// A regular expression for texts that are expressions, for schemas that other tools read.
+    /// Sets a regular expression for strings that are expressions, for schemas that other tools read.
     pub const fn expression_pattern(mut self, pattern: &'static str) -> Self {
         self.expression_pattern = Some(pattern);
         self
     }
 
-    /// A regular expression for keys that make their mapping an expression, for schemas that other tools read.
+    /// Sets a regular expression for keys that make their mapping an expression, for schemas that other tools read.
     pub const fn operator_pattern(mut self, pattern: &'static str) -> Self {
         self.operator_pattern = Some(pattern);
         self
@@ -598,7 +597,7 @@ impl Schema {
         at_its_place.or_else(|| self.entities.iter().find(|entity| entity.kind == kind))
     }
 
-    /// What users call a kind.
+    /// The name of a kind for users.
     pub fn label(&self, kind: Kind) -> &'static str {
         self.entity(kind).map_or("entity", |entity| entity.label)
     }

@@ -1,6 +1,6 @@
-//! Walks what is written along the row of its entity, and reports what does not fit.
+//! Walks an entity along the rows of its table, and reports mismatches.
 //!
-//! The phase after `parse`. It reports and goes on; it keeps nothing of what it has seen, and never looks a name up.
+//! The phase after `parse`. It reports and continues; it keeps no state, and never resolves names.
 
 use crate::check::{looks_like, notation};
 use crate::schema::{Edition, Entity, Field, Kind, Schema, Shape};
@@ -8,10 +8,10 @@ use purlin_syntax::tree::Entry;
 use purlin_syntax::{Diagnostic, Kind as NodeKind, Node, Sink, Span};
 use purlin_value::MergeKeys;
 
-/// Entities inside one another, at most. Real ones are nested a handful deep.
+/// Maximum nesting of entities. Real ones are nested a few levels deep.
 pub(crate) const ENTITY_DEPTH: u32 = 100;
 
-/// Which entity is being looked at, for the rules of its row.
+/// The current entity, for the rules of its row.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     /// The dialect's tables.
@@ -20,7 +20,7 @@ pub struct Place<'a> {
     pub entity: &'static Entity,
     /// The edition it is written in.
     pub edition: Edition,
-    /// Takes problems.
+    /// Receives problems.
     pub sink: &'a Sink,
 }
 
@@ -28,42 +28,42 @@ pub struct Place<'a> {
 pub struct Instance<'t> {
     /// The node it is read from.
     pub node: Node<'t>,
-    /// The key it stands under, if it has a name.
+    /// Its key, if it has a name.
     pub name: Option<Node<'t>>,
-    /// What is filled, in the order in which it is written.
+    /// The filled slots, in the order in which they are written.
     pub slots: Vec<Slot<'t>>,
 }
 
-/// A key with what stands under it.
+/// A key with its value.
 pub struct Slot<'t> {
     /// Its row.
     pub field: &'static Field,
     /// The key as it is written; absent in short notations.
     pub key: Option<Node<'t>>,
-    /// What stands under it, if that is something simple that fits, or an expression.
+    /// Its value, if that is a matching simple value, or an expression.
     pub value: Option<Node<'t>>,
 }
 
 impl Slot<'_> {
-    /// Where it is written: the key, or what a short notation says.
+    /// Its location: the key, or the value of a short notation.
     pub fn span(&self) -> Option<Span> {
         self.key.or(self.value).map(Node::span)
     }
 }
 
 impl<'t> Instance<'t> {
-    /// The slot of a key, filled with something right or wrong.
+    /// The slot of a key, filled with a valid or invalid value.
     pub fn slot(&self, key: &str) -> Option<&Slot<'t>> {
         self.slots.iter().find(|slot| slot.field.slot == key)
     }
 
-    /// Where its name is written, or else it itself.
+    /// Location of its name, or else of itself.
     pub(crate) fn name_span(&self) -> Span {
         self.name.unwrap_or(self.node).span()
     }
 }
 
-/// Checks a node as an entity of a kind, with all entities in it.
+/// Checks a node as an entity of a kind, with all nested entities.
 pub fn check(schema: &Schema, edition: Edition, node: Node<'_>, kind: Kind, sink: &Sink) {
     if let Some(entity) = schema.entity(kind) {
         Place { schema, entity, edition, sink }.look(node, None, 0);
@@ -71,21 +71,21 @@ pub fn check(schema: &Schema, edition: Edition, node: Node<'_>, kind: Kind, sink
 }
 
 impl Place<'_> {
-    /// Looks at an entity. What is unreadable, or not known yet, is not blamed for what it lacks.
+    /// Checks an entity. Missing keys of an unreadable or unknown one are not reported.
     fn look<'t>(&self, node: Node<'t>, name: Option<Node<'t>>, depth: u32) {
         if let Some(slots) = self.slots(node, depth) {
             self.check_written(&Instance { node, name, slots });
         }
     }
 
-    /// Looks at an entity of a kind inside this one.
+    /// Checks an entity of a kind inside this one.
     fn inside(&self, kind: Kind, node: Node<'_>, name: Option<Node<'_>>, depth: u32) {
         if let Some(entity) = self.schema.entity(kind) {
             Place { entity, ..*self }.look(node, name, depth + 1);
         }
     }
 
-    /// The slots of an entity in whatever notation; `None` if it is unreadable, or not known yet.
+    /// The slots of an entity in any notation; `None` if it is unreadable, or unknown.
     fn slots<'t>(&self, node: Node<'t>, depth: u32) -> Option<Vec<Slot<'t>>> {
         if depth > ENTITY_DEPTH {
             let message = format!("entities are nested more than {ENTITY_DEPTH} deep");
@@ -139,7 +139,7 @@ impl Place<'_> {
         }
         if let Some(field) = self.entity.rest_in(self.edition).filter(|_| !rest.is_empty()) {
             self.rest(field, &rest, depth);
-            // What is written under the key itself stands; the keys beside it are then not that key's.
+            // An explicit value of the collecting key takes precedence; the keys beside it are then unknown.
             match slots.iter().any(|slot| slot.field.slot == field.slot) {
                 true => rest.iter().for_each(|entry| self.unknown_key(entry.key)),
                 false => slots.push(Slot { field, key: None, value: None }),
@@ -159,7 +159,7 @@ impl Place<'_> {
         }
     }
 
-    /// Looks at what stands under a key; the node, if that is something simple that fits, or an expression.
+    /// Checks the value of a key; returns the node, if it is a matching simple value, or an expression.
     fn content<'t>(&self, field: &Field, shape: &Shape, node: Node<'t>, depth: u32) -> Option<Node<'t>> {
         if node.kind() == NodeKind::Error {
             return None;
@@ -188,13 +188,13 @@ impl Place<'_> {
         None
     }
 
-    /// Whether a scalar stands for an entity, which may itself hold the expression.
+    /// Whether a scalar is short for an entity, which may itself hold the expression.
     fn is_short(&self, shape: &Shape, node: Node<'_>) -> bool {
         let Shape::One(kind) = shape else { return false };
         self.schema.entity(*kind).is_some_and(|entity| notation(entity, self.edition, node).is_some())
     }
 
-    /// Checks something simple and all below it.
+    /// Checks a simple value and everything below it.
     fn simple(&self, field: &Field, shape: &Shape, node: Node<'_>, depth: u32) -> bool {
         if node.kind() == NodeKind::Error {
             return false;
@@ -214,7 +214,7 @@ impl Place<'_> {
                 false
             }
             Shape::Names(_) => items(node).filter(|item| !fits(&Shape::Text, *item)).count() == 0,
-            // Shapes in a table are nested a few deep; the bound is for a table that is wrong.
+            // Shapes in a table are nested a few levels deep; the bound guards against a wrong table.
             Shape::ListOf(inner) if depth < ENTITY_DEPTH => items(node).filter(|item| !fits(inner, *item)).count() == 0,
             Shape::MapOf(inner) if depth < ENTITY_DEPTH => {
                 entries(node).iter().filter(|entry| !fits(inner, entry.value)).count() == 0
@@ -243,7 +243,7 @@ impl Place<'_> {
     }
 }
 
-/// The items of a list but those without a value, which count as absent.
+/// The items of a list except null ones, which count as absent.
 fn items<'t>(node: Node<'t>) -> impl Iterator<Item = Node<'t>> {
     node.items().filter(|item| !item.is_null())
 }

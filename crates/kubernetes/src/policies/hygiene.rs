@@ -1,11 +1,11 @@
-//! Policies about how containers are run: what they need, whether they can be asked how they are, and which image it is.
+//! Policies about the operation of containers: resources, probes, and image tags.
 
 use super::{Judge, each_container};
 use crate::here::{Here, known};
 use crate::rules::{FLOATING_IMAGE, MISSING_PROBE, MISSING_RESOURCES};
 use crate::values::short;
 
-/// What containers ask for and what they are limited to. Without a limit of memory one container may take that of all.
+/// Requests and limits of containers. Without a memory limit one container may use up the memory of all.
 pub(super) fn resources(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
     each_container(spec, &["containers"], &mut |container| {
         let resources = container.set("resources");
@@ -16,7 +16,7 @@ pub(super) fn resources(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
         for (part, key) in [("requests", "cpu"), ("requests", "memory"), ("limits", "memory")] {
             let part_of = resources.as_ref().and_then(|resources| resources.set(part));
             let is_there = part_of.is_some_and(|part| known(part.value).is_none() || part.set(key).is_some());
-            // What is limited and not asked for is asked for.
+            // A limit without a request also sets the request.
             let limits = resources.as_ref().and_then(|resources| resources.set("limits"));
             let is_limited = part == "requests" && limits.is_some_and(|limits| limits.set(key).is_some());
             if !is_there && !is_limited {
@@ -31,7 +31,7 @@ pub(super) fn resources(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
 /// Kinds whose pods run until they are stopped.
 const LASTING: &[&str] = &["Deployment", "StatefulSet", "DaemonSet"];
 
-/// Containers that serve something can be asked whether they are ready, and all whether they live.
+/// Containers that serve requests have a readiness probe, and all have a liveness probe.
 pub(super) fn probes(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
     if !LASTING.contains(&judge.kind) {
         return;
@@ -45,7 +45,7 @@ pub(super) fn probes(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
     });
 }
 
-/// An image without a tag, or with `latest`, is another one tomorrow.
+/// An image without a tag, or with `latest`, may change between deployments.
 pub(super) fn images(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
     each_container(spec, &super::CONTAINERS, &mut |container| {
         let Some(image) = container.set("image") else { return };

@@ -1,7 +1,7 @@
-//! Built-in policies: what a cluster takes and an operator may not want. None is asked for unless a project names it.
+//! Built-in policies: settings that a cluster accepts but an operator may not want. Off unless a project names them.
 //!
-//! The two profiles are those of Kubernetes' Pod Security Standards; what a value has to be is a row of a table where it can
-//! be. Values that are not known, or secret, are not judged.
+//! The two profiles are those of Kubernetes' Pod Security Standards; the required value is a row of a table where
+//! possible. Unknown or secret values are not checked.
 
 mod hygiene;
 mod security;
@@ -21,11 +21,11 @@ pub enum Policy {
     Baseline,
     /// The profile `restricted`, which includes `baseline`.
     Restricted,
-    /// Containers say what they need.
+    /// Containers declare their resources.
     Resources,
-    /// Containers can be asked whether they work.
+    /// Containers have probes.
     Probes,
-    /// Images have a tag that does not move by its name.
+    /// Images have a tag whose target does not change.
     Images,
 }
 
@@ -45,7 +45,7 @@ impl Policy {
     }
 }
 
-/// Judges an object by policies.
+/// Checks an object against policies.
 pub(crate) fn check(object: &Object<'_>, policies: &[Policy], found: &mut Vec<Finding>) {
     if policies.is_empty() {
         return;
@@ -81,7 +81,7 @@ pub(crate) fn check(object: &Object<'_>, policies: &[Policy], found: &mut Vec<Fi
     });
 }
 
-/// Goes down keys, and hands over what is at their end, if all of it is known.
+/// Follows keys, and passes each value at the end to a callback, if it is known.
 fn walk(here: &Here<'_, '_>, way: &[&'static str], each: &mut dyn FnMut(&Here<'_, '_>)) {
     if known(here.value).is_none() {
         return;
@@ -96,7 +96,7 @@ fn walk(here: &Here<'_, '_>, way: &[&'static str], each: &mut dyn FnMut(&Here<'_
     }
 }
 
-/// What is found while one object is judged.
+/// The findings of one object.
 pub(crate) struct Judge<'j> {
     object: &'j str,
     kind: &'j str,
@@ -104,12 +104,12 @@ pub(crate) struct Judge<'j> {
 }
 
 impl Judge<'_> {
-    /// A value that a policy does not allow.
+    /// Reports a value that a policy does not allow.
     fn refuse(&mut self, rule: &'static Rule, here: &Here<'_, '_>, why: &str) {
         self.found.push(Finding::value(rule, here, self.object, format!(": {why}")));
     }
 
-    /// Keys that a policy wants under a place, each with its value; all of one place are one finding.
+    /// Reports missing keys that a policy requires under a path, each with its value, as one finding.
     fn want(&mut self, rule: &'static Rule, here: &Here<'_, '_>, keys: &[&str]) {
         if keys.is_empty() {
             return;
@@ -130,7 +130,7 @@ impl Judge<'_> {
 /// The lists of containers in a pod.
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
-/// Every container of a pod, in the lists that are asked for.
+/// Every container of a pod, in the given lists.
 fn each_container(spec: &Here<'_, '_>, lists: &[&'static str], each: &mut dyn FnMut(&Here<'_, '_>)) {
     for list in lists {
         let Some(containers) = spec.set(list).filter(|list| known(list.value).is_some()) else { continue };

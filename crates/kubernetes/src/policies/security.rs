@@ -1,4 +1,4 @@
-//! The Pod Security Standards: what pods of the profiles `baseline` and `restricted` may not ask for.
+//! The Pod Security Standards: settings that the profiles `baseline` and `restricted` forbid.
 
 use super::{CONTAINERS, Judge, each_container};
 use crate::here::{Here, known};
@@ -24,7 +24,7 @@ const CAPABILITIES: &[&str] = &[
     "SYS_CHROOT",
 ];
 
-/// Kernel parameters that concern a pod alone.
+/// Kernel parameters that affect a pod alone.
 const SYSCTLS: &[&str] = &[
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
@@ -40,10 +40,10 @@ const SYSCTLS: &[&str] = &[
     "net.ipv4.tcp_wmem",
 ];
 
-/// Types of SELinux that containers have anyway.
+/// SELinux types that containers have by default.
 const SELINUX: &[&str] = &["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
 
-/// Where a volume of the profile `restricted` may come from.
+/// Allowed volume sources of the profile `restricted`.
 const VOLUMES: &[&str] = &[
     "configMap",
     "csi",
@@ -56,14 +56,14 @@ const VOLUMES: &[&str] = &[
     "secret",
 ];
 
-/// What begins annotations with the AppArmor profile of a container.
+/// Prefix of annotations with the AppArmor profile of a container.
 const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 fn is_true(here: &Here<'_, '_>) -> bool {
     known(here.value).and_then(Value::as_bool) == Some(true)
 }
 
-/// Judges a pod by the profile `baseline`.
+/// Checks a pod against the profile `baseline`.
 pub(super) fn baseline(judge: &mut Judge<'_>, pod: &Here<'_, '_>, spec: &Here<'_, '_>) {
     for (key, what) in [("hostNetwork", "network"), ("hostPID", "processes"), ("hostIPC", "IPC namespace")] {
         if let Some(here) = spec.set(key).filter(is_true) {
@@ -102,7 +102,7 @@ pub(super) fn baseline(judge: &mut Judge<'_>, pod: &Here<'_, '_>, spec: &Here<'_
     each_container(spec, &CONTAINERS, &mut |container| baseline_container(judge, container));
 }
 
-/// What pods and containers both have.
+/// Settings that pods and containers share.
 fn shared_context(judge: &mut Judge<'_>, context: &Here<'_, '_>) {
     let windows = context.set("windowsOptions");
     if let Some(here) = windows.as_ref().and_then(|options| options.set("hostProcess")).filter(is_true) {
@@ -160,7 +160,7 @@ fn baseline_container(judge: &mut Judge<'_>, container: &Here<'_, '_>) {
     shared_context(judge, &context);
 }
 
-/// Probes and hooks ask the pod, not another host.
+/// Probes and hooks must address the pod, not another host.
 fn host_of(judge: &mut Judge<'_>, handler: &Here<'_, '_>) {
     for kind in ["httpGet", "tcpSocket"] {
         let Some(kind) = handler.set(kind) else { continue };
@@ -181,7 +181,7 @@ fn added(judge: &mut Judge<'_>, context: &Here<'_, '_>, allowed: &[&str], rule: 
     }
 }
 
-/// Judges a pod by what the profile `restricted` wants beyond `baseline`.
+/// Checks a pod against the requirements of the profile `restricted` beyond `baseline`.
 pub(super) fn restricted(judge: &mut Judge<'_>, spec: &Here<'_, '_>) {
     if let Some(volumes) = spec.set("volumes") {
         for volume in volumes.items() {
@@ -264,7 +264,7 @@ fn restricted_container(
     }
     judge.want(&POD_RESTRICTED, container, &wanted);
     if let Some(context) = &context {
-        // What `baseline` refuses is said there.
+        // Values that `baseline` forbids are reported there.
         let add = context.set("capabilities");
         let add = add.as_ref().and_then(|capabilities| capabilities.set("add"));
         for capability in add.iter().flat_map(Here::items) {

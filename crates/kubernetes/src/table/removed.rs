@@ -1,9 +1,9 @@
-//! Kinds that no supported version has any more, and the version that removed them.
+//! Kinds that were removed from all supported versions, and the version that removed them.
 
 use super::{Minor, table};
 use std::cmp::Reverse;
 
-/// A version of a group, the kinds that it had, and the minor version without them.
+/// A version of a group, its former kinds, and the minor version that removed them.
 type Row = (&'static str, &'static [&'static str], Minor);
 
 #[rustfmt::skip]
@@ -38,13 +38,13 @@ const REMOVED: &[Row] = &[
     ("storage.k8s.io/v1beta1", &["CSIStorageCapacity"], 27),
 ];
 
-/// The version that has no such kind any more.
+/// The version that removed a kind.
 pub fn removed(version: &str, kind: &str) -> Option<Minor> {
     let row = REMOVED.iter().find(|(of, kinds, _)| *of == version && kinds.contains(&kind));
     row.map(|(_, _, at)| *at)
 }
 
-/// What to write instead of a kind of an older or newer version: the same kind in its group, or in the only other one.
+/// The replacement for a kind of an older or newer version: the same kind in its group, or in the only other one.
 pub fn replacement(version: &str, kind: &str, at: Minor) -> Option<&'static str> {
     let group = |version: &str| version.split_once('/').map_or("", |(group, _)| group).to_owned();
     let mut found: Vec<&'static str> = table()
@@ -54,7 +54,7 @@ pub fn replacement(version: &str, kind: &str, at: Minor) -> Option<&'static str>
         .collect();
     let stage = |known: &str| (known.contains("alpha"), known.contains("beta"));
     found.sort_by_key(|known| (group(known) != group(version), stage(known), Reverse(*known)));
-    // A kind of the same name in another group may be another kind; only the old groups have moved.
+    // A kind of the same name in another group may be unrelated; only the old groups have moved.
     let has_moved = |known: &&&str| {
         group(known) == group(version) || matches!(group(version).as_str(), "extensions" | "settings.k8s.io")
     };

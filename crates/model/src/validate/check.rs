@@ -1,4 +1,4 @@
-//! Judges a value by a schema.
+//! Validates a value against a schema.
 
 use super::defaults::pointer;
 use super::formats::fits_format;
@@ -11,20 +11,20 @@ use std::fmt::Write;
 /// Steps of one visit: every keyword is looked up in the schema.
 const VISIT_STEPS: u64 = 32;
 
-/// The bytes of a problem beside its location and what it quotes.
+/// The bytes of a problem beside its location and its quoted values.
 const PROBLEM_BYTES: u64 = size_of::<Problem>() as u64;
 
 pub(super) struct Checker<'v> {
     validator: &'v Validator,
     meter: &'v Meter,
     tab: Tab,
-    /// Bytes of problems that the meter knows of.
+    /// Bytes of problems charged to the meter.
     held: u64,
 }
 
 impl Drop for Checker<'_> {
     fn drop(&mut self) {
-        // The problems that are left are few enough to be reported; the caller holds them only for that.
+        // The remaining problems are few enough to be reported; the caller holds them only for that.
         self.meter.release(self.held);
     }
 }
@@ -32,14 +32,14 @@ impl Drop for Checker<'_> {
 /// The problems of a value, or why checking stopped.
 type Checked = Result<Vec<Problem>, Stopped>;
 
-/// A value that is looked at, and what was found wrong with it.
+/// The value under validation, and its problems.
 struct Looked<'a> {
     rules: &'a Map,
     value: &'a Value,
     at: &'a str,
     depth: u32,
     found: Vec<Problem>,
-    /// The bytes of problems that the meter does not know of yet.
+    /// Bytes of problems not yet charged to the meter.
     unpaid: u64,
 }
 
@@ -66,17 +66,17 @@ impl<'v> Checker<'v> {
         Checker { validator, meter, tab: Tab::default(), held: 0 }
     }
 
-    /// Takes steps before they are used.
+    /// Charges steps before they are used.
     pub fn spend(&self, steps: usize) -> Result<(), Stopped> {
         self.tab.charge(self.meter, steps as u64).map_err(Stopped::Exceeded)
     }
 
-    /// Takes the steps of looking at text.
+    /// Charges the steps of reading text.
     fn look_at(&self, bytes: u64) -> Result<(), Stopped> {
         self.tab.charge(self.meter, steps_for(bytes)).map_err(Stopped::Exceeded)
     }
 
-    /// Whether a value fits. What does not fit is forgotten.
+    /// Whether a value matches. Its problems are discarded.
     pub fn fits(&mut self, schema: &Value, value: &Value, at: &str, depth: u32) -> Result<bool, Stopped> {
         let held = self.held;
         let fits = self.check(schema, value, at, depth)?.is_empty();
@@ -91,7 +91,7 @@ impl<'v> Checker<'v> {
         Ok(())
     }
 
-    /// Gives back what was held since.
+    /// Gives back the bytes held since.
     fn forget(&mut self, held: u64) {
         self.meter.release(self.held - held);
         self.held = held;
@@ -115,7 +115,7 @@ impl<'v> Checker<'v> {
             if let Some(target) = self.validator.targets.get(reference) {
                 looked.found = self.check(target, value, at, depth + 1)?;
             }
-            // Old drafts look at nothing beside a reference.
+            // Old drafts ignore everything beside a reference.
             if self.validator.old_draft {
                 return Ok(looked.found);
             }
@@ -156,7 +156,7 @@ impl<'v> Checker<'v> {
         Ok(())
     }
 
-    /// Whether a text matches a pattern; nothing if the pattern cannot be used.
+    /// Whether a text matches a pattern; `None` if the pattern cannot be used.
     pub fn matches(&self, pattern: &str, text: &str) -> Result<Option<bool>, Stopped> {
         let Some(pattern) = self.validator.pattern(pattern, self.meter)? else { return Ok(None) };
         self.spend(usize::try_from(pattern.work.first(text.len())).unwrap_or(usize::MAX))?;
@@ -366,7 +366,7 @@ impl<'v> Checker<'v> {
     }
 }
 
-/// The bytes of what a fault quotes.
+/// The bytes of a fault's quoted values.
 fn quoted(fault: &Fault) -> u64 {
     let names = |names: &[EcoString]| names.iter().map(|name| name.len() as u64 + 16).sum::<u64>();
     match fault {
@@ -378,7 +378,7 @@ fn quoted(fault: &Fault) -> u64 {
     }
 }
 
-/// The types that a value should have one of, if it has none of them.
+/// The types that a value may have, if it has none of them.
 fn wrong_type(rules: &Map, value: &Value) -> Option<Vec<EcoString>> {
     let wanted = rules.get("type")?;
     let names = wanted.as_list().unwrap_or(std::slice::from_ref(wanted));
@@ -392,7 +392,7 @@ fn wrong_type(rules: &Map, value: &Value) -> Option<Vec<EcoString>> {
 
 fn numeric(looked: &mut Looked<'_>) {
     let Some(size) = number(looked.value) else { return };
-    // Draft 4 writes exclusiveness as a boolean beside the bound.
+    // Draft 4 marks exclusive bounds with a boolean beside the bound.
     let strict = |name: &str| looked.rules.get(name).and_then(Value::as_bool) == Some(true);
     let (above, below) = (strict("exclusiveMinimum"), strict("exclusiveMaximum"));
     looked.bound("minimum", size, if above { |a, b| a <= b } else { |a, b| a < b });
@@ -412,7 +412,7 @@ fn first_equal(items: &[Value]) -> Option<(usize, usize)> {
     None
 }
 
-/// Whether a value is equal to one of several; numbers by value, mappings in any order.
+/// Whether a value equals one of several; numbers by value, mappings in any order.
 fn is_among(allowed: &[Value], value: &Value) -> bool {
     let text = canonical_text(value);
     allowed.iter().any(|one| type_name(one) == type_name(value) && canonical_text(one) == text)
@@ -424,7 +424,7 @@ fn canonical_text(value: &Value) -> String {
     text
 }
 
-/// Text that is the same for equal values. Beyond the greatest depth nothing is told apart.
+/// Text that is the same for equal values. Beyond the maximum depth all values count as equal.
 fn canonical(value: &Value, depth: u32, out: &mut String) {
     if depth > MAX_DEPTH {
         return;

@@ -1,7 +1,8 @@
-//! Fills in the defaults that a schema gives.
+//! Fills in the defaults of a schema.
 //!
-//! Where they count is AJV's rule: in `properties` and in lists of `items`, at any depth, also behind references, `allOf`
-//! and the branch of an `if` that holds; not inside `anyOf`, `oneOf` and `not`, where it is open which part applies.
+//! The positions follow AJV: in `properties` and in lists of `items`, at any depth, also behind references, `allOf`
+//! and the branch of an `if` that applies; not inside `anyOf`, `oneOf` and `not`, where the applicable part is
+//! undetermined.
 
 use super::check::Checker;
 use super::{MAX_DEPTH, Stopped, Validator, is_known};
@@ -9,7 +10,7 @@ use purlin_value::{Data, List, Map, Meter, Origin, Value};
 use std::sync::Arc;
 
 impl Validator {
-    /// The value with the defaults of what is not there. `origin` says where the default at a JSON pointer comes from.
+    /// The value with defaults for missing parts. `origin` maps the JSON pointer of a default to its origin.
     pub fn with_defaults(
         &self,
         value: &Value,
@@ -59,7 +60,7 @@ impl Filler<'_> {
         Ok(value)
     }
 
-    /// What a schema says holds if nothing is there.
+    /// The schema's default for a missing value.
     fn default(&self, schema: &Value, at: &str) -> Option<Value> {
         let value = schema.get("default")?.clone();
         Some(if value.origin.is_known() { value } else { value.with_origin((self.origin)(at)) })
@@ -126,7 +127,7 @@ impl Filler<'_> {
     }
 }
 
-/// The pointer of a part.
+/// The JSON pointer of a part.
 pub(super) fn pointer(at: &str, key: &str) -> String {
     format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"))
 }

@@ -1,8 +1,8 @@
-//! The formats that schemas name for strings.
+//! The string formats of schemas.
 
 use purlin_value::calendar::month_length;
 
-/// Whether a text is written in a format; unknown formats fit. Whether it is a pattern, the checker knows.
+/// Whether a text matches a format; unknown formats always match. The `regex` format is tested by the checker.
 pub(super) fn fits_format(format: &str, text: &str) -> bool {
     match format {
         "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),

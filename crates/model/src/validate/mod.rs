@@ -1,7 +1,7 @@
-//! Checks values against a JSON Schema that a project brings along (drafts 4 to 2020-12), and fills in its defaults.
+//! Validates values against a JSON Schema that a project supplies (drafts 4 to 2020-12), and fills in its defaults.
 //!
-//! References lead only inside the schema itself: nothing is read or fetched. Patterns match in linear time. What does
-//! not fit is returned as data; the dialect puts it into words.
+//! References are resolved only inside the schema itself: nothing is read or fetched. Patterns match in linear time.
+//! Problems are returned as data; the dialect words them.
 
 mod check;
 mod defaults;
@@ -28,7 +28,7 @@ pub enum Stopped {
     Exceeded(Exceeded),
     /// Schemas, or references between them, nest too deep.
     TooDeep,
-    /// A pattern needs more than so many bytes when compiled.
+    /// A pattern needs more than this many bytes when compiled.
     LargePattern(u64),
 }
 
@@ -42,7 +42,7 @@ impl Stopped {
         }
     }
 
-    /// What to say.
+    /// The message.
     pub fn message(self) -> String {
         match self {
             Stopped::Exceeded(exceeded) => format!("checking against the schema: {}", exceeded.message()),
@@ -64,14 +64,14 @@ impl Stopped {
     }
 }
 
-/// One thing that does not fit.
+/// A mismatch.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// JSON pointer of the value.
     pub at: String,
-    /// What is wrong with it.
+    /// The kind of mismatch.
     pub fault: Fault,
-    /// What led to it (`anyOf` and the like).
+    /// The underlying problems (`anyOf` and the like).
     pub causes: Vec<Problem>,
     /// The value itself.
     pub value: Value,
@@ -90,59 +90,59 @@ impl Problem {
     }
 }
 
-/// In which way a value does not fit.
+/// How a value mismatches.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// The schema itself cannot be used.
     Schema(String),
-    /// Nothing may stand here.
+    /// No value is allowed.
     Refused,
     /// It has another type than one of these.
     Type(Vec<EcoString>),
-    /// It is none of these.
+    /// It is not one of these.
     Enum(Vec<Value>),
-    /// It is not this.
+    /// It differs from this.
     Const(Value),
-    /// A rule such as `minimum` or `maxItems` with what was found and what it asks for.
+    /// A rule such as `minimum` or `maxItems` with the actual and the required number.
     Bound {
         /// The keyword.
         rule: &'static str,
-        /// The number, or the count.
+        /// The actual number, or the count.
         found: f64,
         /// The limit.
         wanted: f64,
     },
     /// It does not match a pattern.
     Pattern(EcoString),
-    /// It is not written in a format.
+    /// It does not match a format.
     Format(EcoString),
-    /// Keys that must be there are not.
+    /// Required keys are missing.
     Missing(Vec<EcoString>),
-    /// Keys that may not be there, and those that may.
+    /// Additional keys that are not allowed, and the allowed ones.
     Additional {
-        /// The keys that are too many.
+        /// The additional keys.
         keys: Vec<EcoString>,
         /// The keys that have a schema.
         known: Vec<EcoString>,
     },
-    /// A key must be there, because another one is.
+    /// A key is required because of another one.
     Dependent {
         /// The missing key.
         key: EcoString,
-        /// The key that asks for it.
+        /// The key that requires it.
         because: EcoString,
     },
     /// Two items of a list are equal.
     Equal(usize, usize),
-    /// No item fits `contains`.
+    /// No item matches `contains`.
     Contains,
-    /// It fits none of `anyOf`.
+    /// It matches none of `anyOf`.
     AnyOf,
-    /// It fits none of `oneOf`.
+    /// It matches none of `oneOf`.
     NoneOfOneOf,
-    /// It fits these two of `oneOf`.
+    /// It matches these two of `oneOf`.
     SeveralOfOneOf(usize, usize),
-    /// It fits what it must not fit.
+    /// It matches `not`.
     Not,
 }
 
@@ -150,17 +150,17 @@ pub enum Fault {
 #[derive(Debug)]
 pub struct Validator {
     root: Value,
-    /// Patterns by their text, compiled when one is first needed; nothing in it if it cannot be used.
+    /// Patterns by their text, compiled on first use; `None` inside if unusable.
     patterns: HashMap<EcoString, OnceLock<Option<Pattern>>>,
-    /// What each reference in the schema leads to.
+    /// The target of each reference in the schema.
     targets: HashMap<EcoString, Value>,
-    /// References that lead out of the schema; what they lead to accepts everything.
+    /// References that lead out of the schema; their targets accept everything.
     elsewhere: Vec<EcoString>,
     old_draft: bool,
 }
 
 impl Validator {
-    /// Takes a schema; the message says why it cannot be used.
+    /// A validator for a schema; the error is why it cannot be used.
     pub fn new(root: Value) -> Result<Self, String> {
         let validator = Self::with_gaps(root)?;
         match validator.elsewhere.first() {
@@ -169,7 +169,8 @@ impl Validator {
         }
     }
 
-    /// Takes a schema of which parts may be elsewhere: these accept everything, and [`Validator::elsewhere`] names them.
+    /// A validator for a schema of which parts may be elsewhere: these accept everything, and
+    /// [`Validator::elsewhere`] lists them.
     pub fn with_gaps(root: Value) -> Result<Self, String> {
         let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let old_draft = ["draft-04", "draft-06", "draft-07"].iter().any(|name| draft.contains(name));
@@ -185,7 +186,7 @@ impl Validator {
         &self.elsewhere
     }
 
-    /// Notes patterns and follows references.
+    /// Collects patterns and resolves references.
     fn prepare(&mut self, names: &references::Names) {
         let mut open = vec![self.root.clone()];
         while let Some(node) = open.pop() {
@@ -226,23 +227,23 @@ impl Validator {
         }
     }
 
-    /// The compiled pattern; nothing if it cannot be used.
+    /// The compiled pattern; `None` if it cannot be used.
     fn pattern(&self, text: &str, meter: &Meter) -> Result<Option<&Pattern>, Stopped> {
         let Some(cell) = self.patterns.get(text) else { return Ok(None) };
         if let Some(known) = cell.get() {
             return Ok(known.as_ref());
         }
-        // A schema is kept to the end of the run, and its patterns with it.
+        // A schema is kept until the end of the run, including its patterns.
         let compiled = pattern::compile(text, meter)?.map(|(pattern, _)| pattern);
         Ok(cell.get_or_init(|| compiled).as_ref())
     }
 
-    /// Everything that does not fit. What is not known yet or broken is not judged.
+    /// All mismatches. Unknown or broken values are not validated.
     pub fn check(&self, value: &Value, meter: &Meter) -> Result<Vec<Problem>, Stopped> {
         check::Checker::new(self, meter).check(&self.root, value, "", 0)
     }
 
-    /// Everything in a value that does not fit one of the schema's definitions.
+    /// All mismatches of a value with one of the schema's definitions.
     pub fn check_definition(&self, name: &str, value: &Value, meter: &Meter) -> Result<Vec<Problem>, Stopped> {
         match self.root.get("definitions").and_then(|all| all.get(name)) {
             Some(definition) => check::Checker::new(self, meter).check(definition, value, "", 0),
@@ -262,12 +263,12 @@ pub fn is_address(reference: &str) -> bool {
     reference.starts_with("https://") || reference.starts_with("http://")
 }
 
-/// Why a schema with a reference that leads out of it is refused.
+/// The message for a schema with a reference that leads out of it.
 pub fn outside(reference: &str) -> String {
     format!("the schema refers to `{reference}`; schemas are not fetched or read from elsewhere")
 }
 
-/// The name that schemas have for the type of a value.
+/// The schema's name for the type of a value.
 pub fn type_name(value: &Value) -> &'static str {
     match &value.data {
         Data::Null => "null",
@@ -287,7 +288,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Whether a value is one that can be looked at.
+/// Whether a value can be validated.
 fn is_known(value: &Value) -> bool {
     !matches!(value.data, Data::Lazy(_) | Data::Pending(_) | Data::Poison)
 }

@@ -1,25 +1,25 @@
-//! Patterns of schemas, which are JavaScript's, as patterns that match in linear time.
+//! Patterns of schemas, which are in JavaScript's syntax, translated to patterns that match in linear time.
 
 use super::Stopped;
 use purlin_value::Meter;
 use purlin_value::pattern::{Refused, Work, compile as charged};
 use regex::{Error, Regex, RegexBuilder};
 
-/// A pattern that can be used, and what that costs.
+/// A usable pattern, and its cost.
 #[derive(Debug)]
 pub(super) struct Pattern {
     pub regex: Regex,
     pub work: Work,
 }
 
-/// Compiles a pattern; with it come the bytes that were charged for it. `None` if it uses what cannot be matched in
-/// linear time, such as looking ahead.
+/// Compiles a pattern; returns it with the charged bytes. `None` if it uses features that cannot be matched in linear
+/// time, such as lookahead.
 pub(super) fn compile(pattern: &str, meter: &Meter) -> Result<Option<(Pattern, u64)>, Stopped> {
     let translated = translated(pattern);
     let build = |most: usize| {
         let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(most).build();
         let built = match build(&translated) {
-            // What is too large here may fit into more; it is another matter if it cannot be read.
+            // Only an unreadable translation falls back to the original; one that is too large may fit a larger limit.
             Err(Error::Syntax(_)) => build(pattern),
             built => built,
         };
@@ -37,7 +37,8 @@ pub(super) fn compile(pattern: &str, meter: &Meter) -> Result<Option<(Pattern, u
     }
 }
 
-/// Writes out what means something else here: digits and words are ASCII, and a bracket in a class is a character.
+/// Translates constructs with a different meaning: digits and word characters are ASCII, and a bracket in a class is
+/// a character.
 fn translated(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut in_class = false;

@@ -1,10 +1,10 @@
-//! Where the references of a schema lead: pointers, anchors and identifiers inside it.
+//! Targets of the references of a schema: pointers, anchors and identifiers inside it.
 
 use super::MAX_DEPTH;
 use purlin_value::{Data, EcoString, Value};
 use std::collections::HashMap;
 
-/// The parts of a schema that have a name.
+/// The named parts of a schema.
 pub(super) struct Names {
     own: EcoString,
     identifiers: HashMap<EcoString, Value>,
@@ -33,7 +33,7 @@ impl Names {
                 None => {
                     let id = id.trim_end_matches('#');
                     add(&mut self.identifiers, id, node);
-                    // A relative reference names the last part of an identifier.
+                    // A relative reference is the last part of an identifier.
                     id.match_indices('/').for_each(|(at, _)| add(&mut self.identifiers, &id[at + 1..], node));
                 }
             }
@@ -50,7 +50,7 @@ impl Names {
         }
     }
 
-    /// What a reference leads to, if it leads to something.
+    /// The target of a reference, if it exists.
     pub fn resolve(&self, root: &Value, reference: &str) -> Result<Option<Value>, Elsewhere> {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let start = match base {
@@ -58,7 +58,7 @@ impl Names {
             base if base == self.own => root,
             base => match self.identifiers.get(base) {
                 Some(start) => start,
-                // The schemas of drafts describe schemas; whoever refers to one accepts any.
+                // The schemas of drafts describe schemas; a reference to one accepts any.
                 None if base.starts_with("http://json-schema.org/") => return Ok(None),
                 None => return Err(Elsewhere),
             },
@@ -71,7 +71,7 @@ impl Names {
     }
 }
 
-/// The first one of a name stands.
+/// The first part with a name wins.
 fn add(names: &mut HashMap<EcoString, Value>, name: &str, node: &Value) {
     names.entry(name.into()).or_insert_with(|| node.clone());
 }

@@ -1,4 +1,4 @@
-//! Whatever is written, the walk ends: no panic, nothing said twice over, the same every time.
+//! The walk terminates on any input: no panic, no duplicate problems, deterministic.
 
 use crate::dialect::{FIRST, SECOND, WORKSHOP, read};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ fn key() -> impl Strategy<Value = String> {
     prop::sample::select(keys).prop_map(str::to_owned)
 }
 
-/// Something in flow style that the table may or may not like.
+/// Random flow-style input, valid or not.
 fn anything() -> impl Strategy<Value = String> {
     scalar().prop_recursive(5, 40, 4, |inner| {
         prop_oneof![
@@ -29,7 +29,7 @@ fn mapping(entries: std::collections::BTreeMap<String, String>) -> String {
     format!("{{{}}}", entries.join(", "))
 }
 
-/// Types that mostly make sense: they extend each other and have parts, ports and bounds.
+/// Types that are mostly valid: they extend each other and have parts, ports and bounds.
 fn types(kind: &'static str) -> impl Strategy<Value = String> {
     let name = || prop::sample::select(vec!["a", "b", "c", "d"]);
     let extends = prop::option::of(name()).prop_map(|parent| parent.map(|parent| format!("extends: {parent}")));

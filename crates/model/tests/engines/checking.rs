@@ -1,4 +1,4 @@
-//! Everything wrong is said once, at its place, in the user's words.
+//! Every problem is reported once, at its location, in the user's words.
 
 use crate::dialect::{FIRST, SECOND, read};
 use purlin_model::Edition;

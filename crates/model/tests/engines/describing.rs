@@ -1,4 +1,4 @@
-//! What the same rows say to editors, other tools and readers.
+//! The output of the same rows for editors, other tools and readers.
 
 use crate::dialect::{FILE, FIRST, SECOND, TOOL, WORKSHOP, read};
 use boon::{Compiler, SchemaIndex, Schemas};
@@ -21,7 +21,7 @@ fn compiled(edition: Edition) -> (Schemas, SchemaIndex) {
     (schemas, index)
 }
 
-/// Documents and whether each edition takes them.
+/// Documents and whether each edition accepts them.
 const DOCUMENTS: &[(&str, bool, bool)] = &[
     ("version: 1", true, true),
     ("{}", false, false),
@@ -84,7 +84,7 @@ fn the_json_schema_describes() {
     assert_eq!(tool["properties"]["tries"]["description"], "How often to try.");
     assert_eq!(tool["required"], serde_json::json!(["type"]));
     assert_eq!(schema["$defs"]["ToolType"]["anyOf"][0]["properties"]["color"]["deprecated"], true);
-    // What nothing holds in this edition is not there.
+    // Definitions that are unused in this edition are left out.
     let first = json(&json_schema(&WORKSHOP, TOOL, FIRST));
     let kinds: Vec<&String> = first["$defs"].as_object().unwrap().keys().collect();
     assert_eq!(kinds, ["Expression", "Link", "Tool"]);

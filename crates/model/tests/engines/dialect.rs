@@ -1,4 +1,4 @@
-//! A workshop: tool types with parts and ports, and tools made after them. Not a real dialect.
+//! A workshop: tool types with parts and ports, and tools of these types. Not a real dialect.
 
 use purlin_model::schema::{Merge::*, Shape::*, list, scalar};
 use purlin_model::walk::check;

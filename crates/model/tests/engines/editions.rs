@@ -1,4 +1,4 @@
-//! A dialect whose editions give one thing several names, one of them being another with additions.
+//! A dialect whose editions use different names for one key, one of them being another with additions.
 
 use purlin_model::describe::reference;
 use purlin_model::schema::{Merge, Shape, Special, text};
@@ -10,7 +10,7 @@ purlin_model::kinds!(SHELF, BOOK);
 
 const FIRST: Edition = Edition(0);
 const SECOND: Edition = Edition(1);
-/// The second edition with what somebody adds to it.
+/// The second edition with additions.
 const HOME: Edition = Edition(2);
 const THIRD: Edition = Edition(3);
 
@@ -78,7 +78,7 @@ fn a_key_of_another_edition_is_told_from_one_that_nobody_has() {
     assert_eq!(read(THIRD, "{books: {}}"), ["unknown key `books` in a shelf (in this edition it is called `volumes`)"]);
     assert_eq!(read(FIRST, "{lent: x}"), ["unknown key `lent` in a shelf (library 3 has it)"]);
     assert_eq!(read(HOME, "{labels: {}}"), ["unknown key `labels` in a shelf (library 3 has it)"]);
-    // What only the additions have is none of the others' business.
+    // Keys of the additions do not appear in the other editions.
     assert_eq!(
         read(SECOND, "{owner: x}"),
         ["unknown key `owner` in a shelf (known keys: `above`, `books` or `labels`)"]

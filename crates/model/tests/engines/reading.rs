@@ -1,4 +1,4 @@
-//! Every notation is looked at as what it stands for.
+//! Every notation is read as its long form.
 
 use crate::dialect::{FIRST, SECOND, read};
 use purlin_model::Edition;

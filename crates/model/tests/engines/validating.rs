@@ -1,4 +1,4 @@
-//! JSON Schemas of projects: what fits is what another validator says fits, and defaults are where AJV puts them.
+//! JSON Schemas of projects: values match as with another validator, and defaults are placed as in AJV.
 
 use boon::{Compiler, Schemas};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn validator(schema: &Json) -> Validator {
     Validator::new(value(schema)).unwrap()
 }
 
-/// A meter with all steps and bytes that a run has.
+/// A meter with all steps and bytes of a run.
 fn meter() -> Meter {
     Meter::new(&Limits::default())
 }
