@@ -1,4 +1,4 @@
-//! The parsed template: nodes with their places, and Go's way of printing a node back, which errors quote.
+//! The parsed template: nodes with their positions, and Go's way of printing a node back, which errors quote.
 //!
 //! Knows neither values nor how a node is evaluated.
 
@@ -13,7 +13,7 @@ pub type Pos = u32;
 /// One parsed template: a file's own body, or a `define` in it.
 #[derive(Debug)]
 pub struct Tree {
-    /// The name `include` and `template` know it by.
+    /// Its name for `include` and `template`.
     pub name: Str,
     /// The file it was written in and its text.
     pub file: std::sync::Arc<File>,
@@ -26,7 +26,7 @@ pub struct Tree {
 pub struct File {
     /// The name errors print.
     pub name: String,
-    /// The text.
+    /// The file's start in the render's combined sources.
     pub text: Str,
     /// Where this file starts in the render's line of sources.
     pub base: u32,
@@ -76,7 +76,7 @@ pub struct Branch {
 /// A `template` action.
 #[derive(Debug)]
 pub struct Invoke {
-    /// Place of the name.
+    /// Position of the name.
     pub pos: Pos,
     /// The template's name.
     pub name: Str,
@@ -87,7 +87,7 @@ pub struct Invoke {
 /// A pipeline.
 #[derive(Debug)]
 pub struct Pipe {
-    /// Place of its first token.
+    /// Position of its first token.
     pub pos: Pos,
     /// `=` instead of `:=`.
     pub assigns: bool,
@@ -100,20 +100,20 @@ pub struct Pipe {
 /// A variable with optional fields.
 #[derive(Debug)]
 pub struct Variable {
-    /// Place.
+    /// Position.
     pub pos: Pos,
-    /// Number of the name in the tree's list.
+    /// Index of the name in the tree's list.
     pub slot: u32,
     /// `$name`
     pub name: String,
-    /// Fields behind it.
+    /// Fields after it.
     pub fields: Vec<Str>,
 }
 
 /// One command of a pipeline.
 #[derive(Debug)]
 pub struct Command {
-    /// Place.
+    /// Position.
     pub pos: Pos,
     /// The operands; never empty.
     pub args: Vec<Expr>,
@@ -147,18 +147,18 @@ pub enum Expr {
 /// A string constant.
 #[derive(Debug)]
 pub struct Quoted {
-    /// Place.
+    /// Position.
     pub pos: Pos,
     /// As written.
     pub source: String,
-    /// What it means.
+    /// The unquoted text.
     pub text: Str,
 }
 
 /// Fields of dot.
 #[derive(Debug)]
 pub struct Fields {
-    /// Place.
+    /// Position.
     pub pos: Pos,
     /// The names.
     pub names: Vec<Str>,
@@ -167,7 +167,7 @@ pub struct Fields {
 /// Fields of an operand.
 #[derive(Debug)]
 pub struct Chain {
-    /// Place of the first field.
+    /// Position of the first field.
     pub pos: Pos,
     /// The operand.
     pub node: Expr,
@@ -175,10 +175,10 @@ pub struct Chain {
     pub fields: Vec<Str>,
 }
 
-/// A number constant, which adapts to the type asked for.
+/// A number constant, which adapts to the required type.
 #[derive(Debug, Default, Clone)]
 pub struct Number {
-    /// Place.
+    /// Position.
     pub pos: Pos,
     /// As written.
     pub source: String,
@@ -194,7 +194,7 @@ pub struct Number {
     pub is_char: bool,
 }
 
-/// A reference to any node, for error places.
+/// A reference to any node, for error locations.
 #[derive(Clone, Copy, Debug)]
 pub enum NodeRef<'t> {
     /// Before anything was evaluated.
@@ -210,7 +210,7 @@ pub enum NodeRef<'t> {
 }
 
 impl Expr {
-    /// Where the operand is.
+    /// Position of the operand.
     pub fn pos(&self) -> Pos {
         match self {
             Self::Dot(pos) | Self::Nil(pos) | Self::Bool(pos, _) | Self::Func(pos, ..) => *pos,
@@ -225,7 +225,7 @@ impl Expr {
 }
 
 impl NodeRef<'_> {
-    /// Where the node is.
+    /// Position of the node.
     pub fn pos(&self) -> Option<Pos> {
         Some(match self {
             Self::None => return None,

@@ -1,5 +1,5 @@
-//! Why a template failed, as data, for failures that are told apart. Go's words are made of it; others say the same in
-//! their own.
+//! Why a template failed, as data, for failures that are distinguished. Go's words are derived from it, and other
+//! wordings too.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -8,29 +8,29 @@ use crate::error::Fault;
 use crate::quote::quote;
 use crate::value::Str;
 
-/// The name of a type of Go.
+/// The name of a Go type.
 pub type TypeName = Cow<'static, str>;
 
 /// Why a statement or a function failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A template that `include` or the host asked for.
+    /// A missing template, requested by `include` or the host.
     NoTemplate(Str),
-    /// A field of a value that has none.
+    /// A field of a value without fields.
     NoField {
         /// The field.
         field: String,
-        /// What was to have it.
+        /// The type of the value.
         of: TypeName,
     },
     /// An argument of another type.
     WrongType {
         /// The type of the parameter.
         wanted: &'static str,
-        /// The type of the argument; none if it is an entry of a mapping that is not set.
+        /// The type of the argument; `None` for an entry of a mapping that is not set.
         found: Option<TypeName>,
     },
-    /// An argument that is not set at all.
+    /// An argument that is not set.
     NoValue {
         /// The type of the parameter.
         wanted: &'static str,
@@ -39,26 +39,26 @@ pub enum Cause {
     Arguments {
         /// The function.
         function: &'static str,
-        /// How many it takes.
+        /// Required number of arguments.
         wanted: usize,
-        /// Whether it takes more, too.
+        /// Whether more are allowed.
         is_least: bool,
-        /// How many there are.
+        /// Actual number of arguments.
         found: usize,
     },
     /// An integer divided by 0.
     DivisionByZero,
-    /// A comparison of one value.
+    /// A comparison with a single operand.
     NothingToCompare,
     /// A comparison of values of different types.
     Incompatible(TypeName, TypeName),
     /// A comparison of collections, in Go's words.
     Incomparable(Cow<'static, str>),
-    /// A loop over a value without elements; how the value is printed.
+    /// A loop over a value without elements; the printed value.
     NotIterable(String),
-    /// Arguments behind something that takes none.
+    /// Arguments after something that takes none.
     NotAFunction(String),
-    /// Arguments behind a key of a mapping.
+    /// Arguments after a key of a mapping.
     NotAMethod(String),
     /// A field of a value that is not set.
     NilPointer {
@@ -69,24 +69,24 @@ pub enum Cause {
     Unset(&'static str),
     /// A function whose key or index is not set, in Go's words.
     UnsetKey(&'static str),
-    /// A value of another type than a function asserts.
+    /// A value of another type than the one a function asserts.
     Conversion {
-        /// The type of the value; none if it is not set.
+        /// The type of the value; `None` if it is not set.
         found: Option<TypeName>,
-        /// The type that is asserted.
+        /// The asserted type.
         wanted: &'static str,
     },
-    /// The length of a value that has none.
+    /// The length of a value without one.
     NoLength(TypeName),
-    /// An element of a value that has none.
+    /// An element of a value without elements.
     NoElements(TypeName),
     /// An index beyond the end of a list.
     OutOfRange(i128),
-    /// An index that is no integer.
+    /// An index that is not an integer.
     NotAnIndex(TypeName),
-    /// A key that is no string.
+    /// A key that is not a string.
     NotAKey(TypeName),
-    /// Templates that include one another too often.
+    /// Templates that include each other too often.
     TooManyIncludes(String),
 }
 
@@ -137,17 +137,17 @@ impl From<Cause> for Fault {
     }
 }
 
-/// What of a template cannot be read, as data.
+/// Why a template cannot be parsed, as data.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Misread {
-    /// Something that only Go's words tell.
+    /// A problem that only Go's words describe.
     #[default]
     Other,
     /// A function that does not exist.
     UnknownFunction(String),
-    /// A variable that is not defined.
+    /// An undefined variable.
     UnknownVariable(String),
-    /// The file ends inside a block.
+    /// The end of the file inside a block.
     OpenBlock,
     /// An `end` without a block.
     LoneEnd,
@@ -163,6 +163,6 @@ pub enum Misread {
     OpenQuote,
     /// A keyword, or a pair of parentheses, without a value.
     NoValue(String),
-    /// Something that is not possible there, as it is written; long ones are cut.
+    /// An unexpected token, as written; long ones are cut.
     Unexpected(String),
 }

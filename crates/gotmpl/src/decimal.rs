@@ -10,10 +10,10 @@ pub struct Decimal {
     exponent: i64,
 }
 
-/// Places behind the point of a quotient.
+/// Decimal places of a quotient.
 const DIVISION_PLACES: i64 = 16;
 
-/// More digits than this are cut; floats have 17.
+/// Further digits are cut; floats have 17.
 const MAX_DIGITS: usize = 1200;
 
 impl Decimal {
@@ -89,7 +89,7 @@ impl Decimal {
         if other.digits.iter().all(|d| *d == 0) {
             return None;
         }
-        // Scale so that the integer quotient has one place more than wanted, then round.
+        // Scale so that the integer quotient has one extra place, then round.
         let shift = DIVISION_PLACES + 1 + self.exponent - other.exponent;
         let mut dividend = self.digits.clone();
         let mut divisor = other.digits.clone();

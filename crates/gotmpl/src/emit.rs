@@ -1,5 +1,5 @@
-//! Drives a writer with a value of the heap, as Go's JSON encoder sees it: bytes in base64, times as texts,
-//! nil slices as null.
+//! Drives a writer with a value of the heap, as Go's JSON encoder sees it: bytes in base64, times as strings, nil
+//! slices as null.
 
 use std::borrow::Cow;
 
@@ -15,20 +15,20 @@ const MAX_DEPTH: u32 = purlin_syntax::limits::COLLECTION_LEVELS;
 /// The order of keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum KeyOrder {
-    /// By bytes, as JSON has them.
+    /// By bytes, as in JSON.
     Bytes,
-    /// Numbers inside keys by value, as Go's YAML libraries have them.
+    /// Numbers inside keys by value, as in Go's YAML libraries.
     Natural(GoStyle),
 }
 
 /// Why a value cannot be written.
 #[derive(Debug, Clone)]
 pub enum EmitError {
-    /// Nested too deeply, or containing itself.
+    /// Nested too deeply, or cyclic.
     Cycle,
     /// Infinite, or not a number.
     Number(f64),
-    /// A type JSON has no form for.
+    /// A type without a JSON form.
     Type(&'static str),
 }
 
@@ -118,7 +118,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// Whether Go values are written directly, not as JSON has them.
+    /// Whether Go values are written directly, without conversion to JSON.
     fn is_pretty(&self) -> bool {
         self.order == KeyOrder::Natural(GoStyle::Pretty)
     }
@@ -196,7 +196,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The fields of the one struct whose fields have other names in JSON, and are left out where they are empty.
+/// The fields of the only struct whose fields have other names in JSON, and are omitted when empty.
 fn tagged(known: &Struct) -> Option<Vec<(Cow<'_, str>, &Val)>> {
     if known.name != "version.BuildInfo" {
         return None;

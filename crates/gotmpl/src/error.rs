@@ -1,6 +1,6 @@
-//! What can go wrong while parsing and rendering, with places and the whole chain of templates.
+//! Errors of parsing and rendering, with locations and the whole chain of templates.
 //!
-//! Keeps the chain as data; the texts Go and Helm print are made from it on demand.
+//! Keeps the chain as data; Go's and Helm's messages are made from it on demand.
 
 use crate::cause::{Cause, Misread};
 use crate::quote::quote;
@@ -14,7 +14,7 @@ pub struct ParseError {
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// What is wrong, in Go's words.
+    /// The message, in Go's words.
     pub message: String,
     /// The same as data.
     pub what: Misread,
@@ -44,7 +44,7 @@ pub enum Limit {
     Heap,
     /// Bytes of a compiled regular expression.
     Regex,
-    /// What a text that is read may hold; the rule of the limit.
+    /// A limit on the content of a parsed text; the rule of the limit.
     Read(&'static Rule),
 }
 
@@ -67,14 +67,14 @@ impl Limit {
     }
 }
 
-/// Why a function, or a statement, failed.
+/// Why a function or statement failed.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// A plain message.
     Message(String),
-    /// A failure that is told apart.
+    /// A failure that is distinguished.
     Cause(Box<Cause>),
-    /// `fail` or `required` asked to stop; the message is the chart author's.
+    /// `fail` or `required` stopped the render; the message is the chart author's.
     Stop(String),
     /// A template called by `include` failed.
     Inner(Box<ExecError>),
@@ -92,7 +92,7 @@ impl Fault {
         Self::Message(message.into())
     }
 
-    /// The same fault of a call that was given a secret: what it says may quote it.
+    /// The same fault of a call with a secret argument: its message may quote it.
     #[must_use]
     pub fn without_words(self) -> Self {
         let hidden = "one of its arguments is a secret, so the reason is hidden";
@@ -101,7 +101,7 @@ impl Fault {
             Self::Message(_) | Self::Cause(_) | Self::TplParse(..) | Self::TplExec(..) => {
                 Self::Message(hidden.to_owned())
             }
-            // What has no place is about the template that was asked for, and its name is the secret.
+            // A fault without a location concerns the requested template, whose name is the secret.
             Self::Inner(inner) if inner.line == 0 => Self::Message(hidden.to_owned()),
             Self::Inner(_) | Self::Limit(_) => self,
         }
@@ -142,7 +142,7 @@ pub struct ExecError {
     pub file: String,
     /// Line from 1.
     pub line: u32,
-    /// Byte column from 0.
+    /// Byte column, from 0.
     pub column: u32,
     /// Byte offset in the file.
     pub offset: u32,
@@ -152,9 +152,9 @@ pub struct ExecError {
     pub node: String,
     /// The function that failed, if one did.
     pub function: Option<String>,
-    /// Why.
+    /// The reason.
     pub fault: Fault,
-    /// The origin of the value the failing node was about, 0 if none.
+    /// The origin of the value that the failing node used, 0 if none.
     pub origin: u32,
 }
 
@@ -213,7 +213,7 @@ impl ExecError {
         }
     }
 
-    /// The text Helm prints: one block for each level, or the raw chain where a link is a plain error.
+    /// Helm's message: one block for each level, or the raw chain where a link is a plain error.
     pub fn helm_text(&self) -> String {
         if let Some(message) = self.stop_message() {
             return format!("execution error at ({}): {message}", self.location());

@@ -1,7 +1,7 @@
 //! Commands, operands, fields and calls: the half of the evaluator that turns expressions into values.
 //!
-//! Follows Go's executor step by step where that shows: which node an error is reported at, what nil does, how
-//! constants adapt to parameter types.
+//! Follows Go's executor step by step where it is observable: the node of an error, the effect of nil, the types of
+//! constants.
 
 use smallvec::SmallVec;
 
@@ -175,7 +175,7 @@ impl Machine<'_> {
 
     // Arguments.
 
-    /// Evaluates an operand whose type does not matter.
+    /// Evaluates an operand of any type.
     fn eval_any<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, expr: &'t Expr) -> Exec<Val> {
         frame.node = NodeRef::Expr(expr);
         match expr {
@@ -206,7 +206,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A constant: a secret if the text that it is written in is one.
+    /// A constant: secret if the surrounding text is.
     fn written(&self, constant: Val) -> Val {
         constant.taint(self.secret_text)
     }
@@ -257,7 +257,7 @@ impl Machine<'_> {
         if let (Ty::Map, Data::Map(map)) = (ty, &value.data)
             && map.kind == MapType::Values
         {
-            // A named map passed for a plain one is a plain one from then on.
+            // A named map passed as a plain one becomes a plain one.
             let plain = Val::new(Data::Map(map.seen_as(MapType::Any))).at(value.origin);
             return Ok(plain.taint(value.is_tainted()));
         }

@@ -1,10 +1,10 @@
 //! Floats in Go's formats: `%e`, `%f`, `%g`, hexadecimal and binary mantissas, and the `#` flag.
 //!
-//! Knows numbers and texts only; padding and signs asked for by flags are the printer's.
+//! Knows numbers and texts only; padding and explicit signs are left to the printer.
 
 use crate::number::{exponent_form, plain_form, print_float, shortest};
 
-/// No float has more digits than this; behind them are zeros, and Rust formats no more than 65,535.
+/// No float has more digits; the rest are zeros, and Rust formats no more than 65,535.
 const MOST_DIGITS: usize = 1_100;
 
 /// A float in one of Go's formats: sign only if negative.
@@ -60,7 +60,7 @@ fn general(size: f64, precision: Option<usize>, verb: char) -> String {
     if exponent < -4 || exponent >= limit { exponent_form(&digits, exponent, mark) } else { plain_form(&digits, point) }
 }
 
-/// Digits rounded to a count, trailing zeros dropped, and the place of the point.
+/// Digits rounded to a count, without trailing zeros, and the position of the point.
 fn rounded(size: f64, count: usize) -> (Vec<u8>, i32) {
     let text = format!("{size:.*e}", (count - 1).min(MOST_DIGITS));
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -122,7 +122,7 @@ fn hexadecimal(size: f64, precision: Option<usize>, upper: bool) -> String {
     if upper { text.to_ascii_uppercase() } else { text }
 }
 
-/// What the `#` flag makes of a number without sign: always a point, and `%g` keeps its trailing zeros.
+/// The effect of the `#` flag on a number without sign: always a point, and `%g` keeps its trailing zeros.
 pub fn with_point(text: &str, verb: char, precision: Option<usize>) -> String {
     if verb == 'b' {
         return text.to_owned();

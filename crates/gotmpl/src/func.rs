@@ -7,7 +7,7 @@ use crate::machine::Machine;
 use crate::value::{Data, Heap, ListType, MapType, Val};
 use purlin_value::Cost;
 
-/// What a function does when called.
+/// The implementation of a function.
 pub type Run = fn(&mut Machine<'_>, &[Val]) -> Result<Val, Fault>;
 
 /// A function of the template language: one row of the list.
@@ -16,57 +16,57 @@ pub struct Func {
     pub name: &'static str,
     /// The types of its fixed parameters.
     pub params: &'static [Ty],
-    /// The type of further parameters, if it takes any number.
+    /// The type of further parameters, if it is variadic.
     pub rest: Option<Ty>,
-    /// How it is called and what it does, in one sentence.
+    /// Its usage and description, in one sentence.
     pub about: &'static str,
-    /// What it does; [`Machine::call`] charges for it.
+    /// The implementation; [`Machine::call`] charges for it.
     pub(crate) run: Run,
     /// How it is evaluated.
     pub form: Form,
-    /// Which arguments it looks at, so that it has to wait for what is not known yet.
+    /// The arguments it reads, so that it has to wait for those that are pending.
     pub looks: Looks,
-    /// Whether it changes the collections it is given.
+    /// Whether it modifies its collections.
     pub changes: bool,
-    /// What it costs, charged before it is called. Who says nothing pays for everything in the arguments.
+    /// Its cost, charged before the call. The default charges for everything in the arguments.
     pub cost: Cost,
-    /// Whether every byte of its arguments decides on the result, the text of templates too.
+    /// Whether the result depends on every byte of its arguments, including the text of templates.
     pub digests: bool,
 }
 
 impl Func {
-    /// How it is called, and what it does: the two halves of its sentence.
+    /// Its usage and its description: the two halves of its sentence.
     pub fn usage(&self) -> (&'static str, &'static str) {
         let parts = self.about.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
         parts.unwrap_or((self.name, self.about))
     }
 
-    /// A function that copies text, or puts values together, without a look at them.
+    /// A function that copies text, or combines values, without reading them.
     pub(crate) const fn unseen(self) -> Func {
         Func { looks: Looks::Nowhere, ..self }
     }
 
-    /// A function that looks at its arguments from one number up to another, but not into collections.
+    /// A function that reads its arguments from one index up to another, but not into collections.
     pub(crate) const fn looks(self, from: usize, to: usize) -> Func {
         Func { looks: Looks::At(from, to), ..self }
     }
 
-    /// A function that looks at all its arguments, but not into collections.
+    /// A function that reads all its arguments, but not into collections.
     pub(crate) const fn shallow(self) -> Func {
         self.looks(0, usize::MAX)
     }
 
-    /// A function whose result changes with every byte of its arguments.
+    /// A function whose result depends on every byte of its arguments.
     pub(crate) const fn digests(self) -> Func {
         Func { digests: true, ..self }
     }
 
-    /// A function that costs less than going through everything it is given, or charges itself.
+    /// A function that costs less than a full walk over its arguments, or charges itself.
     pub(crate) const fn costs(self, cost: Cost) -> Func {
         Func { cost, ..self }
     }
 
-    /// A function that changes the collections it is given.
+    /// A function that modifies its collections.
     pub(crate) const fn changes(self) -> Func {
         Func { changes: true, ..self }
     }
@@ -78,12 +78,12 @@ impl fmt::Debug for Func {
     }
 }
 
-/// How a function's arguments are evaluated and what happens to the origin of its result.
+/// How a function's arguments are evaluated, and the origin of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The result has one origin made from those of the arguments.
     Opaque,
-    /// The result carries the pieces of its arguments; the function sees to it.
+    /// The result carries the pieces of its arguments; the function handles them.
     Pieces,
     /// `and`: stops at the first false argument.
     And,
@@ -91,14 +91,14 @@ pub enum Form {
     Or,
 }
 
-/// Which arguments a function looks at; into the others it puts or passes them on unseen.
+/// The arguments that a function reads; it only passes on the others or stores them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Looks {
-    /// At none: it copies text, or puts values together.
+    /// None: it copies text, or combines values.
     Nowhere,
-    /// At those from the first number up to the second, but not into collections.
+    /// Those from the first index up to the second, but not into collections.
     At(usize, usize),
-    /// At everything, as deep as it goes.
+    /// All of them, to any depth.
     Everywhere,
 }
 
@@ -107,7 +107,7 @@ pub enum Looks {
 pub enum Ty {
     /// `interface {}`
     Any,
-    /// `reflect.Value`: any value, nil too.
+    /// `reflect.Value`: any value, including nil.
     Value,
     /// `string`
     Str,
@@ -152,7 +152,7 @@ impl Ty {
         matches!(self, Self::Any | Self::Value | Self::Map | Self::List | Self::Version)
     }
 
-    /// Whether a value's content may be passed.
+    /// Whether a value's content is accepted.
     pub fn accepts(self, heap: &Heap, value: &Val) -> bool {
         match (self, &value.data) {
             (Self::Any | Self::Value, _) => true,

@@ -1,11 +1,11 @@
-//! Holes: values that are not known yet, and what a template may do with them before they are.
+//! Holes: pending values, and the operations that templates may perform on them.
 //!
-//! A hole is its text. A pending value stands in a render as `(pending:WHAT)`, which every function that copies text
-//! keeps and which comes through YAML and JSON as a scalar, in flow collections too; the heap remembers which texts are
-//! holes. What cannot be written as it is has a digest behind it, so that different values have different texts, and the
-//! same one has the same text in every part of a render. Functions that would look at the value itself are not run:
-//! their result is a hole too. A condition or a range on a hole leaves a mark behind, and the document with the mark is
-//! pending as a whole. Knows nothing of charts.
+//! A hole is its text. A pending value appears in a render as `(pending:WHAT)`, which every function that copies text
+//! keeps and which passes through YAML and JSON as a scalar, in flow collections too; the heap records which texts
+//! are holes. A name that cannot be written verbatim has a digest after it, so that different values have different
+//! texts, and the same one has the same text in every part of a render. Functions that would read the value itself
+//! are not run: their result is a hole too. A condition or a range on a hole leaves a mark, and the document with the
+//! mark is pending as a whole. Knows nothing of charts.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,21 +18,21 @@ use crate::value::{Data, Heap, Str, Table, Val};
 
 const START: &[u8] = b"(pending:";
 
-/// What is written behind a hole that decides what its document holds.
+/// Written after a hole that decides the content of its document.
 const DECIDES: &[u8] = b" decides what is here";
 
-/// Longest text of what a hole waits for.
+/// Maximum length of a hole's name.
 const MAX_WHAT: usize = 200;
 
-/// What stands for the name of a value that is broken: no name of a pending value has this character.
+/// The name of a broken value: no name of a pending value contains this character.
 const BROKEN: &str = "~";
 
-/// What a hole stands for.
+/// The value behind a hole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hole {
     /// A value that is not known yet.
     Pending(Pending),
-    /// A value that is wrong, which was reported. What is made with it is wrong too, whatever else it waits for.
+    /// An invalid value, already reported. Values made with it are invalid too, whatever else they wait for.
     Broken,
 }
 
@@ -45,7 +45,7 @@ impl Hole {
         }
     }
 
-    /// What is between the parentheses.
+    /// The text between the parentheses.
     fn name(&self) -> String {
         match self {
             Hole::Pending(pending) => name(&pending.what),
@@ -53,7 +53,7 @@ impl Hole {
         }
     }
 
-    /// Whether two holes are of one name.
+    /// Whether two holes have the same name.
     fn is_like(&self, other: &Hole) -> bool {
         match (self, other) {
             (Hole::Pending(one), Hole::Pending(other)) => one.what == other.what,
@@ -61,7 +61,7 @@ impl Hole {
         }
     }
 
-    /// What a field of it is.
+    /// The hole for a field of it.
     fn field(&self, name: &str) -> Hole {
         match self {
             Hole::Pending(known) => {
@@ -85,8 +85,7 @@ impl Holes {
         self.known.is_empty()
     }
 
-    /// The text that stands for a hole. Values of one name with different tasks share a text and wait for the
-    /// tasks of all.
+    /// The text of a hole. Values of one name with different tasks share a text and wait for the tasks of all.
     pub fn add(&mut self, hole: &Hole) -> Str {
         let name = hole.name();
         let mut text = Str::from(format!("(pending:{name})"));
@@ -119,12 +118,12 @@ impl Holes {
         self.known.entry(text).and_modify(add_to).or_insert_with(|| Arc::new(hole.clone()));
     }
 
-    /// The value a text stands for, if it is a hole and nothing else.
+    /// The value of a text that is exactly a hole.
     pub fn exact(&self, text: &[u8]) -> Option<&Arc<Hole>> {
         if self.is_empty() { None } else { self.known.get(text.trim_ascii()) }
     }
 
-    /// What the holes in a text wait for, all together; `None` if there are none.
+    /// All values that the holes in a text wait for; `None` if there are no holes.
     pub fn within(&self, text: &[u8]) -> Option<Hole> {
         let mut all = None;
         self.collect(text, &mut all);
@@ -135,7 +134,7 @@ impl Holes {
         self.each(text, |hole, _| join(all, hole));
     }
 
-    /// What decides on the contents of a text, where something pending does.
+    /// The pending values that decide the content of a text, if any.
     pub fn deciding(&self, text: &[u8]) -> Option<Hole> {
         let mut all = None;
         self.each(text, |hole, behind| {
@@ -153,7 +152,7 @@ impl Holes {
         for start in memchr::memmem::find_iter(text, START) {
             let rest = text.get(start..).unwrap_or_default();
             let inside = rest.get(START.len()..).unwrap_or_default();
-            // No hole has a parenthesis inside. The search ends at the next start, so that no text is searched twice.
+            // Holes contain no parentheses. The search ends at the next start, so that no text is searched twice.
             let Some(len) = memchr::memchr2(b'(', b')', inside) else { return };
             let (hole, behind) = rest.split_at_checked(START.len() + len + 1).unwrap_or((rest, b""));
             if let Some(hole) = self.known.get(hole) {
@@ -163,19 +162,19 @@ impl Holes {
     }
 }
 
-/// What a value waits for, in characters that mean nothing to YAML wherever they stand.
+/// The name of a pending value, in characters that have no meaning in YAML at any position.
 fn name(what: &str) -> String {
     let is_plain = |ch: char| ch.is_alphanumeric() || "._-/".contains(ch);
     let plain: String = what.chars().take(MAX_WHAT).map(|ch| if is_plain(ch) { ch } else { '_' }).collect();
     if plain == what { plain } else { format!("{plain}-{:08x}", digest(what.as_bytes())) }
 }
 
-/// A short number for a text (FNV-1a), the same wherever and whenever it is made.
+/// A short digest of a text (FNV-1a), the same on every machine and in every run.
 fn digest(text: &[u8]) -> u32 {
     text.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Adds what one value waits for to what others do.
+/// Adds the dependencies of one value to those of others.
 fn join(all: &mut Option<Hole>, more: &Hole) {
     match all {
         Some(known) => merge(known, more),
@@ -200,34 +199,34 @@ fn wait_for_both(known: &mut Pending, more: &Pending) {
 }
 
 impl Heap {
-    /// The value that stands for a pending one.
+    /// The template value for a pending one.
     pub fn pending(&mut self, pending: &Pending) -> Val {
         self.hole(&Hole::Pending(pending.clone()))
     }
 
-    /// The value that stands for one that is pending or broken.
+    /// The template value for one that is pending or broken.
     pub fn hole(&mut self, hole: &Hole) -> Val {
         Val::new(Data::Str(self.holes.add(hole)))
     }
 
-    /// Whether the truth of a value is not known yet.
+    /// Whether the truth of a value is still unknown.
     pub fn is_undecided(&self, value: &Val) -> bool {
         value.as_str().is_some_and(|text| self.holes.exact(text.bytes()).is_some())
     }
 
-    /// A field of a value that is not known yet.
+    /// A field of a pending value.
     pub(crate) fn pending_field(&mut self, value: &Val, name: &str) -> Option<Val> {
         let known = self.holes.exact(value.as_str()?.bytes())?;
         let field = known.field(name);
         Some(self.hole(&field).at(value.origin).taint(value.is_tainted()))
     }
 
-    /// The result of a function that cannot be run yet; `None` if it can.
+    /// The result of a function that cannot run yet; `None` if it can.
     pub(crate) fn pending_result(&mut self, func: &Func, args: &[Val]) -> Option<Val> {
         let mut all = None;
         match func.looks {
             Looks::Nowhere if func.name.starts_with("from") => {
-                // What is left out of a text cannot be read from it.
+                // Content that a hole left out of the text cannot be read from it.
                 let text = args.first().and_then(Val::as_str)?;
                 all = self.holes.deciding(text.bytes());
             }
@@ -246,7 +245,7 @@ impl Heap {
     }
 }
 
-/// Looks for holes in values, into each collection once.
+/// Searches values for holes, each collection once.
 struct Walk<'h> {
     heap: &'h Heap,
     lists: HashSet<u32>,
@@ -270,17 +269,17 @@ impl Walk<'_> {
     }
 }
 
-/// The mark left where a hole decides what is there.
+/// The mark for content that a hole decides.
 pub(crate) fn mark(hole: &Str) -> Vec<u8> {
     [b"# ".as_slice(), hole.bytes(), DECIDES].concat()
 }
 
-/// What statements that are not run would have done beyond printing.
+/// Effects of skipped statements beyond printing.
 #[derive(Default)]
 pub(crate) struct Effects {
     /// Slots of the variables they assign.
     pub assigned: Vec<u32>,
-    /// Whether they change collections.
+    /// Whether they modify collections.
     pub changes: bool,
     /// Templates they call by name.
     pub called: Vec<Str>,
@@ -289,7 +288,7 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    /// Looks at statements of a file and those inside them; nesting is bounded by the parser.
+    /// Collects the effects of statements of a file, including nested ones; nesting is bounded by the parser.
     pub fn of(&mut self, file: &File, stmts: &[Stmt]) {
         for stmt in stmts {
             match stmt {
@@ -347,7 +346,7 @@ mod tests {
         Hole::Pending(Pending { tasks: vec![format!("deploy.{what}").into()], what: what.into() })
     }
 
-    /// What a hole waits for, and how many tasks.
+    /// The name of a hole, and the number of its tasks.
     fn waits(hole: &Hole) -> Option<(usize, EcoString)> {
         match hole {
             Hole::Pending(pending) => Some((pending.tasks.len(), pending.what.clone())),
@@ -396,7 +395,7 @@ mod tests {
             let known = holes.exact(text.bytes()).and_then(|known| waits(known));
             assert_eq!(known, Some((1, (*what).into())));
         }
-        // Another part of the render, which met them the other way round, has the same texts.
+        // Another part of the render, which found them in reverse order, has the same texts.
         let mut other = Holes::default();
         let again: Vec<Str> = whats.iter().take(7).rev().map(|what| other.add(&pending(what))).collect();
         assert!(again.iter().rev().zip(&texts).all(|(again, text)| again.bytes() == text.bytes()));
@@ -413,7 +412,7 @@ mod tests {
     fn many_starts_are_passed_over_once() {
         let mut holes = Holes::default();
         let hole = holes.add(&pending("a"));
-        // Looking for the end of each in all the text behind it would take minutes.
+        // Searching all the following text for the end of each would take minutes.
         let text = [START.repeat(500_000).as_slice(), hole.bytes()].concat();
         assert_eq!(holes.within(&text).as_ref().and_then(waits), Some((1, "a".into())));
         assert_eq!(holes.within(&START.repeat(500_000)), None);

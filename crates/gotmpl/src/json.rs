@@ -1,10 +1,10 @@
-//! Reads JSON as Go's `encoding/json` does, with its messages. Numbers are floats.
+//! Reads JSON like Go's `encoding/json`, with its messages. Numbers are floats.
 
 use crate::lex::decode;
 use crate::value::{Data, Heap, Str, Val};
 use purlin_syntax::json_text::{self, Build, Expected, Problem};
 
-/// How many levels are read.
+/// Maximum nesting.
 pub const MAX_DEPTH: usize = purlin_syntax::limits::COLLECTION_LEVELS as usize;
 
 /// Reads one JSON value; trailing white space is allowed.
@@ -12,18 +12,18 @@ pub fn parse(heap: &mut Heap, text: &[u8]) -> Result<Val, String> {
     json_text::read(text, MAX_DEPTH, &mut OnHeap(heap)).map_err(|problem| message(text, problem))
 }
 
-/// A number as Go's `float64` holds it, if it can.
+/// A number as Go's `float64`, if it is in range.
 pub fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Whether a text ends where more is expected.
+/// Whether a text ends prematurely.
 pub fn ends_early(text: &[u8], problem: &Problem) -> bool {
     let is_other = matches!(problem.expected, Expected::Shallower | Expected::Number(_));
     !is_other && decode(text.get(problem.at..).unwrap_or_default()).is_none()
 }
 
-/// What Go says of a problem in a text.
+/// Go's message for a problem in a text.
 pub fn message(text: &[u8], problem: Problem) -> String {
     let at = text.get(problem.at..).unwrap_or_default();
     let context = match problem.expected {
@@ -58,7 +58,7 @@ pub fn message(text: &[u8], problem: Problem) -> String {
     }
 }
 
-/// What Go calls a JSON value of this kind.
+/// Go's word for a JSON value of this kind.
 pub fn kind_name(value: &Val) -> &'static str {
     match value.data {
         Data::Str(_) => "string",

@@ -25,13 +25,13 @@ pub enum Key {
     Ed25519(Box<ed25519_dalek::SigningKey>),
 }
 
-/// What everybody encrypts with.
+/// The usual public exponent.
 const PUBLIC_EXPONENT: u64 = 65_537;
 
-/// How long the spare key is. It is short because nobody gets to see it, and a long one takes up to half a second.
+/// Length of the spare key. It is short because it is never shown, and a long one takes up to half a second.
 const SPARE_BITS: usize = 1024;
 
-/// One RSA key that stands for all others in runs whose output is thrown away. It is made when it is first asked for.
+/// One RSA key that replaces all others in runs whose output is discarded. It is made on first use.
 #[derive(Debug, Default)]
 pub struct SpareKey(OnceLock<Option<Key>>);
 
@@ -42,10 +42,10 @@ impl SpareKey {
     }
 }
 
-/// How long the keys are that take up to a second.
+/// Length of keys that take up to a second.
 const LONG_BITS: usize = 4096;
 
-/// A key of [`LONG_BITS`], drawn as the library does; rarely two primes do not go together.
+/// A key of [`LONG_BITS`], drawn as in the library; rarely, two primes are unsuitable together.
 fn long_rsa(random: &mut Random) -> Option<rsa::RsaPrivateKey> {
     loop {
         let primes = [primes::prime::<U2048>(random, U2048::BITS)?, primes::prime(random, U2048::BITS)?];
@@ -57,7 +57,7 @@ fn long_rsa(random: &mut Random) -> Option<rsa::RsaPrivateKey> {
 }
 
 impl Key {
-    /// A new RSA key of this many bits; `None` if the library makes no keys of that size.
+    /// A new RSA key of this length; `None` if the library does not support it.
     pub fn rsa(random: &mut Random, bits: usize) -> Option<Self> {
         match bits {
             // Our own search is slow where its arithmetic is not optimised; the keys are the same.
@@ -98,7 +98,7 @@ impl Key {
             }
             Self::Ecdsa(key) => p256::SecretKey::from(&**key).to_sec1_pem(LineEnding::LF).ok()?,
             Self::Ed25519(key) => {
-                // Go leaves the public key out.
+                // Go omits the public key.
                 let bytes = ed25519_dalek::pkcs8::KeypairBytes { secret_key: key.to_bytes(), public_key: None };
                 bytes.to_pkcs8_pem(LineEnding::LF).ok()?
             }
@@ -127,7 +127,7 @@ impl Key {
         rsa().or_else(ecdsa).or_else(ed25519)
     }
 
-    /// The public key as certificates carry it.
+    /// The public key as in certificates.
     pub fn public(
         &self,
     ) -> x509_cert::spki::Result<SubjectPublicKeyInfo<x509_cert::der::Any, x509_cert::der::asn1::BitString>> {

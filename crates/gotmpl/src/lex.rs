@@ -4,7 +4,7 @@
 use crate::cause::Misread;
 use purlin_syntax::limits::EXPRESSION_BYTES;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Kind {
@@ -51,14 +51,14 @@ impl Kind {
     }
 }
 
-/// A token with its place.
+/// A token with its position.
 #[derive(Clone, Copy, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Where it starts.
+    /// Its start.
     pub start: u32,
-    /// Where it ends.
+    /// Its end.
     pub end: u32,
     /// Its line, from 1.
     pub line: u32,
@@ -116,7 +116,7 @@ fn is_alphanumeric(ch: char) -> bool {
     ch == '_' || ch.is_alphanumeric()
 }
 
-/// Where the next `{{` is.
+/// Position of the next `{{`.
 fn left_delim(text: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'{', text).find(|at| text.get(at + 1) == Some(&b'{'))
 }
@@ -147,11 +147,11 @@ impl Lexer<'_> {
         self.start = self.pos;
     }
 
-    /// Counts the lines of what was read and starts the next token here.
+    /// Counts the lines that were read and starts the next token here.
     fn ignore(&mut self) {
         let read = self.text.get(self.start..self.pos).unwrap_or_default();
         self.line += match read.len() {
-            // Most tokens are a few bytes long, for which starting a search costs more than looking at each.
+            // Most tokens are a few bytes long, for which setting up a search costs more than a loop.
             0..16 => read.iter().filter(|byte| **byte == b'\n').count() as u32,
             _ => memchr::memchr_iter(b'\n', read).count() as u32,
         };
@@ -218,7 +218,7 @@ impl Lexer<'_> {
         self.text.get(at) == Some(&b'-') && self.text.get(at + 1).is_some_and(|b| is_space(*b))
     }
 
-    /// Reads a comment; false when the list ended in an error.
+    /// Reads a comment; false if the list ended in an error.
     fn comment(&mut self) -> bool {
         let Some(offset) = memchr::memmem::find(self.rest().get(2..).unwrap_or_default(), b"*/") else {
             self.fail_as(Misread::OpenComment, "unclosed comment");
@@ -238,7 +238,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether a right delimiter is here, and whether it trims.
+    /// Whether there is a right delimiter here, and whether it trims.
     fn right_delim(&self) -> Option<bool> {
         let rest = self.rest();
         if rest.first().is_some_and(|b| is_space(*b)) && rest.get(1..).is_some_and(|r| r.starts_with(b"-}}")) {
@@ -247,7 +247,7 @@ impl Lexer<'_> {
         rest.starts_with(b"}}").then_some(false)
     }
 
-    /// Moves over the delimiter and the text it trims.
+    /// Skips the delimiter and the text it trims.
     fn close(&mut self, trims: bool) {
         self.pos += if trims { 4 } else { 2 };
         if trims {
@@ -257,7 +257,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads the inside of an action up to its right delimiter; false when the list ended.
+    /// Reads the inside of an action up to its right delimiter; false if the list ended.
     fn action(&mut self) -> bool {
         let start = self.pos;
         loop {
@@ -294,7 +294,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads one token; false when it was an error.
+    /// Reads one token; false if it was an error.
     fn token(&mut self, ch: char, width: usize) -> bool {
         self.pos += width;
         match ch {
@@ -396,7 +396,7 @@ impl Lexer<'_> {
 
     fn field_or_variable(&mut self, kind: Kind) -> bool {
         if self.at_terminator() {
-            // Nothing interesting follows: "." or "$".
+            // No field follows: "." or "$".
             self.emit_word(if kind == Kind::Variable { Kind::Variable } else { Kind::Dot });
             return true;
         }
@@ -502,7 +502,7 @@ impl Lexer<'_> {
             self.accept_run(b"0123456789_");
         }
         self.accept(b"i");
-        // The next thing must not be alphanumeric.
+        // The next character must not be alphanumeric.
         if let Some((ch, width)) = self.peek_char()
             && is_alphanumeric(ch)
         {

@@ -1,8 +1,8 @@
 //! The Go template language with Sprig's and Helm's functions: lexer, parser, evaluator and function list.
 //!
-//! An engine of its own: templates are parsed once into a [`Set`] and rendered many times by a [`Machine`] that owns
-//! the values of one render. It reads no files, no clock and no environment; what a template may know of the
-//! outside comes in through [`Outside`].
+//! A separate engine: templates are parsed once into a [`Set`] and rendered many times by a [`Machine`] that owns the
+//! values of one render. It reads no files, no clock and no environment; all input from the outside comes through
+//! [`Outside`].
 
 pub mod ast;
 mod cause;

@@ -26,7 +26,7 @@ use crate::taint::holds_taint;
 use crate::value::{Data, Heap, MapRef, Str, Table, Val};
 use crate::yaml::Trees;
 
-/// What bounds a render.
+/// The limits of a render.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Evaluation steps.
@@ -39,13 +39,13 @@ pub struct Limits {
     pub text: usize,
     /// Elements of one list.
     pub items: usize,
-    /// How often one template may be in the middle of including itself.
+    /// Maximum number of nested includes of one template within itself.
     pub includes: u32,
-    /// How deep texts of `tpl` may call `tpl`.
+    /// Maximum nesting of `tpl` calls.
     pub tpl: u32,
     /// Bytes of one compiled regular expression.
     pub regex: usize,
-    /// Counts what is held: texts, lists, maps and output.
+    /// Counts held memory: texts, lists, maps and output.
     pub meter: Arc<Meter>,
 }
 
@@ -56,7 +56,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The limits of a run, and what it has left.
+    /// The limits of a run, and its remaining budget.
     pub fn of(meter: &Arc<Meter>) -> Self {
         let limits = meter.limits();
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -74,34 +74,35 @@ impl Limits {
     }
 }
 
-/// Everything a render takes from the outside.
+/// All input of a render from the outside.
 #[derive(Clone, Debug, Default)]
 pub struct Outside {
     /// The one reading of the clock, nanoseconds since 1970 UTC.
     pub now: i128,
-    /// What random functions start from.
+    /// The seed of random functions.
     pub seed: Seed,
-    /// Takes where passwords and keys are drawn that can be guessed, if anyone wants to know.
+    /// Receives the locations of guessable passwords and keys, if wanted.
     pub guessable: Option<Arc<Guessable>>,
-    /// Whether origins and places are recorded.
+    /// Whether origins and locations are recorded.
     pub track: bool,
-    /// Where what is made from several values is noted.
+    /// The table for origins of values made from several others.
     pub origins: Origins,
-    /// The files that values are from, to find keys in.
+    /// The files of the values, for finding keys in.
     pub sources: Option<Arc<Sources>>,
-    /// In runs whose output is thrown away: the key that stands for all others, since making one takes longer than a chart.
+    /// For runs whose output is discarded: the key that replaces all others, since making one takes longer than a
+    /// chart.
     pub spare_key: Option<Arc<SpareKey>>,
-    /// Whether `required` and `fail` only leave a note.
+    /// Whether `required` and `fail` only log.
     pub is_lint: bool,
-    /// What answers `lookup`, if a cluster is described.
+    /// Answers `lookup`, if a cluster is described.
     pub lookup: Option<Lookup>,
 }
 
-/// Answers `lookup` in place of a cluster: version, kind, namespace and name of what is asked for.
+/// Answers `lookup` in place of a cluster: version, kind, namespace and name of the requested object.
 #[derive(Clone)]
 pub struct Lookup(pub Arc<LookupFn>);
 
-/// How [`Lookup`] answers.
+/// The function behind [`Lookup`].
 pub type LookupFn = dyn Fn(&mut Heap, [&str; 4]) -> Val + Send + Sync;
 
 impl std::fmt::Debug for Lookup {
@@ -110,23 +111,23 @@ impl std::fmt::Debug for Lookup {
     }
 }
 
-/// What something was printed under: a call of `include` or `tpl`, a branch, a loop.
+/// The context of printed text: a call of `include` or `tpl`, a branch, a loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// The place of the call or condition.
+    /// Location of the call or condition.
     pub site: u32,
-    /// The call around it.
+    /// The enclosing call.
     pub parent: u32,
-    /// The origin of the condition or of what is gone through, 0 if it is not known.
+    /// The origin of the condition or of the iterated value, 0 if unknown.
     pub because: u32,
-    /// What it is.
+    /// Its kind.
     pub under: Under,
 }
 
-/// What text is printed under.
+/// The kind of context of printed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Under {
-    /// Another template, which was called.
+    /// A called template.
     Call,
     /// A condition that is true.
     True,
@@ -138,10 +139,10 @@ pub enum Under {
     Named,
 }
 
-/// A file in the render's line of sources.
+/// A file in the render's combined sources.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// The file; its `base` is where it starts.
+    /// The file; its `base` is its start.
     pub file: Arc<File>,
     /// The origin of the text itself, for texts of `tpl`.
     pub origin: u32,
@@ -149,35 +150,35 @@ pub struct SourceFile {
     pub digested: Vec<Digested>,
 }
 
-/// A part of a template's own text whose origin was promised before the file was registered.
+/// A part of a template's own text whose origin was reserved before the file was registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digested {
-    /// The origin that was promised.
+    /// The reserved origin.
     pub origin: u32,
-    /// Where it starts; in the line of sources first, then in its file.
+    /// Its start; first in the combined sources, then in its file.
     pub start: u32,
-    /// How long it is.
+    /// Its length.
     pub len: u32,
 }
 
-/// What the heap holds is told to the meter in portions of so many bytes.
+/// Heap memory is reported to the meter in portions of this many bytes.
 const HEAP_PORTION: usize = 64 << 10;
 
-/// Bytes of compiled regular expressions that are kept.
+/// Bytes of compiled regular expressions in the cache.
 const MOST_COMPILED: u64 = 16 << 20;
 
-/// Shorter texts are counted with what holds them.
+/// Shorter texts are counted with their container.
 const LARGE_TEXT: usize = 1 << 10;
 
-/// Steps that a call of another template counts for.
+/// Steps of calling another template.
 pub(crate) const INCLUDE_STEPS: usize = 60;
 
 /// Stack a render may need at most; run it on a thread with as much.
 pub const STACK_BYTES: usize = 192 << 20;
 
-/// Templates that a host implements itself; they win over parsed ones of the same name.
+/// Templates that a host implements itself; they override parsed ones of the same name.
 pub trait Natives {
-    /// The output of a template, or `None` if the host has none of that name.
+    /// The output of a template, or `None` if the host does not implement it.
     fn call(&self, machine: &mut Machine<'_>, name: &[u8], data: &Val) -> Option<Result<Val, Fault>>;
 }
 
@@ -189,15 +190,15 @@ pub struct Machine<'r> {
     pub outside: &'r Outside,
     /// Limits.
     pub limits: &'r Limits,
-    /// The templates in sight.
+    /// The visible templates.
     pub namespace: Rc<Namespace>,
-    /// Files in the order of their places, those of `tpl` added as they come.
+    /// Files in the order of their positions, those of `tpl` added as they occur.
     pub sources: Vec<SourceFile>,
-    /// Texts of templates that went into digests.
+    /// Parts of templates' own texts that went into digests.
     pub(crate) digested: RefCell<Table<u32, Digested>>,
-    /// Calls so far; the first stands for no call.
+    /// Calls so far; the first represents no call.
     pub calls: Vec<Call>,
-    /// How often each template is being included.
+    /// Number of active includes of each template.
     pub(crate) including: Table<Str, u32>,
     /// Texts of `tpl` already parsed.
     pub(crate) parsed: Table<(Str, u32), Rc<Namespace>>,
@@ -205,27 +206,27 @@ pub struct Machine<'r> {
     pub(crate) trees: Trees,
     /// Regular expressions already compiled.
     pub(crate) regexes: Table<Str, Rc<Pattern>>,
-    /// What `required` and `fail` would have stopped with, as Helm logs it.
+    /// Messages that `required` and `fail` would have stopped with, as Helm logs them.
     pub logged: Vec<String>,
-    /// Bytes of compiled regular expressions that the meter knows of.
+    /// Bytes of compiled regular expressions charged to the meter.
     compiled: u64,
-    /// How many random values each place has drawn.
+    /// Number of random values drawn at each location.
     pub(crate) draws: Table<u32, u32>,
-    /// RSA keys already made, by the stream that they were drawn from and their bits.
+    /// RSA keys already made, by their random stream and their bits.
     pub(crate) keys: Table<([u8; 32], usize), Key>,
-    /// The place of the function being called.
+    /// Location of the function being called.
     pub site: u32,
-    /// How many texts of `tpl` are being executed.
+    /// Number of `tpl` texts being executed.
     pub tpl_depth: u32,
-    /// Whether one of them is a secret, or made from one: so is all that it says.
+    /// Whether one of them is a secret, or made from one: then all of its own text is secret.
     pub(crate) secret_text: bool,
     /// Templates the host implements itself.
     pub natives: Option<Rc<dyn Natives>>,
-    /// What random functions are further seeded with, so that parts of a render can be made in any order.
+    /// Additional seed of random functions, so that parts of a render can be made in any order.
     pub(crate) salt: Vec<u8>,
-    /// What each file is executed with when it is rendered for itself.
+    /// The data that each file is executed with when it is rendered by itself.
     pub contexts: Table<Str, MapRef>,
-    /// What decides whether a collection was changed, where nothing was run since it is not known yet.
+    /// The hole that decides whether a collection was changed, where statements were skipped because of it.
     pub unsure: Option<Hole>,
     next_base: u32,
     call: u32,
@@ -233,9 +234,9 @@ pub struct Machine<'r> {
     vars: Vec<(u32, Val)>,
     fuel: u64,
     depth: u32,
-    /// Bytes of the heap that the meter knows of.
+    /// Bytes of the heap charged to the meter.
     settled: usize,
-    /// Bytes of output that the meter knows of.
+    /// Bytes of output charged to the meter.
     written: usize,
 }
 
@@ -261,7 +262,7 @@ pub(crate) enum Flow {
 pub(crate) type Exec<T> = Result<T, Box<ExecError>>;
 
 impl<'r> Machine<'r> {
-    /// The files of the render, with what digests read of them.
+    /// The files of the render, with the parts that digests read.
     pub fn take_sources(&mut self) -> Vec<SourceFile> {
         let mut sources = std::mem::take(&mut self.sources);
         for part in self.digested.take().into_values() {
@@ -320,7 +321,7 @@ impl<'r> Machine<'r> {
         self.execute_tree(&tree, data)
     }
 
-    /// Counts output that the host keeps when the machine is gone.
+    /// Counts output that outlives the machine.
     pub fn keep(&self, rope: &Rope) -> Result<(), Fault> {
         let pieces = size_of_val(rope.pieces.as_slice());
         let kept = (rope.bytes.len() + pieces) as u64;
@@ -359,7 +360,7 @@ impl<'r> Machine<'r> {
         result.map(|()| rope)
     }
 
-    /// Executes a template by a name that may come from values: then it decides on all that is printed.
+    /// Executes a template whose name may come from values: then the name decides everything printed.
     pub(crate) fn execute_called(&mut self, name: &Str, from: &Val, data: Val) -> Exec<Rope> {
         let outer_call = self.call;
         let because = self.known_origin(from);
@@ -371,7 +372,7 @@ impl<'r> Machine<'r> {
         result
     }
 
-    /// The place after the last source, and a new base for a text of this length.
+    /// The position after the last source, and a new base for a text of this length.
     pub(crate) fn new_base(&mut self, len: usize) -> u32 {
         let base = self.next_base;
         self.next_base = self.next_base.saturating_add(len as u32 + 1);
@@ -420,7 +421,7 @@ impl<'r> Machine<'r> {
         Ok(())
     }
 
-    /// Takes fuel for work a function does in bulk.
+    /// Charges steps for bulk work of a function.
     pub fn spend(&mut self, steps: usize) -> Result<(), Fault> {
         let steps = steps as u64;
         if self.fuel < steps {
@@ -431,7 +432,7 @@ impl<'r> Machine<'r> {
         self.settle()
     }
 
-    /// Tells the meter what the heap has come to hold, in portions.
+    /// Reports heap memory to the meter, in portions.
     fn settle(&mut self) -> Result<(), Fault> {
         let more = self.heap.held().saturating_sub(self.settled);
         if more < HEAP_PORTION {
@@ -441,7 +442,7 @@ impl<'r> Machine<'r> {
         self.limits.meter.charge(0, more as u64).map_err(|_| Fault::Limit(Limit::Heap))
     }
 
-    /// Compiles a regular expression and charges for it; the inner error says why it cannot be read.
+    /// Compiles a regular expression and charges for it; the inner error is why it is invalid.
     pub(crate) fn compile<R>(
         &self,
         build: impl Fn(usize) -> Result<Option<R>, String>,
@@ -455,7 +456,7 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// Keeps a compiled regular expression of so many bytes; all others are forgotten when there are many.
+    /// Caches a compiled regular expression of this size; the cache is cleared when it is full.
     pub(crate) fn keep_regex(&mut self, pattern: Str, regex: Rc<Pattern>, bytes: u64) {
         self.compiled += bytes;
         if self.compiled > MOST_COMPILED {
@@ -466,7 +467,7 @@ impl<'r> Machine<'r> {
         self.regexes.insert(pattern, regex);
     }
 
-    /// Calls a function: charges for it before, and for what it makes behind.
+    /// Calls a function: charges for it before, and for its result after.
     pub fn call(&mut self, func: &Func, args: &[Val]) -> Result<Val, Fault> {
         let held = self.charge_call(func, args)?;
         let result = (func.run)(self, args);
@@ -474,7 +475,7 @@ impl<'r> Machine<'r> {
         self.hold(func, result?)
     }
 
-    /// Charges for a function what it is going to look at, and returns the bytes that it may hold until it is done.
+    /// Charges a function for its input, and returns the bytes that it may hold while it runs.
     fn charge_call(&mut self, func: &Func, args: &[Val]) -> Result<u64, Fault> {
         let mut steps = 1;
         if func.cost == Cost::Slow {
@@ -501,19 +502,19 @@ impl<'r> Machine<'r> {
         self.spend(steps).map(|()| 0)
     }
 
-    /// The steps that going through a value takes: what is shared counts as often as it is met. A fault if it has more
-    /// than may be written out.
+    /// The steps of walking a value: shared parts count at each occurrence. A fault if it is larger than may be
+    /// written out.
     pub fn weigh(&self, value: &Val) -> Result<usize, Fault> {
         let (parts, bytes) = self.size(value)?;
         Ok(parts + bytes / BYTES_PER_STEP as usize)
     }
 
-    /// The parts and bytes of a value when it is written out; a fault if it has more than may be.
+    /// The parts and bytes of a value when written out; a fault if it is too large.
     fn size(&self, value: &Val) -> Result<(usize, usize), Fault> {
         self.heap.weigh(value, self.limits.output).ok_or(Fault::Limit(Limit::Output))
     }
 
-    /// A result that is held from now on; a text that is large is counted until nobody holds it.
+    /// Counts a result as held; a large text is counted until it is released.
     fn hold(&mut self, func: &Func, mut result: Val) -> Result<Val, Fault> {
         if let Data::Str(text) | Data::Bytes(text) = &mut result.data {
             if text.len() > self.limits.text && func.cost != Cost::Own {
@@ -525,7 +526,7 @@ impl<'r> Machine<'r> {
         Ok(result)
     }
 
-    /// Counts a text, if it is large, until nobody holds it.
+    /// Counts a text, if it is large, until it is released.
     pub fn hold_text(&self, text: &mut Str) -> Result<(), Fault> {
         if text.len() < LARGE_TEXT {
             return Ok(());
@@ -591,7 +592,7 @@ impl<'r> Machine<'r> {
         Ok(Flow::Next)
     }
 
-    /// Notes what is printed from here on is printed under. Returns what it was printed under so far.
+    /// Sets the context of the text printed from here on. Returns the previous context.
     fn enter(&mut self, site: u32, because: u32, under: Under) -> u32 {
         let parent = self.call;
         if self.outside.track {
@@ -644,8 +645,8 @@ impl<'r> Machine<'r> {
         Ok(())
     }
 
-    /// Runs neither side of a branch whose condition is not known yet: a mark stands in its place, and what either
-    /// side would have assigned is not known either.
+    /// Runs neither side of a branch whose condition is pending: a mark takes its place, and the variables that
+    /// either side would assign are pending too.
     fn leave_open<'t>(&mut self, frame: &mut Frame<'t>, value: &Val, branch: &'t Branch) -> Exec<()> {
         let Some(hole) = value.as_str().cloned() else { return Ok(()) };
         let mut effects = Effects::default();
@@ -664,13 +665,13 @@ impl<'r> Machine<'r> {
             return Ok(());
         }
         let site = frame.tree.file.base + branch.pipe.pos;
-        // A comment starts behind white space only.
+        // A comment can only start after white space.
         let space: &[u8] = if self.out.bytes.last().is_none_or(u8::is_ascii_whitespace) { b"" } else { b" " };
         let mark = [space, &crate::hole::mark(&hole)].concat();
         self.write(frame, &mark, value.origin, site, value.is_tainted())
     }
 
-    /// Whether one of these templates, or one that they call, changes collections.
+    /// Whether one of these templates, or one that they call, modifies collections.
     fn any_changes(&self, mut called: Vec<Str>) -> bool {
         let mut seen = std::collections::HashSet::new();
         while let Some(name) = called.pop() {
@@ -685,7 +686,7 @@ impl<'r> Machine<'r> {
         false
     }
 
-    /// Runs the body for each element; false when there was none.
+    /// Runs the body for each element; false if there are none.
     fn range_over<'t>(&mut self, frame: &mut Frame<'t>, value: &Val, branch: &'t Branch) -> Exec<bool> {
         match &value.data {
             Data::Nil => Ok(false),
@@ -752,7 +753,7 @@ impl<'r> Machine<'r> {
         Ok(count > 0)
     }
 
-    /// One round of a range; false on `break`.
+    /// One iteration of a range; false on `break`.
     fn iterate<'t>(&mut self, frame: &mut Frame<'t>, branch: &'t Branch, index: Val, element: Val) -> Exec<bool> {
         self.step(frame)?;
         let pipe = &branch.pipe;
@@ -764,7 +765,7 @@ impl<'r> Machine<'r> {
                 self.assign(frame, one.slot, &one.name, index)?;
                 self.assign(frame, two.slot, &two.name, element.clone())?;
             }
-            // The pipeline has pushed the variables; they are set anew each round.
+            // The pipeline has pushed the variables; they are set again in each iteration.
             ([_], false) => self.set_top(1, element.clone()),
             (_, false) => {
                 self.set_top(1, element.clone());
@@ -789,7 +790,7 @@ impl<'r> Machine<'r> {
             return self.fail(frame, message);
         };
         self.deeper(frame)?;
-        // The template's own list is one level deeper; said here, where the call stands.
+        // The template's own list is one level deeper; reported here, at the call.
         if self.depth >= self.limits.depth {
             return self.fail(frame, Fault::Limit(Limit::Depth));
         }
@@ -810,7 +811,7 @@ impl<'r> Machine<'r> {
 
     // Output.
 
-    /// Counts output that is about to be written.
+    /// Charges output that is about to be written.
     fn make_room(&mut self, frame: &Frame<'_>, bytes: usize) -> Exec<()> {
         let size = self.out.bytes.len() + bytes;
         if size > self.limits.output {
@@ -820,7 +821,7 @@ impl<'r> Machine<'r> {
             let steps = self.spend(bytes / BYTES_PER_STEP as usize);
             steps.map_err(|fault| self.error(frame, None, fault))?;
         }
-        // The rope doubles its room whenever it is full.
+        // The rope doubles its capacity whenever it is full.
         let more = size.saturating_sub(self.out.bytes.capacity());
         if more > 0 && size > LARGE_TEXT {
             self.written += size;
@@ -942,7 +943,7 @@ impl Machine<'_> {
         self.spend(count / 4)
     }
 
-    /// Whether so many more bytes may be held, asked before they are taken.
+    /// Whether this many more bytes may be held, checked before allocation.
     pub(crate) fn has_room(&self, bytes: usize) -> Result<(), Fault> {
         self.limits.meter.hold(bytes as u64).map(drop).map_err(|_| Fault::Limit(Limit::Heap))
     }

@@ -5,7 +5,7 @@ use crate::funcs;
 use crate::object::Object;
 use crate::value::{Data, Heap, ListType, MapType, Val};
 
-/// Finds a method of a value by name. Methods win over map keys, as in Go.
+/// Finds a method of a value by name. Methods take precedence over map keys, as in Go.
 pub fn find(heap: &Heap, receiver: &Val, name: &[u8]) -> Option<&'static Func> {
     let table: &'static [Func] = match &receiver.data {
         Data::Map(map) => match map.kind {

@@ -1,4 +1,4 @@
-//! Go's number texts: constants, integer parsing with base prefixes, and the shortest form of floats.
+//! Go's number notation: constants, integer parsing with base prefixes, and the shortest form of floats.
 
 use crate::ast::{Number, Pos};
 use purlin_syntax::write::go_yaml::{go_float, shortest_digits};
@@ -39,7 +39,7 @@ pub(crate) fn parse_constant(pos: Pos, source: &str, complex: bool) -> Result<Nu
     } else if let Some(uint) = number.uint {
         number.float = Some(uint as f64);
     } else if let Some(float) = parse_float(source) {
-        // An integer too large to be one is an error, not a float.
+        // An integer out of range is an error, not a float.
         if !source.contains(['.', 'e', 'E', 'p', 'P']) {
             return Err(format!("integer overflow: {}", crate::quote::quote(source.as_bytes())));
         }
@@ -52,7 +52,7 @@ pub(crate) fn parse_constant(pos: Pos, source: &str, complex: bool) -> Result<Nu
     Ok(number)
 }
 
-/// A float that is whole can be used as an integer, too.
+/// A float without a fraction can be used as an integer, too.
 fn simplify(number: &mut Number, float: f64) {
     if float as i64 as f64 == float && float.abs() < 9.3e18 {
         number.int = Some(float as i64);
@@ -109,7 +109,7 @@ pub fn parse_int(source: &str) -> Option<i64> {
     i64::try_from(parse_uint(source.strip_prefix('+').unwrap_or(source))?).ok()
 }
 
-/// Reads a float as Go does, hexadecimal ones too.
+/// Reads a float as Go does, including hexadecimal ones.
 pub fn parse_float(source: &str) -> Option<f64> {
     let (sign, body) = match source.as_bytes().first()? {
         b'-' => (-1.0, source.get(1..)?),
@@ -128,7 +128,7 @@ pub fn parse_float(source: &str) -> Option<f64> {
     if !lower.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'e' | b'+' | b'-' | b'_')) {
         return None;
     }
-    // Separators are only legal in constants with a base prefix or between digits; Go's base-0 rule.
+    // Separators are only allowed in constants with a base prefix or between digits; Go's base-0 rule.
     let plain = if lower.contains('_') { without_separators(&lower, false)? } else { lower };
     if !plain.bytes().any(|b| b.is_ascii_digit()) {
         return None;

@@ -22,12 +22,12 @@ pub struct Struct {
     pub name: &'static str,
     /// The fields in order.
     pub fields: Vec<(&'static str, Val)>,
-    /// What printing it gives, if it has a `String` method.
+    /// Its printed text, if it has a `String` method.
     pub text: Option<Str>,
 }
 
 impl Object {
-    /// The values that it holds.
+    /// The contained values.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Val> {
         let fields = match self {
             Self::Struct(object) => object.fields.as_slice(),

@@ -1,5 +1,5 @@
-//! Builds trees from tokens: statements, pipelines, operands, definitions. Function names are looked up in the
-//! function list here, so that an unknown one is found before anything runs.
+//! Builds trees from tokens: statements, pipelines, operands, definitions. Function names are resolved here, so that
+//! an unknown one is found before anything runs.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::value::Str;
 /// Deepest nesting of parentheses and control structures.
 pub const MAX_PARSE_DEPTH: u32 = purlin_syntax::limits::TEMPLATE_LEVELS;
 
-/// Longest part of a token that a message shows.
+/// Maximum length of a token in a message.
 const SHOWN: usize = 10;
 
 /// Finds a function's row by name.
@@ -45,7 +45,7 @@ pub fn parse(name: &str, text: Str, base: u32, find: FindFunc) -> Result<Vec<Tre
     Ok(parser.trees)
 }
 
-/// Names of variables of one tree: those in sight, and the list slots refer to.
+/// Names of variables of one tree: those in scope, and the list that slots refer to.
 #[derive(Default)]
 struct Scope {
     visible: Vec<u32>,
@@ -182,7 +182,7 @@ impl Parser {
         self.fail_as(self.cut_short(token), format!("unexpected {} in {context}", self.describe(token)))
     }
 
-    /// A token that is not possible where it is, as much of it as Go shows.
+    /// An unexpected token, cut to the length that Go shows.
     fn cut_short(&self, token: &Token) -> Misread {
         Misread::Unexpected(match token.kind {
             Kind::Eof => "EOF".to_owned(),
@@ -357,7 +357,7 @@ impl Parser {
 
     fn else_clause(&mut self) -> Result<Item> {
         let token = self.peek_word();
-        // `else if` and `else with` are handled by the control structure they belong to.
+        // `else if` and `else with` are handled by their control structure.
         if !matches!(token.kind, Kind::If | Kind::With) {
             self.expect(Kind::RightDelim, "else")?;
         }
@@ -411,7 +411,7 @@ impl Parser {
         let at = self.peek_word().start;
         let name = self.template_name(context)?;
         let pipe = self.pipeline(context, Kind::RightDelim)?;
-        // A wrong end is reported where the head ends: Go reads the body with a reader of its own.
+        // A wrong end is reported where the head ends: Go uses a separate reader for the body.
         let head = self.line;
         let outer = std::mem::replace(&mut self.scope, Scope::new());
         let outer_range = std::mem::take(&mut self.range_depth);
@@ -473,7 +473,7 @@ impl Parser {
         }
     }
 
-    /// Reads `$a :=`, `$a =`, `$a, $b :=` if they are there.
+    /// Reads `$a :=`, `$a =`, `$a, $b :=` if present.
     fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Result<()> {
         loop {
             let token = self.peek_word();
@@ -590,7 +590,7 @@ impl Parser {
         }))
     }
 
-    /// Reads the fields that follow one another without a space.
+    /// Reads fields that follow each other without a space.
     fn more_fields(&mut self, fields: &mut Vec<Str>) {
         while self.peek().kind == Kind::Field {
             let token = self.take();
@@ -598,7 +598,7 @@ impl Parser {
         }
     }
 
-    /// A field's name; the same name is the same text throughout a file.
+    /// A field's name; equal names share one text throughout a file.
     fn field_name(&mut self, token: &Token) -> Str {
         let source = self.file.text.bytes().get(token.start as usize + 1..token.end as usize).unwrap_or_default();
         if let Some(known) = self.names.get(source) {
@@ -697,7 +697,7 @@ fn ends_name(ends: &Ends) -> &'static str {
     }
 }
 
-/// Whether a tree holds nothing but white space, which never replaces another tree.
+/// Whether a tree contains nothing but white space; such a tree never replaces another one.
 pub fn is_empty_tree(tree: &Tree) -> bool {
     tree.root.iter().all(|stmt| match stmt {
         Stmt::Text(text) => {

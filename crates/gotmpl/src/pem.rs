@@ -1,7 +1,7 @@
-//! Finding a PEM block in a text as Go does: headers and any line width are allowed, text around it is skipped.
+//! Finds a PEM block in a text as Go does: headers and any line width are allowed, text around it is skipped.
 //!
-//! Blocks are written by the libraries that write what is in them; theirs is the strict reader, which refuses much that
-//! charts are given.
+//! Blocks are written by the libraries that encode their content; those libraries' readers are strict and refuse much
+//! of what charts contain.
 
 use purlin_value::encoding;
 

@@ -1,14 +1,14 @@
-//! The primes of long RSA keys, the same ones that the RSA library would draw, found in less time.
+//! The primes of long RSA keys: the same ones that the RSA library would draw, found in less time.
 //!
-//! Nearly all the time goes into candidates that are not prime. Most of them are told apart by one power of two, whose
-//! multiplications are doublings; what passes is left to the library's own test. It must not know keys.
+//! Nearly all the time is spent on candidates that are not prime. Most of them are excluded by one power of two,
+//! whose multiplications are doublings; the others are left to the library's own test. It must not know keys.
 
 use crate::random::Random;
 use crypto_bigint::{MontyForm, MontyMultiplier, Odd, RandomBits, RandomMod, UnsignedWithMontyForm};
 use crypto_primes::hazmat::{SetBits, SmallFactorsSieveFactory};
 use crypto_primes::{Flavor, is_prime, sieve_and_find};
 
-/// A prime with the two highest of its bits set; `None` if the library gives up.
+/// A prime with its two highest bits set; `None` if the library gives up.
 pub fn prime<T: UnsignedWithMontyForm + RandomBits + RandomMod>(random: &mut Random, bits: u32) -> Option<T> {
     let candidates = SmallFactorsSieveFactory::new(Flavor::Any, bits, SetBits::TwoMsb).ok()?;
     let is_found = |_: &mut Random, candidate: &T| may_be_prime(candidate) && is_prime(Flavor::Any, candidate);
@@ -21,7 +21,7 @@ fn may_be_prime<T: UnsignedWithMontyForm>(candidate: &T) -> bool {
     let params = T::MontyForm::new_params_vartime(odd);
     let mut multiplier = <T::MontyForm as MontyForm>::Multiplier::from(&params);
     let mut power = T::MontyForm::one(&params).double();
-    // The exponent is one less than the candidate, which is odd: the same bits but for the lowest.
+    // The exponent is one less than the odd candidate: the same bits except the lowest.
     for bit in (0..candidate.bits_vartime().saturating_sub(1)).rev() {
         multiplier.square_assign(&mut power);
         if bit > 0 && candidate.bit_vartime(bit) {
@@ -44,7 +44,7 @@ mod tests {
             |number: u64| number > 1 && (2..number).take_while(|d| d * d <= number).all(|d| !number.is_multiple_of(d));
         let refused = |number: u64| !may_be_prime(&U64::from_u64(number));
         assert!((3..20_000).all(|number| !(is_prime(number) && refused(number))));
-        // Without this the test would be no help: few others pass.
+        // Otherwise the test would be useless: few composites pass.
         assert!((3..20_000).filter(|number| !is_prime(*number) && !refused(*number)).count() < 50);
     }
 

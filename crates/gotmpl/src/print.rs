@@ -4,7 +4,7 @@ use crate::float::{format_float, with_point};
 use crate::quote::{is_print, quote_with};
 use crate::value::{Data, Heap, Str, Val};
 
-/// Deepest nesting printed; a map that contains itself ends here.
+/// Maximum nesting that is printed; a map that contains itself ends here.
 const MAX_PRINT_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// Flags of a verb.
@@ -20,7 +20,7 @@ struct Flags {
     precision: Option<usize>,
 }
 
-/// A value as `print` of it alone gives it.
+/// A value as `print` prints it alone.
 pub fn sprint(heap: &Heap, value: &Val) -> Vec<u8> {
     let mut printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0, erring: false };
     printer.value(value, 'v');
@@ -68,7 +68,7 @@ pub fn sprintf(heap: &Heap, format: &[u8], args: &[Val]) -> Vec<u8> {
     sprintf_parts(heap, format, args, &mut |_, _, _| {})
 }
 
-/// `fmt.Sprintf` that reports which range of the result each argument made.
+/// `fmt.Sprintf` that reports the range of the result for each argument.
 pub fn sprintf_parts(heap: &Heap, format: &[u8], args: &[Val], seen: &mut dyn FnMut(usize, usize, usize)) -> Vec<u8> {
     let printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0, erring: false };
     let mut run = Format { printer, format, at: 0, args, next: 0, reordered: false, good_index: true, seen };
@@ -107,7 +107,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A verb that does not suit the value; width and other flags stay in force.
+    /// A verb that does not apply to the value; width and other flags remain in effect.
     fn bad_verb(&mut self, value: &Val, verb: char) {
         self.push(&format!("%!{verb}("));
         if value.is_nil() {
@@ -123,7 +123,7 @@ impl Printer<'_> {
         self.push(")");
     }
 
-    /// An operand at the top of a verb.
+    /// The operand of a verb.
     fn argument(&mut self, value: &Val, verb: char) {
         if verb == 'T' {
             let name = self.heap.type_name(value).into_owned();
@@ -215,7 +215,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The fields of a version, for verbs its text does not suit.
+    /// The fields of a version, for verbs that do not apply to its text.
     fn version(&mut self, version: &crate::semver::Version, verb: char) {
         self.push("&{");
         for number in version.numbers {
@@ -297,7 +297,7 @@ impl Printer<'_> {
         self.depth -= 1;
     }
 
-    /// Goes one level deeper; true (and a mark in the text) when that is too deep.
+    /// Descends one level; true (and a mark in the text) if that is too deep.
     fn nested(&mut self) -> bool {
         if self.depth >= MAX_PRINT_DEPTH {
             self.push("...");
@@ -636,7 +636,7 @@ impl Format<'_, '_> {
             Data::Int(n) | Data::Int64(n) => n,
             _ => return None,
         };
-        // Go refuses wider ones, too.
+        // Go refuses larger ones, too.
         (-1_000_000..=1_000_000).contains(&number).then_some(number)
     }
 }

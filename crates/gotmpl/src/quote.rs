@@ -7,7 +7,7 @@ pub fn quote(bytes: &[u8]) -> String {
     quote_with(bytes, '"', false)
 }
 
-/// Quotes bytes with this quote, escaping everything but ASCII when asked.
+/// Quotes bytes with this quote, optionally escaping everything but ASCII.
 pub(crate) fn quote_with(bytes: &[u8], mark: char, ascii: bool) -> String {
     let mut out = String::with_capacity(bytes.len() + 2);
     out.push(mark);
@@ -56,7 +56,7 @@ fn escape_char(out: &mut String, ch: char, mark: char, ascii: bool) {
     }
 }
 
-/// Whether Go prints a character as itself: letters, marks, numbers, punctuation, symbols and the ASCII space.
+/// Whether Go prints a character unescaped: letters, marks, numbers, punctuation, symbols and the ASCII space.
 pub(crate) fn is_print(ch: char) -> bool {
     let code = u32::from(ch);
     if ch.is_ascii() {
@@ -98,7 +98,7 @@ pub(crate) fn unquote(source: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Reads one escape behind its backslash; gives the place after it.
+/// Reads one escape after its backslash; returns the position after it.
 fn unescape(inner: &[u8], at: usize, mark: u8, out: &mut Vec<u8>) -> Option<usize> {
     let byte = *inner.get(at)?;
     let simple = match byte {

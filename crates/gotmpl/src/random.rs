@@ -1,4 +1,4 @@
-//! Randomness that can be repeated: drawn from (seed, place in a template, number of the call there).
+//! Repeatable randomness: drawn from (seed, location in a template, number of the call there).
 
 use purlin_value::Seed;
 use sha2::{Digest, Sha256};
@@ -27,7 +27,7 @@ impl Random {
         Self { key: hash.finalize().into(), counter: 0, block: [0; 32], used: 32 }
     }
 
-    /// What tells this stream from others.
+    /// The identity of this stream.
     pub(crate) fn key(&self) -> [u8; 32] {
         self.key
     }
@@ -68,7 +68,7 @@ impl Random {
     }
 }
 
-/// What makes keys takes randomness in this form.
+/// The form of randomness that key generation requires.
 impl rsa::rand_core::TryRng for Random {
     type Error = std::convert::Infallible;
 
@@ -86,23 +86,23 @@ impl rsa::rand_core::TryRng for Random {
     }
 }
 
-/// SHA-256 in counter mode: nobody without the seed can tell it from chance.
+/// SHA-256 in counter mode: indistinguishable from chance without the seed.
 impl rsa::rand_core::TryCryptoRng for Random {}
 
-/// Where a password or a key was first drawn from a seed that is known to everyone.
+/// Location where a password or a key was first drawn from a public seed.
 #[derive(Debug, Default)]
 pub struct Guessable(OnceLock<Vec<(String, u32)>>);
 
 impl Guessable {
-    /// The place of the draw and those that it was called from, innermost first: the file, as the templates call it, and
-    /// the offset in it. Nothing if there was none.
+    /// The location of the draw and of the calls around it, innermost first: the file, as the templates name it, and
+    /// the offset in it. `None` if there was no such draw.
     pub fn places(&self) -> Option<&[(String, u32)]> {
         self.0.get().map(Vec::as_slice)
     }
 }
 
 impl Machine<'_> {
-    /// Makes a part of a render that draws values of its own, however often and in whatever order the parts are made.
+    /// Makes a part of a render with random values of its own, independent of the number and order of other parts.
     pub fn drawing_as<T>(&mut self, part: &[u8], make: impl FnOnce(&mut Self) -> T) -> T {
         let salt = std::mem::replace(&mut self.salt, part.to_vec());
         let draws = std::mem::take(&mut self.draws);
@@ -111,8 +111,8 @@ impl Machine<'_> {
         made
     }
 
-    /// Executes a template. A file with the data that it is rendered with for itself draws the same values each time: the
-    /// checksum of a Secret is that of the Secret that is printed.
+    /// Executes a template. A file with the same data as in its own rendering draws the same values each time: the
+    /// checksum of a Secret is that of the printed Secret.
     pub fn execute_named(&mut self, name: &Str, data: Val) -> Exec<Rope> {
         match self.contexts.get(name) {
             Some(own) if data.as_map() == Some(*own) => self.drawing_as(name.bytes(), |m| m.execute(name, data)),
@@ -120,18 +120,18 @@ impl Machine<'_> {
         }
     }
 
-    /// The random stream of the function call being made.
+    /// The random stream of the current function call.
     pub fn random(&mut self) -> Random {
         let draws = self.draws.entry(self.site).or_insert(0);
         *draws += 1;
         let call = *draws;
-        // The place is named by file and offset, so that adding a file does not change what others draw.
+        // The location is a file and an offset, so that adding a file does not change other draws.
         let place = self.place(self.site).map(|(file, offset)| format!("{file}:{offset}")).unwrap_or_default();
         let place = [place.as_bytes(), &[0], &self.salt].concat();
         Random::new(&self.outside.seed, &place, call)
     }
 
-    /// The same for what nobody should guess: passwords and keys.
+    /// The same for values that must not be guessable: passwords and keys.
     pub fn random_secret(&mut self) -> Random {
         if let Some(noted) = self.outside.guessable.as_ref().filter(|_| !self.outside.seed.is_secret()) {
             noted.0.get_or_init(|| self.places());
@@ -139,7 +139,7 @@ impl Machine<'_> {
         self.random()
     }
 
-    /// The places of the function call being made and of the templates around it, innermost first.
+    /// The locations of the current function call and of the templates around it, innermost first.
     fn places(&self) -> Vec<(String, u32)> {
         let mut places: Vec<_> = self.place(self.site).into_iter().collect();
         let mut at = self.current_call();
@@ -150,7 +150,7 @@ impl Machine<'_> {
         places
     }
 
-    /// A file and the offset in it.
+    /// The file of a location, and the offset in it.
     fn place(&self, site: u32) -> Option<(String, u32)> {
         let source = self.sources.iter().rev().find(|source| source.file.base <= site)?;
         Some((source.file.name.to_string(), site - source.file.base))

@@ -1,10 +1,10 @@
-//! Text that knows where its parts came from: ranges with origin, place in a template, and taint.
+//! Text with the origins of its parts: ranges with origin, location in a template, and taint.
 //!
 //! Recording can be switched off for a render; then only bytes are kept.
 
 use purlin_value::Origin;
 
-/// The number a value's origin has inside the engine, where 0 is none.
+/// The number of an origin inside the engine, where 0 is none.
 pub fn origin_number(origin: Origin) -> u32 {
     origin.to_bits().wrapping_add(1)
 }
@@ -17,15 +17,15 @@ pub fn origin_of(number: u32) -> Origin {
 /// A range of a text, from the end of the piece before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Byte offset just behind the piece.
+    /// Byte offset right after the piece.
     pub end: u32,
     /// The origin of the value printed here, 0 for text of the template itself.
     pub origin: u32,
-    /// The place in a template that printed it: an offset in the render's line of sources.
+    /// The location in a template that printed it: an offset in the render's combined sources.
     pub site: u32,
-    /// The call (`include`, `tpl`) it was printed under, an index into the render's calls; 0 is the outermost.
+    /// The context (`include`, `tpl`) it was printed in, an index into the render's calls; 0 is the outermost.
     pub call: u32,
-    /// Whether a secret went in.
+    /// Whether it contains a secret.
     pub tainted: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Piece {
 pub struct Rope {
     /// The bytes so far.
     pub bytes: Vec<u8>,
-    /// The pieces so far; empty when recording is off.
+    /// The pieces so far; empty if recording is off.
     pub pieces: Vec<Piece>,
 }
 
@@ -52,7 +52,7 @@ impl Rope {
         }
     }
 
-    /// Appends a text with its own pieces, all of them secret if the value is as a whole.
+    /// Appends a text with its own pieces, all of them secret if the whole value is.
     pub(crate) fn push_pieces(&mut self, bytes: &[u8], pieces: &[Piece], tainted: bool) {
         let mut start = 0usize;
         for piece in pieces {
@@ -84,7 +84,7 @@ pub fn slice(pieces: &[Piece], from: usize, to: usize) -> Vec<Piece> {
     found
 }
 
-/// The number of the first piece that reaches behind a place.
+/// The index of the first piece that ends after an offset.
 pub fn first_behind(pieces: &[Piece], at: usize) -> usize {
     pieces.partition_point(|piece| piece.end as usize <= at)
 }

@@ -1,4 +1,4 @@
-//! Semantic versions, read loosely (`v1`, `1.2`), and the ranges charts write.
+//! Semantic versions, parsed loosely (`v1`, `1.2`), and the ranges in charts.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,9 +8,9 @@ use std::fmt;
 pub struct Version {
     /// Major, minor and patch number.
     pub numbers: [u64; 3],
-    /// What stands behind `-`.
+    /// The part after `-`.
     pub pre: String,
-    /// What stands behind `+`.
+    /// The part after `+`.
     pub meta: String,
     /// As it was written.
     pub original: String,
@@ -50,7 +50,7 @@ impl Version {
         if strict { Self::parse(text) } else { None }
     }
 
-    /// The order of versions; build information does not count.
+    /// The order of versions; build metadata is ignored.
     pub fn compare(&self, other: &Self) -> Ordering {
         self.numbers.cmp(&other.numbers).then_with(|| compare_pre(&self.pre, &other.pre))
     }
@@ -121,13 +121,13 @@ enum Op {
 struct Constraint {
     op: Op,
     version: Version,
-    /// A number was left out or written as `x`.
+    /// A number was omitted or written as `x`.
     dirty: bool,
     minor_dirty: bool,
     patch_dirty: bool,
 }
 
-/// A range of versions: alternatives of constraints that must all hold.
+/// A range of versions: alternatives, each with constraints that must all hold.
 #[derive(Debug)]
 pub struct Range {
     alternatives: Vec<Vec<Constraint>>,
@@ -178,7 +178,7 @@ impl Range {
         Ok(Self { alternatives })
     }
 
-    /// Whether a version lies in the range. A pre-release does only where a constraint names one.
+    /// Whether a version is in the range. A pre-release is only if a constraint names one.
     pub fn contains(&self, version: &Version) -> bool {
         self.alternatives.iter().any(|constraints| {
             let names_pre = constraints.iter().any(|constraint| !constraint.version.pre.is_empty());

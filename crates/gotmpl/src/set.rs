@@ -1,4 +1,4 @@
-//! Sets of templates: all files of a render share one namespace; texts of `tpl` add a layer over it.
+//! Sets of templates: all files of a render share one namespace; `tpl` texts add a layer over it.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Set {
         Self::with_functions(funcs::find)
     }
 
-    /// An empty set whose templates know only the functions that are found.
+    /// An empty set whose templates can only use the given functions.
     pub fn with_functions(find: FindFunc) -> Self {
         Self { trees: Table::default(), sources: Vec::new(), end: 1, find }
     }
@@ -64,7 +64,7 @@ impl Set {
 
 impl std::hash::Hash for Str {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        // As a byte slice hashes, so that lookups by bytes find it.
+        // Hashed like a byte slice, so that lookups by bytes work.
         self.bytes().hash(state);
     }
 }
@@ -76,7 +76,7 @@ fn associate(trees: &mut Table<Str, Arc<Tree>>, tree: Arc<Tree>) {
     trees.insert(tree.name.clone(), tree);
 }
 
-/// The templates in sight: a layer over the ones below.
+/// The visible templates: a layer over the ones below.
 #[derive(Debug)]
 pub struct Namespace {
     parent: Option<Rc<Namespace>>,
@@ -116,7 +116,7 @@ impl Namespace {
         Ok(Self { parent: Some(self.clone()), set: None, trees: own, main })
     }
 
-    /// How functions are found: as in the bottom layer.
+    /// The function lookup of the bottom layer.
     fn find(&self) -> FindFunc {
         let mut layer = self;
         loop {
@@ -128,7 +128,7 @@ impl Namespace {
         }
     }
 
-    /// Where places of further sources start.
+    /// Start position for further sources.
     pub fn end_of_sources(&self) -> u32 {
         self.set.as_ref().map_or(1, |set| set.end)
     }

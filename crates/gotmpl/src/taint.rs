@@ -1,8 +1,8 @@
-//! How origins and secrets pass from a function's arguments to its result.
+//! Propagation of origins and secrets from a function's arguments to its result.
 //!
-//! Functions that keep pieces see to it themselves; all others come through `derive`. A text is secret if anything in
-//! the arguments it was made from is. A collection that only holds its arguments needs no mark: its elements have theirs,
-//! and its keys, which are texts without a value around them, have it in their pieces.
+//! Functions that keep pieces handle them themselves; all others go through `derive`. A text is secret if anything in
+//! the arguments it was made from is. A collection that only holds its arguments needs no mark: its elements have
+//! theirs, and its keys, which are texts without a value around them, have it in their pieces.
 
 use std::collections::HashSet;
 
@@ -12,18 +12,18 @@ use crate::rope::{Piece, origin_number, origin_of};
 use crate::value::{Data, Heap, ListType, MapRef, MapType, Str, Val};
 use purlin_value::Piece as OriginPiece;
 
-/// What a result is made of.
+/// The kind of a result.
 enum Made {
     /// A text or number of its own.
     Scalar,
     /// A collection of new elements, made from texts.
     Parts,
-    /// A collection that holds what the arguments are or hold.
+    /// A collection that holds arguments or their parts.
     Holder,
 }
 
 impl Machine<'_> {
-    /// Gives a function's result the origin and taint of what went in.
+    /// Gives a function's result the origin and taint of its inputs.
     pub(crate) fn derive(&mut self, func: &Func, args: &[Val], result: Val) -> Val {
         if !self.outside.track || func.form == Form::Pieces || result.origin != 0 {
             return result;
@@ -50,7 +50,7 @@ impl Machine<'_> {
         if self.outside.track { self.join_origins(std::slice::from_ref(value)).0 } else { 0 }
     }
 
-    /// The origin of what a function made from all its arguments: that of the only one, or a note of all of them.
+    /// The origin of a result that depends on all arguments: that of the only one, or an entry for all of them.
     fn made_from(&self, func: &Func, args: &[Val]) -> u32 {
         let mut found = Vec::new();
         for arg in args {
@@ -67,7 +67,7 @@ impl Machine<'_> {
     }
 
     /// The origin of a result that depends on collections but not on their values, such as a length: the collections
-    /// decide on it, and no value is a piece of it.
+    /// decide it, and no value is a piece of it.
     fn told_from(&self, func: &Func, args: &[Val]) -> u32 {
         let is_filled = |arg: &&Val| match arg.data {
             Data::List(list) => !self.heap.items(list).is_empty(),
@@ -94,8 +94,8 @@ impl Machine<'_> {
         origin_number(self.outside.origins.selected(origin_of(taken), step, None, decided))
     }
 
-    /// Origins of a text's parts that templates themselves say. Their files are registered after the render, so the
-    /// places are told then.
+    /// Origins of those parts of a text that are templates' own. Their files are registered after the render, so the
+    /// locations are set then.
     fn promise_text(&self, value: &Val, found: &mut Vec<u32>) {
         const MOST: usize = 256;
         let pieces = value.as_str().and_then(Str::pieces).unwrap_or_default();
@@ -119,7 +119,7 @@ impl Machine<'_> {
         origin_number(self.outside.origins.derived(name, None, pieces))
     }
 
-    /// Everything that a value comes from: a text has pieces, a collection has elements.
+    /// All origins of a value: a text has pieces, a collection has elements.
     fn origins_of(&self, value: &Val, found: &mut Vec<u32>) {
         const MOST: usize = 64;
         let before = found.len();
@@ -140,13 +140,13 @@ impl Machine<'_> {
             }
             _ => add(value.origin),
         }
-        // Keys have no origin of their own; a list of them has that of what they are the keys of.
+        // Keys have no origin of their own; a list of them has that of their map.
         if found.len() == before && value.origin != 0 && !found.contains(&value.origin) {
             found.push(value.origin);
         }
     }
 
-    /// What a function that chooses among its arguments returns, with what decided: the arguments it looked at.
+    /// The result of a function that chooses among its arguments, with the deciding ones: those it read.
     pub(crate) fn chosen(&self, name: &'static str, result: Val, looked_at: &[Val]) -> Val {
         if !self.outside.track {
             return result;
@@ -158,7 +158,7 @@ impl Machine<'_> {
             return result;
         }
         if result.origin == 0 {
-            // A text with pieces knows better where it comes from.
+            // The pieces of a text are more precise.
             if matches!(&result.data, Data::Str(text) if text.pieces().is_some()) {
                 return result;
             }
@@ -169,7 +169,7 @@ impl Machine<'_> {
         result.at(origin_number(origin))
     }
 
-    /// The key of a map as a value; what is under it tells where the key is written.
+    /// The key of a map as a value; its location is derived from the value under it.
     pub(crate) fn key_of(&self, key: Str, element: &Val) -> Val {
         let origin = self.known_origin(element);
         let origin = match &self.outside.sources {
@@ -202,13 +202,13 @@ impl Machine<'_> {
         (origin, tainted)
     }
 
-    /// One origin and taint for a text made from several values and what is in them.
+    /// One origin and taint for a text made from several values and their content.
     pub fn join_contents(&self, values: &[Val]) -> (u32, bool) {
         let (origin, tainted) = self.join_origins(values);
         (origin, tainted || self.outside.track && holds_taint(&self.heap, values))
     }
 
-    /// A text as the key of a map, and whether it is secret: if what it was made from is.
+    /// A text as the key of a map, and whether it is secret: if its source is.
     pub(crate) fn key(&mut self, text: Str, from: &Val) -> (Str, bool) {
         let (origin, tainted) = self.join_contents(std::slice::from_ref(from));
         if !tainted || !self.outside.track {
@@ -225,24 +225,24 @@ fn made(heap: &Heap, func: &Func, result: &Val) -> Made {
         Data::List(list) => heap.get_list(*list).kind == ListType::Strings,
         _ => return Made::Scalar,
     };
-    // Whoever takes only texts and numbers has no element of theirs to hold.
+    // A function that takes only texts and numbers has no elements of its arguments to hold.
     let takes_collections = |ty: Ty| matches!(ty, Ty::Any | Ty::Value | Ty::List | Ty::Map);
     let may_hold = func.params.iter().copied().chain(func.rest).any(takes_collections);
     if is_strings || !may_hold { Made::Parts } else { Made::Holder }
 }
 
-/// Whether one of several values, or anything in them, is a secret. Looks into each collection once.
+/// Whether one of several values, or anything in them, is a secret. Visits each collection once.
 pub(crate) fn holds_taint(heap: &Heap, values: &[Val]) -> bool {
     let is_secret = |value: &Val| value.is_tainted() || matches!(&value.data, Data::Str(text) if text.is_tainted());
     finds_secret(heap, values.iter().collect(), is_secret)
 }
 
-/// Whether a key somewhere in a value is a secret.
+/// Whether a key anywhere in a value is a secret.
 pub(crate) fn holds_secret_key(heap: &Heap, value: &Val) -> bool {
     heap.has_secret_keys() && finds_secret(heap, vec![value], |_| false)
 }
 
-/// Whether something in values, or a key of a map in them, is a secret. What is shared is looked at once.
+/// Whether something in values, or a key of a map in them, is a secret. Shared parts are visited once.
 fn finds_secret<'v>(heap: &'v Heap, mut stack: Vec<&'v Val>, is_secret: impl Fn(&Val) -> bool) -> bool {
     let (mut lists, mut maps) = (HashSet::new(), HashSet::new());
     while let Some(value) = stack.pop() {
@@ -264,7 +264,7 @@ fn finds_secret<'v>(heap: &'v Heap, mut stack: Vec<&'v Val>, is_secret: impl Fn(
 }
 
 impl Heap {
-    /// Marks everything in a collection that nobody else holds as secret, with its keys if they were read as well.
+    /// Marks everything in an unshared collection as secret, including its keys if they were read as well.
     pub(crate) fn taint_within(&mut self, collection: &Val) {
         let mut stack = vec![collection.data.clone()];
         while let Some(data) = stack.pop() {
@@ -291,7 +291,7 @@ impl Heap {
         self.get_map_mut(map).entries = marked;
     }
 
-    /// A text as a key that is secret, if no piece of it is already.
+    /// A text as a secret key, unless a piece of it is secret already.
     pub(crate) fn secret_key(&mut self, text: Str, piece: Piece) -> Str {
         self.note_secret_key();
         if text.is_tainted() {

@@ -52,7 +52,7 @@ impl Time {
         Self::utc(i128::from(Date::new(year, month, day).days()) * 86_400 * SECOND)
     }
 
-    /// The year 1, which stands for no time.
+    /// The year 1, which represents no time.
     pub fn zero() -> Self {
         Self::of_date(1, 1, 1)
     }
@@ -62,7 +62,7 @@ impl Time {
         self.nanos.div_euclid(SECOND) as i64
     }
 
-    /// Moved by years, months and days of the calendar; a day past the end of its month runs into the next.
+    /// Moved by years, months and days of the calendar; a day past the end of its month continues into the next.
     pub(crate) fn add_date(&self, years: i64, months: i64, days: i64) -> Self {
         let civil = self.civil();
         let month = (i64::from(civil.month) - 1).saturating_add(months);
@@ -273,7 +273,7 @@ fn element(rest: &str) -> Option<(Part<'_>, usize)> {
     }
     let name = ELEMENTS.iter().copied().find(|name| rest.starts_with(name))?;
     match name {
-        // "Jan" and "Mon" inside longer words are text.
+        // "Jan" and "Mon" inside longer words are literal text.
         "Jan" if rest.starts_with("Janu") && !rest.starts_with("January") => return None,
         "Mon" if rest.get(3..).and_then(|r| r.chars().next()).is_some_and(char::is_lowercase) => return None,
         "Jan" if rest.get(3..).and_then(|r| r.chars().next()).is_some_and(char::is_lowercase) => return None,

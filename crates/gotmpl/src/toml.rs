@@ -1,4 +1,4 @@
-//! TOML, written as Go's usual library does (plain values first, tables after, nested keys indented) and read.
+//! TOML, written like Go's usual library (plain values first, tables after, nested keys indented) and read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Writer<'_> {
                     if item.is_nil() {
                         continue;
                     }
-                    // The original sets the comma before it knows that nothing follows.
+                    // The original writes the comma before it knows that nothing follows.
                     let comma = if index == last { "" } else { ", " };
                     out.push_str(&format!("{} = {}{comma}", key_text(&key.text()), self.inline(item)?));
                 }
@@ -183,7 +183,7 @@ pub fn read(heap: &mut Heap, text: &str) -> Result<Val, String> {
 enum Item {
     Plain(Val),
     List(Vec<Item>),
-    /// A list made of headings in double brackets.
+    /// A list from headings in double brackets.
     Tables(Vec<Item>),
     Table(BTreeMap<String, Item>),
 }
@@ -210,11 +210,11 @@ struct Reader {
     chars: Vec<char>,
     at: usize,
     line: u32,
-    /// The table that keys now go to.
+    /// The table that keys currently go to.
     context: Vec<String>,
     /// The keys of the values being read, for messages.
     keys: Vec<String>,
-    /// Tables that have had a heading.
+    /// Tables that already have a heading.
     tables: Vec<Vec<String>>,
 }
 
@@ -245,7 +245,7 @@ impl Reader {
         format!("toml: line {} (last key {:?}): {message}", self.line, path.join("."))
     }
 
-    /// The next character as messages show it.
+    /// The next character as in messages.
     fn shown(&self) -> String {
         let ch = self.peek().unwrap_or('\0');
         crate::quote::quote_with(ch.encode_utf8(&mut [0; 4]).as_bytes(), '\'', false)
@@ -313,7 +313,7 @@ impl Reader {
         }
     }
 
-    /// Nothing but a comment may follow on the line.
+    /// Accepts only a comment up to the end of the line.
     fn end_of_item(&mut self) -> Result<(), String> {
         self.blanks();
         if matches!(self.peek(), None | Some('\n' | '\r' | '#')) {
@@ -540,7 +540,7 @@ impl Reader {
         Ok(Item::Plain(value))
     }
 
-    /// What is wrong with a bare value at first sight.
+    /// First check of a bare value.
     fn check_bare(&self, text: &str) -> Result<(), String> {
         let Some(first) = text.chars().next() else {
             return match self.peek() {
@@ -659,7 +659,7 @@ fn date(text: &str) -> Option<crate::time::Time> {
         return None;
     }
     let text = text.replacen([' ', 't'], "T", 1).replace('z', "Z");
-    /// Layouts, and the name of the zone a time without one gets.
+    /// Layouts, and the zone name of a time without one.
     const LAYOUTS: &[(&str, &str)] = &[
         ("2006-01-02T15:04:05Z07:00", ""),
         ("2006-01-02T15:04:05", "datetime-local"),
@@ -676,7 +676,7 @@ fn date(text: &str) -> Option<crate::time::Time> {
     })
 }
 
-/// What is wrong with a bare value that is none of the known kinds.
+/// The error for a bare value of no known kind.
 fn bad_value(text: &str) -> String {
     let first = text.chars().next().unwrap_or('\0');
     let signed = text.trim_start_matches(['+', '-']);
@@ -701,8 +701,8 @@ fn bad_value(text: &str) -> String {
 
 type Table = BTreeMap<String, Item>;
 
-/// The table under a path, made where it is missing; `None` if a list without tables is there, the key as an error if
-/// a plain value is.
+/// The table under a path, created if missing; `None` if there is a list without tables, the key as an error if there
+/// is a plain value.
 fn descend<'t>(root: &'t mut Table, path: &[String]) -> Result<Option<&'t mut Table>, String> {
     let mut table = root;
     for (index, key) in path.iter().enumerate() {
@@ -719,7 +719,7 @@ fn descend<'t>(root: &'t mut Table, path: &[String]) -> Result<Option<&'t mut Ta
     Ok(Some(table))
 }
 
-/// What stands under a path.
+/// The item under a path.
 fn item_at<'t>(root: &'t Table, path: &[String]) -> Option<&'t Item> {
     let (last, before) = path.split_last()?;
     let mut table = root;

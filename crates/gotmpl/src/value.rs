@@ -17,15 +17,15 @@ use crate::object::Object;
 use crate::rope::Piece;
 use purlin_value::{Exceeded, Meter};
 
-/// A Go string: bytes, cheap to clone, optionally with the pieces it was put together from.
+/// A Go string: bytes, cheap to clone, optionally with the pieces it was made from.
 #[derive(Clone)]
 pub struct Str(Arc<Body>);
 
 struct Body {
-    /// Short texts, which most are, lie in the body itself.
+    /// Short texts, which most are, are stored inline.
     bytes: SmallVec<[u8; 24]>,
     pieces: Option<Box<[Piece]>>,
-    /// Who counts it as long as it is held.
+    /// The meter that counts it as long as it is held.
     meter: Option<Arc<Meter>>,
 }
 
@@ -37,7 +37,7 @@ impl Drop for Body {
     }
 }
 
-/// Bytes as text; those that are no UTF-8 become the replacement character.
+/// Bytes as text; those that are not UTF-8 become the replacement character.
 pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -51,7 +51,7 @@ impl Str {
         Self(Arc::new(Body { bytes: SmallVec::from_vec(bytes.into()), pieces: None, meter: None }))
     }
 
-    /// Makes a string that knows where its parts came from.
+    /// Makes a string with the origins of its parts.
     pub fn with_pieces(bytes: Vec<u8>, pieces: Vec<Piece>) -> Self {
         let pieces = if pieces.is_empty() { None } else { Some(pieces.into_boxed_slice()) };
         Self(Arc::new(Body { bytes: SmallVec::from_vec(bytes), pieces, meter: None }))
@@ -62,12 +62,12 @@ impl Str {
         &self.0.bytes
     }
 
-    /// The text; bytes that are no UTF-8 become the replacement character.
+    /// The text; bytes that are not UTF-8 become the replacement character.
     pub fn text(&self) -> Cow<'_, str> {
         text_of(&self.0.bytes)
     }
 
-    /// Counts the text as held until nobody holds it; one that is shared was counted when it was made.
+    /// Counts the text as held until it is released; a shared one was counted when it was made.
     pub(crate) fn hold(&mut self, meter: &Arc<Meter>) -> Result<(), Exceeded> {
         let Some(body) = Arc::get_mut(&mut self.0).filter(|body| body.meter.is_none()) else { return Ok(()) };
         let pieces = body.pieces.as_ref().map_or(0, |pieces| size_of_val(&**pieces));
@@ -77,12 +77,12 @@ impl Str {
         Ok(())
     }
 
-    /// The bytes that it takes outside of its body, unless the meter counts them already.
+    /// The bytes stored outside of its body, unless the meter counts them already.
     fn outside(&self) -> usize {
         if self.0.bytes.spilled() && self.0.meter.is_none() { self.0.bytes.len() } else { 0 }
     }
 
-    /// Where the parts came from, if that is known by part.
+    /// The origins of its parts, if known by part.
     pub fn pieces(&self) -> Option<&[Piece]> {
         self.0.pieces.as_deref()
     }
@@ -155,13 +155,13 @@ impl Borrow<[u8]> for Str {
 pub struct ListRef(u32);
 
 impl ListRef {
-    /// Its number on the heap.
+    /// Its index on the heap.
     pub(crate) fn index(self) -> u32 {
         self.0
     }
 }
 
-/// Handle of a map on the heap, seen with a Go type: the same entries may be seen with several.
+/// Handle of a map on the heap, with a Go type: the same entries may be seen with several types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapRef {
     index: u32,
@@ -170,26 +170,26 @@ pub struct MapRef {
 }
 
 impl MapRef {
-    /// The same entries seen with another type.
+    /// The same entries with another type.
     pub fn seen_as(self, kind: MapType) -> Self {
         Self { kind, ..self }
     }
 
-    /// Its number on the heap.
+    /// Its index on the heap.
     pub(crate) fn index(self) -> u32 {
         self.index
     }
 
-    /// Whether both have the same entries in common.
+    /// Whether both share the same entries.
     pub fn is_same(self, other: Self) -> bool {
         self.index == other.index
     }
 }
 
-/// What a value is, with the Go type where it shows.
+/// The content of a value, with the Go type where it is observable.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// Nothing: an untyped nil, or a nil interface when [`Val::is_interface`].
+    /// nil: untyped, or a nil interface when [`Val::is_interface`].
     Nil,
     /// `bool`
     Bool(bool),
@@ -239,12 +239,12 @@ impl Data {
     }
 }
 
-/// A value with its origin (a number of the host's choosing; 0 is none), taint and static type.
+/// A value with its origin (a number chosen by the host; 0 is none), taint and static type.
 #[derive(Clone, Debug)]
 pub struct Val {
-    /// What it is.
+    /// The content.
     pub data: Data,
-    /// Where it came from, 0 if unknown.
+    /// Its origin, 0 if unknown.
     pub origin: u32,
     flags: u8,
 }
@@ -298,12 +298,12 @@ impl Val {
     pub fn is_tainted(&self) -> bool {
         self.flags & TAINTED != 0
     }
-    /// Whether the value is secret though no piece of its text is: then all of them are. Where some pieces are secret,
+    /// Whether the value is secret though no piece of its text is: then all of them are. If some pieces are secret,
     /// the others need not be.
     pub(crate) fn is_tainted_as_whole(&self) -> bool {
         self.is_tainted() && !self.as_str().is_some_and(Str::is_tainted)
     }
-    /// The same value seen through an interface, as map and list elements are.
+    /// The same value in an interface, as map and list elements are.
     pub(crate) fn boxed(mut self) -> Self {
         self.flags |= INTERFACE;
         self
@@ -344,7 +344,7 @@ impl Val {
     }
 }
 
-/// The Go type of a slice, where it shows.
+/// The Go type of a slice, where it is observable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListType {
     /// `[]interface {}`
@@ -378,7 +378,7 @@ impl ListType {
     }
 }
 
-/// The Go type of a map, where it shows.
+/// The Go type of a map, where it is observable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapType {
     /// `map[string]interface {}`
@@ -407,7 +407,7 @@ impl MapType {
     pub fn boxes(self) -> bool {
         matches!(self, Self::Any | Self::Nil | Self::Values)
     }
-    /// What a missing key gives.
+    /// The value of a missing key.
     pub fn zero(self) -> Val {
         match self {
             Self::Any | Self::Nil | Self::Values => Val::NIL.boxed(),
@@ -417,7 +417,7 @@ impl MapType {
     }
 }
 
-/// A slice on the heap; never changed once the function that made it is done.
+/// A slice on the heap; immutable once the function that made it has returned.
 #[derive(Debug)]
 pub struct List {
     /// Its Go type.
@@ -435,16 +435,16 @@ pub struct Map {
     pub entries: BTreeMap<Str, Val>,
 }
 
-/// A map that is looked up while evaluating.
+/// A map for lookups during evaluation.
 pub(crate) type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// What a text takes beside its bytes: its body, and what surrounds that in memory.
+/// Memory of a text beside its bytes: its body, and its overhead.
 const TEXT_BYTES: usize = size_of::<Body>() + 16;
 
-/// What an entry of a map takes: a value, and a key with a body of its own.
+/// Memory of a map entry: a value, and a key with a body of its own.
 pub(crate) const ENTRY_BYTES: usize = 2 * size_of::<Val>() + TEXT_BYTES;
 
-/// What an element takes: a text that nobody else holds has a body of its own.
+/// Memory of an element: an unshared text has a body of its own.
 fn element_bytes(value: &Val) -> usize {
     let own = match &value.data {
         Data::Str(text) if Arc::strong_count(&text.0) == 1 => TEXT_BYTES + text.outside(),
@@ -453,16 +453,16 @@ fn element_bytes(value: &Val) -> usize {
     size_of::<Val>() + own
 }
 
-/// What the texts of an entry take outside of their bodies.
+/// Memory of an entry's texts outside of their bodies.
 fn entry_outside((key, value): (&Str, &Val)) -> usize {
     let own = |text: &Str| if Arc::strong_count(&text.0) == 1 { text.outside() } else { 0 };
     own(key) + if let Data::Str(text) = &value.data { own(text) } else { 0 }
 }
 
-/// What a part of a value takes when it is written, beside its text.
+/// Size of a part of a value when written, beside its text.
 const PART_BYTES: usize = 8;
 
-/// Whether a collection is met for the first time that is younger than `old` others.
+/// Whether a collection with an index of at least `old` is visited for the first time.
 fn is_first(met: &mut [bool], index: usize, old: usize) -> bool {
     let slot = index.checked_sub(old).and_then(|at| met.get_mut(at));
     slot.is_some_and(|met| !std::mem::replace(met, true))
@@ -474,29 +474,30 @@ pub struct Heap {
     lists: Vec<List>,
     maps: Vec<Map>,
     held: usize,
-    /// How many lists and maps were there when the file that is being executed began.
+    /// Number of lists and maps when the current file began.
     old: (usize, usize),
-    /// The older maps that have got something younger than that.
+    /// Older maps that were given younger values since.
     reached: Vec<u32>,
-    /// Whether some map ever got a key that is a secret: as long as none did, nobody looks for one.
+    /// Whether any map was ever given a secret key: until then, searches for one are skipped.
     secret_keys: bool,
-    /// Texts that stand for values not known yet.
+    /// Texts of pending values.
     pub holes: Holes,
 }
 
 impl Heap {
-    /// Begins a part of the render whose collections nobody needs when it ends, unless an older map gets hold of one.
+    /// Begins a part of the render whose collections are released at its end, unless an older map holds one.
     pub fn begin(&mut self) {
         self.old = (self.lists.len(), self.maps.len());
     }
-    /// Frees the collections made since [`Heap::begin`] that no older map leads to. What was taken stays counted.
+    /// Frees the collections made since [`Heap::begin`] that are not reachable from older maps. Their memory stays
+    /// counted.
     pub fn end(&mut self) {
         let (lists, maps) = self.survivors();
         let unused =
             |survives: &[bool]| survives.len() - survives.iter().rposition(|survives| *survives).map_or(0, |at| at + 1);
         self.lists.truncate(self.lists.len() - unused(&lists));
         self.maps.truncate(self.maps.len() - unused(&maps));
-        // Handles are numbers, so those in between keep their places.
+        // Handles are indices, so freed ones in between stay as empty entries.
         for (list, _) in self.lists.iter_mut().skip(self.old.0).zip(lists).filter(|(_, survives)| !survives) {
             list.items = Vec::new();
         }
@@ -505,7 +506,7 @@ impl Heap {
         }
         self.old = (0, 0);
     }
-    /// Which of the younger lists and maps older maps lead to.
+    /// The younger lists and maps that are reachable from older maps.
     fn survivors(&mut self) -> (Vec<bool>, Vec<bool>) {
         let mut lists = vec![false; self.lists.len() - self.old.0];
         let mut maps = vec![false; self.maps.len() - self.old.1];
@@ -554,7 +555,7 @@ impl Heap {
         self.push_list(List { kind, nil: true, items: Vec::new() })
     }
     fn push_list(&mut self, mut list: List) -> Val {
-        // Lists never grow again: room kept for more would be memory that nobody counts.
+        // Lists never grow again: spare capacity would be uncounted memory.
         list.items.shrink_to_fit();
         self.held += list.items.iter().map(element_bytes).sum::<usize>() + size_of::<List>();
         let index = self.lists.len() as u32;
@@ -576,10 +577,10 @@ impl Heap {
     /// The list behind a handle.
     #[allow(clippy::indexing_slicing)]
     pub(crate) fn get_list(&self, list: ListRef) -> &List {
-        // Handles are made by this heap alone, and only what nothing refers to is removed from it.
+        // Handles are made by this heap alone, and only unreferenced collections are removed from it.
         &self.lists[list.0 as usize]
     }
-    /// The items of a list that nobody else holds yet.
+    /// The items of a list that is not shared yet.
     #[allow(clippy::indexing_slicing)]
     pub(crate) fn items_mut(&mut self, list: ListRef) -> &mut [Val] {
         &mut self.lists[list.0 as usize].items
@@ -589,7 +590,7 @@ impl Heap {
     pub fn get_map(&self, map: MapRef) -> &Map {
         &self.maps[map.index as usize]
     }
-    /// The map behind a handle, to change it.
+    /// The map behind a handle, mutable.
     #[allow(clippy::indexing_slicing)]
     pub(crate) fn get_map_mut(&mut self, map: MapRef) -> &mut Map {
         &mut self.maps[map.index as usize]
@@ -597,34 +598,34 @@ impl Heap {
     /// Puts a value under a key.
     pub fn set(&mut self, map: MapRef, key: Str, value: Val) {
         self.held += ENTRY_BYTES;
-        // Lists never change, and whatever else changes a map leaves its values in place.
+        // Lists never change, and all other changes of a map leave its values in place.
         if (map.index as usize) < self.old.1 && self.is_young(&value) && self.reached.last() != Some(&map.index) {
             self.reached.push(map.index);
         }
         self.get_map_mut(map).entries.insert(key, value.unboxed());
     }
-    /// The value under a key as a template sees it.
+    /// The value under a key, as seen by a template.
     pub fn lookup(&self, map: MapRef, key: &[u8]) -> Option<Val> {
         let value = self.get_map(map).entries.get(key)?.clone();
         Some(if map.kind.boxes() { value.boxed() } else { value })
     }
-    /// The element at an index as a template sees it.
+    /// The element at an index, as seen by a template.
     pub fn element(&self, list: ListRef, index: usize) -> Option<Val> {
         let list = self.get_list(list);
         let value = list.items.get(index)?.clone();
         Some(if list.kind.boxes() { value.boxed() } else { value })
     }
-    /// Whether some map ever got a key that is a secret.
+    /// Whether any map was ever given a secret key.
     pub(crate) fn has_secret_keys(&self) -> bool {
         self.secret_keys
     }
-    /// Remembers that a map gets a key that is a secret.
+    /// Records that a map is given a secret key.
     pub(crate) fn note_secret_key(&mut self) {
         self.secret_keys = true;
     }
-    /// How many parts and bytes a value has when it is written out, or nothing if it has more than `most` bytes. What
-    /// is shared counts, and is gone through, as often as it is met: maps may change at any time, so nothing can be
-    /// remembered, but nobody goes further than the limit.
+    /// Number of parts and bytes of a value when written out, or `None` if it has more than `most` bytes. Shared
+    /// parts count, and are walked, at each occurrence: maps may change at any time, so sizes cannot be cached, but
+    /// the walk ends at the limit.
     pub fn weigh(&self, value: &Val, most: usize) -> Option<(usize, usize)> {
         let (mut parts, mut bytes) = (0, 0);
         let mut stack = vec![value];
@@ -653,7 +654,7 @@ impl Heap {
         self.held += bytes;
     }
 
-    /// How many bytes were ever put on the heap, for the limit.
+    /// Total number of bytes ever put on the heap, for the limit.
     pub fn held(&self) -> usize {
         self.held
     }
@@ -674,7 +675,7 @@ impl Heap {
             plain => plain.plain_name(),
         })
     }
-    /// The type name Go's evaluator prints: `interface {}` when seen through one.
+    /// The type name Go's evaluator prints: `interface {}` if the value is in one.
     pub(crate) fn static_type(&self, value: &Val) -> Cow<'static, str> {
         if value.is_interface() { Cow::Borrowed("interface {}") } else { self.type_name(value) }
     }
@@ -690,7 +691,7 @@ impl Heap {
             plain => plain.plain_name(),
         }
     }
-    /// Go's truth of a value: whether it is not the zero of its type, nor empty.
+    /// Go's truth of a value: whether it is neither the zero of its type, nor empty.
     pub fn truth(&self, value: &Val) -> bool {
         match &value.data {
             Data::Nil => false,

@@ -1,4 +1,4 @@
-//! Builds a text out of parts of another one, keeping the pieces of the parts when they are recorded.
+//! Builds a text from parts of another one, keeping their pieces if they are recorded.
 
 use crate::error::Fault;
 use crate::machine::Machine;
@@ -6,7 +6,7 @@ use crate::rope::{Piece, Rope, slice};
 use crate::taint::holds_taint;
 use crate::value::{Data, Str, Val};
 
-/// A text being made from parts of a source text and of own bytes.
+/// A text made from parts of a source text and the function's own bytes.
 pub struct Weave {
     rope: Rope,
     source: Str,
@@ -16,7 +16,7 @@ pub struct Weave {
 }
 
 impl Weave {
-    /// Starts a text that takes its parts from this value.
+    /// Starts a text with this value as its source.
     pub fn new(m: &Machine<'_>, value: &Val) -> Self {
         let source = match &value.data {
             Data::Str(text) | Data::Bytes(text) => text.clone(),
@@ -43,7 +43,7 @@ impl Weave {
         }
     }
 
-    /// Appends the text of another value; one that the template itself holds is the function's own.
+    /// Appends the text of another value; one from the template itself counts as the function's own.
     pub fn other(&mut self, value: &Val) {
         let text = value.as_str().map(Str::bytes).unwrap_or_default();
         match value.as_str().and_then(Str::pieces).filter(|_| self.track) {

@@ -1,5 +1,5 @@
-//! Reads YAML into the heap as Helm does (through JSON: every number a float, every key a text), and writes it
-//! with the pieces of its leaves.
+//! Reads YAML into the heap as Helm does (through JSON: every number a float, every key a string), and writes it with
+//! the pieces of its leaves.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::rope::{Piece, Rope, first_behind, slice};
 use crate::value::{Data, Heap, Str, Table, Val};
 use crate::yaml_tree::{Build, Leaf, build};
 
-/// Reads a dictionary; the message is Go's in kind.
+/// Reads a dictionary; the message resembles Go's.
 pub fn read_map(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
     let value = read(m, text)?;
     match value.data {
@@ -63,7 +63,7 @@ fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
     build(root, &mut Reader { heap: &mut m.heap, bytes, origin, tainted, pieces }).map_err(Fault::new)
 }
 
-/// Trees of texts that were read before: libraries read the same settings for each template of a chart.
+/// Cached trees of texts: libraries read the same settings for each template of a chart.
 #[derive(Default)]
 pub(crate) struct Trees {
     known: Table<Str, Rc<Tree>>,
@@ -71,7 +71,7 @@ pub(crate) struct Trees {
     bytes: usize,
 }
 
-/// Most bytes of texts whose trees are kept.
+/// Maximum total size of texts with cached trees.
 const MOST_KEPT: usize = 1 << 19;
 
 /// The tree of a text.
@@ -90,33 +90,33 @@ fn tree_of(m: &mut Machine<'_>, source: &Str) -> Rc<Tree> {
     tree
 }
 
-/// Parses a text that is no file.
+/// Parses a text that is not a file.
 pub fn parse(text: &str, limits: &Limits) -> Tree {
     let source = Arc::new(Source::new(FileId(0), "text", text));
     purlin_syntax::yaml::parse(source, Flavor::Go, limits)
 }
 
-/// The first problem that Go's reader would also report; it takes the last of equal keys.
+/// The first problem that Go's reader would also report; it accepts duplicate keys, the last one counts.
 pub fn first_problem(tree: &Tree) -> Option<&Diagnostic> {
     tree.diagnostics().iter().find(|problem| problem.is_error() && problem.rule != &DUPLICATE_KEY)
 }
 
-/// Which part of Go's reader reports a problem, and so how it counts lines.
+/// The part of Go's reader that reports a problem, which decides how lines are counted.
 #[derive(Clone, Copy)]
 enum Stage {
-    /// Lines from 1; the first is not named.
+    /// Lines from 1; the first one is not named.
     Scanner,
-    /// Lines from 0; the first is not named.
+    /// Lines from 0; the first one is not named.
     Parser,
-    /// The line behind the one that is wrong, from 1.
+    /// The line after the wrong one, from 1.
     NextLine,
-    /// Where the text ends.
+    /// The end of the text.
     ScannerEnd,
-    /// Where the text ends.
+    /// The end of the text.
     ParserEnd,
 }
 
-/// Mistakes that Go's reader finds too: its words, and which part of it says them.
+/// Mistakes that Go's reader finds too: its words, and the reporting part.
 const GO_WORDS: &[(YamlMistake, &str, Stage)] = &[
     (YamlMistake::OpenQuote, "found unexpected end of stream", Stage::ScannerEnd),
     (YamlMistake::QuoteStillOpen, "found unexpected end of stream", Stage::ScannerEnd),
@@ -181,7 +181,7 @@ pub fn go_message(tree: &Tree, problem: &Diagnostic) -> String {
 /// Builds values of the heap.
 struct Reader<'h> {
     heap: &'h mut Heap,
-    /// What is read.
+    /// The text being read.
     bytes: &'h [u8],
     origin: u32,
     tainted: bool,
@@ -243,8 +243,8 @@ impl Reader<'_> {
         value.at(if self.pieces.is_some() { 0 } else { origin }).taint(tainted)
     }
 
-    /// The pieces of a string that was made of several values or comes from the template itself; `None` if the source has
-    /// one piece only or spells the string in another way.
+    /// The pieces of a string that was made of several values or comes from the template itself; `None` if the source
+    /// has only one piece or the string is escaped in it.
     fn own_pieces(&self, node: Node<'_>, text: &str) -> Option<Vec<Piece>> {
         let (pieces, span) = (self.pieces.as_ref()?, node.span());
         let (start, end) = (span.start as usize, span.end as usize);
@@ -302,7 +302,7 @@ pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let ranges = writer.starts;
     let text = writer.inner.finish().map_err(|_| Fault::Limit(Limit::Text))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    // Keys have no range of their own: where one of them is secret, all are.
+    // Keys have no range of their own: if one of them is secret, all are.
     let tainted = crate::taint::holds_secret_key(&m.heap, value);
     let own = Piece { end: 0, origin: value.origin, site: m.site, call: m.current_call(), tainted };
     let mut rope = Rope::default();
@@ -315,7 +315,7 @@ pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
         let whole = Piece { origin, tainted, ..own };
         let found = |leaf: &Val| memchr::memmem::find(written, leaf.as_str()?.bytes());
         match leaf.as_ref().and_then(|leaf| Some((found(leaf)?, leaf, leaf.as_str()?))) {
-            // Written as it is, perhaps in quotes: its parts keep their places.
+            // Written verbatim, perhaps in quotes: its parts keep their positions.
             Some((from, leaf, own_text)) => {
                 let (before, rest) = written.split_at_checked(from).unwrap_or((written, b""));
                 let (inside, behind) = rest.split_at_checked(own_text.len()).unwrap_or((rest, b""));
@@ -339,11 +339,11 @@ fn leaf_origin(leaf: &Val) -> u32 {
     pieces.iter().map(|piece| piece.origin).find(|origin| *origin != 0).unwrap_or(0)
 }
 
-/// The writer, noting the range of each scalar and each empty collection.
+/// The writer, recording the range of each scalar and each empty collection.
 struct Tracked {
     inner: GoYamlWriter,
     starts: Vec<(usize, usize)>,
-    /// Where the empty collection starts that is being written.
+    /// Start of the empty collection that is being written.
     empty: Option<usize>,
 }
 

@@ -1,20 +1,20 @@
-//! Walks a YAML tree as Go programs do that read YAML through JSON: every number is a float, every key a text, of equal
-//! keys the last one counts, merge keys are carried out where they stand. What is built of it is the caller's.
+//! Walks a YAML tree like Go programs that read YAML through JSON: every number is a float, every key a string, the
+//! last of duplicate keys counts, merge keys take effect where they are written. The caller chooses what is built.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use purlin_syntax::{Kind, MergeKeys, Node, Scalar};
 
-/// A scalar as JSON has it.
+/// A scalar as in JSON.
 pub enum Leaf<'t> {
-    /// Nothing.
+    /// Null.
     Null,
-    /// A truth.
+    /// A boolean.
     Bool(bool),
     /// A number.
     Number(f64),
-    /// A text.
+    /// A string.
     Text(&'t str),
 }
 
@@ -22,27 +22,27 @@ pub enum Leaf<'t> {
 pub trait Build {
     /// A value.
     type Value: Clone;
-    /// The entries of a mapping on their way to a value.
+    /// The entries of an unfinished mapping.
     type Map: Default;
 
     /// The value of a scalar.
     fn leaf(&mut self, node: Node<'_>, leaf: Leaf<'_>) -> Self::Value;
     /// The value of a sequence.
     fn list(&mut self, node: Node<'_>, items: Vec<Self::Value>) -> Self::Value;
-    /// Puts a value under a key, which is a node and its text.
+    /// Adds an entry; the key is a node and its text.
     fn insert(&mut self, map: &mut Self::Map, key: (Node<'_>, Cow<'_, str>), value: Self::Value);
     /// The value of a mapping.
     fn map(&mut self, node: Node<'_>, entries: Self::Map) -> Self::Value;
 }
 
-/// The value of a node; the message is Go's in kind.
+/// The value of a node; the message resembles Go's.
 pub fn build<B: Build>(node: Node<'_>, builder: &mut B) -> Result<B::Value, String> {
     Walk { builder, shared: HashMap::new() }.value(node)
 }
 
 struct Walk<'b, B: Build> {
     builder: &'b mut B,
-    /// What aliases refer to, built once.
+    /// Targets of aliases, built once.
     shared: HashMap<u32, B::Value>,
 }
 
@@ -68,7 +68,7 @@ impl<B: Build> Walk<'_, B> {
         }
     }
 
-    /// The value of a node that several refer to, built once.
+    /// The value of a node with several references to it, built once.
     fn shared_value(&mut self, node: Node<'_>) -> Result<B::Value, String> {
         if let Some(value) = self.shared.get(&node.index()) {
             return Ok(value.clone());
@@ -90,7 +90,8 @@ impl<B: Build> Walk<'_, B> {
     }
 }
 
-/// Refuses a merge key that names something else than mappings. Those that a base holds were refused with the base.
+/// Rejects a merge key whose value is not a mapping or a list of them. Those inside a base were rejected with the
+/// base.
 fn check_bases(node: Node<'_>) -> Result<(), String> {
     if node.tree().symbol("<<").is_none() {
         return Ok(());
@@ -119,7 +120,7 @@ fn leaf(node: Node<'_>) -> Result<Leaf<'_>, String> {
     })
 }
 
-/// A key through JSON: always a text.
+/// A key through JSON: always a string.
 pub fn key_text(key: Node<'_>) -> Result<Cow<'_, str>, String> {
     if !key.is_scalar() {
         return Err("error converting YAML to JSON: a key is a collection".to_owned());

@@ -1,21 +1,21 @@
 //! Time zones by name, with their history.
 //!
-//! The rules come with the program, so that no file of the machine decides what a chart prints. A name that nobody has
-//! means UTC, as unknown names do in Go templates.
+//! The rules are part of the program, so that no file of the machine affects the output of a chart. An unknown name
+//! means UTC, as in Go templates.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZoneDatabase;
 
 use crate::time::{SECOND, Time};
 
-/// The same instant in a zone; UTC if nobody has such a zone.
+/// The same instant in a zone; UTC if the zone is unknown.
 pub(crate) fn in_zone(time: &Time, name: &str) -> Time {
     known(time, name).unwrap_or_else(|| Time::utc(time.nanos))
 }
 
-/// The same instant in a zone; `None` if nobody has such a zone.
+/// The same instant in a zone; `None` if the zone is unknown.
 pub fn known(time: &Time, name: &str) -> Option<Time> {
-    // Names of zones are told apart by case; the database would take any.
+    // Zone names are case-sensitive; the database would ignore case.
     let zone = TimeZoneDatabase::bundled().get(name).ok().filter(|zone| zone.iana_name() == Some(name));
     let zone = zone?;
     let instant = Timestamp::from_second(covered(time.nanos.div_euclid(SECOND))).ok()?;
@@ -23,7 +23,8 @@ pub fn known(time: &Time, name: &str) -> Option<Time> {
     Some(Time { nanos: time.nanos, offset: rule.offset().seconds(), zone: rule.abbreviation().to_owned() })
 }
 
-/// The nearest second that the database covers. Later ones are moved by whole eras, after which the calendar repeats.
+/// The nearest second that the database covers. Later ones are shifted by whole eras, after which the calendar
+/// repeats.
 fn covered(seconds: i128) -> i64 {
     const ERA: i128 = 146_097 * 86_400;
     let (first, last) = (i128::from(Timestamp::MIN.as_second()), i128::from(Timestamp::MAX.as_second()));

@@ -1,4 +1,4 @@
-//! Templates and what Go's engine with Sprig's and Helm's functions answers, one line each.
+//! Templates and the output of Go's engine with Sprig's and Helm's functions, one line each.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;

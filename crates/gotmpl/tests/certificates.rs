@@ -1,4 +1,5 @@
-//! Keys and certificates as other programs read them: signatures hold, names and usages are there, a seed repeats them.
+//! Keys and certificates as read by other programs: signatures are valid, names and usages present, a seed repeats
+//! them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! The reference of template functions, made from the function list with an example of each, and checked against the page.
-//! `UPDATE=1` rewrites the page.
+//! The reference of template functions, generated from the function list with an example of each, and compared with
+//! the page. `UPDATE=1` rewrites the page.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -7,10 +7,10 @@ use purlin_gotmpl::funcs::LISTS;
 use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
 use std::sync::Arc;
 
-/// Examples, one for each function; what they print is computed. Those of a random outcome show a property of it.
+/// Examples, one for each function; their output is computed. Those with a random result show a property of it.
 const EXAMPLES: &str = include_str!("examples.txt");
 
-/// Functions whose only outcome is an error.
+/// Functions that always fail.
 const WITHOUT_EXAMPLE: &[&str] = &["fail", "call"];
 
 /// The example of a function: lines are `name TAB expression`.

@@ -1,4 +1,4 @@
-//! A secret stays one, piece by piece, on its way through printing and functions that keep the pieces of a text.
+//! A secret stays secret, piece by piece, through printing and functions that keep the pieces of a text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,7 +18,7 @@ fn halves(first: bool, second: bool) -> Str {
     Str::with_pieces(b"ab-cd".to_vec(), vec![piece(3, first), piece(5, second)])
 }
 
-/// What a template prints of a value, if it is content with it.
+/// The output of a template for a value, if it succeeds.
 fn executed(template: &str, value: Val) -> Option<Rope> {
     let mut set = Set::new();
     set.add("main", template).ok()?;
@@ -26,7 +26,7 @@ fn executed(template: &str, value: Val) -> Option<Rope> {
     Machine::new(Arc::new(set).namespace(), &outside, &limits).execute(&"main".into(), value).ok()
 }
 
-/// Whether what is printed of the first half is secret, and of the second.
+/// Whether the printed first half is secret, and the second.
 fn printed(template: &str, value: Val) -> (bool, bool) {
     let rope = executed(template, value).unwrap();
     let at = |letter: u8| {
@@ -36,7 +36,7 @@ fn printed(template: &str, value: Val) -> (bool, bool) {
     (at(b'b'), at(b'c'))
 }
 
-/// A list that is nil is written as a leaf; it is looked into in the heap it belongs to.
+/// A nil list is written as a leaf; its content is looked up in its own heap.
 #[test]
 fn lists_that_are_nil_are_written() {
     for template in ["{{ toYaml (regexFindAll \"z\" \"a\" -1) }}", "{{ toYaml (dict \"a\" (fromJsonArray \"null\")) }}"]
@@ -63,7 +63,7 @@ fn a_text_with_a_secret_piece_is_secret_there() {
     }
 }
 
-/// An argument of a type as it is written in a template; `None` where no text can stand.
+/// An argument of a type in template syntax; `None` if it cannot be written.
 fn written(ty: Ty) -> Option<&'static str> {
     Some(match ty {
         Ty::Any | Ty::Value | Ty::Str => "\"2\"",
@@ -80,7 +80,7 @@ fn written(ty: Ty) -> Option<&'static str> {
 const HOLDERS: &str = "{{ $map := dict \"a\" \"b\" }}{{ $_ := set $map \"a\" . }}{{ $list := values $map }}\
     {{ $keyed := set (dict) . \"b\" }}";
 
-/// Calls of a function, each with the secret in another place, bare or in a collection.
+/// Calls of a function, each with the secret in another argument, bare or in a collection.
 fn calls(func: &Func) -> Vec<String> {
     let params: Vec<Ty> = func.params.iter().copied().chain(func.rest).collect();
     let Some(plain) = params.iter().map(|ty| written(*ty)).collect::<Option<Vec<_>>>() else { return Vec::new() };
@@ -102,8 +102,8 @@ fn calls(func: &Func) -> Vec<String> {
     calls
 }
 
-/// Calls that do not show anything of the secret, though it is among their arguments: they pass on another argument,
-/// or say of a collection what does not depend on its elements.
+/// Calls that reveal nothing of the secret among their arguments: they return another argument, or a property of a
+/// collection that does not depend on its elements.
 const SHOW_NOTHING: &[&str] = &[
     "and",
     "or",
@@ -145,7 +145,7 @@ const SHOW_NOTHING: &[&str] = &[
 #[test]
 fn no_function_loses_a_secret() {
     let mut lost = Vec::new();
-    // Making keys takes long, and nothing secret goes in.
+    // Making keys takes long, and involves no secrets.
     let lists = LISTS.iter().filter(|(theme, _)| *theme != "Certificates");
     for func in lists.flat_map(|(_, list)| list.iter()) {
         for call in calls(func) {
@@ -214,7 +214,7 @@ fn what_is_made_of_a_secret_is_one_in_all_its_parts() {
     assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
 
-/// Which keys there are is public as long as none of them is a secret.
+/// The set of keys is public as long as none of them is a secret.
 #[test]
 fn keys_of_secrets_are_public() {
     for template in [

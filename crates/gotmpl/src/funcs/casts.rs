@@ -1,10 +1,11 @@
-//! Loose conversions between numbers, texts and booleans, as Sprig's functions make them.
+//! Loose conversions between numbers, strings and booleans, as in Sprig.
 
 use crate::number::{parse_float, parse_int};
 use crate::print::to_text;
 use crate::value::{Data, Heap, Str, Val};
 
-/// Any value as an integer: texts by their base prefix, anything else that is no number as 0, durations too.
+/// Any value as an integer: strings by their base prefix, anything else that is not a number as 0, including
+/// durations.
 pub(crate) fn to_int64(value: &Val) -> i64 {
     match &value.data {
         Data::Bool(truth) => i64::from(*truth),
@@ -43,7 +44,7 @@ pub(crate) fn to_float64(value: &Val) -> f64 {
     }
 }
 
-/// Any value as text, as `toString` makes it.
+/// Any value as a string, as in `toString`.
 pub fn to_string(heap: &Heap, value: &Val) -> Str {
     match &value.data {
         Data::Bytes(bytes) => bytes.clone(),

@@ -1,4 +1,4 @@
-//! What the certificates of Sprig say: names, usages and identifiers, in the order in which Go writes them.
+//! The content of Sprig's certificates: names, usages and identifiers, in the order in which Go writes them.
 
 use x509_cert::attr::AttributeTypeAndValue;
 use x509_cert::builder::{self, profile::BuilderProfile};
@@ -22,7 +22,7 @@ const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 const SERVER: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.1");
 const CLIENT: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.5.5.7.3.2");
 
-/// What a certificate is to say.
+/// The content of a certificate.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     subject: Name,
@@ -30,14 +30,14 @@ pub(super) struct Profile {
     pub(super) is_authority: bool,
     /// Further names and addresses of the subject.
     pub(super) names: Vec<GeneralName>,
-    /// The certificate that signs it; without one it is self-signed.
+    /// The signing certificate; without one it is self-signed.
     pub(super) issuer: Option<Name>,
     /// The identifier of the issuer's key.
     pub(super) issuer_key: Option<OctetString>,
 }
 
 impl Profile {
-    /// A certificate for a subject, signed by itself.
+    /// A self-signed certificate for a subject.
     pub(super) fn of(subject: Name) -> Self {
         Profile { subject, is_authority: false, names: Vec::new(), issuer: None, issuer_key: None }
     }
@@ -101,7 +101,7 @@ impl Extensions<'_> {
     }
 }
 
-/// A name with nothing but a common name, in the narrowest of the two alphabets that Go chooses from.
+/// A name with only a common name, in the narrower of the two alphabets that Go uses.
 pub(super) fn common_name(name: &str) -> Result<Name, Fault> {
     let is_plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&b));
     let tag = if is_plain { Tag::PrintableString } else { Tag::Utf8String };

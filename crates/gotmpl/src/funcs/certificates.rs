@@ -57,22 +57,21 @@ pub(crate) static FUNCS: &[Func] = &[
     row("buildCustomCert", &[S, S], "`buildCustomCert CERT KEY`: a certificate object from both in base 64.", build),
 ];
 
-/// Steps that making a key on a curve counts for.
+/// Steps of making a key on a curve.
 const CURVE_STEPS: usize = 50_000;
 
-/// Steps that making an RSA key for a certificate counts for: somewhat less than the time that it takes. Charts whose
-/// helpers make an authority and a certificate for each file that names them make up to seventeen of both.
+/// Steps of making an RSA key for a certificate: somewhat less than its time. Charts whose helpers make an authority
+/// and a certificate for each file that uses them make up to seventeen of both.
 const RSA_STEPS: usize = 2_700_000;
 
-/// Steps that making an RSA key of 4,096 bits counts for: the time that it takes on average, which is more than half a
-/// second. A chart that prints such a key, and again in the checksums of its pods, makes one.
+/// Steps of making an RSA key of 4,096 bits: its average time, which is more than half a second. A chart that prints
+/// such a key, and again in the checksums of its pods, makes one.
 const LONG_RSA_STEPS: usize = 30_000_000;
 
-/// Steps that taking a key that was made before counts for. Whoever is first makes the spare one, which is not counted:
-/// it happens once.
+/// Steps of reusing an existing key. Making the spare one is not charged to its first user: it happens once.
 const KNOWN_STEPS: usize = 1_000;
 
-/// Steps that a signature counts for.
+/// Steps of a signature.
 const SIGNATURE_STEPS: usize = 500_000;
 
 fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
@@ -122,7 +121,7 @@ fn given_key(args: &[Val], index: usize) -> Result<Key, Fault> {
     Key::from_pem(&text(args, index)).ok_or_else(|| Fault::new("error parsing private key: unable to decode pem"))
 }
 
-/// What templates see of a certificate and its key.
+/// A certificate and its key as seen by templates.
 fn certificate(cert: &str, key: &str) -> Val {
     let fields = vec![("Cert", Val::str(cert)), ("Key", Val::str(key))];
     Val::new(Data::Object(Arc::new(Object::Struct(Struct { name: "sprig.certificate", fields, text: None }))))
@@ -148,7 +147,7 @@ fn build(_: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     Ok(certificate(&cert, &key))
 }
 
-/// Who signs a certificate and who it is for.
+/// The issuer and the subject of a certificate.
 struct Request<'a> {
     profile: Profile,
     days: i64,
@@ -182,7 +181,7 @@ fn signed(m: &mut Machine<'_>, args: &[Val], key: &Key) -> Result<Val, Fault> {
     issue(m, Request { profile, days: int(args, 3), signer: &signer }, key)
 }
 
-/// The subject of a certificate that is no authority: name, addresses and further names.
+/// The subject of a certificate that is not an authority: name, addresses and further names.
 fn subject(m: &Machine<'_>, args: &[Val]) -> Result<Profile, Fault> {
     let mut profile = Profile::of(common_name(&text(args, 0))?);
     for name in list(m, arg(args, 2)).into_iter().flatten() {
@@ -196,7 +195,7 @@ fn subject(m: &Machine<'_>, args: &[Val]) -> Result<Profile, Fault> {
     Ok(profile)
 }
 
-/// The texts of a list; `None` for what is no text.
+/// The strings of a list; `None` for other values.
 fn list(m: &Machine<'_>, value: &Val) -> Vec<Option<String>> {
     let items = value.as_list().map(|list| m.heap.items(list)).unwrap_or_default();
     items.iter().map(|item| item.as_str().map(|text| text.text().into_owned())).collect()

@@ -14,10 +14,10 @@ use purlin_value::Cost;
 
 const S: Ty = Ty::Str;
 
-/// Steps that deriving a password counts for: it is made to be slow, about a tenth of a second.
+/// Steps of deriving a password: it is slow by design, about a tenth of a second.
 const DERIVE_STEPS: usize = 9_000_000;
 
-/// Steps that a bcrypt hash counts for: about a twentieth of a second.
+/// Steps of a bcrypt hash: about a twentieth of a second.
 const BCRYPT_STEPS: usize = 5_000_000;
 
 /// Bytes in a block of AES.
@@ -67,12 +67,12 @@ pub(crate) static FUNCS: &[Func] = &[
     .costs(Cost::Constant),
 ];
 
-/// A hash, or what the original prints instead.
+/// A hash, or the original's text instead.
 fn bcrypt_hash(m: &mut Machine<'_>, password: &[u8]) -> Result<Result<String, String>, Fault> {
     if password.len() > 72 {
         return Ok(Err("failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned()));
     }
-    // A hash takes as long as a great many steps.
+    // A hash takes as long as very many steps.
     m.spend(BCRYPT_STEPS)?;
     let mut salt = [0u8; 16];
     m.random().fill(&mut salt);
@@ -163,7 +163,7 @@ fn derive_password(args: &[Val]) -> String {
     out
 }
 
-/// The key that Sprig makes of a password: its first bytes, filled up with zeros.
+/// The key that Sprig derives from a password: its first bytes, padded with zeros.
 fn cipher_key(password: &[u8]) -> [u8; 32] {
     let mut key = [0u8; 32];
     for (place, byte) in key.iter_mut().zip(password) {
@@ -192,7 +192,7 @@ fn decrypt(args: &[Val]) -> Result<Val, Fault> {
     let mut plain = cipher
         .decrypt_padded_vec::<NoPadding>(encrypted)
         .map_err(|_| Fault::new("runtime error: index out of range [-1]"))?;
-    // Sprig believes the last byte, whatever the padding says.
+    // Sprig trusts the last byte, whatever the padding is.
     let padding = usize::from(plain.last().copied().unwrap_or(0));
     if padding == 0 || padding > plain.len() {
         return Err(Fault::new("runtime error: slice bounds out of range"));

@@ -131,7 +131,7 @@ fn error_map(m: &mut Machine<'_>, message: String) -> Val {
     m.heap.any_map([(Str::from("Error"), Val::str(message))].into())
 }
 
-/// The problem of a string that could not be read. It may quote the string, so it is secret if the string is.
+/// The error for a string that could not be read. It may quote the string, so it is secret if the string is.
 fn unreadable(m: &mut Machine<'_>, text: &[Val], found: Val) -> Val {
     let (origin, tainted) = m.join_contents(text);
     if tainted {
@@ -159,7 +159,7 @@ fn finish(emitted: Result<(), EmitError>, written: Result<String, WriteError>) -
     })
 }
 
-/// Bytes of YAML that are written in a step: every scalar is looked at for what it would be read as.
+/// Bytes of YAML written per step: every scalar is checked for its meaning when read back.
 const YAML_BYTES_PER_STEP: usize = 4;
 
 fn to_yaml(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {

@@ -14,7 +14,7 @@ use purlin_value::Cost;
 const A: Ty = Ty::Any;
 const S: Ty = Ty::Str;
 
-/// A function that looks at every character.
+/// A function that reads every character.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
     plain_row(name, params, about, run).costs(Cost::Slow)
 }
@@ -217,7 +217,7 @@ fn time_value(time: Time) -> Val {
     Val::new(Data::Object(Arc::new(Object::Time(time))))
 }
 
-/// A month or a day of the week, which print as their names.
+/// A month or a weekday, which print as their names.
 fn named(name: &'static str, text: String) -> Val {
     Val::new(Data::Object(Arc::new(Object::Struct(Struct {
         name,
@@ -236,7 +236,7 @@ fn time_of(value: &Val) -> Option<Time> {
     }
 }
 
-/// A time from a time or from seconds; anything else is now.
+/// A time from a time or from seconds; any other value is now.
 fn moment(m: &Machine<'_>, value: &Val) -> Time {
     let seconds = match value.data {
         Data::Int(n) | Data::Int64(n) => n,
@@ -269,7 +269,7 @@ fn must_modify(_: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     Ok(time_value(Time { nanos: time.nanos + i128::from(by), ..time }))
 }
 
-/// A duration from a duration, a text (`1h` or seconds) or a number of seconds.
+/// A duration from a duration, a string (`1h` or seconds) or a number of seconds.
 fn duration_of(m: &Machine<'_>, value: &Val) -> Result<i64, String> {
     let from_seconds = |seconds: f64| super::casts::float_to_int(seconds * SECOND as f64);
     match &value.data {

@@ -1,4 +1,4 @@
-//! Defaults, emptiness, and questions about types.
+//! Defaults, emptiness, and type tests.
 
 use super::{arg, bytes, many, pieces, row};
 use crate::equal::deep_equal;

@@ -1,4 +1,4 @@
-//! Functions on dictionaries. `set`, `unset` and the merges change the dictionary they are given, as in Go.
+//! Functions on dictionaries. `set`, `unset` and the merges modify the dictionary, as in Go.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) static FUNCS: &[Func] = &[
         };
         m.spend(1)?;
         let (key, secret) = m.key(Str::from(bytes(args, 1)), arg(args, 1));
-        // What stands under a secret key says which one it is.
+        // The value under a secret key reveals the key.
         m.heap.set(map, key, arg(args, 2).clone().taint(secret));
         Ok(arg(args, 0).clone())
     }))
@@ -258,7 +258,7 @@ fn copy(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     deep_copy(m, arg(args, 0), 0)
 }
 
-/// Copies a value with everything in it.
+/// Deep copy of a value.
 pub fn deep_copy(m: &mut Machine<'_>, value: &Val, depth: u32) -> Result<Val, Fault> {
     if depth > MAX_DEPTH {
         return Err(Fault::new("the value is nested too deeply to be copied"));

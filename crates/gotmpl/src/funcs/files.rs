@@ -12,7 +12,7 @@ use crate::func::{Func, Ty};
 use crate::machine::Machine;
 use crate::value::{Data, ListType, MapType, Str, Val};
 
-/// A file is found by its path; the others are not looked at.
+/// A file is looked up by its path; the others are not read.
 const PATH: Cost = Cost::Linear(0b10);
 
 /// The methods.

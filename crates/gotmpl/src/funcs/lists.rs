@@ -1,4 +1,4 @@
-//! Functions on lists. All make new lists; none changes one.
+//! Functions on lists. All return new lists; none modifies one.
 
 use super::{arg, int, many, pieces, row};
 use crate::equal::deep_equal;
@@ -11,10 +11,10 @@ use std::collections::HashSet;
 
 const A: Ty = Ty::Any;
 
-/// Steps of looking a value up among others.
+/// Steps of looking up a value among others.
 const STEPS_PER_HASH: usize = 4;
 
-/// So many values are compared with another in one step.
+/// Number of values compared with another one per step.
 const COMPARED_PER_STEP: usize = 2;
 
 /// The rows.
@@ -156,7 +156,7 @@ fn uniq(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let items = items(m, arg(args, 0), "find uniq")?;
     m.spend(items.len() * STEPS_PER_HASH)?;
     let mut seen: HashSet<Scalar<'_>> = HashSet::new();
-    // What cannot be hashed is compared with all others of its kind.
+    // Values that cannot be hashed are compared with all others of their kind.
     let mut others: Vec<Val> = Vec::new();
     let mut kept: Vec<Val> = Vec::new();
     for item in &items {
@@ -175,7 +175,7 @@ fn uniq(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     Ok(m.heap.any_list(kept))
 }
 
-/// Values that are equal if their type and this content are.
+/// Values that are equal if their type and content are.
 #[derive(PartialEq, Eq, Hash)]
 enum Scalar<'v> {
     Int(i64),
@@ -250,7 +250,7 @@ fn slice(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 fn chunk(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let items = items(m, arg(args, 1), "chunk")?;
     let size = int(args, 0);
-    // How many lists the original makes room for, negative sizes included.
+    // Number of lists the original allocates, negative sizes included.
     let room = ((items.len() as f64 - 1.0) / size as f64).floor() + 1.0;
     if size < 0 && room == 0.0 {
         return Ok(m.heap.list(ListType::Lists, Vec::new()));

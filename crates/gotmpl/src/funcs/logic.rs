@@ -94,7 +94,7 @@ pub(crate) static FUNCS: &[Func] = &[
     }),
 ];
 
-/// The kinds Go compares by.
+/// The kinds that Go distinguishes in comparisons.
 #[derive(PartialEq, Clone, Copy)]
 enum Basic {
     Bool,
@@ -151,7 +151,7 @@ fn equal_two(heap: &Heap, a: &Val, b: &Val) -> Result<bool, Fault> {
                     return Ok(a.is_nil() && b.is_nil());
                 }
                 if let (Data::Object(x), Data::Object(y)) = (&a.data, &b.data) {
-                    // Versions are pointers: the same one only.
+                    // Versions are pointers: equal only if identical.
                     let plain = x.type_name() == y.type_name() && !x.type_name().starts_with('*');
                     return Ok(std::sync::Arc::ptr_eq(x, y) || plain && x.text().is_some() && x.text() == y.text());
                 }
@@ -259,13 +259,13 @@ fn len(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     Ok(Val::int(count as i64))
 }
 
-/// Refuses a format whose widths and precisions add up to more than a text may have, each counted for every element
-/// it is applied to.
+/// Rejects a format whose widths and precisions add up to more than the text limit, each counted for every element it
+/// applies to.
 fn refuse_padding(m: &mut Machine<'_>, format: &[u8], args: &[Val]) -> Result<(), Fault> {
     const WIDEST: usize = 1_000_000;
     let mut padding = 0usize;
     let mut number = 0usize;
-    // Only between `%` and its verb do digits and stars stand for widths.
+    // Digits and stars are widths only between `%` and its verb.
     let mut is_in_verb = false;
     for byte in format {
         match byte {

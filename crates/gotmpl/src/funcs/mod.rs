@@ -79,7 +79,7 @@ const fn many(name: &'static str, params: &'static [Ty], rest: Ty, about: &'stat
     Func { rest: Some(rest), ..row(name, params, about, run) }
 }
 
-/// The row of a function that sees to the pieces of its result itself.
+/// The row of a function that handles the pieces of its result itself.
 const fn pieces(func: Func) -> Func {
     Func { form: Form::Pieces, ..func }
 }

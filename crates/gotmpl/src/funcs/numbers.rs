@@ -144,7 +144,7 @@ fn round(number: f64, places: i64, on: f64) -> f64 {
     let power = 10f64.powi(places.clamp(-400, 400) as i32);
     let digit = power * number;
     let fraction = digit - digit.trunc();
-    // Go's Sprig looks at the signed remainder, so negative numbers go down.
+    // Sprig tests the signed remainder, so negative numbers are rounded down.
     if fraction >= on { digit.ceil() / power } else { digit.floor() / power }
 }
 

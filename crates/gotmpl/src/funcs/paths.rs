@@ -1,4 +1,4 @@
-//! Paths and addresses, as texts only; nothing here looks at the disk or the network.
+//! Paths and addresses, as text only; nothing here accesses the disk or the network.
 
 use super::{arg, bytes, row, text};
 use crate::error::Fault;
@@ -52,7 +52,7 @@ fn dir(path: &str) -> String {
     clean(path.rfind('/').map_or("", |at| path.get(..=at).unwrap_or_default()))
 }
 
-/// The shortest path that means the same.
+/// The shortest equivalent path.
 pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut kept: Vec<&str> = Vec::new();
@@ -150,7 +150,7 @@ fn url_parse(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     Ok(m.heap.any_map(entries))
 }
 
-/// What is wrong with the `%` escapes of a text.
+/// Checks the `%` escapes of a text.
 fn check_escapes(text: &str) -> Result<(), String> {
     for (at, _) in text.match_indices('%') {
         let shown: String = text.chars().skip(text.get(..at).unwrap_or_default().chars().count()).take(3).collect();
@@ -162,7 +162,7 @@ fn check_escapes(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with a host and its port.
+/// Checks a host and its port.
 fn check_host(host: &str) -> Result<(), String> {
     let wrong = |ch: char| ch == ' ' || matches!(ch, '\\' | '^' | '`' | '{' | '|' | '}');
     if let Some(ch) = host.chars().find(|ch| wrong(*ch)) {
@@ -177,7 +177,7 @@ fn check_host(host: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A user and password with everything escaped that could end them.
+/// A user and password with every delimiter escaped.
 fn escape_user(user: &str) -> String {
     let (name, password) = user.split_once(':').map_or((user, None), |(name, password)| (name, Some(password)));
     let escape = |part: &str| {
@@ -197,7 +197,7 @@ fn escape_user(user: &str) -> String {
     }
 }
 
-/// A text with `%41` and the like read.
+/// A text with escapes such as `%41` decoded.
 pub fn unescape(text: &str) -> String {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();

@@ -15,7 +15,7 @@ use purlin_value::pattern::{self, Work};
 
 const S: Ty = Ty::Str;
 
-/// A function that looks at every character.
+/// A function that reads every character.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
     plain_row(name, params, about, run).costs(Cost::Slow)
 }
@@ -98,11 +98,11 @@ pub(crate) struct Pattern {
     regex: Regex,
     /// The names of its groups, from the first one on.
     names: Vec<Option<String>>,
-    /// What searching with it costs.
+    /// The cost of searching with it.
     work: Work,
 }
 
-/// The compiled pattern for a search in the text, which is charged here.
+/// The compiled pattern for a search in the text, charged here.
 fn search(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Pattern>, Fault> {
     let pattern = compile(m, args)?;
     m.spend(usize::try_from(pattern.work.first(bytes(args, 1).len())).unwrap_or(usize::MAX))?;
@@ -141,7 +141,7 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Pattern>, Fault> {
     Ok(found)
 }
 
-/// So many bytes of a search may be remembered, however small the pattern is.
+/// Minimum size of a search cache, however small the pattern is.
 const LEAST_REMEMBERED: usize = 32 << 10;
 
 fn find(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
@@ -187,7 +187,7 @@ fn replace_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     m.limited(out)
 }
 
-/// Fills in `$1`, `${1}`, `$name`; what is no name behind a `$` leaves it as it is.
+/// Expands `$1`, `${1}`, `$name`; a `$` without a name is kept.
 fn expand(template: &[u8], names: &[Option<String>], captures: &Captures<'_>, out: &mut Vec<u8>) {
     let mut rest = template;
     while let Some(at) = memchr::memchr(b'$', rest) {
@@ -210,11 +210,11 @@ fn expand(template: &[u8], names: &[Option<String>], captures: &Captures<'_>, ou
     out.extend_from_slice(rest);
 }
 
-/// The name at the start of a text, in braces or the longest run of letters, digits and underscores, and what follows.
+/// The name at the start of a text, in braces or the longest run of letters, digits and underscores, and the rest.
 fn group_name(text: &[u8]) -> Option<(&str, &[u8])> {
     let inner = text.strip_prefix(b"{");
     let start = inner.unwrap_or(text);
-    // What is no character is no letter either.
+    // Invalid UTF-8 is not a letter either.
     let readable = match std::str::from_utf8(start) {
         Ok(readable) => readable,
         Err(error) => std::str::from_utf8(start.get(..error.valid_up_to())?).ok()?,
@@ -254,7 +254,7 @@ fn replace_literal(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     m.limited(out)
 }
 
-/// The matches in a text, none of them between the bytes of one character.
+/// The matches in a text, none of them inside a character.
 fn matches<'r, 't>(re: &'r Regex, whole: &'t [u8]) -> impl Iterator<Item = Match<'t>> + use<'r, 't> {
     re.find_iter(whole).filter(move |found| !inside_char(whole, found))
 }
@@ -298,7 +298,7 @@ mod tests {
     use super::{expand, translate};
     use regex::bytes::Regex;
 
-    /// What Go 1.27 answers, each pattern with a text it matches as a whole.
+    /// Results of Go 1.27: each pattern with a text it matches as a whole.
     #[test]
     fn patterns_that_match() {
         let table = [

@@ -1,4 +1,4 @@
-//! Functions on texts that trim, cut, pad, quote and search.
+//! Functions that trim, cut, pad, quote and search strings.
 
 use super::{arg, bytes, int, many, pieces, row, text};
 use crate::error::{Fault, Limit};
@@ -47,7 +47,7 @@ pub(crate) static FUNCS: &[Func] = &[
         .costs(Cost::Slow),
     row("repeat", &[Ty::Int, Ty::Str], "`repeat N TEXT`: the text N times.", repeat),
     row("nospace", &[Ty::Str], "`nospace TEXT`: without any white space.", |_, args| {
-        // The original takes every byte for a character where it removes something.
+        // The original treats every byte as a character where it removes something.
         let all = bytes(args, 0).iter().copied().map(char::from);
         if !all.clone().any(char::is_whitespace) {
             return Ok(Val::str(bytes(args, 0)));
@@ -113,7 +113,7 @@ pub(crate) static FUNCS: &[Func] = &[
         if size > m.limits.text.saturating_add(bytes(args, 0).len()) {
             return Err(Fault::Limit(Limit::Text));
         }
-        // Each element is a text of its own until they are joined.
+        // Each element is a separate text until they are joined.
         m.spend(size.saturating_add(items.len().saturating_mul(4)))?;
         let items: Vec<&[u8]> = items.iter().map(Str::bytes).collect();
         m.limited(items.join(bytes(args, 0)))
@@ -133,7 +133,7 @@ pub(crate) static FUNCS: &[Func] = &[
         &[Ty::Str, Ty::Int, Ty::Str],
         "`splitn SEPARATOR N TEXT`: like `split`, into at most N parts.",
         |m, args| {
-            // Less than none means all.
+            // A negative number means all.
             let most = usize::try_from(int(args, 1)).unwrap_or(usize::MAX);
             let parts = split_all(m, bytes(args, 2), bytes(args, 0), most)?;
             numbered(m, parts)
@@ -156,11 +156,11 @@ pub(crate) static FUNCS: &[Func] = &[
     row("hello", &[], "`hello`: says hello.", |_, _| Ok(Val::str("Hello!"))).costs(Cost::Constant),
 ];
 
-/// The range of a text without the characters at its ends.
+/// The range of a text without the given characters at its ends.
 pub fn trimmed(whole: &[u8], drop: &dyn Fn(char) -> bool) -> (usize, usize) {
     let text = String::from_utf8_lossy(whole);
     if let std::borrow::Cow::Owned(_) = text {
-        // Not UTF-8: only plain characters can be trimmed.
+        // Not UTF-8: only ASCII characters can be trimmed.
         let drops = |byte: &u8| byte.is_ascii() && drop(char::from(*byte));
         let from = whole.iter().position(|b| !drops(b)).unwrap_or(whole.len());
         let to = whole.iter().rposition(|b| !drops(b)).map_or(from, |at| at + 1);
@@ -212,7 +212,7 @@ fn substr(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     part(m, arg(args, 2), from as usize, to as usize)
 }
 
-/// Changes every character of a text argument by a rule that keeps one character one.
+/// Maps every character of a string argument one to one.
 fn map_chars(args: &[Val], index: usize, change: fn(char) -> char) -> Str {
     let whole = bytes(args, index);
     if whole.is_ascii() {
@@ -221,7 +221,7 @@ fn map_chars(args: &[Val], index: usize, change: fn(char) -> char) -> Str {
     text(args, index).chars().map(change).collect::<String>().into()
 }
 
-/// The upper case of a character, if it is a single one.
+/// The upper case of a character, if it is a single character.
 pub(crate) fn to_upper(ch: char) -> char {
     let mut upper = ch.to_uppercase();
     match (upper.next(), upper.next()) {
@@ -230,7 +230,7 @@ pub(crate) fn to_upper(ch: char) -> char {
     }
 }
 
-/// The lower case of a character, if it is a single one.
+/// The lower case of a character, if it is a single character.
 pub(crate) fn to_lower(ch: char) -> char {
     let mut lower = ch.to_lowercase();
     match (lower.next(), lower.next()) {
@@ -354,7 +354,7 @@ fn replace(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     weave.finish(m)
 }
 
-/// The elements of a list as texts, nil left out; any other value as a list of its text.
+/// The elements of a list as strings, without nil; any other value as a list with its text.
 pub(crate) fn string_items(m: &Machine<'_>, value: &Val) -> Vec<Str> {
     match &value.data {
         Data::List(list) => {
@@ -366,14 +366,14 @@ pub(crate) fn string_items(m: &Machine<'_>, value: &Val) -> Vec<Str> {
     }
 }
 
-/// The same as values, each from where its element is from.
+/// The same as values, each with the origin of its element.
 fn text_items(m: &Machine<'_>, value: &Val) -> Vec<Val> {
     let Data::List(list) = &value.data else { return string_items(m, value).into_iter().map(Val::str).collect() };
     let text = |item: &Val| Val::str(super::casts::to_string(&m.heap, item)).at(item.origin).taint(item.is_tainted());
     m.heap.items(*list).iter().filter(|item| !item.is_nil()).map(text).collect()
 }
 
-/// The parts of a text between separators, refused before they take room if there are too many.
+/// The parts of a text between separators; too many are rejected before they are allocated.
 fn split_all(m: &mut Machine<'_>, whole: &[u8], separator: &[u8], most: usize) -> Result<Vec<Str>, Fault> {
     let count = parts(whole, separator, most).take(m.limits.items.saturating_add(1)).count();
     m.limited_items(count)?;
@@ -381,7 +381,7 @@ fn split_all(m: &mut Machine<'_>, whole: &[u8], separator: &[u8], most: usize) -
     Ok(parts(whole, separator, most).map(Str::from).collect())
 }
 
-/// The parts of a text between separators, at most so many; an empty separator splits into characters.
+/// The parts of a text between separators, at most `most`; an empty separator splits into characters.
 fn parts<'t>(whole: &'t [u8], separator: &'t [u8], most: usize) -> impl Iterator<Item = &'t [u8]> {
     let mut found = memchr::memmem::find_iter(whole, separator);
     let (mut rest, mut left) = ((!whole.is_empty() || !separator.is_empty()).then_some(0..whole.len()), most);
@@ -395,7 +395,7 @@ fn parts<'t>(whole: &'t [u8], separator: &'t [u8], most: usize) -> impl Iterator
             _ => found.next().map(|at| (at, at + separator.len())),
         };
         let Some((end, next)) = cut else { return whole.get(all) };
-        // Characters end where the text does; behind a last separator there is one more part, an empty one.
+        // Characters end with the text; after a last separator there is one more part, an empty one.
         if !(separator.is_empty() && next >= all.end) {
             rest = Some(next..all.end);
         }

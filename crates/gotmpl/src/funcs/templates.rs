@@ -1,4 +1,4 @@
-//! Functions that call templates, stop a render, or ask a cluster (which is never there).
+//! Functions that call templates, stop a render, or query a cluster (which never exists).
 
 use std::rc::Rc;
 
@@ -11,10 +11,10 @@ use crate::rope::Rope;
 use crate::value::{Data, Val};
 use purlin_value::Cost;
 
-/// Largest text of `tpl`.
+/// Maximum length of a `tpl` text.
 const MAX_TPL_BYTES: usize = 256 << 10;
 
-/// What it takes to parse a text of `tpl`, and what is kept of it.
+/// Steps of parsing a `tpl` text, and memory of the result.
 const PARSE_STEPS: usize = 100;
 const PARSE_STEPS_PER_BYTE: usize = 2;
 const PARSED_BYTES: u64 = 512;
@@ -60,7 +60,7 @@ pub(crate) static FUNCS: &[Func] = &[
     .costs(Cost::Own),
 ];
 
-/// Rendering asks no cluster; unit tests describe one.
+/// Rendering queries no cluster; unit tests describe one.
 fn lookup(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let Some(lookup) = m.outside.lookup.clone() else { return Ok(m.heap.any_map(Default::default())) };
     m.spend(LOOKUP_STEPS)?;
@@ -68,10 +68,10 @@ fn lookup(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     Ok((lookup.0)(&mut m.heap, [&version, &kind, &namespace, &name]))
 }
 
-/// The objects of a described cluster are written by hand, so that they are few.
+/// The objects of a described cluster are written by hand, so there are few.
 const LOOKUP_STEPS: usize = 100;
 
-/// Stops with a message; while linting only a note is left.
+/// Stops with a message; linting only logs it.
 fn stop(m: &mut Machine<'_>, logged: &str, message: &str) -> Result<Val, Fault> {
     if !m.outside.is_lint {
         return Err(Fault::Stop(message.to_owned()));

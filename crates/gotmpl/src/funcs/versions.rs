@@ -11,10 +11,10 @@ use crate::semver::{Range, Version};
 use crate::value::{Data, Val};
 use purlin_value::Cost;
 
-/// Steps that a byte of a range counts for, beside those of looking at it: two bytes can be a comparison.
+/// Steps per byte of a range, beyond reading it: two bytes can be a comparison.
 const STEPS_PER_BYTE: usize = 8;
 
-/// A function that looks at every character.
+/// A function that reads every character.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
     plain_row(name, params, about, run).costs(Cost::Slow)
 }

@@ -1,4 +1,4 @@
-//! Functions on texts as words: cases, abbreviations, wrapping, plurals; and random texts.
+//! Functions on the words of a text: cases, abbreviations, wrapping, plurals; and random texts.
 
 use super::strings::{to_lower, to_upper};
 use super::{bytes, int, row as plain_row, text};
@@ -8,10 +8,10 @@ use crate::machine::Machine;
 use crate::value::Val;
 use purlin_value::Cost;
 
-/// Steps that drawing a character at random counts for.
+/// Steps of drawing a random character.
 const RANDOM_STEPS: usize = 8;
 
-/// A function that looks at every character.
+/// A function that reads every character.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
     plain_row(name, params, about, run).costs(Cost::Slow)
 }
@@ -68,7 +68,7 @@ pub(crate) static FUNCS: &[Func] = &[
         let mut previous = ' ';
         for (index, ch) in whole.char_indices() {
             if previous.is_whitespace() && !ch.is_whitespace() {
-                // The original takes the word's first byte for a character.
+                // The original treats the word's first byte as a character.
                 out.extend(whole.as_bytes().get(index).copied().map(char::from));
             }
             previous = ch;
@@ -124,12 +124,12 @@ fn title(whole: &str) -> String {
     out
 }
 
-/// Of ASCII all but letters, digits and the underscore; beyond that only white space.
+/// In ASCII all but letters, digits and the underscore; beyond that only white space.
 fn separates_words(ch: char) -> bool {
     if ch.is_ascii() { !ch.is_ascii_alphanumeric() && ch != '_' } else { ch.is_whitespace() }
 }
 
-/// The capital at the start of a word, which differs from other capitals for a few letters.
+/// The title case of a character, which differs from upper case for a few letters.
 fn to_title(ch: char) -> char {
     match ch {
         '\u{1c4}'..='\u{1c6}' => '\u{1c5}',
@@ -147,14 +147,14 @@ fn swap_case(whole: &str) -> String {
     whole.chars().map(swap).collect()
 }
 
-/// What a word of a name is made of.
+/// The kind of a word in a name.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Capitals only.
     Upper,
-    /// A capital and small letters.
+    /// A capital and lower-case letters.
     Title,
-    /// Small letters, and letters without case.
+    /// Lower-case letters, and letters without case.
     Lower,
     /// Chinese characters and symbols.
     Other,
@@ -186,7 +186,7 @@ fn is_letter(ch: char) -> bool {
     ch.is_alphabetic() && !is_chinese
 }
 
-/// Punctuation as Unicode has it: of ASCII all but the symbols `$+<=>^|~` and the backquote.
+/// Unicode punctuation: in ASCII all but the symbols `$+<=>^|~` and the backquote.
 fn is_punctuation(ch: char) -> bool {
     match ch {
         '$' | '+' | '<' | '=' | '>' | '^' | '|' | '~' | '`' => false,
@@ -196,9 +196,10 @@ fn is_punctuation(ch: char) -> bool {
     }
 }
 
-/// Splits a name into words: a run of one kind each; the last capital of a run belongs to the small letters behind it.
+/// Splits a name into words: a run of one kind each; the last capital of a run belongs to the lower-case letters
+/// after it.
 fn name_words(whole: &str) -> Vec<(Kind, &str)> {
-    // Each word by its kind and where it starts; it ends where the next one starts.
+    // Each word by its kind and start; it ends where the next one starts.
     let mut starts: Vec<(Kind, u32)> = Vec::new();
     let mut before = 0;
     for (at, ch) in whole.char_indices() {
@@ -218,13 +219,13 @@ fn name_words(whole: &str) -> Vec<(Kind, &str)> {
     starts.iter().zip(ends).map(word).collect()
 }
 
-/// The words of a name in small letters with a connector between them. A number belongs to the word before it, or to
-/// the small letters behind it.
+/// The words of a name in lower case with a connector between them. A number belongs to the word before it, or to the
+/// lower-case letters after it.
 fn delimited(whole: &str, connector: char) -> String {
     let words = name_words(whole);
     let kind_at = |index: usize| words.get(index).map(|(kind, _)| *kind);
     let mut out = String::new();
-    // Whether the words since the last connector began with a number that small letters follow.
+    // Whether the words since the last connector begin with a number followed by lower-case letters.
     let mut numbered = false;
     for (index, (this, word)) in words.iter().enumerate() {
         let previous = index.checked_sub(1).and_then(kind_at);
@@ -251,8 +252,8 @@ fn delimited(whole: &str, connector: char) -> String {
     out
 }
 
-/// A name as words with capitals. Breaks at both ends stay; of a run between words the last one goes. The capitals that
-/// a word starts with become one: `HTTP2Server` is `Http2Server`.
+/// A name in camel case. Breaks at both ends are kept; of a run between words the last one is removed. Leading
+/// capitals of a word become one: `HTTP2Server` is `Http2Server`.
 fn camel(whole: &str) -> String {
     let mut out = String::new();
     let mut chars = whole.chars().peekable();
@@ -278,7 +279,7 @@ fn camel(whole: &str) -> String {
     out
 }
 
-/// Cuts a text to `width` bytes around `offset`, marking what was cut.
+/// Cuts a text to `width` bytes around `offset`, marking the cuts.
 fn abbreviate(whole: &[u8], offset: i64, width: i64) -> Vec<u8> {
     let len = whole.len() as i64;
     if width < 4 || len <= width {
