@@ -56,9 +56,9 @@ pub enum Stmt {
 /// Literal text, trimmed.
 #[derive(Debug)]
 pub struct Text {
-    /// Where it starts.
+    /// Start position.
     pub pos: Pos,
-    /// Where it ends.
+    /// End position.
     pub end: Pos,
 }
 

@@ -22,7 +22,7 @@ pub struct Func {
     pub about: &'static str,
     /// The implementation; [`Machine::call`] charges for it.
     pub(crate) run: Run,
-    /// How it is evaluated.
+    /// How its arguments are evaluated.
     pub form: Form,
     /// The arguments it reads, so that it has to wait for those that are pending.
     pub looks: Looks,

@@ -8,7 +8,7 @@ use purlin_syntax::{Diagnostic, Hint, Label, Rule, Severity, Span};
 use purlin_value::{Origin, OriginKind, Session};
 use std::collections::HashMap;
 
-/// What is wrong.
+/// Location of a problem.
 #[derive(Clone, Debug)]
 pub enum Spot {
     /// A value.

@@ -68,7 +68,7 @@ pub struct Request {
 /// One `--set…` flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetFlag {
-    /// Which of the flags.
+    /// The flag's kind.
     pub kind: SetKind,
     /// Its text, `a.b=c,d=e`.
     pub text: String,

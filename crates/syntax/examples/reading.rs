@@ -21,7 +21,7 @@ const TIMES: u32 = 3;
 
 const FLAVORS: [Flavor; 3] = [Flavor::Core, Flavor::Go, Flavor::Python];
 
-/// What mutations insert.
+/// Pieces that mutations insert.
 const PIECES: &[&str] = &[
     "\n", " ", "  ", "- ", ": ", ":", "#", " # c", "'", "\"", "&a ", "*a", "!t ", "!!str ", "|", ">", "|-", "|2", "[",
     "]", "{", "}", ",", "---\n", "...\n", "\t", "\r\n", "? ", "\\", "\\x41", "a: b\n", "  c: d\n", "é", "<<: *a\n",

@@ -101,7 +101,7 @@ struct Frame {
     node: u32,
     /// For mappings: whether the next child is a key.
     key_next: Option<bool>,
-    /// Where this mapping's keys start in `Builder::keys`.
+    /// Start of this mapping's keys in `Builder::keys`.
     keys_from: usize,
     expanded: Expanded,
     anchor: usize,
@@ -123,7 +123,7 @@ pub struct Builder<'a> {
     anchors: Vec<Anchored>,
     document_start: usize,
     document_expanded: Expanded,
-    /// Where the node built last ends.
+    /// End of the last node.
     last_end: u32,
     /// Whether there are more nodes than allowed; further ones are dropped.
     full: bool,

@@ -23,7 +23,7 @@ pub enum Severity {
     Error,
 }
 
-/// What a diagnostic means for the exit code.
+/// Effect of a diagnostic on the exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RuleClass {
     /// The configuration is invalid (exit code 1).
@@ -186,7 +186,7 @@ pub const IGNORE_MARK: &str = "purlin: ignore";
 pub struct Diagnostic {
     /// The rule it comes from.
     pub rule: &'static Rule,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// Its location, if it is in a file.
     pub span: Option<Span>,
@@ -196,7 +196,7 @@ pub struct Diagnostic {
     pub what: Option<Box<What>>,
     /// Further relevant locations.
     pub labels: Vec<Label>,
-    /// What to do about it.
+    /// Remedies.
     pub hints: Vec<Hint>,
     /// The chain of imports, templates and parents that led here, innermost first.
     pub trace: Vec<Label>,
@@ -316,7 +316,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same as a warning, whatever its rule says.
+    /// The same as a warning, overriding its rule.
     pub fn warning(mut self) -> Self {
         self.severity = Severity::Warning;
         self
@@ -679,7 +679,7 @@ impl Sink {
         self.lock().kept.iter().any(|diagnostic| diagnostic.rule.name == rule.name && diagnostic.span == Some(span))
     }
 
-    /// How many there are.
+    /// Number of diagnostics.
     pub fn len(&self) -> usize {
         self.lock().kept.len()
     }

@@ -115,7 +115,7 @@ fn same_trees(one: &Tree, other: &Tree) -> bool {
     true
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sort {
     /// It starts a key, an item, a document or a value.

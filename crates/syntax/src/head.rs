@@ -69,7 +69,7 @@ fn readable(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes))
 }
 
-/// What is known of the current document's root.
+/// State of the current document's root.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Root {
     /// Nothing written yet.
@@ -80,7 +80,7 @@ enum Root {
     Done,
 }
 
-/// What the next line may add.
+/// The possible effect of the next line.
 #[derive(PartialEq, Eq)]
 enum Waiting {
     Nothing,
@@ -225,7 +225,7 @@ impl Scan<'_> {
     }
 }
 
-/// What follows a document marker at the start of a line.
+/// The text after a document marker at the start of a line.
 fn marker<'l>(line: &'l str, mark: &str) -> Option<&'l str> {
     line.strip_prefix(mark).filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }

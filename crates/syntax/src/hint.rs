@@ -12,7 +12,7 @@ use std::ops::{Deref, Range};
 /// The remedy for a problem.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Hint {
-    /// What is shown.
+    /// The shown text.
     text: String,
     /// The word to replace, if that is the whole remedy.
     meant: Option<Box<Meant>>,

@@ -26,16 +26,16 @@ pub trait Build {
     }
 }
 
-/// What is wrong at a byte of the text. At the end of the text, something is missing.
+/// A problem at a byte of the text. At the end of the text, something is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// The byte.
     pub at: usize,
-    /// What was expected there.
+    /// The expected token or character.
     pub expected: Expected,
 }
 
-/// What was expected where reading stopped.
+/// The expected token or character where reading stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expected {
     /// A value.

@@ -23,7 +23,7 @@ pub enum MergeKeys {
 pub enum Merged<'t> {
     /// The mapping merges nothing.
     Written(Entries<'t>),
-    /// What is written and what is brought in.
+    /// The written entries and the merged ones.
     All(std::vec::IntoIter<Entry<'t>>),
 }
 

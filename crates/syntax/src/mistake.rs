@@ -13,7 +13,7 @@ pub(crate) struct Mistake {
     pub what: YamlMistake,
 }
 
-/// Where the parser stopped.
+/// The state of the parser where it stopped.
 pub(crate) struct Stop<'t> {
     pub text: &'t str,
     /// The location in the parser's error.

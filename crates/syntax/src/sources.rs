@@ -292,7 +292,7 @@ impl Sources {
         tree.map(|tree| read(&tree))
     }
 
-    /// How many files there are.
+    /// Number of files.
     pub fn len(&self) -> usize {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).sources.len()
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use crate::build::Builder;
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A scalar; see [`Node::scalar`].
@@ -132,7 +132,7 @@ impl Tree {
         self.roots().next()
     }
 
-    /// What is wrong with the file.
+    /// The problems of the file.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }

@@ -8,7 +8,7 @@ use crate::yaml_mistake::YamlMistake;
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-/// What is wrong.
+/// A problem as data.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub enum What {
     /// A problem that is described by its words alone.

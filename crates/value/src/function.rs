@@ -11,11 +11,11 @@ pub struct Parameter {
     pub name: &'static str,
     /// The accepted type, in a user's words (`string`, `list of strings`, `any`).
     pub takes: &'static str,
-    /// How often it may be given.
+    /// Allowed number of occurrences.
     pub count: Count,
 }
 
-/// How often a parameter may be given.
+/// Allowed number of occurrences of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     /// Exactly once.
@@ -37,7 +37,7 @@ pub struct Function<C: 'static> {
     pub parameters: &'static [Parameter],
     /// One sentence.
     pub summary: &'static str,
-    /// An example that is run as a test: expression and result; empty if there is none.
+    /// An example that is run as a test: expression and result; empty if it has none.
     pub example: (&'static str, &'static str),
     /// Its cost, charged before the call.
     pub cost: Cost,

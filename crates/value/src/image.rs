@@ -5,9 +5,9 @@
 pub struct Parts<'n> {
     /// Registry and path.
     pub name: &'n str,
-    /// What follows the colon.
+    /// The part after the colon.
     pub tag: Option<&'n str>,
-    /// What follows the `@`.
+    /// The part after the `@`.
     pub digest: Option<&'n str>,
 }
 

@@ -19,7 +19,7 @@ pub trait Thunk: Send + Sync {
     /// Computes the value. Problems go to the session's sink; the result is then poison.
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value;
 
-    /// Where the expression is written.
+    /// Location of the expression.
     fn span(&self) -> Option<Span>;
 
     /// Its name, for messages about cycles (`variables.host`).
@@ -173,7 +173,8 @@ impl<'s> Eval<'s> {
         self.enter(lazy);
         let (mut value, varies) = self.watched(|eval| lazy.thunk.evaluate(eval));
         if self.leave() {
-            // Whatever an operand made of the poison depends on the starting point: every member is poison.
+            // An operand may have turned the poison into another value, depending on the starting point: every member
+            // is poison.
             value = Value::poison();
         }
         if varies || value.is_poison() {

@@ -78,7 +78,7 @@ pub enum OriginKind {
     File(Span),
     /// A default: of a table, of a parent type, of the tool.
     Default {
-        /// Which default, in a user's words.
+        /// The default, in a user's words.
         detail: EcoString,
         /// Its location, if it is in a file.
         span: Option<Span>,
@@ -89,7 +89,7 @@ pub enum OriginKind {
     Env(EcoString),
     /// Inherited from a parent (a type, a base, a template).
     Parent {
-        /// Which parent, in a user's words.
+        /// The parent, in a user's words.
         detail: EcoString,
         /// The origin of the parent's value.
         from: Origin,
@@ -444,7 +444,7 @@ impl Origins {
         None
     }
 
-    /// The location of the key of a value, if the value is a plain node right behind it.
+    /// Location of the key of a value, if the value is a plain node right after it.
     pub fn key_span(&self, value: Origin, key: &str, sources: &Sources) -> Option<Span> {
         if !value.is_known() || value.is_derived() {
             return None;

@@ -16,7 +16,7 @@ const BASE_BYTES: u64 = 32 << 10;
 /// Number of bytes compiled in one step.
 const BYTES_COMPILED: u64 = 2;
 
-/// Why there is no compiled pattern.
+/// Why a pattern was not compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused<E> {
     /// The run has no steps or bytes left.

@@ -280,7 +280,7 @@ pub fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// A number, whatever its size.
+/// A number of any size.
 fn number(value: &Value) -> Option<f64> {
     match &value.data {
         Data::BigInt(text) => text.parse().ok(),

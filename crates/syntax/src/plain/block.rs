@@ -96,7 +96,7 @@ pub(super) struct BlockLines {
     pub(super) text: String,
     /// Blank lines after the text.
     blanks: usize,
-    /// Where the last line with text ends.
+    /// End of the last line with text.
     pub(super) end: usize,
 }
 

@@ -20,7 +20,7 @@ impl Anchors<'_> {
     }
 }
 
-/// What is written before a node.
+/// The anchor and tag before a node.
 pub(super) struct Pending {
     tag: Option<EcoString>,
     /// The number and name of its anchor.

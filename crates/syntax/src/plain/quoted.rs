@@ -63,7 +63,7 @@ impl<'s> Plain<'s, '_> {
     }
 }
 
-/// The character that a byte after a backslash stands for; others are left.
+/// The character of an escape by the byte after its backslash; `None` for other escapes.
 pub(super) fn escape(byte: u8) -> Option<char> {
     Some(match byte {
         b'n' => '\n',

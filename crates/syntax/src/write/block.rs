@@ -45,7 +45,7 @@ struct Frame {
     key: KeyForm,
 }
 
-/// Where a node begins.
+/// Position where a node begins.
 enum Place {
     Root,
     /// Directly after a `-`, or after the `:` of an explicit key: a collection may start on the same line.

@@ -130,7 +130,7 @@ pub fn go_float(value: f64) -> String {
 
 /// The fewest digits that identify the number, and the power of ten of the first.
 ///
-/// Where two texts are equally short and near, Go takes the even digit, as rounding to a given length does here.
+/// If two texts are equally short and near, Go takes the even digit, as rounding to a given length does here.
 pub fn shortest_digits(value: f64) -> (String, i32) {
     let shortest = format!("{:e}", value.abs());
     let length = shortest.find('e').unwrap_or(1).saturating_sub(2);

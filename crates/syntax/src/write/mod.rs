@@ -75,7 +75,7 @@ pub trait Emit {
     fn stopped(&self) -> bool;
 }
 
-/// Why there is no text.
+/// Why writing failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteError {
     /// The text would be longer than the limit given to the writer.

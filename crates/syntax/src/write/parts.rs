@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Where parts were written.
+/// The parts written so far.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     /// The place of each part's text, by its number and the depth it was written at.
