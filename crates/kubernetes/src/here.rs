@@ -45,7 +45,7 @@ impl<'v, 'h> Here<'v, 'h> {
         self.key(key).filter(|here| !here.value.is_null())
     }
 
-    /// A known value of a key.
+    /// The same for a value that the caller already has.
     pub fn entry<'b>(&'b self, key: &'v str, value: &'v Value) -> Here<'v, 'b>
     where
         'h: 'b,

@@ -27,7 +27,7 @@ pub const MISSING_RESOURCES: Rule =
     Rule::warning("missing-resources", "A container does not say which resources it needs.");
 /// A container without probes.
 pub const MISSING_PROBE: Rule = Rule::warning("missing-probe", "A container has no probe.");
-/// An image whose tag may change its target.
+/// An image without a tag, or with one that moves by definition.
 pub const FLOATING_IMAGE: Rule = Rule::warning("floating-image", "An image has no tag that stays the same.")
     .advice("write a tag with a version, or a digest");
 

@@ -25,7 +25,7 @@ pub enum Policy {
     Resources,
     /// Containers have probes.
     Probes,
-    /// Images have a tag whose target does not change.
+    /// Images have a tag that does not move by definition, as `latest` does.
     Images,
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn check(object: &Object<'_>, policies: &[Policy], found: &mut Vec<Fi
     });
 }
 
-/// Follows keys, and passes each value at the end to a callback, if it is known.
+/// Follows keys, and passes each value at the end to a callback, if everything along the path is known.
 fn walk(here: &Here<'_, '_>, way: &[&'static str], each: &mut dyn FnMut(&Here<'_, '_>)) {
     if known(here.value).is_none() {
         return;
