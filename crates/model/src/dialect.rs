@@ -88,7 +88,7 @@ pub struct Variant {
 pub struct Variants {
     /// The word for one of them: `environment`, `profile`.
     pub noun: &'static str,
-    /// All variants declared by the project itself. Problems found here are dropped: resolving reports them.
+    /// All variants declared by the project itself. It adds no duplicate problems: resolving reports them.
     pub list: fn(&Session, &Request) -> Vec<Variant>,
     /// Whether a request selects a variant, so that the others are not needed.
     pub is_chosen: fn(&Request) -> bool,
