@@ -48,13 +48,13 @@ pub struct Action {
     pub type_name: EcoString,
     /// Its name.
     pub name: EcoString,
-    /// Everything it says.
+    /// Its configuration.
     pub config: Config,
     /// The module it was made from.
     pub module: Option<Arc<Origin>>,
     /// Its fields but `spec` and `variables`, evaluated and completed with defaults.
     pub fields: Map,
-    /// Whether it is switched off, here.
+    /// Whether it is disabled in this environment.
     pub disabled: bool,
     /// The folder its files are in.
     pub source_folder: EcoString,
@@ -62,19 +62,19 @@ pub struct Action {
     pub checkout: Option<Checkout>,
     /// The files with its own variables.
     pub varfiles: Vec<VarSource>,
-    /// What templates see before the graph is there.
+    /// Scope of templates that are evaluated before the graph exists.
     pub pre: Arc<Env>,
-    /// What it names of other actions, once it was asked for.
+    /// References to other actions, computed on first use.
     pub links: OnceLock<Links>,
-    /// Where others have its name, what decides which of them is on.
+    /// Origins that decide which of several actions with this name is enabled.
     pub switches: Mutex<Vec<purlin_value::Origin>>,
     /// Problems of its fields.
     pub problems: Vec<Diagnostic>,
-    /// Whether something of the above differs between environments, or is wrong.
+    /// Whether any of the above differs between environments, or has errors.
     varies: bool,
-    /// What its templates refer to, kept as long as the action.
+    /// Targets of its templates, kept as long as the action.
     cells: Vec<Cell>,
-    /// The fields that are shown of it, once they were asked for.
+    /// Fields shown for it, computed on first use.
     pub(crate) shown: OnceLock<Map>,
 }
 
@@ -122,13 +122,13 @@ impl Action {
         }
     }
 
-    /// Whether it is not the same in all environments that are resolved together, before anything in its spec is
-    /// evaluated. What comes of modules is always made anew.
+    /// Whether it differs between environments that are resolved together, before anything in its spec is evaluated.
+    /// Actions made from modules are always rebuilt.
     pub fn varies(&self) -> bool {
         self.varies || self.module.is_some() || self.links.get().is_some_and(|links| links.varies)
     }
 
-    /// The fields that are shown of it: what its node says itself is not repeated.
+    /// Fields shown for it, without those its node already has.
     pub fn shown_fields(&self) -> Map {
         let is_shown = |key: &EcoString| !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion");
         let shown = self.shown.get_or_init(|| {
@@ -143,7 +143,7 @@ impl Action {
         self.fields.get(key).and_then(Value::as_str)
     }
 
-    /// What its type needs, as it is written.
+    /// The spec as written.
     pub fn spec(&self) -> Draft {
         self.config.field("spec").unwrap_or_else(Draft::empty_map)
     }
@@ -158,13 +158,13 @@ impl Action {
         self.config.rendered.as_ref()
     }
 
-    /// What it adds to the scope of its templates.
+    /// Its additions to the scope of its templates.
     pub(crate) fn own_scope(&self) -> OwnScope<'_> {
         OwnScope { config: &self.config, module: self.module.as_deref(), varfiles: &self.varfiles }
     }
 }
 
-/// What an action adds to the scope of its templates.
+/// Additions of an action to the scope of its templates.
 pub struct OwnScope<'a> {
     config: &'a Config,
     module: Option<&'a Origin>,
@@ -172,7 +172,8 @@ pub struct OwnScope<'a> {
 }
 
 impl OwnScope<'_> {
-    /// The environment of the fields that every action has. Variables and inputs are what they are before the graph.
+    /// The environment of the fields that every action has. Variables and inputs have their values from before the
+    /// graph.
     fn fields(&self, ground: &Ground<'_>, project: &Project, phases: &Phases, this: Map, vars: &VarScope) -> Arc<Env> {
         let mut base = phases.field_base().clone();
         if let Some(rendered) = &self.config.rendered {
@@ -256,7 +257,7 @@ const FIELDS: usize = 14;
 /// Fields that are not evaluated before the graph is there.
 const LATE_FIELDS: &[&str] = &["spec", "variables"];
 
-/// Fields with names of actions, which are shown wherever the graph is.
+/// Fields with names of actions, shown wherever the graph is shown.
 const NAMING_FIELDS: &[&str] = &["dependencies", "build", "copyFrom"];
 
 /// Evaluates the fields of an action.
@@ -313,7 +314,7 @@ fn evaluated(
     complete(ground, project, kind, &config, &mut fields, &env);
     let environments = fields.get("environments").map(crate::scan::texts);
     let here = environments.is_none_or(|names| names.iter().any(|name| *name == project.environment));
-    // Whether it is on cannot be told if `disabled` failed, which is reported: nothing else is said of the action.
+    // If `disabled` failed, that is already reported, and its other problems are not.
     let is_off = |value: &Value| value.is_poison() || value.as_bool() == Some(true);
     let disabled = fields.get("disabled").is_some_and(is_off) || !here;
     let (source_folder, checkout) = source_folder(ground, kind, &config, &fields);

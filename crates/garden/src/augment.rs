@@ -13,7 +13,7 @@ use ecow::EcoString;
 /// An extension of the graph.
 pub type Augment = fn(&Graph) -> Additions;
 
-/// What an extension adds.
+/// Additions made by an extension.
 #[derive(Default)]
 pub struct Additions {
     /// Further actions.

@@ -42,7 +42,7 @@ fn local(ground: &Ground<'_>) -> Value {
         ("platform".into(), Value::str(platform())),
         ("projectPath".into(), Value::str(ground.full_path(&ground.root))),
     ]);
-    // Who the user is may be unknown; then the keys are missing rather than empty.
+    // The user may be unknown; then the keys are missing rather than empty.
     let username = world.user();
     if !username.is_empty() {
         known.insert("usernameLowerCase".into(), Value::str(username.to_lowercase()));
@@ -51,8 +51,8 @@ fn local(ground: &Ground<'_>) -> Value {
     Value::map(known)
 }
 
-/// Variables that the user says may be unset: `--pending local.env` for all, `--pending local.env.NAME` for one. They
-/// are pending, so that a project can be checked where nobody set them.
+/// Variables that may be unset, as the user allows: `--pending local.env` for all, `--pending local.env.NAME` for one.
+/// They are pending, so that a project can be checked where they are not set.
 fn allow_unset(ground: &Ground<'_>, env: &mut Map) {
     for path in ground.request.pending.iter().map(|text| text.split('=').next().unwrap_or(text)) {
         let Some(name) = path.strip_prefix("local.env") else { continue };
@@ -99,7 +99,7 @@ fn datetime(ground: &Ground<'_>) -> Value {
     ]))
 }
 
-/// What the repository's own files say; no command is run for it.
+/// State read from the repository's own files; no command is run for it.
 fn git(ground: &Ground<'_>) -> Value {
     let mut map = Map::new();
     if let Some(folder) = git_folder(ground) {
@@ -146,8 +146,8 @@ fn packed_ref(text: &str, branch: &str) -> Option<String> {
         .map(|(hash, _)| hash.to_owned())
 }
 
-/// Whether an address holds a password or token: `https://token@host` or `ssh://user:password@host`. The user of `ssh`
-/// alone is none.
+/// Whether an address holds a password or token: `https://token@host` or `ssh://user:password@host`. The user of an
+/// `ssh` address alone is not a credential.
 fn has_credentials(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);

@@ -15,20 +15,20 @@ use purlin_value::{Data, Eval, Lazy, Map, Origin, Scope, Session, Taint, Thunk, 
 use std::any::Any;
 use std::sync::Arc;
 
-/// What template strings are evaluated with.
+/// The context that template strings are evaluated with.
 #[derive(Clone)]
 pub struct Env {
     /// All parsed templates.
     pub templates: Arc<Templates>,
-    /// What names mean.
+    /// Meaning of names.
     pub scope: Scope,
     /// Whether `$${…}` keeps its first dollar sign, for text that is templated again later.
     pub keep_escapes: bool,
-    /// Whether the graph is not there yet: a `$merge` that is not known then is passed over.
+    /// Whether the graph does not exist yet: a `$merge` that is not known then is skipped.
     pub pre_graph: bool,
     /// What differs between environments that are resolved together.
     pub varying: Arc<Varying>,
-    /// Where strings are kept for the table of names, if somebody will read it.
+    /// Collects strings for the table of names, if the table is needed.
     pub noted: Option<Arc<Noted>>,
 }
 
@@ -42,7 +42,7 @@ impl Env {
 /// Binds trees to one scope.
 pub struct Binder {
     env: Arc<Env>,
-    /// Where we are among variables, if the tree holds variables.
+    /// Position among variables, if the tree holds variables.
     own: Option<Own>,
 }
 
@@ -57,7 +57,7 @@ impl Binder {
         Binder { env: env.clone(), own: Some(Own { path: Vec::new(), layer, shapes: false }) }
     }
 
-    /// A binder that goes on where a lazy value stands.
+    /// A binder that continues at the location of a lazy value.
     pub(crate) fn inside(env: &Arc<Env>, own: Option<&Own>) -> Self {
         Binder { env: env.clone(), own: own.cloned() }
     }
@@ -86,13 +86,13 @@ impl Binder {
         Value::of(data, origin, Taint::NONE)
     }
 
-    /// A value that was bound to another scope, bound to this one where it is not the same in both; nothing if something
-    /// in it has to be read again.
+    /// A value bound to another scope, rebound to this one where the scopes differ. `None` if part of it must be
+    /// re-read.
     pub fn rebound(&self, before: &Value) -> Option<Value> {
         Some(self.rebound_part(before)?.unwrap_or_else(|| before.clone()))
     }
 
-    /// The same for a part: nothing within if it is the same in both scopes.
+    /// The same for a part. Outer `None`: must be re-read. Inner `None`: unchanged in the new scope.
     fn rebound_part(&self, before: &Value) -> Option<Option<Value>> {
         let data = match &before.data {
             Data::Lazy(lazy) if lazy.settled().is_some() => None,
@@ -171,7 +171,7 @@ impl Binder {
     }
 }
 
-/// Whether a bound value may be another one in another scope.
+/// Whether a bound value may change in another scope.
 fn may_change(value: &Value) -> bool {
     matches!(value.data, Data::Lazy(_) | Data::Map(_) | Data::List(_))
 }

@@ -34,7 +34,7 @@ pub fn check_config(sink: &Sink, config: &NodeRef, kind: ConfigKind) {
     check_but(sink, config, kind, None);
 }
 
-/// The same for an action in a template, which may also say where its folder is.
+/// The same for an action in a template, which may also set its folder.
 pub fn check_in_template(sink: &Sink, config: &NodeRef, kind: ActionKind) {
     check_but(sink, config, ConfigKind::Action(kind), Some("path"));
 }
@@ -57,7 +57,7 @@ fn check_but(sink: &Sink, config: &NodeRef, kind: ConfigKind, known: Option<&str
     }
 }
 
-/// Whether it is not known yet, or nothing at all.
+/// Whether it is not known yet, or null.
 fn is_left_open(node: Node<'_>) -> bool {
     node.is_null() || entities::is_expression(node)
 }
@@ -73,14 +73,14 @@ pub fn check_provider(sink: &Sink, provider: &NodeRef, row: Kind) {
     check_node(sink, provider, node, row, heading, None);
 }
 
-/// Checks a mapping against a row. What it lacks is nowhere in it, so that is shown at its heading; what is said of a
-/// key that the row need not know is dropped.
+/// Checks a mapping against a row. Missing keys are reported at its heading; problems with a key that the row need not
+/// know are dropped.
 fn check_node(sink: &Sink, config: &NodeRef, node: Node<'_>, row: Kind, heading: Option<Span>, known: Option<Span>) {
     let found = Sink::new();
     purlin_model::walk::check(&SCHEMA, Edition(0), node, row, &found);
     let refuses_null = entities::SPEC_TYPES.iter().any(|spec| spec.row == row);
     Words { sink: &found, refuses_null }.entity(row, node, 0);
-    // What was salvaged of a file that cannot be read is not blamed for what it lacks.
+    // A file that cannot be parsed completely gets no reports of missing keys.
     let is_sound = config.tree().is_sound();
     let kept = one_message(found.into_findings().into_vec())
         .into_iter()
@@ -112,7 +112,7 @@ const DEPTH: u32 = 20;
 /// Looks at the words of what is written: names, paths, numbers. Shapes were looked at before.
 struct Words<'s> {
     sink: &'s Sink,
-    /// Whether null is a mistake where nothing says otherwise, as it is in the specs of actions.
+    /// Whether null is an error unless declared otherwise, as in the specs of actions.
     refuses_null: bool,
 }
 
@@ -157,7 +157,7 @@ impl Words<'_> {
         self.sink.push(Diagnostic::at(&model_rules::UNKNOWN_KEY, place, message).warning().maybe_hint(hint));
     }
 
-    /// Null does not stand for what is not set. A required key without a value was reported.
+    /// Null does not mean "not set". A required key without a value is reported elsewhere.
     fn null(&self, kind: Kind, field: &'static Field, node: Node<'_>) {
         let is_nullable = match &field.shape {
             _ if entities::NOT_NULLABLE.contains(&(kind, field.key)) => false,
@@ -173,7 +173,7 @@ impl Words<'_> {
         }
     }
 
-    /// Some lists do without items that are null, others take none.
+    /// Some lists skip items that are null, others do not allow them.
     fn null_items(&self, kind: Kind, field: &'static Field, node: Node<'_>) {
         if !self.refuses_null || !node.is_list() || !entities::DENSE.contains(&(kind, field.key)) {
             return;
@@ -206,7 +206,7 @@ impl Words<'_> {
         }
     }
 
-    /// A scalar that none of the plain shapes takes is judged by the word among them.
+    /// A scalar that matches no plain shape of the union is checked against the word among them.
     fn union(&self, field: &'static Field, shapes: &'static [Shape], node: Node<'_>) {
         let Some(given) = given(node) else { return };
         let is_plain = |shape: &Shape| match (shape, given) {
@@ -259,7 +259,7 @@ fn is_reference(node: Node<'_>) -> bool {
             && node.entries().all(|entry| matches!(entry.key.text(), "name" | "key") && is_text(entry.value)))
 }
 
-/// What an environment variable is set to, as it is written.
+/// The value of an environment variable, as written.
 fn variable(node: Node<'_>) -> Variable {
     if node.is_map() {
         let is_reference = node.entries().all(|entry| entry.key.text() == "secretRef" && is_reference(entry.value));
@@ -286,7 +286,7 @@ fn given(node: Node<'_>) -> Option<Given<'_>> {
     }
 }
 
-/// The message for a word that does not fit; `shown` is its text, or what stands for it.
+/// The message for a word that does not fit; `shown` is its text or a placeholder.
 pub(crate) fn invalid(word: &Special, key: &str, shown: &str, problem: &Problem, span: Span) -> Diagnostic {
     let (rule, message) = match words::is_naming(word) {
         true => (&rules::INVALID_NAME, what::not_allowed("name", shown).and(format!(" under `{key}`"))),

@@ -1,7 +1,7 @@
-//! Completes an evaluated mapping by its row, as far down as the tables reach: defaults, texts that stand for numbers
-//! and booleans, and items of lists that are null and therefore not there.
+//! Completes an evaluated mapping by its row, as deep as the tables reach: adds defaults, converts strings to numbers
+//! and booleans, and drops null items of lists.
 //!
-//! What is open to anything, such as values of a chart, stays as it is.
+//! Parts without a fixed shape, such as values of a chart, stay unchanged.
 
 use crate::entities::{COPY, PORT, SCHEMA, words};
 use crate::ground::Defaults;
@@ -86,7 +86,7 @@ fn keeps_null(shape: &Shape) -> bool {
     }
 }
 
-/// Something that stands for a mapping with one key.
+/// The short form of a mapping with one key.
 fn short(entity: &'static Entity, value: &Value) -> Value {
     match entity.short.first() {
         Some(notation) if !value.is_collection() => Value::map(Map::from_iter([(notation.slot.into(), value.clone())]))

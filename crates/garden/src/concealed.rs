@@ -1,7 +1,6 @@
-//! Fields of specs that Garden takes for secrets whatever is written there: they are tainted, and count in versions by
-//! their names alone.
+//! Fields of specs that Garden always treats as secrets: they are tainted, and only their names count in versions.
 //!
-//! It must not know where a secret is shown; what is tainted is hidden wherever it goes.
+//! It must not know where a secret is shown; tainted values are hidden everywhere.
 
 use crate::entities::CONTAINER_BUILD;
 use purlin_model::schema::Kind;
@@ -10,7 +9,7 @@ use purlin_value::{Map, Taint, Value};
 /// Rows with a mapping whose values are secrets.
 const CONCEALED: &[(Kind, &str)] = &[(CONTAINER_BUILD, "secrets")];
 
-/// What Garden hashes instead of a secret.
+/// Hashed by Garden in place of a secret.
 const HASHED: &str = "***";
 
 /// A spec whose secrets are tainted.

@@ -36,13 +36,13 @@ pub enum ConfigKind {
 /// The kinds of actions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ActionKind {
-    /// Makes something out of source.
+    /// Produces an artifact from source.
     Build,
-    /// Brings something up.
+    /// Deploys something.
     Deploy,
-    /// Runs something once.
+    /// Runs a task once.
     Run,
-    /// Checks something.
+    /// Runs a test.
     Test,
 }
 
@@ -144,7 +144,7 @@ impl Document {
     }
 }
 
-/// What a configuration file says.
+/// Contents of a configuration file.
 struct Contents {
     documents: Vec<Document>,
     strings: Arc<Strings>,
@@ -220,7 +220,7 @@ fn document(sink: &Sink, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> Option
     Some(Document { kind, node: NodeRef::new(tree, root), file: file.to_owned() })
 }
 
-/// What a document is. What was salvaged of a file that cannot be read is not blamed for what it lacks.
+/// The kind of a document. A file that cannot be parsed completely gets no reports of missing keys.
 fn document_kind(sink: &Sink, root: Node<'_>, file: &str, is_sound: bool) -> Option<ConfigKind> {
     let Some(kind) = root.get("kind").filter(|kind| kind.is_scalar()) else {
         if !is_sound {

@@ -1,4 +1,4 @@
-//! What the rest of Purlin sees of this dialect.
+//! The interface of this dialect for the rest of Purlin.
 
 use crate::action::Action;
 use crate::bind::Binder;
@@ -62,10 +62,10 @@ pub const DIALECT: Dialect = Dialect {
 /// A project file is the strongest sign there is: it composes what the other dialects describe.
 const STRENGTH: u8 = 100;
 
-/// What the versions of this tool's own files begin with.
+/// Prefix of the versions in Garden's own files.
 const API: &str = "garden.io/";
 
-/// A file of the usual name that says it is of another tool is not ours.
+/// A file with a usual name that declares itself to be of another tool is ignored.
 fn recognise(file: &Glance<'_>) -> Option<Sign> {
     if !is_config_file(file.name()) {
         return None;
@@ -78,8 +78,8 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
     (head.is_empty() || head.documents().iter().any(|page| is_own(&page))).then_some(Sign::new(Role::Member, 10))
 }
 
-/// Whether a document is a project, or was meant to be one: then it says so itself, instead of leaving all files around
-/// it without a project.
+/// Whether a document is a project, or meant as one: then it reports its own mistake, instead of leaving all files
+/// around it without a project.
 fn is_project(file: &Glance<'_>, page: &DocumentHead) -> bool {
     match page.get("kind") {
         Some("Project") => true,
@@ -91,7 +91,7 @@ fn is_project(file: &Glance<'_>, page: &DocumentHead) -> bool {
     }
 }
 
-/// Every environment that the project declares, and the default if that is none of them, so that it is reported.
+/// All environments that the project declares, plus the default if it is not declared, so that it is reported.
 fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let named = |name: EcoString| {
         let request = Request { environment: Some(name.to_string()), ..request.clone() };
@@ -118,12 +118,12 @@ pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
     assemble(resolution, &|_| None).0
 }
 
-/// What an action has added to a resolved project.
+/// Contribution of an action to a resolved project.
 pub(crate) struct Share {
     nodes: Range<usize>,
     manifests: Range<usize>,
     trees: Range<usize>,
-    /// Whether it is something else in another environment.
+    /// Whether it differs in another environment.
     pub(crate) varies: bool,
 }
 
@@ -148,7 +148,7 @@ impl Share {
     }
 }
 
-/// What was met while a project was put together.
+/// Notes collected while a project is assembled.
 #[derive(Default)]
 pub(crate) struct Met {
     /// Problems of the project's variables.
@@ -157,7 +157,7 @@ pub(crate) struct Met {
     pub problems: Vec<(EcoString, Vec<Diagnostic>)>,
     /// Whether there were others.
     pub has_others: bool,
-    /// What each action has added.
+    /// Contribution of each action.
     pub shares: FastMap<EcoString, Share>,
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn assemble<'m>(
         if let Some((known, from)) = recall(&action.key) {
             from.add(known, &mut project);
         } else if action.disabled {
-            // What comes of it is shown last.
+            // Added to what is shown last.
             share.varies = true;
             disabled.push(project.nodes.len());
             project.nodes.push(Node::new(action.key.clone(), action.kind.name(), "garden"));
@@ -275,8 +275,8 @@ fn chart_of(action: &Action, node: &Node) -> Option<String> {
     Some(path::normalize(&path::join(&action.source_folder, written)))
 }
 
-/// What came of the project inside an action, where it is asked for. The objects of a chart that Garden deploys are
-/// rendered only for who asks for manifests, or for a node among them.
+/// The result of the project inside an action, if requested. The objects of a chart that Garden deploys are rendered
+/// only if manifests, or a node among them, are requested.
 fn inner_of(resolution: &Resolution<'_>, action: &Action) -> Option<Arc<Inner>> {
     let request = resolution.ground.request;
     let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside != Some(Inside::Pod))?;
@@ -284,7 +284,7 @@ fn inner_of(resolution: &Resolution<'_>, action: &Action) -> Option<Arc<Inner>> 
     let is_asked = known.is_project() || request.manifests || names_inside() || is_judged(request, action);
     let live = resolution.live.actions.get(&action.key)?;
     let shows = is_asked && !action.disabled && request.wants(&action.key);
-    // What is made from something wrong would be wrong a second time.
+    // Rendering from an action with errors would only repeat them.
     let follows = known.inside == Some(Inside::Objects) && request.chart.is_rehearsal && has_errors(resolution, action);
     if !shows || follows {
         return None;
@@ -295,13 +295,13 @@ fn inner_of(resolution: &Resolution<'_>, action: &Action) -> Option<Arc<Inner>> 
     inner
 }
 
-/// Whether objects are made only to see that they can be. Files of a Build are there once it has run.
+/// Whether objects are made only to check them. Files of a Build exist once it has run.
 fn is_judged(request: &Request, action: &Action) -> bool {
     let is_built = action.type_name != "container" && action.text("build").is_some();
     request.chart.is_rehearsal && !is_built
 }
 
-/// Whether something is wrong with what an action says, or with the file of its module.
+/// Whether an action, or the file of its module, has errors.
 fn has_errors(resolution: &Resolution<'_>, action: &Action) -> bool {
     let session = resolution.ground.session;
     let whole = match &action.config.body {

@@ -8,7 +8,7 @@ use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::world::WorldError;
 use purlin_value::{Value, path};
 
-/// The name that Garden takes if none is given. A folder without one may get it from elsewhere.
+/// Garden's default name. In a folder without one, it may be created by other means.
 const USUAL: &str = "Dockerfile";
 
 /// Warns of a Dockerfile that does not exist, unless another Build may bring it.

@@ -11,7 +11,7 @@ pub struct Variable<'a> {
     pub range: std::ops::Range<usize>,
 }
 
-/// All variables in order. Lines that are none are passed over, as every reader of this format does.
+/// All variables in order. Other lines are skipped, as in every reader of this format.
 pub fn parse(text: &str) -> Vec<Variable<'_>> {
     let mut found = Vec::new();
     let mut pos = 0;

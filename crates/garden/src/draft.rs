@@ -1,7 +1,7 @@
 //! Configuration that may still hold unbound templates.
 //!
-//! What a file says becomes values only when it is bound to a scope; actions made from modules mix both. A draft can
-//! be bound as often as needed, and it can say what was written, which is what versions are hashed from.
+//! Contents of a file become values only when bound to a scope; actions made from modules mix both. A draft can be
+//! bound repeatedly, and it can return the source as written, which versions are hashed from.
 
 use crate::bind::{Binder, Env, entries, entry};
 use crate::place::{NodeRef, Place};
@@ -64,7 +64,7 @@ impl Draft {
         again.unwrap_or_else(|| self.bind(binder))
     }
 
-    /// What was written, templates as their text.
+    /// The source as written, with templates as their text.
     pub fn written(&self) -> Value {
         match self {
             Draft::Value(value) => value.clone(),
@@ -122,7 +122,7 @@ impl Draft {
         }
     }
 
-    /// Whether it is a mapping, and not an operator that gives something else.
+    /// Whether it is a mapping, and not an operator with another result.
     pub fn is_map(&self) -> bool {
         match self {
             Draft::Map(_) => true,
@@ -147,7 +147,7 @@ impl Draft {
         }
     }
 
-    /// Whether it says null.
+    /// Whether it is null.
     pub fn is_null(&self) -> bool {
         match self {
             Draft::Value(value) => value.is_null(),
@@ -189,7 +189,7 @@ impl Draft {
     }
 }
 
-/// A template that a conversion wrote; it stands in no file.
+/// A template made by a conversion; it is in no file.
 fn written_template(text: &EcoString, binder: &Binder) -> Value {
     match crate::expr::parse(text) {
         Ok(template) => binder.template(Arc::new(template), Place::Nowhere),

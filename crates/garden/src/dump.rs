@@ -1,7 +1,7 @@
 //! The whole configuration in the form of Garden's `get config`, which scripts read: providers with what they depend on,
 //! variables, actions and modules with the defaults of their rows, workflows.
 //!
-//! Nothing is run or asked for it: a provider is `ready` where all it gives follows from its configuration.
+//! Nothing is run for it: a provider is `ready` if all its outputs follow from its configuration.
 
 use crate::action::Action;
 use crate::complete::Completer;
@@ -199,7 +199,7 @@ fn modules(resolution: &Resolution<'_>, shown: Shown) -> Value {
 const GIVEN_KEYS: &[&str] =
     &["description", "include", "exclude", "repositoryUrl", "generateFiles", "variables", "varfile"];
 
-/// What of a module's settings does not count for its Build, by its type.
+/// Settings of a module that do not count for its Build, by its type.
 const NOT_BUILT: &[(&str, &[&str])] = &[
     ("exec", &["tasks", "tests", "services"]),
     ("helm", &["atomicInstall", "serviceResource", "skipDeploy", "tasks", "tests"]),
@@ -282,7 +282,7 @@ fn own_service(module: &Module, type_name: &str, spec: &Map) -> Option<Value> {
     Some(Value::list(vec![Value::map(service)]))
 }
 
-/// What counts for the Build of a module.
+/// The settings that count for the Build of a module.
 fn build_config(type_name: &str, spec: &Map) -> Option<Value> {
     if type_name == "container" {
         let target = spec.get("build").and_then(|build| build.get("targetImage")).cloned();

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Never part of a project: repositories, what Garden and Purlin keep, and reports.
 const FIXED_EXCLUDES: &[&str] = &[".git", ".gitmodules", ".garden/**/*", ".purlin/**/*", "debug-info*/**"];
 
-/// What files are called in repositories that say what is ignored.
+/// Name of ignore files.
 const GARDEN_IGNORE: &str = ".gardenignore";
 
 /// Steps that asking a folder for a name counts for: the time that it takes.
@@ -35,7 +35,7 @@ pub struct File {
 #[derive(Clone, Debug, Default)]
 pub struct FileTree {
     files: Vec<File>,
-    /// What files are called that say what is ignored, beside git's.
+    /// Name of ignore files, besides git's.
     ignore_file: String,
     /// Repositories, each walked when its files are first asked for.
     remote: Arc<Mutex<BTreeMap<String, Arc<FileTree>>>>,
@@ -75,7 +75,7 @@ impl FileTree {
         FileTree { files, ignore_file: ignore_file.to_owned(), remote: Arc::default() }
     }
 
-    /// What files are called that say what is ignored, beside git's.
+    /// Name of ignore files, besides git's.
     pub fn ignore_file(&self) -> &str {
         &self.ignore_file
     }
@@ -123,7 +123,7 @@ pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern
         return files.map(|file| file.path.clone()).collect();
     }
     let levels = if is_deep { MAX_DEPTH } else { rest };
-    // Nearly all names are told apart by the last part of the pattern alone.
+    // The last part of the pattern alone excludes nearly all names.
     let last = Glob::new(pattern.rsplit('/').next().unwrap_or_default());
     let has_choices = is_deep || pattern.contains(['{', '(', '!']);
     let may_match = |name: &str| has_choices || last.covers(name);
@@ -164,7 +164,7 @@ pub fn is_config_file(name: &str) -> bool {
     matches!(name, "garden.yml" | "garden.yaml") || name.ends_with(".garden.yml") || name.ends_with(".garden.yaml")
 }
 
-/// What `include` and `exclude` leave of the files below a folder.
+/// Files below a folder selected by `include` and `exclude`.
 pub struct Selection {
     include: Option<Vec<Glob>>,
     exclude: Vec<Glob>,

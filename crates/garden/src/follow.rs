@@ -1,8 +1,8 @@
-//! Resolves a project again after some of its files have changed and actions have run, for who runs it again and again.
+//! Resolves a project again after files have changed and actions have run, for commands that watch it.
 //!
-//! Everything that is asked of a resolution can be asked of the next one. Actions that a change does not reach keep their
-//! fields, what they refer to, and all values that do not depend on what was run or on the time; hashes of files that have
-//! not changed are kept too. Whatever cannot be told for certain is left to a whole resolution.
+//! The next resolution offers the full interface of a resolution. Actions that a change does not reach keep their
+//! fields, their references, and all values that do not depend on outputs of runs or on the time; hashes of unchanged
+//! files are kept too. Uncertain cases are left to a whole resolution.
 
 use crate::action::Action;
 use crate::files::FileTree;
@@ -22,7 +22,7 @@ use purlin_model::{Declared, Request};
 use purlin_value::{FastMap, FastSet, Session};
 use std::sync::Arc;
 
-/// What is left of a resolution for the next one.
+/// State of a resolution kept for the next one.
 pub struct Past {
     standing: Standing,
     project: Project,
@@ -34,7 +34,7 @@ pub struct Past {
     live: Arc<LiveSet>,
 }
 
-/// Resolves the project of a request, for who will resolve it again.
+/// Resolves the project of a request so that it can be resolved again.
 pub fn resolve_first<'s>(session: &'s Session, request: &'s Request) -> Option<Resolution<'s>> {
     begin(session, request, Varying::over_time()).map(|begun| resolve_begun(begun, &[], None))
 }
@@ -55,8 +55,8 @@ impl Past {
         Some(Past { standing, project, phases, making, workflows, commands, declared, live })
     }
 
-    /// Resolves the project again after the content of these files has changed, and nothing else that it has read, in a
-    /// session that continues the one before. Nothing if all of it must be resolved.
+    /// Resolves the project again after only the content of these files has changed, in a session that continues the
+    /// one before. `None` if all of it must be resolved.
     pub fn follow<'s>(self, session: &'s Session, request: &'s Request, changed: &[String]) -> Option<Resolution<'s>> {
         let (configs, others): (Vec<String>, Vec<String>) =
             changed.iter().cloned().partition(|file| self.making.parts.contains_key(file.as_str()));
@@ -93,12 +93,12 @@ impl Past {
     }
 }
 
-/// Whether running an action changes what is read to resolve it: instances and their attributes are stored.
+/// Whether running an action changes files that resolution reads: instances and their attributes are stored.
 fn keeps_state(action: &Action) -> bool {
     matches!(action.type_name.as_str(), "tosca" | "ensemble")
 }
 
-/// Whether a file is nothing but source: it counts by its content, and nobody has read it as a text.
+/// Whether a file is only source: its content is hashed, and no value was read from it.
 fn is_source(session: &Session, files: &FileTree, file: &str) -> bool {
     let is_known = files.all().binary_search_by(|known| known.path.as_str().cmp(file)).is_ok();
     is_known && !session.has_read(file) && session.world.exists(file)

@@ -14,7 +14,7 @@ use purlin_syntax::{Diagnostic, Hint, Rule, Span, suggest};
 use purlin_value::{FastIndex, Value};
 use std::sync::Arc;
 
-/// How one action needs another.
+/// Kind of dependency of one action on another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needed {
     /// The other action's key.
@@ -23,15 +23,15 @@ pub struct Needed {
     pub kind: ActionKind,
     /// Its name.
     pub name: EcoString,
-    /// The user wrote it down, or it is a Build whose outputs are used.
+    /// The user wrote it, or it is a Build whose outputs are used.
     pub explicit: bool,
-    /// Something of it that is known without running it is used.
+    /// A part of it that is known before it runs is used.
     pub needs_static: bool,
-    /// Something of it that is known only after running it is used.
+    /// A part of it that is known only after it runs is used.
     pub needs_executed: bool,
     /// Where it is written.
     pub span: Option<Span>,
-    /// What references read of it, as it is written behind its name.
+    /// Parts read by references, as written behind its name.
     pub read: Vec<EcoString>,
 }
 
@@ -42,7 +42,7 @@ pub type Actions = FastIndex<EcoString, Arc<Action>>;
 pub struct Graph {
     /// The actions.
     pub actions: Actions,
-    /// What each needs, in the same order.
+    /// Dependencies of each action, in the same order.
     pub needs: FastIndex<EcoString, Vec<Needed>>,
     /// Actions that templates refer to and that do not exist, or that refer to themselves, which was reported.
     pub missing: Vec<(ActionKind, EcoString)>,
@@ -62,7 +62,7 @@ pub(crate) fn build_graph(ground: &Ground<'_>, actions: Actions) -> Graph {
 }
 
 impl Graph {
-    /// What an action needs.
+    /// Dependencies of an action.
     pub fn needs(&self, key: &str) -> &[Needed] {
         self.needs.get(key).map_or(&[], Vec::as_slice)
     }
@@ -94,16 +94,16 @@ fn action_needs(
     needs
 }
 
-/// What an action names of others, whether or not they exist.
+/// References of an action to others, whether or not they exist.
 #[derive(Debug)]
 pub struct Links {
-    /// What its fields name, with the field.
+    /// Actions named by its fields, with the field.
     explicit: Vec<(&'static str, Needed)>,
-    /// What its templates refer to.
+    /// References of its templates.
     references: Vec<Reference>,
     /// Problems that looking for references met.
     pub problems: Vec<Diagnostic>,
-    /// Whether what they are differs between environments.
+    /// Whether the references differ between environments.
     pub varies: bool,
 }
 
@@ -159,7 +159,7 @@ fn needed(kind: ActionKind, name: &str, span: Option<Span>) -> Needed {
     Needed { key, kind, name: name.into(), explicit: false, needs_static: false, needs_executed: false, span, read }
 }
 
-/// What `dependencies`, `build` and `copyFrom` name.
+/// Actions named by `dependencies`, `build` and `copyFrom`.
 fn explicit_needs(ground: &Ground<'_>, action: &Action) -> Vec<(&'static str, Needed)> {
     let mut found = Vec::new();
     let mut push = |field: &'static str, kind: Option<ActionKind>, name: Option<&str>, span: Option<Span>| {
@@ -182,7 +182,7 @@ fn explicit_needs(ground: &Ground<'_>, action: &Action) -> Vec<(&'static str, Ne
     found
 }
 
-/// What a template refers to.
+/// The target of a template's reference.
 fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: &Reference) -> Option<Needed> {
     let bad = |message: String| {
         let diagnostic = Diagnostic::nowhere(&rules::ACTION_REFERENCE, message);
@@ -207,7 +207,7 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
         (Some("actions"), "deploy") => ActionKind::Deploy,
         (Some("actions"), "run") => ActionKind::Run,
         (Some("actions"), "test") => ActionKind::Test,
-        // Whoever evaluates the string reports that there is no such key.
+        // A key that does not exist is reported by evaluation.
         _ => return None,
     };
     let Some(name) = reference.name(2) else {
@@ -232,7 +232,7 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
         if let Some(output) = reference.name(4).filter(|_| !is_static) {
             warn_of_near_output(ground, other, output, listed, reference.span);
         }
-        // A project of another dialect knows its outputs, and yet comes before whoever uses them.
+        // The outputs of a project of another dialect are known, and yet it comes before its dependents.
         need.needs_static = is_static || known.is_some_and(|spec| spec.is_project());
         need.needs_executed = !is_static;
         need.explicit = kind == ActionKind::Build;
@@ -242,7 +242,7 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
     Some(need)
 }
 
-/// What a reference reads of an action: `outputs.host`, `version`. What is computed when it runs is left out.
+/// The part of an action that a reference reads: `outputs.host`, `version`. Parts computed at run time are left out.
 fn read_of(reference: &Reference) -> Option<EcoString> {
     let steps: Vec<&str> =
         (3..reference.path.len()).map_while(|step| reference.name(step)).map(EcoString::as_str).collect();
@@ -319,7 +319,7 @@ fn report_cycle(ground: &Ground<'_>, keys: &[EcoString], needs: &FastIndex<EcoSt
     });
 }
 
-/// Reports things that need each other; `place` says where one names the next.
+/// Reports a dependency cycle; `place` returns where one names the next.
 pub(crate) fn report_dependency_cycle(
     ground: &Ground<'_>,
     rule: &'static Rule,

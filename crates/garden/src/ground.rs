@@ -1,4 +1,4 @@
-//! What all phases of one resolution share: the run, the request, the parsed templates and the cells they fill.
+//! State shared by all phases of one resolution: the run, the request, the parsed templates and the cells they fill.
 
 use crate::bind::Env;
 use crate::entities::SCHEMA;
@@ -25,34 +25,34 @@ pub type KnownOutputs = BTreeMap<EcoString, Value>;
 pub struct Ground<'s> {
     /// The run.
     pub session: &'s Session,
-    /// What the user asked for.
+    /// The user's request.
     pub request: &'s Request,
     /// The project's folder, from the world's root.
     pub root: String,
     /// All parsed templates.
     pub templates: Arc<Templates>,
-    /// What actions have given already.
+    /// Outputs of actions that have run.
     pub outputs: KnownOutputs,
     /// Files that were hashed already, for modules and actions.
     pub sources: Arc<Sources>,
-    /// What differs between environments that are resolved together.
+    /// Differences between environments that are resolved together.
     pub varying: Arc<Varying>,
-    /// Whether something was read that differs.
+    /// Whether a value that differs was read.
     varies: AtomicBool,
     defaults: Arc<Defaults>,
     cells: Mutex<Vec<Cell>>,
     /// How many of the cells were there before actions were bound.
     standing_cells: AtomicUsize,
     trees: Mutex<Vec<Arc<Tree>>>,
-    /// The variables of `.env` files without templates, which are the same for all who name the file.
+    /// The variables of `.env` files without templates, which are the same in all scopes.
     pub env_files: Mutex<FastMap<FileId, Value>>,
     unfetched: AtomicBool,
     checkouts: Mutex<Vec<Checkout>>,
-    /// Strings whose names are noted at the end, if somebody will read the table of names.
+    /// Strings whose names are noted at the end, if the table of names is needed.
     pub noted: Option<Arc<Noted>>,
 }
 
-/// What outlives a resolution, for the next one of the same project.
+/// State kept for the next resolution of the same project.
 #[derive(Default)]
 pub struct Standing {
     root: String,
@@ -86,7 +86,7 @@ impl<'s> Ground<'s> {
         }
     }
 
-    /// What outlives this resolution: everything but what was made for its actions, beginning with this cell.
+    /// State kept after this resolution: everything except the cells of its actions, which begin with this one.
     pub fn released_but(self, actions: &Cell) -> Standing {
         let mut cells = self.cells.into_inner().unwrap_or_else(PoisonError::into_inner);
         let made = self.standing_cells.into_inner().min(cells.len());
@@ -102,7 +102,7 @@ impl<'s> Ground<'s> {
         }
     }
 
-    /// The ground of a resolution that goes on from another of the same project.
+    /// The ground of a resolution that continues another of the same project.
     pub fn resumed(session: &'s Session, request: &'s Request, standing: Standing) -> Self {
         let ground = Ground {
             templates: standing.templates,
@@ -147,7 +147,7 @@ impl<'s> Ground<'s> {
         self.unfetched.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a source of the project is missing: what is not found may be there, and is no second problem.
+    /// Whether a source of the project is missing: then missing names may be declared there and are not reported.
     pub fn misses_source(&self) -> bool {
         self.unfetched.load(Ordering::Relaxed)
     }
@@ -157,7 +157,7 @@ impl<'s> Ground<'s> {
         Arc::new(self.plain_env(scope))
     }
 
-    /// The same, to be changed by whoever asks.
+    /// A copy that the caller can change.
     pub(crate) fn plain_env(&self, scope: Scope) -> Env {
         let (templates, varying) = (self.templates.clone(), self.varying.clone());
         Env { templates, scope, keep_escapes: false, pre_graph: false, varying, noted: self.noted.clone() }
@@ -170,7 +170,7 @@ impl<'s> Ground<'s> {
         }
     }
 
-    /// Does some work, and tells whether it has read anything that differs between environments, or met a problem.
+    /// Does some work. Returns whether it read values that differ between environments, or met a problem.
     pub fn watched<T>(&self, work: impl FnOnce() -> T) -> (T, bool) {
         let (around, problems) = (self.varies.swap(false, Ordering::Relaxed), self.session.sink.pushed());
         let done = work();
@@ -191,12 +191,12 @@ impl<'s> Ground<'s> {
         cell
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn cells(&self) -> usize {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// The cells that were made after the first so many; from now on they live as long as the caller keeps them.
+    /// Removes the cells after the first `from`; from now on they live as long as the caller keeps them.
     pub fn take_cells(&self, from: usize) -> Vec<Cell> {
         let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         let from = from.min(cells.len());
@@ -289,7 +289,7 @@ fn row_defaults(kind: Kind, session: &Session) -> RowDefaults {
 
 /// Fills a cell that is filled once.
 pub fn fill(cell: &Cell, value: Value) {
-    // A second value would be a mistake of ours; the first stands.
+    // A second value would be a bug; the first one is kept.
     let filled = cell.set(value);
     debug_assert!(filled.is_ok());
 }

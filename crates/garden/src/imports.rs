@@ -24,7 +24,7 @@ pub fn import_layer(ground: &Ground<'_>, document: &Document, base: &Scope) -> A
     }) {
         match imported(ground, &source) {
             Imported::Values(values) => {
-                // Where a secret comes from may be known; what it is may not.
+                // The location of a secret may be shown; its value may not.
                 let place = source.get("path").or(source.get("command")).and_then(|value| ground.span_of(value));
                 let origin = ground.session.origins.derived("importVariables", place, Vec::new());
                 all.extend(values.into_entries().into_iter().map(|(key, value)| (key, value.with_origin(origin))));
@@ -38,7 +38,7 @@ pub fn import_layer(ground: &Ground<'_>, document: &Document, base: &Scope) -> A
         all.extend(values.into_entries().into_iter().map(|(key, value)| (key, value.with_origin(origin))));
     }
     all.values().filter_map(Value::as_str).for_each(|secret| ground.session.sink.hide(secret));
-    // A source that could not be asked may know any key, so nothing can be said to be missing.
+    // A source that could not be read may have any key, so no key counts as missing.
     let value = match waits {
         Some(what) if all.is_empty() => Value::pending("importVariables", what),
         _ => Value::map(all),
@@ -113,7 +113,7 @@ fn parse_values(ground: &Ground<'_>, name: &str, text: &str, format: &str, span:
     let source = Arc::new(purlin_syntax::Source::new(purlin_syntax::FileId(u32::MAX), name, text));
     let tree = purlin_syntax::yaml::parse(source, Flavor::Core, &ground.session.limits);
     if let Some(problem) = tree.diagnostics().iter().find(|problem| problem.severity == Severity::Error) {
-        // What the parser says may quote what it reads; where it stumbled tells enough.
+        // The parser's message may quote its input; the location is enough.
         let is_limit = problem.rule.class == RuleClass::Limit;
         let place = problem.span.map(|span| tree.source().position(span.start));
         let place = place.map_or_else(String::new, |at| format!(", line {} column {}", at.line, at.column));

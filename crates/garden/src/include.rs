@@ -1,4 +1,4 @@
-//! Which files an action has where it does not say so: each type of Garden has a rule of its own.
+//! Default files of an action: each type of Garden has a rule of its own.
 //!
 //! The choice counts in versions, so it is Garden's, and it is made from what is known before the graph.
 
@@ -12,7 +12,7 @@ use crate::scan::texts;
 use purlin_value::{Eval, Map, Value, path};
 use std::sync::Arc;
 
-/// What a chart is made of, from its folder.
+/// Files of a chart, from its folder.
 const CHART_FILES: [&str; 3] = ["*", "charts/**/*", "templates/**/*"];
 
 /// Adds the `include` that an action's type implies.
@@ -38,7 +38,7 @@ pub(crate) fn imply(
         (ActionKind::Deploy | ActionKind::Run | ActionKind::Test, "container") if !is_chosen => Some(Vec::new()),
         _ => None,
     };
-    // What works on a Build's files has none of its own.
+    // An action that works on a Build's files has no files of its own.
     let works_on_build = kind != ActionKind::Build && fields.contains_key("build") && !is_chosen;
     if let Some(files) = implied.or_else(|| works_on_build.then(Vec::new)) {
         fields.insert("include".into(), Value::list(files));

@@ -1,4 +1,4 @@
-//! What a template expects of its uses: a short list of inputs, or a JSON Schema.
+//! Inputs declared by a template: a short list, or a JSON Schema.
 
 use crate::bind::entries;
 use crate::config::Document;
@@ -14,10 +14,10 @@ use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use purlin_value::{Eval, Lazy, Map, MergeKeys, Thunk, Value, path, value_of};
 use std::sync::Arc;
 
-/// What is expected of inputs.
+/// Declared inputs.
 #[derive(Clone, Debug, Default)]
 pub struct InputSchema {
-    /// As a JSON Schema; nothing if anything is accepted.
+    /// As a JSON Schema; `None` if all inputs are accepted.
     schema: Option<Value>,
     validator: Option<Arc<Validator>>,
     /// Whether it has defaults below the top, which are known only when all inputs are.
@@ -31,7 +31,7 @@ impl InputSchema {
         Ok(InputSchema { schema: Some(schema), validator: Some(Arc::new(validator)), nested })
     }
 
-    /// Reads what a template says about its inputs.
+    /// Reads a template's declarations of inputs.
     pub fn read(ground: &Ground<'_>, project: &Project, document: &Document) -> Self {
         if let Some(node) = document.field("inputs")
             && let Some(view) = node.get().filter(|view| view.is_map())
@@ -46,7 +46,7 @@ impl InputSchema {
                 ("properties".into(), Value::map(properties)),
                 ("additionalProperties".into(), Value::from(false)),
             ]);
-            // What each input says is a schema of its own, which may be wrong.
+            // Each input is declared by a schema of its own, which may be invalid.
             return InputSchema::new(Value::map(schema)).unwrap_or_else(|why| {
                 ground.report(&rules::TEMPLATE, node.span(), format!("`inputs` cannot be used: {why}"));
                 InputSchema::default()
@@ -155,7 +155,7 @@ impl Thunk for Completed {
     }
 }
 
-/// Where a problem is shown.
+/// Location of a problem.
 enum At {
     /// At the use of the template.
     Use,
@@ -169,7 +169,7 @@ fn is_missing(name: &str) -> Message {
     what::missing("input", name).words(format!("input `{name}` is missing"))
 }
 
-/// What does not fit, in the words of templates: messages with hints and places.
+/// Problems in the words of templates: messages with hints and locations.
 fn worded(problem: &Problem) -> Vec<(Message, Option<Hint>, At)> {
     let path = problem.path();
     let full = |key: &str| path.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
@@ -215,7 +215,7 @@ fn worded(problem: &Problem) -> Vec<(Message, Option<Hint>, At)> {
     }
 }
 
-/// Why none of several schemas fits.
+/// Reasons why several schemas do not match.
 fn causes(problem: &Problem) -> String {
     let causes = problem.causes.iter().flat_map(worded).map(|(message, ..)| message.to_string());
     let causes: Vec<String> = causes.collect();

@@ -1,6 +1,6 @@
 //! JSON as templates write and read it: numbers the JavaScript way, keys as they come or sorted.
 //!
-//! Sorted text is what versions are hashed from. Reading is strict.
+//! Versions are hashed from sorted text. Reading is strict.
 
 use crate::number;
 use purlin_syntax::json_text::{self, Build, Expected, Problem};
@@ -95,7 +95,7 @@ fn push_entries<'v>(entries: impl Iterator<Item = (&'v str, &'v Value)>, order: 
 /// How deeply JSON text may nest.
 const MAX_DEPTH: usize = purlin_syntax::limits::VALUE_LEVELS as usize;
 
-/// Reads JSON text. The error says what was expected at which character.
+/// Reads JSON text. The error names the expectation and the character.
 pub fn read(text: &str) -> Result<Value, String> {
     json_text::read(text.as_bytes(), MAX_DEPTH, &mut Values).map_err(message)
 }

@@ -30,7 +30,7 @@ pub fn json_schema() -> Value {
     ])
 }
 
-/// A document: its kind says what it is, its type what its spec takes.
+/// A document: its kind selects its shape, its type that of its spec.
 fn configuration() -> Value {
     let names = texts(KIND_NAMES.iter().map(|(name, _)| *name));
     let kind = object([("description", Value::str("What this configuration is.")), ("enum", names)]);
@@ -44,7 +44,7 @@ fn configuration() -> Value {
     ])
 }
 
-/// What a document of a kind looks like.
+/// The shape of a document of a kind.
 fn document(kind: ConfigKind) -> Value {
     match kind {
         ConfigKind::Module => {
@@ -102,7 +102,7 @@ fn refine_providers(all: &mut Map) {
     all.insert(name, extended(value, "allOf", Value::list(branches)));
 }
 
-/// What a template makes looks like any configuration; names and values in it are known only when it is used.
+/// A template's result has the shape of any configuration; its names and values are known only in use.
 fn refine_templates(all: &mut Map) {
     let Some(Definition { name, value }) = named(all, entities::CONFIG_TEMPLATE) else { return };
     let like = object([("items", object([(LIKE, Value::str(format!("#/$defs/{CONFIGURATION}")))]))]);

@@ -1,12 +1,12 @@
-//! What Garden looks at only when it is its turn: specs of actions, which are resolved to run, and workflows and commands
-//! of the user's own, which are read to run them. A mistake there does not concern a command that stops before.
+//! Checks that Garden makes late: specs of actions, which are resolved to run, and workflows and the user's own
+//! commands, which are read to run them. A mistake there does not concern a command that stops before.
 
 use crate::config::{ActionKind, ConfigKind};
 use crate::resolve::Resolution;
 use crate::rules;
 use purlin_syntax::{Diagnostic, Node, Severity, Span};
 
-/// Which of these a command asks for all the same.
+/// The late checks that a command requests anyway.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
     /// Workflows are resolved.
@@ -30,7 +30,7 @@ pub fn spare(resolution: &Resolution<'_>, found: &mut [Diagnostic], asked: Asked
         }
     }
     for problem in found.iter_mut().filter(|problem| problem.is_error()) {
-        // What refers to something else is looked at with the graph.
+        // References are checked with the graph.
         let is_of_row = purlin_model::rules::RULES.iter().any(|rule| rule.name == problem.rule.name)
             || problem.rule.name == rules::INVALID_VALUE.name;
         if is_of_row && problem.span.is_some_and(|span| late.iter().any(|part: &Span| part.contains(span))) {

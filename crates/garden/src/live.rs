@@ -1,5 +1,5 @@
-//! Actions once the graph is there: their templates bound to everything that can be known, their outputs, and their
-//! versions, each computed when it is first asked for.
+//! Actions after the graph is known: their templates bound to all known values, their outputs, and their versions, each
+//! computed on first access.
 
 use crate::action::Action;
 use crate::bind::{Binder, Env};
@@ -35,7 +35,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// One action, live.
 pub struct LiveAction {
-    /// What its templates see.
+    /// Scope of its templates.
     pub env: Arc<Env>,
     /// Its spec, lazy: completed with defaults, everything in it forced.
     pub whole: Value,
@@ -46,7 +46,7 @@ pub struct LiveAction {
     about: Arc<About>,
 }
 
-/// What versions and outputs are computed from.
+/// Inputs of versions and outputs.
 pub(crate) struct Base {
     graph: Arc<Graph>,
     files: Arc<FileTree>,
@@ -55,51 +55,51 @@ pub(crate) struct Base {
     exclusions: Exclusions,
     /// Whether these differ between environments.
     exclusions_vary: bool,
-    /// What differs between environments that are resolved together.
+    /// Differences between environments that are resolved together.
     varying: Arc<Varying>,
     outputs: KnownOutputs,
-    /// Outputs of actions that ran since; what was not asked for before they were known sees them.
+    /// Outputs of actions that ran since; values that were not read before see them.
     learned: Mutex<FastMap<EcoString, Value>>,
-    /// What is asked of all actions; it owns what this is part of, so it is not owned here.
+    /// The values of all actions; not owned here, since they own this.
     actions: Weak<OnceLock<Value>>,
     /// The same for providers.
     providers: Weak<OnceLock<Value>>,
     sources: Arc<Sources>,
-    /// Who decides how source is hashed that several actions share.
+    /// The action that decides how source shared by several is hashed.
     owners: Arc<Owners>,
     written: Mutex<FastMap<EcoString, Arc<Version>>>,
     /// The resolved specs by action, filled once all actions are bound.
     specs: OnceLock<FastMap<EcoString, Value>>,
     /// Versions, each with whether it differs between environments.
     resolved: Mutex<FastMap<EcoString, (Computed, bool)>>,
-    /// Who answers for projects of other dialects.
+    /// Engines of projects of other dialects.
     engines: Engines,
     /// Whether charts come with the definitions of kinds they bring along.
     include_crds: bool,
-    /// Whether what is rendered is judged and not shown.
+    /// Whether rendered output is only checked and not shown.
     is_rehearsal: bool,
-    /// What objects that are made for a cluster have to know of the project.
+    /// Properties of the project used in Kubernetes objects.
     owner: Owner,
-    /// What came of the projects inside actions, by the action's key, each with whether it differs between environments.
+    /// Results of the projects inside actions, by the action's key, each with whether it differs between environments.
     inner: Mutex<FastMap<EcoString, (Arc<Inner>, bool)>>,
-    /// Where these projects are, with the action that asked.
+    /// Locations of these projects, each with its action.
     taken: Mutex<Vec<(EcoString, String)>>,
 }
 
-/// A resolved version, or the value that stands for it: poison, or what it waits for.
+/// A resolved version, or the value in its place: poison, or pending.
 type Computed = Result<Arc<Version>, Value>;
 
-/// What objects that are made for a cluster have to know of the project.
+/// Properties of the project used in Kubernetes objects.
 pub(crate) struct Owner {
     /// Its name.
     pub(crate) project: EcoString,
     /// The namespace of its environment.
     pub(crate) namespace: EcoString,
-    /// Whether the environment says that care is needed.
+    /// Whether the environment is marked as production.
     pub(crate) production: bool,
 }
 
-/// Everything that is asked about an action by others.
+/// The interface of an action for others.
 pub(crate) struct About {
     base: Arc<Base>,
     pub(crate) key: EcoString,
@@ -111,10 +111,10 @@ pub(crate) struct About {
     vars: VarScope,
 }
 
-/// Who decides how source is hashed that several actions share.
+/// The action that decides how source shared by several is hashed, by source.
 pub type Owners = FastMap<SourceKey, EcoString>;
 
-/// What is known of actions from another environment.
+/// Results of actions from another environment.
 pub(crate) struct Known<'k> {
     /// All actions there.
     pub live: &'k LiveSet,
@@ -193,7 +193,7 @@ pub(crate) fn bind_actions(
     let specs = actions.iter().map(|(key, live)| (key.clone(), live.whole.clone()));
     // Bound once per resolution, so the cell is empty.
     let _ = base.specs.set(specs.collect());
-    // What does not exist was reported; asking for it again says nothing new.
+    // Missing actions are reported already; their values are silent.
     for (kind, name) in &base.graph.missing {
         if let Some(map) = by_kind.get_mut(kind) {
             map.insert(name.clone(), Value::poison());
@@ -246,13 +246,13 @@ fn chosen_files(action: &Action) -> (Option<Vec<String>>, Option<Vec<String>>) {
     }
 }
 
-/// What the files of an action are known by.
+/// The identity of an action's files.
 pub fn source_key(action: &Action) -> SourceKey {
     let (include, exclude) = chosen_files(action);
     SourceKey::new(&action.source_folder, include.as_deref(), exclude.as_deref())
 }
 
-/// All actions with what they say of themselves.
+/// All actions with their values.
 pub struct LiveSet {
     base: Arc<Base>,
     /// The actions by key.
@@ -270,7 +270,7 @@ impl LiveSet {
         self.base.implied_spec(eval, action, spec)
     }
 
-    /// Who decides how source is hashed that several actions share.
+    /// The action that decides how source shared by several is hashed, by source.
     pub fn owners(&self) -> &Arc<Owners> {
         &self.base.owners
     }
@@ -285,12 +285,12 @@ impl LiveSet {
         &self.base.files
     }
 
-    /// Where the projects inside actions are, as far as they were asked for, with the actions.
+    /// Locations of the projects inside actions that were resolved, with the actions.
     pub fn taken_in(&self) -> Vec<(EcoString, String)> {
         self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether a project inside an action may have read a file: it takes in what is in its folder.
+    /// Whether a project inside an action may have read a file: it reads those in its folder.
     pub fn may_read(&self, file: &str) -> bool {
         let is_below = |folder: &str| folder == "." || path::within(folder, file) != file;
         let taken = self.taken_in();
@@ -301,18 +301,18 @@ impl LiveSet {
         taken.any(is_below) || folders.any(|action| is_below(&action.source_folder))
     }
 
-    /// The version of an action as it is written, before anything is resolved. Nothing if it is part of a circle.
+    /// The version of an action as written, before values are resolved. `None` if it is part of a cycle.
     pub fn written_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
         self.base.written_version(session, key)
     }
 
-    /// The version of an action over its resolved spec and the resolved versions of its dependencies. Nothing if it
-    /// waits for something that runs, or is broken.
+    /// The version of an action over its resolved spec and the resolved versions of its dependencies. `None` if it is
+    /// pending or broken.
     pub fn resolved_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
         self.base.resolved_version(&mut Eval::new(session), key).ok()
     }
 
-    /// An action has run and has these outputs. Ask nothing that refers to them before: what was pending stays so.
+    /// Adds the outputs of an action that has run. References read before this stay pending.
     pub fn learn(&self, key: &str, outputs: Value) {
         self.base.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(key.into(), outputs);
     }
@@ -322,7 +322,7 @@ impl LiveSet {
         self.base.build_folder(action)
     }
 
-    /// The source of an action as it was hashed for its version; none if it has no files.
+    /// The source of an action as hashed for its version; `None` if it has no files.
     pub fn hashed(&self, session: &Session, action: &Action) -> Option<Hashed> {
         let (include, exclude) = chosen_files(action);
         if include.as_ref().is_some_and(Vec::is_empty) {
@@ -348,14 +348,14 @@ impl LiveAction {
         &self.about.vars
     }
 
-    /// Whether everything in its spec is known and the same in every environment.
+    /// Whether its whole spec is known and the same in every environment.
     fn is_steady(&self) -> bool {
         matches!(&self.whole.data, Data::Lazy(whole) if whole.steady().is_some())
     }
 
-    /// What came of the project inside the action; none if its type has none.
+    /// The result of the project inside the action; `None` if its type has no project.
     pub(crate) fn inner(&self, eval: &mut Eval<'_>) -> Option<Arc<Inner>> {
-        // Asked for as an output, so that a cycle of actions is found as one.
+        // Read as an output, so that a cycle of actions is found as one.
         eval.force(&self.outputs);
         self.about.inner(self.about.action()?, eval)
     }
@@ -384,12 +384,12 @@ impl LiveAction {
         self.about.cluster(eval)
     }
 
-    /// Where the project inside the action is, and what is asked of it.
+    /// Location and request of the project inside the action.
     pub(crate) fn inner_request(&self, eval: &mut Eval<'_>) -> Option<(String, purlin_model::Request)> {
         self.about.inner_request(self.about.action()?, eval)
     }
 
-    /// Whether there is a project of another dialect inside the action.
+    /// Whether the action contains a project of another dialect.
     pub(crate) fn holds_project(&self) -> bool {
         let action = self.about.action();
         let known = action.and_then(|action| spec_type(&action.type_name, action.kind));
@@ -429,8 +429,8 @@ fn bind_action(
     (LiveAction { env, whole, outputs, bound, about }, keys)
 }
 
-/// What templates see of an action: as `this`, or under `actions` with what it gives. Few of them ask, so it is put
-/// together when one does.
+/// Keys of an action for templates: as `this`, or under `actions` with its outputs. Built on first access, since few
+/// templates use them.
 struct Keys {
     about: Arc<About>,
     outputs: Option<Value>,
@@ -508,7 +508,7 @@ impl Thunk for Spec {
     }
 }
 
-/// A spec with everything in it forced and completed by its row; items that are nothing at all are dropped.
+/// A spec, completely forced and completed by its row; absent items are dropped.
 struct Whole {
     spec: Value,
     span: Option<Span>,
@@ -627,7 +627,7 @@ impl About {
         self.base.graph.cyclic.contains(&self.key)
     }
 
-    /// What its templates see.
+    /// Scope of its templates.
     pub(crate) fn env(&self) -> &Arc<Env> {
         &self.env
     }
@@ -637,12 +637,12 @@ impl About {
         &self.base.files
     }
 
-    /// Who answers for projects of other dialects.
+    /// Engines of projects of other dialects.
     pub(crate) fn engines(&self) -> Engines {
         self.base.engines
     }
 
-    /// What came of the project inside, if it was asked before.
+    /// The result of the project inside, if it was resolved before.
     pub(crate) fn kept_inner(&self, eval: &mut Eval<'_>) -> Option<Arc<Inner>> {
         let kept = self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).get(&self.key).cloned();
         let (inner, varies) = kept?;
@@ -652,7 +652,7 @@ impl About {
         Some(inner)
     }
 
-    /// Whether what is rendered is judged and not shown.
+    /// Whether rendered output is only checked and not shown.
     pub(crate) fn is_rehearsal(&self) -> bool {
         self.base.is_rehearsal
     }
@@ -662,12 +662,12 @@ impl About {
         self.base.include_crds
     }
 
-    /// What objects that are made for a cluster have to know of the project.
+    /// Properties of the project used in Kubernetes objects.
     pub(crate) fn owner(&self) -> &Owner {
         self.base.owner()
     }
 
-    /// What all actions share.
+    /// State shared by all actions.
     pub(crate) fn base(&self) -> &Base {
         &self.base
     }
@@ -677,7 +677,7 @@ impl About {
         self.base.full(folder)
     }
 
-    /// The configuration of a provider, resolved; none if it is not configured.
+    /// The configuration of a provider, resolved; `None` if it is not configured.
     pub(crate) fn provider(&self, name: &str, eval: &mut Eval<'_>) -> Option<Value> {
         self.base.provider(name, eval)
     }
@@ -687,12 +687,12 @@ impl About {
         self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).push((self.key.clone(), path.to_owned()));
     }
 
-    /// Keeps what came of the project inside.
+    /// Keeps the result of the project inside.
     pub(crate) fn keep_inner(&self, inner: Arc<Inner>, varies: bool) {
         self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).insert(self.key.clone(), (inner, varies));
     }
 
-    /// What is asked of a Build, once it is there.
+    /// The values of a Build, once it exists.
     pub(crate) fn build(&self, name: &str, eval: &mut Eval<'_>) -> Option<Value> {
         if self.base.varying.has_action(&format!("{}.{name}", ActionKind::Build.lower())) {
             eval.vary();
@@ -872,7 +872,7 @@ impl Base {
     fn compute_resolved(&self, eval: &mut Eval<'_>, action: &Action, dependencies: Vec<EcoString>) -> Computed {
         let module = action.module.as_ref().filter(|_| action.kind == ActionKind::Build);
         let mut versions = Vec::with_capacity(dependencies.len());
-        // Whether an action counts depends on it too.
+        // Which actions count may differ between environments, too.
         let needs = self.graph.needs(&action.key).iter().map(|need| &need.key);
         let varies = self.varying.is_watched() && needs.chain([&action.key]).any(|key| self.varying.has_action(key));
         if varies || self.exclusions_vary {
@@ -900,7 +900,7 @@ impl Base {
             versions,
             &listed_dependencies(action),
         );
-        // What others see of a Build made from a module is the module's version.
+        // The version of a Build made from a module is the module's version.
         if let Some(module) = module {
             version.string = module.version.clone();
         }
@@ -927,7 +927,7 @@ impl Base {
             dependencies,
             &listed_dependencies(action),
         );
-        // What others see of a Build made from a module is the module's version.
+        // The version of a Build made from a module is the module's version.
         if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {
             version.string = module.version.clone();
         }

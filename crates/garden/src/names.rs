@@ -1,7 +1,7 @@
-//! Writes the table of names: what a project declares, and what each of its strings and fields means by a name.
+//! Writes the table of names: the declarations of a project, and the meaning of each name in its strings and fields.
 //!
-//! Strings are kept while they are bound, each with its scope, and looked through once everything is there: a scope is
-//! complete only then, and so are branches that nothing evaluates.
+//! Strings are kept while they are bound, each with its scope, and examined after binding: a scope is complete only
+//! then, and so are branches that are not evaluated.
 
 use crate::action::Action;
 use crate::bind::Env;
@@ -59,7 +59,7 @@ impl Noted {
         }
     }
 
-    /// Does some work whose strings do not count.
+    /// Does some work whose strings are not collected.
     pub fn without<T>(&self, work: impl FnOnce() -> T) -> T {
         self.is_paused.store(true, Ordering::Relaxed);
         let done = work();
@@ -209,7 +209,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The varfile of an environment has its name, unless the environment says otherwise.
+    /// The varfile of an environment has its name, unless the environment names another.
     fn usual_varfile(&self, resolution: &Resolution<'_>, name: Node<'_>, environment: Node<'_>) {
         let file = path::join(&resolution.ground.root, &format!("garden.{}.env", name.text()));
         if environment.get("varfile").is_none() && self.session.has_read(&file) {
@@ -219,7 +219,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The environments that a provider, an action or a template is for.
+    /// The environments of a provider, an action or a template.
     fn environments(&self, of: Node<'_>) {
         for name in of.get("environments").into_iter().flat_map(Node::items).filter(|name| is_plain(*name)) {
             self.uses(kind::ENVIRONMENT, "", name.text(), name);
@@ -397,7 +397,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a scalar stands for itself.
+/// Whether a scalar is literal.
 fn is_plain(node: Node<'_>) -> bool {
     node.is_scalar() && !node.text().is_empty() && !node.text().contains("${")
 }

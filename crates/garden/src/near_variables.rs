@@ -9,10 +9,10 @@ use purlin_syntax::suggest::is_typo;
 use purlin_syntax::{Diagnostic, Hint, Node};
 use purlin_value::{FastMap, FastSet};
 
-/// So many names of an environment are compared; nobody writes more of them by hand.
+/// Number of an environment's variables that are compared; more are not written by hand.
 const MOST_NAMES: usize = 200;
 
-/// So many times a file's text is searched for a name.
+/// Maximum number of searches of a file's text for a name.
 const MOST_SEARCHES: usize = 200;
 
 /// The variables of the environments and of the project.
@@ -22,7 +22,7 @@ struct Known<'a> {
     in_project: FastSet<&'a str>,
     /// Variables of each environment, as they are written.
     of_each: Vec<Vec<(&'a str, Node<'a>)>>,
-    /// How many environments have a variable of a name.
+    /// Number of environments with a variable of this name.
     having: FastMap<&'a str, usize>,
 }
 
@@ -44,7 +44,8 @@ impl<'a> Known<'a> {
         !self.in_project.contains(name) && self.having.get(name) == Some(&1)
     }
 
-    /// Whether an environment without the variable should have it: the project does, or all other environments do.
+    /// Whether an environment without the variable should have it: the project has it, or all other environments have
+    /// it.
     fn is_expected(&self, name: &str) -> bool {
         let others = self.of_each.len() - 1;
         self.in_project.contains(name) || others > 0 && self.having.get(name) == Some(&others)
@@ -59,7 +60,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// What is to be said of all environments, whichever is resolved.
+/// Problems of all environments, whichever is resolved.
 pub(crate) fn problems(document: &Document, environments: &[(EcoString, NodeRef)]) -> Vec<Diagnostic> {
     let project = document.field("variables");
     let known = Known::new(project.as_ref().and_then(NodeRef::get), environments);

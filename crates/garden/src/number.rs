@@ -5,7 +5,7 @@ use ecow::{EcoString, eco_format};
 /// The largest whole number that a double holds exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A whole number within the exact range of doubles, or nothing.
+/// An integer within the exact range of doubles, or `None`.
 pub fn as_integer(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }

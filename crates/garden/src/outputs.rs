@@ -88,7 +88,7 @@ pub(crate) fn mapped(origins: &Origins, value: &Value, make: impl FnOnce(&str) -
     value.clone().with(Data::Str(made)).with_origin(origin)
 }
 
-/// The name of an image without its tag. Garden knows no digests: it cuts at the colon.
+/// The name of an image without its tag. Garden does not support digests: it cuts at the colon.
 pub(crate) fn untagged(name: &str) -> &str {
     purlin_value::image::tag_colon(name).and_then(|at| name.get(..at)).unwrap_or(name)
 }

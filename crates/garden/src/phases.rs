@@ -1,4 +1,4 @@
-//! Which keys exist in which phase: the layers that are put upon the project's scope, phase by phase.
+//! Keys available in each phase: the layers added to the project's scope, phase by phase.
 //!
 //! [`KEYS`] is the one list of template keys and when they become available; messages and the reference page read it.
 
@@ -11,16 +11,16 @@ use ecow::EcoString;
 use purlin_value::{Eval, Layer, Lookup, Map, MapLayer, Scope, Value};
 use std::sync::Arc;
 
-/// A key of templates, from when on it exists, and what it is.
+/// A key of templates, the phase it is available from, and its description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TemplateKey {
     /// The key at the top of a lookup.
     pub name: &'static str,
     /// From when on it exists, as the end of "it exists …"; empty if always.
     pub phase: &'static str,
-    /// What it holds, in one sentence; where it has fields of its own, without its full stop, and they follow.
+    /// Description, in one sentence; if the key has fields of its own, without full stop, and they follow.
     doc: &'static str,
-    /// What is below it, where that is always the same.
+    /// The keys below it, if they are fixed.
     pub fields: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ impl TemplateKey {
         self
     }
 
-    /// What it holds, in one sentence.
+    /// Description, in one sentence.
     pub fn sentence(&self) -> String {
         match self.fields {
             [] => self.doc.to_owned(),
@@ -43,7 +43,7 @@ impl TemplateKey {
     }
 }
 
-/// What is always below a key; nothing where that depends on the project.
+/// The fixed keys below a key; empty if they depend on the project.
 pub fn fields(name: &str) -> &'static [&'static str] {
     KEYS.iter().find(|key| key.name == name).map_or(&[], |key| key.fields)
 }
@@ -91,10 +91,10 @@ pub const KEYS: &[TemplateKey] = &[
     key("opts", "in commands of your own", "The command's options."),
 ];
 
-/// What is resolved in one phase, and the keys its templates have besides those that always exist.
+/// The subject of one phase, and the keys its templates have besides those that always exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What is resolved.
+    /// The subject.
     pub what: &'static str,
     /// The keys.
     pub keys: &'static [&'static str],
@@ -185,7 +185,7 @@ pub const PHASES: &[Phase] = &[
     ),
 ];
 
-/// The lowest layer: it knows which keys exist later.
+/// The lowest layer: the keys that exist later.
 pub struct LaterKeys;
 
 impl Layer for LaterKeys {
@@ -219,10 +219,10 @@ pub struct Phases {
     names: Scope,
 }
 
-/// Whether the graph is there.
+/// Whether the graph exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
-    /// Before: nothing is known of other actions.
+    /// Before: other actions are not known.
     PreGraph,
     /// After: other actions are there, what must run is pending.
     Full,
@@ -239,7 +239,7 @@ impl Phases {
         Phases { scope, providers, modules, actions, bases, names }
     }
 
-    /// The same for other actions: nothing is known of them yet.
+    /// The same for other actions, which are not known yet.
     pub fn renewed(&self, ground: &Ground<'_>) -> Self {
         let actions = ground.cell();
         let shared = self.scope.push(Late::new("providers", &self.providers));
@@ -274,8 +274,8 @@ impl Phases {
         scope.push(unknown_runtime())
     }
 
-    /// Everything but variables, in the fields that every action has: they decide what the graph is, so nothing that
-    /// comes later exists for them.
+    /// Everything but variables, in the fields that every action has: they determine the graph, so keys of later phases
+    /// do not exist for them.
     pub(crate) fn field_base(&self) -> &Scope {
         &self.scope
     }

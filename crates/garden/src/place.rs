@@ -1,7 +1,7 @@
-//! Where a text is written, and where each byte of it is in its file.
+//! Location of a text, and of each of its bytes in its file.
 //!
-//! Quotes, escapes and line folding make the text of a scalar differ from what the file says. This module walks both
-//! side by side, so that a diagnostic can point at the very key of an expression.
+//! Quotes, escapes and line folding make the text of a scalar differ from the file. This module walks both side by
+//! side, so that a diagnostic can point at the exact key of an expression.
 
 use crate::expr::At;
 use purlin_syntax::{Node, Span, Style, Tree};
@@ -47,7 +47,7 @@ impl NodeRef {
 pub enum Place {
     /// A scalar of a YAML or JSON file.
     Node(NodeRef),
-    /// Text that stands in a file exactly as it reads, as in a `.env` file.
+    /// Text that is in a file verbatim, as in a `.env` file.
     Verbatim(Span),
     /// Not in any file: a flag, an expression on the command line.
     Nowhere,
@@ -190,7 +190,7 @@ impl<'t> Walk<'t> {
             Some(b'u') => 6,
             Some(b'U') => 10,
             Some(b'\n' | b'\r') => {
-                // An escaped line break and the indentation after it leave nothing behind.
+                // An escaped line break and the indentation after it produce no text.
                 self.from += 1;
                 while matches!(self.byte(self.from), Some(b' ' | b'\t' | b'\n' | b'\r')) {
                     self.from += 1;

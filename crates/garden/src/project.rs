@@ -44,7 +44,7 @@ pub struct Project {
     pub environments: Vec<EcoString>,
     /// The namespace.
     pub namespace: EcoString,
-    /// Whether the environment says that care is needed.
+    /// Whether the environment is marked as production.
     pub production: bool,
     /// Base keys and secrets, without variables: what exists before the environment does.
     pub early: Scope,
@@ -109,7 +109,7 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
     let project_scope = base.push_shared(import_layer(ground, &document, &base));
     let flags = has_flags(ground.request).then(|| ground.cell());
     let vars = project_variables(ground, &document, &project_scope, VarScope::default());
-    // What the command line sets is not seen by the project's own variables, as in Garden.
+    // Variables set on the command line are not visible to the project's own variables, as in Garden.
     let vars = vars.flagged(flags.clone());
     let node = environments.iter().find(|(name, _)| *name == environment).map(|(_, node)| node.clone());
     let env_scope = vars.over(&project_scope);
@@ -171,7 +171,7 @@ fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
 /// The version of the format that is read.
 const CURRENT: &str = "garden.io/v2";
 /// Versions of the format that differ so much that a project in one of them is not read any further, as with Garden:
-/// everything else that could be said of it follows from that. With the version of Garden that reads them.
+/// all other problems would follow from that. With the version of Garden that reads them.
 const OLDER: [(&str, &str); 2] = [("garden.io/v0", "0.12"), ("garden.io/v1", "0.13")];
 
 /// Checks a document against its row: unknown and missing keys, wrong shapes. False if it is of an older version.
@@ -217,8 +217,8 @@ pub fn environment_names(session: &Session, request: &Request) -> Vec<EcoString>
     with_project(session, request, named).unwrap_or_default()
 }
 
-/// The default environment that a project names, whether or not it declares it. Reports nothing. A template is none:
-/// what it comes to is not known here.
+/// The default environment that a project names, whether or not it declares it. Reports nothing. A template gives
+/// `None`: its result is not known here.
 pub(crate) fn default_environment(session: &Session, request: &Request) -> Option<EcoString> {
     let named = |root: Node<'_>| Some(EcoString::from(root.get("defaultEnvironment")?.text()));
     with_project(session, request, named).flatten().filter(|name| !name.is_empty() && !name.contains("${"))
@@ -233,7 +233,7 @@ fn with_project<T>(session: &Session, request: &Request, look: impl FnOnce(Node<
     tree.roots().find(is_project).map(look)
 }
 
-/// What is wrong with the list of environments, whichever of them is resolved.
+/// Problems with the list of environments, whichever of them is resolved.
 struct Listed(Vec<Diagnostic>);
 
 fn report_environments(ground: &Ground<'_>, document: &Document, environments: &[(EcoString, NodeRef)]) {
@@ -274,7 +274,7 @@ fn listing_problems(document: &Document, environments: &[(EcoString, NodeRef)]) 
     problems
 }
 
-/// Reports a namespace that could not be one in a cluster. Says whether it is sound.
+/// Reports a namespace that is invalid in a cluster. Returns whether it is valid.
 fn is_sound_namespace(ground: &Ground<'_>, namespace: &str, wanted: &str) -> bool {
     let is_sound = crate::entities::words::is_name(namespace);
     if !is_sound {
@@ -331,7 +331,7 @@ fn select_environment(
         let is_sound = namespace.as_ref().is_none_or(|namespace| is_sound_namespace(ground, namespace, &wanted));
         return is_sound.then_some((name, namespace));
     }
-    // Where none could be read, that was reported.
+    // If none could be read, that was reported.
     if names.is_empty() || reported.as_ref() == Some(&wanted) {
         return None;
     }
@@ -367,7 +367,7 @@ pub(crate) fn report_unknown_names(ground: &Ground<'_>, project: &Project, list:
     }
 }
 
-/// The environment's name: written where the environment is, taken because it was asked for.
+/// The environment's name: written in the environment, chosen by the request.
 fn environment_name(ground: &Ground<'_>, document: &Document, node: Option<&NodeRef>, name: &EcoString) -> Value {
     let origins = &ground.session.origins;
     let written = node.and_then(|node| node.get()?.get("name")).map_or(Origin::NONE, Origin::node);
@@ -392,7 +392,7 @@ fn project_variables(ground: &Ground<'_>, document: &Document, scope: &Scope, va
     }
 }
 
-/// The varfile that a project or environment names, or the one of the usual name.
+/// The varfile that a project or environment names, or the default one.
 fn own_varfile(ground: &Ground<'_>, field: Option<NodeRef>, scope: &Scope, usual: &str) -> Option<VarSource> {
     let Some(node) = field else {
         let file = VarFile { name: usual, presence: Presence::Optional, place: None, secret: false };

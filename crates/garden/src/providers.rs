@@ -1,6 +1,6 @@
-//! Providers: their configurations, checked against the row of their plugin, each seeing those it depends on.
+//! Providers: their configurations, checked against the row of their plugin, each with access to its dependencies.
 //!
-//! Configurations of the same name are laid upon each other as merge patches. Nothing is started; outputs that need a
+//! Configurations of the same name are applied to each other as merge patches. Nothing is started; outputs that need a
 //! provider to run are pending.
 
 use crate::bind::{Binder, Env};
@@ -34,9 +34,9 @@ const ALWAYS: &[&str] = &["exec", "container", "templated"];
 #[derive(Clone, Debug, Default)]
 pub struct Providers {
     names: Vec<EcoString>,
-    /// What each depends on: its plugin's, what it lists, and what its templates mention; sorted.
+    /// Dependencies of each: its plugin's, those it lists, and those its templates mention; sorted.
     needs: Vec<Vec<EcoString>>,
-    /// Whether one of them is not known, which was reported: what is missing may be that one.
+    /// Whether one of them is unknown, which was reported: a missing provider may be that one.
     unknown: bool,
 }
 
@@ -46,7 +46,7 @@ impl Providers {
         self.names.iter().zip(self.needs.iter().map(Vec::as_slice))
     }
 
-    /// Whether one of some providers is there, or none is needed.
+    /// Whether one of some providers is configured, or none is needed.
     pub fn has_any(&self, wanted: &[&str]) -> bool {
         wanted.is_empty() || self.unknown || self.names.iter().any(|name| wanted.contains(&name.as_str()))
     }
@@ -56,7 +56,7 @@ impl Providers {
 struct Provider {
     row: Kind,
     nodes: Vec<NodeRef>,
-    /// What it depends on, with the place that says so.
+    /// Dependencies, with their locations.
     needs: Vec<(EcoString, Option<Span>)>,
 }
 
@@ -75,7 +75,7 @@ pub fn resolve_providers(ground: &Ground<'_>, project: &Project, phases: &Phases
     providers
 }
 
-/// Whether an entry says for which environments it is.
+/// Whether an entry is limited to some environments.
 fn chooses_by_environment(project: &Project) -> bool {
     let list = project.document.field("providers");
     let items = list.as_ref().and_then(NodeRef::get).into_iter().flat_map(|list| list.items());
@@ -144,7 +144,7 @@ fn report_unknown(ground: &Ground<'_>, node: &NodeRef, name: &str) {
     ground.push(diagnostic, place);
 }
 
-/// What an entry names under `dependencies`, and the providers its templates mention.
+/// The providers under `dependencies` of an entry, and those its templates mention.
 fn needs(ground: &Ground<'_>, env: &Arc<Env>, node: &NodeRef) -> Vec<(EcoString, Option<Span>)> {
     let draft = Draft::Node(node.clone());
     let listed = draft.get("dependencies").map(|list| list.settle(ground.session, env));
@@ -218,8 +218,8 @@ fn report_unknown_environments(ground: &Ground<'_>, project: &Project) {
     }
 }
 
-/// Entries for other environments, whose keys can be looked at without resolving anything. They are refused only there, so
-/// what is wrong is a warning here.
+/// Entries for other environments, whose keys can be checked without resolving anything. They are errors only there, so
+/// problems are warnings here.
 fn check_others(ground: &Ground<'_>, project: &Project) {
     let Some(list) = project.document.field("providers") else { return };
     let enabled: HashSet<Span> =
@@ -264,7 +264,7 @@ pub(crate) fn uses_any(ground: &Ground<'_>, project: &Project, wanted: &[&str]) 
     enabled_nodes(ground, project).iter().any(is_wanted)
 }
 
-/// The providers that one depends on in whatever way.
+/// All dependencies of a provider, direct and indirect.
 fn all_needs(name: &str, provider: &Provider, known: &IndexMap<EcoString, Provider>) -> Vec<EcoString> {
     let of_plugin = PROVIDERS.iter().find(|(plugin, _, _)| *plugin == name).map_or(&[] as &[&str], |found| found.2);
     let of_plugin = of_plugin.iter().map(|name| EcoString::from(*name));
@@ -281,7 +281,7 @@ fn resolved(ground: &Ground<'_>, project: &Project, name: &EcoString, config: Va
     Value::map(Map::from_iter([("config".into(), config), ("outputs".into(), outputs)]))
 }
 
-/// What is known of a provider's outputs without running it.
+/// Outputs of a provider that are known without running it.
 fn provider_outputs(project: &Project, name: &str, config: &Value) -> Value {
     if CLUSTER_PROVIDERS.contains(&name) && config.as_map().is_some() {
         return cluster_outputs(project, name, config);
@@ -310,7 +310,7 @@ fn provider_outputs(project: &Project, name: &str, config: &Value) -> Value {
     }
 }
 
-/// What a provider of a cluster gives: it follows from its configuration, so no cluster is asked.
+/// Outputs of a cluster's provider: they follow from its configuration, so no cluster is asked.
 fn cluster_outputs(project: &Project, name: &str, config: &Value) -> Value {
     let output = |key: &'static str| {
         let (config, project) = (config.clone(), (project.name.clone(), project.namespace.clone()));

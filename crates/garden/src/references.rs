@@ -1,7 +1,7 @@
-//! Finds what templates refer to, without evaluating more than is needed to know which branches can be taken.
+//! Finds references of templates, without evaluating more than is needed to know which branches can be taken.
 //!
-//! A branch whose condition is decided already and that is not taken does not count. Where a condition is not known
-//! yet, all branches count.
+//! A branch whose condition is already known to exclude it does not count. While a condition is not known, all branches
+//! count.
 
 use crate::bind::{Env, entries};
 use crate::draft::Draft;
@@ -24,11 +24,11 @@ pub enum Step {
     Unknown,
     /// A key that comes from a secret.
     Secret,
-    /// A key that cannot be computed; whoever evaluates the string reports why.
+    /// A key that cannot be computed; the reason is reported by evaluation.
     Broken,
 }
 
-/// A reference to something of interest.
+/// A reference of a template.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The whole path, the head included.
@@ -64,7 +64,7 @@ struct Walker<'a, 's> {
     found: Vec<Reference>,
 }
 
-/// What is known of a condition.
+/// Result of a condition, as far as known.
 enum Verdict {
     True,
     False,
@@ -90,8 +90,8 @@ impl Walker<'_, '_> {
         }
     }
 
-    /// Most strings name none of the heads, which is told without looking at their expressions. A name may also be
-    /// spelled with escapes.
+    /// Most strings mention none of the heads, which is quickly checked without parsing expressions. A name may also be
+    /// written with escapes.
     fn may_mention(&self, text: &str) -> bool {
         self.heads.iter().any(|head| text.contains(head)) || text.contains("\\u")
     }
@@ -222,7 +222,7 @@ impl Walker<'_, '_> {
         self.found.push(Reference { path, span: place.part(node.at) });
     }
 
-    /// Evaluates without reporting; whoever evaluates the string for good will.
+    /// Evaluates without reporting; the final evaluation of the string reports problems.
     fn value(&mut self, node: &Node, place: &Place) -> Result<Value, Stop> {
         Evaluator::new(&mut self.eval, self.env, place, None).node(node)
     }

@@ -1,7 +1,7 @@
 //! Code from other repositories: sources of the project, and the repositories that actions and modules name.
 //!
-//! A repository is read from the cache of whoever fetches. Garden clones it into the project, and the name of that clone
-//! counts in versions and is shown in lists of files, so it is kept beside the folder.
+//! A repository is read from the cache of fetched repositories. Garden clones it into the project, and the name of that
+//! clone counts in versions and is shown in lists of files, so it is kept beside the folder.
 
 use crate::ground::Ground;
 use crate::versions::short;
@@ -12,13 +12,13 @@ use purlin_value::{Value, path};
 /// A repository that was fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
-    /// Where its files are, as a path of the world.
+    /// Folder of its files, as a path of the world.
     pub folder: String,
-    /// Where Garden has its clone, from the project's folder.
+    /// Folder of Garden's clone, relative to the project.
     pub clone: String,
 }
 
-/// What names a repository.
+/// The reference to a repository.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Namer<'n> {
     /// A source of the project.
@@ -44,7 +44,7 @@ impl Checkout {
         path == self.folder || path.strip_prefix(self.folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// Where Garden has a path of it, from the world's root.
+    /// The path of a file in Garden's clone, from the world's root.
     pub fn cloned(&self, root: &str, file: &str) -> String {
         let clone = path::join(root, &self.clone);
         match file == self.folder {
@@ -54,7 +54,7 @@ impl Checkout {
     }
 }
 
-/// Fetches a repository; the revision stands after `#`.
+/// Fetches a repository; the revision is behind `#`.
 pub(crate) fn fetch(ground: &Ground<'_>, url: &Value, namer: Namer<'_>) -> Option<Checkout> {
     let text = url.as_str()?;
     let (address, revision) = text.split_once('#').unwrap_or((text, ""));
@@ -65,7 +65,7 @@ pub(crate) fn fetch(ground: &Ground<'_>, url: &Value, namer: Namer<'_>) -> Optio
             ground.note_checkout(&checkout);
             Some(checkout)
         }
-        // What went wrong may quote the address, and that may hold a password.
+        // The error may quote the address, which may hold a password.
         Err(error) if url.is_tainted() => {
             let message = "this repository, whose address holds a secret, cannot be fetched";
             ground.report(error.diagnostic("").rule, ground.span_of(url), message);

@@ -37,19 +37,19 @@ struct Template {
 /// A use of a template, with one choice of its matrix.
 #[derive(Clone, Debug)]
 pub struct Rendered {
-    /// The use's name, with where it is written.
+    /// The use's name, with its location.
     pub parent: Value,
     /// The template's name.
     pub template: EcoString,
     /// The folder of the template's file.
     pub template_folder: EcoString,
-    /// What the use gives.
+    /// Inputs given by the use.
     pub inputs: Vec<(EcoString, Draft)>,
     /// The item of a `$forEach` that made this configuration.
     pub item: Option<Value>,
-    /// What the template expects.
+    /// Inputs declared by the template.
     pub schema: InputSchema,
-    /// Where the use is written.
+    /// Location of the use.
     pub span: Option<Span>,
 }
 
@@ -66,16 +66,16 @@ impl Rendered {
         MapLayer::new("template", Value::map(layer))
     }
 
-    /// Checks resolved inputs against what the template expects.
+    /// Checks resolved inputs against the declarations of the template.
     pub fn check(&self, ground: &Ground<'_>, inputs: &Value) {
         self.schema.check(ground, inputs, self.span, &|key| self.key_span(key));
     }
 
-    /// Where the key of an input is written.
+    /// Location of an input's key.
     fn key_span(&self, name: &str) -> Option<Span> {
         let (_, draft) = self.inputs.iter().find(|(key, _)| key == name)?;
         let Draft::Node(node) = draft else { return None };
-        // A key stands right before its value.
+        // A key comes right before its value.
         let key = node.tree().node(node.get()?.index().checked_sub(1)?)?;
         (key.is_scalar() && key.text() == name).then(|| key.span())
     }
@@ -97,25 +97,25 @@ impl Rendered {
 /// A configuration of any kind, ready to be read: written in a file, or made from a template.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What it is.
+    /// Its kind.
     pub kind: ConfigKind,
     /// Its type, if it has one.
     pub type_name: EcoString,
     /// Its name.
     pub name: EcoString,
-    /// Everything it says.
+    /// Its contents.
     pub body: Draft,
     /// The file it is written in, or the one of the template's use.
     pub file: EcoString,
     /// The folder its paths start from.
     pub folder: EcoString,
-    /// Where to point for problems of the whole.
+    /// Location for problems of the whole.
     pub span: Option<Span>,
-    /// Where a name comes from that a template made.
+    /// Origin of a name that a template made.
     pub named: Origin,
     /// The use of a template that made it.
     pub rendered: Option<Arc<Rendered>>,
-    /// Whether that use makes something else in another environment.
+    /// Whether the result differs in another environment.
     pub varies: bool,
 }
 
@@ -126,14 +126,14 @@ pub struct Configs {
     pub all: Vec<Config>,
     /// For each the place in the list of another environment, if it is the same there.
     pub before: Vec<Option<usize>>,
-    /// What became of each document, and whether it differs between environments.
+    /// Configurations of each document, and whether they differ between environments.
     documents: Vec<(Range<usize>, bool)>,
     /// Whether a template differs between environments.
     templates_vary: bool,
 }
 
 impl Config {
-    /// What a document says; nothing if it has no name.
+    /// The contents of a document; `None` if it has no name.
     pub(crate) fn written(document: &Document) -> Option<Config> {
         Some(Config {
             kind: document.kind,
@@ -172,7 +172,7 @@ pub fn render(
     let templates = OnceCell::new();
     let mut configs = Configs::default();
     configs.all.reserve(scanned.documents.len());
-    // Where nothing is to be said of them, templates are read when one is used.
+    // Templates without problems to report are read on first use.
     if before.is_none_or(|before| before.templates_vary) {
         let (found, varies) = ground.watched(read);
         let _ = templates.set(found);
@@ -193,7 +193,7 @@ pub fn render(
     configs
 }
 
-/// What a document stands for.
+/// The configurations of a document.
 fn make(
     ground: &Ground<'_>,
     project: &Project,
@@ -263,7 +263,7 @@ fn render_use(
         ground.report_secret_name("template", place.span());
         return Vec::new();
     }
-    // Without a name to derive others from, nothing is made; that it is missing was said with the other shapes.
+    // Without a name to derive others from, nothing is made; the missing name was reported with the other shapes.
     let (Some(name), Some(parent)) = (wanted.as_str(), document.plain("name")) else { return Vec::new() };
     let written = document.field("name").and_then(|field| field.get().map(Origin::node));
     let parent = Value::str(parent).with_origin(written.unwrap_or(Origin::NONE));
@@ -298,7 +298,7 @@ fn render_use(
     configs
 }
 
-/// What a configuration takes that a template makes, what each value in it takes, and what an entry of its inputs takes.
+/// Bytes charged for a configuration that a template makes, for each value in it, and for an entry of its inputs.
 const MADE: (u64, u64) = (400, 6_144);
 const VALUE: (u64, u64) = (8, 160);
 const INPUT: (u64, u64) = (4, 128);
@@ -313,7 +313,7 @@ fn can_afford(ground: &Ground<'_>, (steps, bytes): (u64, u64), count: usize, spa
 /// How deep operators may nest in a template's list of configurations.
 const OPERATOR_DEPTH: u32 = purlin_syntax::limits::ROW_LEVELS;
 
-/// The configurations that an item of a template's list stands for: itself, or what its operators make of it.
+/// The configurations that an item of a template's list gives: itself, or the results of its operators.
 fn expand(
     ground: &Ground<'_>,
     project: &Project,
@@ -365,7 +365,7 @@ fn expand(
     made
 }
 
-/// What `item` is for each entry of a collection.
+/// The value of `item` for each entry of a collection.
 fn items_of(collection: &Value) -> Vec<Value> {
     let item = |key: EcoString, value: &Value| {
         Value::map(Map::from_iter([("key".into(), Value::str(key)), ("value".into(), value.clone())]))
@@ -435,7 +435,7 @@ fn render_one(
         }
         match value.data {
             Data::Str(text) => Some((text, field.span(), value.origin)),
-            // What is written as a collection was reported with the other shapes.
+            // A literal collection was reported with the other shapes.
             Data::Poison | Data::List(_) | Data::Map(_) => None,
             Data::Pending(pending) => {
                 let message = format!("`{key}` must be known before anything runs, and waits for `{}`", pending.what);
@@ -475,7 +475,7 @@ fn render_one(
     })
 }
 
-/// Without a name nothing is made, which must not go unnoticed.
+/// Without a name nothing is made, which must be reported.
 fn report_nameless(ground: &Ground<'_>, node: &NodeRef) {
     let message = what::missing("key", "name").and(" in a configuration of a template");
     ground.report(&purlin_model::rules::MISSING_KEY, node.span(), message);

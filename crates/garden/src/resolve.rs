@@ -1,5 +1,5 @@
 //! All phases in order: project, environment, scan, templates, providers, modules, actions, graph, extensions, and then
-//! everything that is asked of the actions.
+//! the values of the actions.
 
 use crate::action::{Action, Origin, preprocess};
 use crate::augment::Augment;
@@ -30,9 +30,9 @@ use purlin_syntax::{Diagnostic, FileId, suggest};
 use purlin_value::{Eval, FastIndex, FastSet, Map, Piece, Session, Value};
 use std::sync::Arc;
 
-/// A project whose graph is there; values are computed as they are asked for.
+/// A project with a complete graph; values are computed on demand.
 pub struct Resolution<'s> {
-    /// What all phases share.
+    /// State shared by all phases.
     pub ground: Ground<'s>,
     /// The project and its environment.
     pub project: Project,
@@ -48,13 +48,13 @@ pub struct Resolution<'s> {
     pub commands: Vec<Config>,
     /// Templates, and whether something is made from them.
     pub declared: Vec<Declared>,
-    /// What the actions were made from.
+    /// Sources of the actions.
     pub(crate) making: Making,
-    /// What is taken over from another environment.
+    /// Parts taken over from another environment.
     pub(crate) shared: Shared,
 }
 
-/// What a project's actions were made from: nothing of it is needed to evaluate them, but to tell what a change concerns.
+/// Sources of a project's actions: not needed to evaluate them, but to find the actions affected by a change.
 pub(crate) struct Making {
     /// The providers.
     pub providers: Providers,
@@ -64,13 +64,13 @@ pub(crate) struct Making {
     pub problems: Vec<Diagnostic>,
     /// Whether actions share a name.
     pub has_duplicates: bool,
-    /// What the files say.
+    /// Contents of the files.
     pub scanned: Arc<Scanned>,
     /// The configurations, where other environments are resolved after this one.
     pub configs: Configs,
     /// The actions that were made from them.
     pub made: Vec<Option<Arc<Action>>>,
-    /// Whether nothing is wrong with the graph.
+    /// Whether the graph has no problems.
     pub is_graph_sound: bool,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct Part {
     pub actions: Vec<Arc<Action>>,
 }
 
-/// What an action comes to.
+/// The resolved action.
 #[derive(Clone, Debug)]
 pub struct ResolvedAction {
     /// Its spec.
@@ -97,7 +97,7 @@ pub struct ResolvedAction {
 pub(crate) struct Begun<'s> {
     pub ground: Ground<'s>,
     pub project: Project,
-    /// How many problems there were before.
+    /// Number of problems before.
     pub problems: usize,
 }
 
@@ -139,7 +139,7 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
     };
     let (workflows, commands) = (of_kind(ConfigKind::Workflow), of_kind(ConfigKind::Command));
     let mut actions = Actions::with_capacity_and_hasher(configs.all.len() + modules.actions.len(), Default::default());
-    // Only who resolves the same environment again asks for them.
+    // Needed only when the same environment is resolved again.
     let is_alone = !is_watched && other.is_none();
     let mut parts = if is_alone { parts(session, &project, &scanned) } else { FastIndex::default() };
     let mut has_duplicates = false;
@@ -158,7 +158,7 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
         if is_watched {
             made.push(Some(action.clone()));
         }
-        // Extensions change actions, which then belong to nobody else.
+        // Extensions change actions, which are then not shared.
         if let Some(part) = parts.get_mut(&action.config.file).filter(|_| extensions.is_empty()) {
             part.actions.push(action.clone());
         }
@@ -222,7 +222,7 @@ fn declared_templates(scanned: &Scanned, configs: &[Config]) -> Vec<Declared> {
     templates.filter_map(declared).collect()
 }
 
-/// Keeps an action. Two may share a name if one of them is switched off. Says whether its name is that of another.
+/// Keeps an action. Two may share a name if one of them is disabled. Returns whether its name is already used.
 pub(crate) fn keep(ground: &Ground<'_>, actions: &mut Actions, action: Arc<Action>) -> bool {
     let Some(first) = actions.get(&action.key) else {
         actions.insert(action.key.clone(), action);
@@ -257,8 +257,8 @@ fn report_declared_twice(ground: &Ground<'_>, first: &Action, second: &Action) {
     ground.push(diagnostic.hint("switch one of them off with `disabled`, or give it another name"), second.span());
 }
 
-/// Which of two actions is on must be known before variables are, since the variables are the action's own. Says
-/// whether there was something to report.
+/// Whether an action is enabled must be known before variables are, since the variables are its own. Returns whether
+/// there was a problem to report.
 fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) -> bool {
     let Some(draft) = action.config.field("disabled") else { return false };
     let found = references(ground, &action.pre, &["var", "variables"], &[&draft]);
@@ -320,7 +320,7 @@ impl Resolution<'_> {
         Value::list(all.into_iter().flat_map(|map| map.values()).filter_map(|p| p.get("config").cloned()).collect())
     }
 
-    /// What an action comes to.
+    /// A resolved action.
     pub fn action(&self, key: &str) -> Option<ResolvedAction> {
         let spec = self.spec(key)?;
         let mut eval = Eval::new(self.ground.session);
@@ -342,7 +342,7 @@ impl Resolution<'_> {
         self.live.actions.get(key)?.deployment_registry(&mut Eval::new(self.ground.session))
     }
 
-    /// The spec of an action. Its outputs are not asked for, so that they can still be learned.
+    /// The spec of an action. Its outputs are not read, so that they can still be learned.
     pub fn spec(&self, key: &str) -> Option<Value> {
         let live = self.live.actions.get(key)?;
         let action = self.graph().actions.get(key)?;
@@ -371,14 +371,14 @@ impl Resolution<'_> {
         Some(self.live.actions.get(key)?.cluster(&mut Eval::new(self.ground.session)))
     }
 
-    /// What an action deploys to a cluster or runs there, rendered; nothing if it does neither, or if that failed,
-    /// which is reported.
+    /// The rendered objects of an action that deploys to a cluster or runs there; `None` for other actions, or if
+    /// rendering failed, which is reported.
     pub fn manifests(&self, key: &str) -> Option<Vec<Manifest>> {
         let inner = self.live.actions.get(key)?.inner(&mut Eval::new(self.ground.session))?;
         inner.known().map(|resolved| resolved.manifests.clone())
     }
 
-    /// Where the project of another dialect inside an action is, and what is asked of it.
+    /// Location and request of the project of another dialect inside an action.
     pub fn inner_request(&self, key: &str) -> Option<(String, Request)> {
         self.live.actions.get(key)?.inner_request(&mut Eval::new(self.ground.session))
     }
@@ -405,7 +405,7 @@ impl Resolution<'_> {
         found
     }
 
-    /// All values of `secrets`: whatever a command prints, these are not shown.
+    /// All values of `secrets`: commands must not print them.
     pub fn secrets(&self) -> Value {
         let parsed = crate::expr::parse_expression("secrets");
         let source = self.ground.session.sources.insert("secrets", "secrets");
@@ -416,7 +416,7 @@ impl Resolution<'_> {
         bound.map_or_else(|_| Value::null(), |bound| Eval::new(self.ground.session).force_deep(&bound))
     }
 
-    /// What an action needs.
+    /// Dependencies of an action.
     pub fn needs(&self, key: &str) -> &[Needed] {
         self.graph().needs(key)
     }
@@ -441,7 +441,7 @@ impl Resolution<'_> {
         value.clone().with_origin(origin)
     }
 
-    /// What templates outside of any action see, once everything is there.
+    /// The scope of templates outside of actions, once the graph is complete.
     pub(crate) fn project_env(&self) -> Arc<Env> {
         let base = self.phases.action_base(Stage::Full);
         env_at(&self.ground, self.project.vars.over(base), Stage::Full)
@@ -463,7 +463,7 @@ fn report_missing_spec(ground: &Ground<'_>, action: &Action, known: &SpecType) {
     }
 }
 
-/// Checks what expressions of a spec came to. What a conversion made of a module is the conversion's own.
+/// Checks the results of expressions in a spec. Specs made from modules are the conversion's responsibility.
 fn check_spec(ground: &Ground<'_>, action: &Action, spec: &Value) {
     let Some(known) = spec_type(&action.type_name, action.kind).filter(|_| action.module.is_none()) else { return };
     report_missing_spec(ground, action, known);

@@ -1,9 +1,9 @@
-//! Resolves a project again after files with nothing but actions have changed: what the change does not concern stays as
-//! it was.
+//! Resolves a project again after files with only actions have changed: parts that the change does not concern are
+//! kept.
 //!
-//! An action is evaluated again if it is written in such a file, if it depends on one that is, if its source is, or if it
-//! had problems, which must be reported again. Whatever cannot be told for certain is left to a whole resolution: the
-//! result is always the one that this gives.
+//! An action is evaluated again if it is written in such a file, if it depends on one that is, if its source is, or if
+//! it had problems, which must be reported again. Uncertain cases are left to a whole resolution: the result always
+//! equals that of a whole resolution.
 
 use crate::action::{Action, preprocess};
 use crate::config::{ConfigKind, check_file, read_file};
@@ -30,7 +30,7 @@ use std::sync::{Arc, PoisonError};
 /// How projects are resolved again.
 pub(crate) const RESUMING: Resuming = Resuming { start, again };
 
-/// What is kept of a resolution.
+/// State kept of a resolution.
 struct Memory {
     standing: Standing,
     project: Project,
@@ -44,11 +44,11 @@ struct Memory {
     owners: Arc<Owners>,
     resolved: Resolved,
     shares: FastMap<EcoString, Share>,
-    /// Where projects inside actions are, by action.
+    /// Locations of projects inside actions, by action.
     taken: FastMap<EcoString, Vec<String>>,
     /// Actions with problems, and those whose evaluation met them.
     unsound: FastSet<EcoString>,
-    /// How many origins a whole resolution made.
+    /// Number of origins made by a whole resolution.
     origins: usize,
 }
 
@@ -76,7 +76,7 @@ fn resumable(resolved: Resolved, memory: Option<Memory>) -> Resumable {
 }
 
 impl Memory {
-    /// What is worth keeping of a resolution; nothing if it could not be told what a change concerns.
+    /// The state of a resolution worth keeping; `None` if the effects of a change could not be determined.
     fn of(
         resolution: Resolution<'_>,
         resolved: &Resolved,
@@ -171,7 +171,7 @@ impl Memory {
         let asked_again: FastSet<EcoString> = resolution.live.taken_in().into_iter().map(|(key, _)| key).collect();
         self.taken.retain(|key, _| !asked_again.contains(key));
         resolved.inner.extend(self.taken.values().flatten().cloned());
-        // What was kept is reported as it was; the variables are forced already.
+        // Problems of kept actions are reported as before; the variables are forced already.
         met.variables.clear();
         let memory = Memory::of(resolution, &resolved, met, self.taken, self.origins);
         Some((resolved, memory))
@@ -199,7 +199,7 @@ impl Memory {
         spread.from(changed.chain(gone))
     }
 
-    /// Whether an action may read one of some files: a project inside it takes in what is in its folder.
+    /// Whether an action may read one of some files: a project inside it reads those in its folder.
     fn reads(&self, action: &Action, changed: &[String]) -> bool {
         if spec_type(&action.type_name, action.kind).is_none_or(|known| known.inside.is_none()) {
             return false;
@@ -227,7 +227,7 @@ impl Memory {
     }
 }
 
-/// The choices of files whose hash is not what it was, which are forgotten.
+/// The choices of files whose hash is outdated, which are dropped.
 pub(crate) fn outdated_source(
     ground: &Ground<'_>,
     before: (&Graph, &Owners),
@@ -254,12 +254,12 @@ struct Spread<'g> {
     dependents: FastMap<&'g EcoString, Vec<(&'g Action, Use)>>,
 }
 
-/// What one action has of another that it depends on.
+/// The part of a dependency that an action uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// Anything.
+    /// Any values.
     Values,
-    /// Its version counts in the own version, which nothing of its own shows.
+    /// Its version, as part of the own version, which none of the own values shows.
     Version,
 }
 
@@ -273,7 +273,7 @@ impl<'g> Spread<'g> {
         self.dependents.entry(&need.key).or_default().push((action, of));
     }
 
-    /// The actions whose values a change of some concerns.
+    /// The actions whose values are affected by a change of some actions.
     fn from(&self, changed: impl Iterator<Item = &'g EcoString>) -> FastSet<EcoString> {
         let mut open: Vec<(&EcoString, Use)> = changed.map(|key| (key, Use::Values)).collect();
         let (mut values, mut versions) = (FastSet::default(), FastSet::default());
@@ -291,7 +291,7 @@ impl<'g> Spread<'g> {
 }
 
 impl Making {
-    /// All actions, with the problems that were found when they were made. Nothing if two of them have one name.
+    /// All actions, with the problems that were found when they were made. `None` if two of them have the same name.
     pub(crate) fn actions_again(&self, ground: &Ground<'_>, about: usize) -> Option<Actions> {
         let sink = &ground.session.sink;
         sink.extend(self.problems.iter().cloned());
@@ -306,7 +306,7 @@ impl Making {
         Some(actions)
     }
 
-    /// Reads files again that have changed, and makes their actions. Nothing if one of them holds more than actions.
+    /// Reads changed files again and makes their actions. `None` if one of them holds more than actions.
     pub(crate) fn read_again(
         &mut self,
         ground: &Ground<'_>,
@@ -346,7 +346,7 @@ fn is_in(problem: &Diagnostic, file: FileId) -> bool {
     problem.span.is_some_and(|span| span.file == file)
 }
 
-/// Whether everything that is known of an action before its evaluation is its own: its problems, and what it refers to.
+/// Whether the problems and references of an action before its evaluation are all its own.
 fn has_only_own(action: &Action) -> bool {
     let Some(links) = action.links.get().filter(|links| links.are_definite()) else { return false };
     action.problems.iter().chain(&links.problems).all(|problem| problem.span.is_some_and(|span| has(action, span)))
@@ -359,8 +359,8 @@ fn has(action: &Action, place: Span) -> bool {
     own.is_some_and(|own| own.file == place.file && own.start <= place.start && place.end <= own.end)
 }
 
-/// The action that a problem belongs to which was met while another was evaluated: that one, or one it depends on.
-/// Nothing if it is a problem of something else, which would not be met again.
+/// The action that a problem belongs to which was met while another was evaluated: that one, or a dependency of it.
+/// `None` for other problems, which would not be met again.
 fn owner(graph: &Graph, key: &EcoString, problem: &Diagnostic) -> Option<EcoString> {
     let mut places = problem.span.into_iter().chain(problem.trace.iter().map(|step| step.span));
     let (mut open, mut seen) = (vec![key.clone()], FastSet::default());

@@ -23,7 +23,7 @@ struct Choice {
     remote: Vec<String>,
 }
 
-/// Everything a project's files say, unevaluated.
+/// Contents of a project's files, unevaluated.
 pub struct Scanned {
     choice: Choice,
     /// Problems of the files.
@@ -124,7 +124,7 @@ fn remote_sources(ground: &Ground<'_>, project: &Project) -> Vec<String> {
     folders
 }
 
-/// What is said of two configurations that share a name; a file with both is named once.
+/// The message for two configurations that share a name; a file with both is named once.
 pub fn declared_twice(what: &str, name: &str, [first, second]: [&str; 2]) -> Message {
     let words = match first == second {
         true => format!("{what} `{name}` is declared twice in `{first}`"),

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 /// A mapping that is filled in after the templates in it were bound, since they may refer to it.
 ///
-/// Whoever resolves a project owns the cell; layers only point to it, so that nothing keeps itself alive.
+/// The resolution of a project owns the cell; layers only point to it, so that no reference cycle keeps it alive.
 pub type Cell = Arc<OnceLock<Value>>;
 
 /// The layers of variables, the strongest first, as one layer.
@@ -67,7 +67,7 @@ impl Layer for Late {
     fn get(&self, key: &str, _eval: &mut Eval<'_>) -> Lookup {
         match self.value().as_ref().and_then(|map| map.get(key)) {
             Some(value) => Lookup::Found(value.clone()),
-            // Whoever found it nowhere asks all layers for their keys.
+            // The lookup that fails in all layers asks them for their keys.
             None => Lookup::NotHere { available: Vec::new() },
         }
     }

@@ -1,6 +1,6 @@
-//! Scripts of providers: what runs before a plugin starts, and what `exec` runs to initialize itself.
+//! Scripts of providers: those run before a plugin starts, and those `exec` runs to initialize itself.
 //!
-//! They are only found here. Whoever runs something runs them first, and hands their outputs in with the request.
+//! They are only collected here. The runner executes them first and passes their outputs with the request.
 
 use crate::phases::Phases;
 use crate::resolve::begin;
@@ -26,16 +26,16 @@ pub(crate) fn outputs_key(provider: &str) -> EcoString {
     ecow::eco_format!("provider.{provider}")
 }
 
-/// The outputs that the log of `initScript` comes to, with their key among those that are known.
+/// The outputs in the log of `initScript`, with their key among the known outputs.
 pub fn outputs(log: Value) -> (EcoString, Value) {
     let log = Value::map(Map::from_iter([("log".into(), log)]));
     (outputs_key("exec"), Value::map(Map::from_iter([("initScript".into(), log)])))
 }
 
-/// The scripts of the providers that the environment of a request uses, in the order of the providers. Most projects have
-/// none, which is seen without resolving anything.
+/// The scripts of the providers that the environment of a request uses, in the order of the providers. Most projects
+/// have none, which is found without resolving anything.
 pub fn scripts(session: &Session, request: &Request) -> Vec<Script> {
-    // What is wrong is reported when the project is resolved.
+    // Problems are reported when the project is resolved.
     let (found, reported_later) = session.sink.apart(|| find(session, request));
     drop(reported_later);
     found

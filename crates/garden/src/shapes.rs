@@ -1,7 +1,7 @@
-//! Checks what came out of expressions against the rows of the tables.
+//! Checks the results of expressions against the rows of the tables.
 //!
-//! What is written in place was checked when it was read. A value that a template or an operator made is known only
-//! after evaluation; it is checked here, and the place is the expression that made it.
+//! Literal values were checked when they were read. A value made by a template or an operator is known only after
+//! evaluation; it is checked here, and its location is that of the expression.
 
 use crate::bind::entry;
 use crate::check::{invalid, invalid_variable, softened};
@@ -33,7 +33,7 @@ pub fn check_fields(session: &Session, kind: Kind, fields: &Map, written: &NodeR
     }
 }
 
-/// Where a value stands.
+/// Location of a value.
 #[derive(Clone, Copy)]
 enum At<'t> {
     /// It is written there, key by key, and was checked when it was read.
@@ -50,13 +50,13 @@ impl<'t> At<'t> {
 
     fn key(self, key: &str) -> Self {
         match self {
-            // A key that is not there is a default.
+            // A missing key is a default.
             At::Written(node) => entry(node, key).map_or(At::Computed(node.span()), At::of),
             At::Computed(_) => self,
         }
     }
 
-    /// The places of all keys of a mapping that may have thousands: looking for each would take the square of them.
+    /// Locations of all keys of a mapping that may have thousands: separate lookups would take quadratic time.
     fn keys(self) -> Keys<'t> {
         let At::Written(node) = self else { return Keys { at: self, written: FastMap::default() } };
         let mut written = FastMap::default();
@@ -66,7 +66,7 @@ impl<'t> At<'t> {
         Keys { at: self, written }
     }
 
-    /// The places of the items of a list, in order. Where items were dropped, they cannot be told apart.
+    /// The locations of the items of a list, in order. If items were dropped, the location of the list is used for all.
     fn items(self, count: usize) -> Box<dyn Iterator<Item = At<'t>> + 't> {
         match self {
             At::Written(node) if node.items().count() == count => Box::new(node.items().map(At::of)),
@@ -83,7 +83,7 @@ impl<'t> At<'t> {
     }
 }
 
-/// Where the values of a mapping stand.
+/// Locations of the values of a mapping.
 struct Keys<'t> {
     at: At<'t>,
     written: FastMap<&'t str, Node<'t>>,
@@ -98,7 +98,7 @@ impl<'t> Keys<'t> {
     }
 }
 
-/// The key that a value stands under.
+/// The key of a value.
 #[derive(Clone, Copy)]
 struct Slot {
     entity: &'static Entity,
@@ -194,7 +194,7 @@ impl Checker<'_> {
         let Some(span) = at.expression() else { return };
         let Some(given) = given(value) else { return };
         if let Some(problem) = words::problem(word, given) {
-            // A secret is not shown, not even where it is wrong.
+            // A secret is not shown, not even in an error.
             let shown = if value.is_tainted() { REDACTED.into() } else { crate::expr::text_of(value) };
             self.report(invalid(word, slot.field.key, &shown, &problem, span), value, span);
         }
@@ -215,7 +215,7 @@ impl Checker<'_> {
                     true => shown_type(value).into(),
                     false => crate::expr::text_of(value),
                 };
-                // What an expression makes cannot be put in quotes where it is written.
+                // The result of an expression cannot be quoted where it is written.
                 let hint = (kind == Variable::Plain).then_some("convert it with `string()`");
                 let problem = Problem { hint: hint.or(problem.hint), ..problem };
                 self.report(softened(kind, invalid(word, name, &shown, &problem, span)), value, span);
@@ -234,7 +234,7 @@ impl Checker<'_> {
         if let (Shape::Choice(words), Some(word)) = (shape, value.as_str())
             && !words.contains(&word)
         {
-            // A secret is not shown, not even where it is wrong.
+            // A secret is not shown, not even in an error.
             let shown = if value.is_tainted() { REDACTED } else { word };
             let hint = format!("it can be {}", alternatives(words.iter().copied()));
             let message = format!("{} cannot be `{shown}`", slot.name());
@@ -244,7 +244,7 @@ impl Checker<'_> {
         true
     }
 
-    /// Points at the expression, as closely as the value knows it, or also at the place that the value comes from.
+    /// Points at the expression, as closely as the value's origin allows, or also at the value's own location.
     fn report(&self, mut diagnostic: Diagnostic, value: &Value, expression: Span) {
         let own = self.session.origins.span(value.origin, &self.session.sources);
         self.session.sink.push(match own {
@@ -258,7 +258,7 @@ impl Checker<'_> {
     }
 }
 
-/// What an environment variable is set to; nothing if that is not known yet.
+/// The value of an environment variable; `None` if it is not known yet.
 fn variable(value: &Value) -> Option<Variable> {
     match &value.data {
         Data::Pending(_) | Data::Poison | Data::Lazy(_) => None,
@@ -281,7 +281,7 @@ fn is_inside(part: Span, whole: Span) -> bool {
     part.file == whole.file && part.start >= whole.start && part.end <= whole.end
 }
 
-/// What waits for an action, or is broken already, is not judged; null stands for nothing.
+/// Pending or broken values are not checked; null means "not set".
 fn is_known(value: &Value) -> bool {
     !matches!(value.data, Data::Pending(_) | Data::Poison | Data::Lazy(_) | Data::Null)
 }

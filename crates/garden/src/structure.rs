@@ -24,8 +24,8 @@ const IF: &str = "$if";
 const THEN: &str = "$then";
 const ELSE: &str = "$else";
 
-/// A collection has the shape it has because another one went into it: one that a string refers to, or whatever decided
-/// on what stands there.
+/// Origin of a collection whose shape comes from another one: the target of a string reference, or the result of an
+/// operator at its location.
 fn shaped_by(origin: Origin, step: &'static str, node: Node<'_>, value: &Value, eval: &Eval<'_>) -> Origin {
     match node.is_map() || node.is_list() {
         true => eval.session.origins.taken_from(origin, value.origin),
@@ -33,18 +33,18 @@ fn shaped_by(origin: Origin, step: &'static str, node: Node<'_>, value: &Value, 
     }
 }
 
-/// Of so many rounds what decided in the filter is remembered.
+/// Iterations of `$forEach` whose filter condition is recorded for `why`.
 const FILTERS_TOLD: usize = 100;
 
-/// What a round of `$forEach` takes: its scope and `item`.
+/// Bytes charged for an iteration of `$forEach`: its scope and `item`.
 const ROUND_BYTES: u64 = 512;
-/// What a node of the template takes in each round: a value, and an expression with its scope.
+/// Bytes charged for a node of the template in each iteration: a value, and an expression with its scope.
 const NODE_BYTES: u64 = 96;
 
 /// More nodes than this are not counted; no run can afford as many twice.
 const MOST_NODES: u64 = 10_000_000;
 
-/// The nodes of a template, where an alias counts for all that it refers to: each round makes values of all of them.
+/// Number of nodes of a template, with aliases counted as their targets: each iteration makes values of all of them.
 fn written_out(template: Node<'_>) -> u64 {
     let mut nodes = 0;
     let mut todo = vec![template];
@@ -114,9 +114,9 @@ impl Thunk for Operator {
     }
 }
 
-/// Checks the shape of every operator of a tree: what can be told without evaluating anything.
+/// Checks the shape of every operator of a tree, as far as possible without evaluation.
 pub(crate) fn check_shapes(tree: &purlin_syntax::Tree, sink: &purlin_syntax::Sink) {
-    // Most files have no operators whose shape could be wrong.
+    // Most files have no operators that could be malformed.
     if ![CONCAT, FOR_EACH, IF].iter().any(|key| tree.symbol(key).is_some()) {
         return;
     }
@@ -253,7 +253,7 @@ impl Operator {
         Value::list(items).with_origin(origin).tainted_if(tainted)
     }
 
-    /// A value that cannot be put together is broken as a whole; what is wrong with its other parts is said now.
+    /// A collection with an invalid part is broken as a whole; problems of its other parts are reported here.
     fn look_at_others<'t>(&self, parts: impl Iterator<Item = Node<'t>>, broken: Node<'_>, eval: &mut Eval<'_>) {
         for part in parts.filter(|part| part.index() != broken.index()) {
             let bound = self.bind(part.get(CONCAT).filter(|_| part.is_map()).unwrap_or(part));
@@ -261,7 +261,7 @@ impl Operator {
         }
     }
 
-    /// Whether a list may be so long; counts what is added to it.
+    /// Whether a list may have this length; charges the added items.
     fn fits(&self, whole: usize, added: usize, node: Node<'_>, eval: &mut Eval<'_>) -> bool {
         let most = eval.session.limits.list_items;
         if whole as u64 > most {
@@ -308,7 +308,7 @@ impl Operator {
             return value;
         }
         let step = match decided.as_bool() {
-            // What a secret comes to is part of the secret.
+            // The result of a condition on a secret is part of the secret.
             _ if decided.is_tainted() => "depends on a secret",
             Some(true) => "is true",
             _ => "is false",
@@ -377,7 +377,7 @@ impl Operator {
                 Err(stop) => return stop,
             }
         }
-        // How many items there are follows from the collection, whatever is in them.
+        // The number of items follows from the collection, independent of their values.
         let origins = &eval.session.origins;
         let mut origin = origins.selected(Origin::node(node), "was iterated", Some(input.span()), [collection.origin]);
         if let Some(filter) = node.get(FILTER) {
@@ -393,7 +393,7 @@ impl Operator {
         self.env.with_scope(self.env.scope.push(MapLayer::new("item", Value::map(layer))))
     }
 
-    /// What the filter says of a round, if there is one.
+    /// The result of the filter in an iteration, if there is a filter.
     fn kept(&self, node: Node<'_>, env: &Arc<Env>, eval: &mut Eval<'_>) -> Result<Option<Value>, Value> {
         let Some(filter) = node.get(FILTER) else { return Ok(None) };
         let bound = self.bind_in(env, filter);
@@ -409,7 +409,7 @@ impl Operator {
         }
     }
 
-    /// What one round adds: one value, or several with `$return: {$concat: …}`.
+    /// The result of one iteration: one value, or several with `$return: {$concat: …}`.
     fn returned(&self, template: Node<'_>, env: &Arc<Env>, eval: &mut Eval<'_>) -> Result<Vec<Value>, Value> {
         let spliced = template.get(CONCAT).filter(|_| template.is_map() && template.entries().count() == 1);
         let Some(spliced) = spliced else { return Ok(vec![self.bind_in(env, template)]) };

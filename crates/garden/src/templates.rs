@@ -17,14 +17,14 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 pub struct Templates {
     /// By the number of the tree's first node.
     trees: RwLock<Vec<Arc<Strings>>>,
-    /// Strings that were read before, by their text: actions that are alike say the same again and again.
+    /// Parsed strings by text, since similar actions share many strings.
     texts: Mutex<HashMap<EcoString, Arc<Template>, foldhash::fast::RandomState>>,
 }
 
 /// Longer strings are hardly ever the same.
 const LONGEST_SHARED: usize = 200;
 
-/// Strings that are kept by their text, at most; where all differ, nothing is gained by keeping them.
+/// Maximum number of strings kept by text; where all differ, keeping them is useless.
 const MOST_SHARED: usize = 1_000;
 
 /// The template strings of one tree, by the number of their node. A string that cannot be read is there as `None`.
@@ -58,7 +58,7 @@ impl Templates {
         trees.insert(at, strings.clone());
     }
 
-    /// Lets go of the strings of a tree that nobody reads any more.
+    /// Drops the strings of a tree that is no longer used.
     pub fn forget(&self, tree: &Tree) {
         let Some(first) = tree.node(0).map(Node::number) else { return };
         self.trees.write().unwrap_or_else(PoisonError::into_inner).retain(|parsed| parsed.first != first);
@@ -88,8 +88,8 @@ impl Templates {
         }
     }
 
-    /// The template of a scalar of a tree that was read. `Ok(None)` if the scalar is no template, an error if it cannot
-    /// be read.
+    /// The template of a scalar of a tree that was read. `Ok(None)` if the scalar is not a template, an error if it
+    /// cannot be parsed.
     pub fn get(&self, scalar: Node<'_>) -> Result<Option<Arc<Template>>, Unreadable> {
         let number = scalar.target().number();
         let trees = self.trees.read().unwrap_or_else(PoisonError::into_inner);
@@ -102,7 +102,7 @@ impl Templates {
     }
 }
 
-/// Whether the file itself cannot be read where this text ends; then the text is not to blame.
+/// Whether the file itself is broken where this text ends; then the text is not to blame.
 fn is_cut_off(tree: &Tree, node: Node<'_>) -> bool {
     let text = node.span();
     let near = |span: purlin_syntax::Span| span.start >= text.start && span.start <= text.end.saturating_add(2);

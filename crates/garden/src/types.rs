@@ -1,4 +1,4 @@
-//! Types of actions and modules: those that do not exist, and those whose provider is missing.
+//! Types of actions and modules: unknown ones, and those whose provider is missing.
 
 use crate::action::Action;
 use crate::entities::{MODULE_TYPES, REMOVED, SPEC_TYPES, spec_type};
@@ -12,7 +12,7 @@ use purlin_syntax::{Diagnostic, Hint, Span, suggest};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Reports types that do not exist, and types whose provider is missing: each once, for actions that are switched on.
+/// Reports unknown types, and types whose provider is missing: each once, for enabled actions.
 pub(crate) fn report_types(ground: &Ground<'_>, providers: &Providers, actions: &Actions) {
     let mut seen = HashSet::new();
     for action in actions.values().filter(|action| !action.disabled && action.module.is_none()) {

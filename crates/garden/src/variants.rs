@@ -1,9 +1,9 @@
-//! A project in several environments: what does not depend on the environment is done once.
+//! A project in several environments: work that does not depend on the environment is done once.
 //!
-//! The first environment is resolved as always, while every value notes whether it has read something that differs
-//! between environments ([`crate::varying`]). The others take over what has not: the files, the configurations that
-//! templates make, the fields of actions, the graph, specs, versions, and whole actions. The result is exactly the one
-//! that each environment has by itself.
+//! The first environment is resolved as usual, while every value notes whether it has read a value that differs between
+//! environments ([`crate::varying`]). The others take over all that do not: the files, the configurations that
+//! templates make, the fields of actions, the graph, specs, versions, and whole actions. The result equals that of
+//! resolving each environment alone.
 
 use crate::action::Action;
 use crate::dialect::{Met, Share, assemble};
@@ -17,12 +17,12 @@ use purlin_model::{Request, Resolved};
 use purlin_value::{FastMap, FastSet, Session};
 use std::sync::{Arc, PoisonError};
 
-/// What an environment takes over from another.
+/// Parts an environment takes over from another.
 #[derive(Default)]
 pub(crate) struct Shared {
-    /// Actions that are the same, with what they need.
+    /// Actions that are the same, with their dependencies.
     pub same: FastSet<EcoString>,
-    /// Those of them that come to the same.
+    /// Those of them with equal results.
     recalled: FastSet<EcoString>,
     /// The actions that must be bound to evaluate the rest; all of them if it is not set.
     pub needed: Option<FastSet<EcoString>>,
@@ -63,8 +63,8 @@ pub(crate) fn resolve_all(variants: &[(Session, Request)], done: &mut dyn FnMut(
     }
 }
 
-/// The variables that an environment sets. Where something is wrong with them, or options say which they are, it cannot be
-/// told which.
+/// The variables that an environment sets. They are unknown if there are problems with them, or if options set
+/// variables.
 fn differing_names(begun: &Begun<'_>) -> Names {
     let is_sound = begun.ground.session.sink.len() == begun.problems;
     match is_sound && begun.ground.request.vars.is_empty() {
@@ -94,7 +94,7 @@ fn resolve_like(mut begun: Begun<'_>, other: &Other<'_>) -> Resolved {
 }
 
 impl Other<'_> {
-    /// What its actions were made from.
+    /// Sources of its actions.
     pub(crate) fn making(&self) -> &Making {
         &self.resolution.making
     }
@@ -114,7 +114,7 @@ impl Other<'_> {
         are_same.then(|| (graph.clone(), self.live().owners().clone()))
     }
 
-    /// What can be taken over for a graph. If something reaches every action, all are bound.
+    /// The parts that can be taken over for a graph. If a difference reaches every action, all are bound.
     pub(crate) fn shared(&self, graph: &Arc<Graph>, reaches_all: bool) -> Shared {
         let before = self.live().graph();
         let is_one = Arc::ptr_eq(before, graph);

@@ -1,4 +1,4 @@
-//! Variables: layers of them, the files they come from, and what `--var` sets.
+//! Variables: layers of them, the files they come from, and the values set by `--var`.
 //!
 //! A scope of variables is a list of layers, the strongest first. A template in a layer sees its own layer and those
 //! below; a variable that mentions itself means the one below.
@@ -22,7 +22,7 @@ use std::sync::{Arc, PoisonError};
 /// The variables that are visible at some place.
 #[derive(Clone, Default)]
 pub struct VarScope {
-    /// What the command line set; stronger than everything.
+    /// Set on the command line; overrides all layers.
     flags: Option<Cell>,
     /// The strongest first.
     layers: Vec<Cell>,
@@ -31,11 +31,11 @@ pub struct VarScope {
     /// For each layer which names it shares: those of project and environment are the same, those of an action its own.
     levels: Vec<u8>,
     level: u8,
-    /// What differs between environments that are resolved together.
+    /// Differences between environments that are resolved together.
     varying: Arc<Varying>,
 }
 
-/// Where the variables of a layer come from.
+/// Source of the variables of a layer.
 pub enum VarSource {
     /// A mapping of a configuration.
     Draft(Draft),
@@ -56,7 +56,7 @@ impl VarScope {
         VarScope { siblings: 0, level: self.level.saturating_add(1), ..self.clone() }
     }
 
-    /// The same for a scope whose variables replace these under the same names: an environment.
+    /// The same for a scope whose variables override these: an environment.
     pub fn beside(&self) -> VarScope {
         VarScope { siblings: 0, ..self.clone() }
     }
@@ -109,7 +109,7 @@ impl VarScope {
         (!found.is_empty()).then(|| expr::overlay(found))
     }
 
-    /// The variables with a layer that nobody can read: what no other layer has may be in it, and is no second problem.
+    /// The variables with an unreadable layer: names missing in all other layers may be in it, and are not reported.
     fn with_lost(&self, ground: &Ground<'_>) -> VarScope {
         let cell = ground.cell();
         fill(&cell, Value::poison());
@@ -134,8 +134,8 @@ impl VarScope {
         scope
     }
 
-    /// The variables with the layers that another scope was given on top of the same ones in another environment; nothing
-    /// if they cannot be taken over.
+    /// The variables with the layers that another scope was given on top of the same ones in another environment;
+    /// `None` if they cannot be taken over.
     pub fn with_layers_of(
         &self,
         other: &VarScope,
@@ -151,7 +151,7 @@ impl VarScope {
             fill(&cell, binder.rebound(before)?);
             scope = next;
         }
-        // A layer that could not be read counts for nobody.
+        // A layer that could not be read cannot be taken over.
         (other.layers.len() - other.siblings == self.layers.len()).then_some(scope)
     }
 
@@ -226,7 +226,7 @@ fn bound_env_map(ground: &Ground<'_>, source: &Arc<Source>, binder: &mut Binder)
     Value::map(map)
 }
 
-/// Whether a varfile must be there.
+/// Whether a varfile is required.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presence {
     /// The user named it.
@@ -235,13 +235,13 @@ pub enum Presence {
     Optional,
 }
 
-/// A file with variables that someone asks for.
+/// A requested file of variables.
 pub struct VarFile<'a> {
     /// Its path, as it is written.
     pub name: &'a str,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub presence: Presence,
-    /// Where it is asked for.
+    /// Location of the reference to it.
     pub place: Option<Span>,
     /// Whether the path comes from a secret and is not shown.
     pub secret: bool,
@@ -310,8 +310,8 @@ fn read_map(ground: &Ground<'_>, source: Arc<Source>, kind: &str) -> Option<VarS
     }
 }
 
-/// What `--var` and `--var-file` set, as the strongest layer. A name that exists with its dots is that variable;
-/// otherwise dots and brackets lead into maps and lists.
+/// Variables set by `--var` and `--var-file`, as the strongest layer. A name that exists with its dots is that
+/// variable; otherwise dots and brackets lead into maps and lists.
 pub fn flag_map(ground: &Ground<'_>, known: &[EcoString]) -> Value {
     let mut map = Value::map(Map::new());
     for (name, text) in &ground.request.vars {

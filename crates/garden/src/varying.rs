@@ -1,7 +1,7 @@
-//! What differs between the environments of a project that are resolved together, or from one resolution to the next.
+//! Differences between the environments of a project that are resolved together, or from one resolution to the next.
 //!
-//! Whoever reads it says so to the evaluation ([`purlin_value::Eval::vary`]), so that what did not read it can be taken
-//! over from one environment to the next.
+//! Readers of them notify the evaluation ([`purlin_value::Eval::vary`]), so that results without such reads can be
+//! taken over from one environment to the next.
 
 use crate::config::ActionKind;
 use crate::graph::Actions;
@@ -10,7 +10,7 @@ use purlin_value::FastSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What differs. By default nothing does: there is only one environment, resolved once.
+/// The differences. By default there are none: there is only one environment, resolved once.
 #[derive(Debug, Default)]
 pub struct Varying {
     between: Between,
@@ -18,11 +18,11 @@ pub struct Varying {
     providers: AtomicBool,
     /// Keys of actions, once they are known.
     actions: OnceLock<FastSet<EcoString>>,
-    /// Whether something was read that is another time something else.
+    /// Whether a value that differs over time was read.
     is_of_its_time: AtomicBool,
 }
 
-/// What is resolved one after the other.
+/// Kind of resolutions made one after the other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Between {
     #[default]
@@ -40,7 +40,7 @@ pub enum Names {
     None,
     /// These.
     Some(FastSet<EcoString>),
-    /// It cannot be told which.
+    /// Possibly all of them.
     All,
 }
 
@@ -74,22 +74,22 @@ impl Varying {
         self.between == Between::Environments
     }
 
-    /// Whether what actions give when they run is another time something else.
+    /// Whether outputs of action runs differ over time.
     pub fn has_outputs(&self) -> bool {
         self.between == Between::Rounds
     }
 
-    /// Whether something was read that is another time something else: the clock, the commit, secrets.
+    /// Whether a value that differs over time was read: the clock, the commit, secrets.
     pub fn is_of_its_time(&self) -> bool {
         self.is_of_its_time.load(Ordering::Relaxed)
     }
 
-    /// Notes that the providers are others, or say something else.
+    /// Notes that the providers or their configurations differ.
     pub fn with_providers(&self) {
         self.providers.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the providers are others, or say something else.
+    /// Whether the providers or their configurations differ.
     pub fn has_providers(&self) -> bool {
         self.providers.load(Ordering::Relaxed)
     }
@@ -115,12 +115,12 @@ impl Varying {
         !matches!(self.variables, Names::None)
     }
 
-    /// Whether an action is not the same.
+    /// Whether an action differs.
     pub fn has_action(&self, key: &str) -> bool {
         self.actions.get().is_some_and(|actions| actions.contains(key))
     }
 
-    /// Whether what stands at a path of names differs.
+    /// Whether the value at a path of names differs.
     pub fn concerns<'n>(&self, head: &str, mut rest: impl Iterator<Item = &'n str>) -> bool {
         match self.between {
             Between::Nothing => return false,

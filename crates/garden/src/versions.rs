@@ -1,7 +1,7 @@
-//! Versions of actions: short hashes of their files, their configuration and what they depend on.
+//! Versions of actions: short hashes of their files, their configuration and their dependencies.
 //!
-//! Files count by their git blob hash, so that a version is the same inside and outside a repository. Everything is
-//! computed only when it is asked for.
+//! Files count by their git blob hash, so that a version is the same inside and outside a repository. Values are
+//! computed on demand.
 
 use crate::action::Action;
 use crate::config::ActionKind;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 const OMITTED: &[&str] =
     &["internal", "source", "include", "exclude", "description", "disabled", "variables", "varfiles", "version"];
 
-/// What replaces a text that does not count. It is part of what is hashed, so it is Garden's own.
+/// Replaces a text that does not count. It is part of the hashed text, so it is Garden's own.
 const EXCLUDED: &str = "!!!GARDEN-EXCLUDED!!!";
 
 /// The version of no files at all.
@@ -45,7 +45,7 @@ pub struct Version {
     pub dependencies: Vec<(EcoString, EcoString)>,
     /// The files, from the project's folder; actions with the same source share them.
     pub files: Arc<[String]>,
-    /// What each of them held.
+    /// Contents of each of them.
     pub blobs: Arc<[Blob]>,
 }
 
@@ -90,19 +90,19 @@ fn file_hash(session: &Session, path: &str) -> Result<Blob, WorldError> {
     Ok(hasher.map_or_else(|| blob(b""), |hasher| hasher.finalize().into()))
 }
 
-/// The files of something, with the hash over all of them.
+/// Source files, with the hash over all of them.
 pub struct SourceVersion {
     /// The hash.
     pub hash: EcoString,
     /// The files, from the world's root.
     pub files: Arc<[String]>,
-    /// What each of them held.
+    /// Contents of each of them.
     pub blobs: Arc<[Blob]>,
     /// Whether all of them could be read.
     pub is_sound: bool,
 }
 
-/// The choice of files that source is shared by: Garden hashes each once, and whoever asks first decides which
+/// The choice of files that source is shared by: Garden hashes each once, and the first action determines which
 /// configuration file and which `excludeFiles` do not count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SourceKey {
@@ -126,7 +126,7 @@ impl SourceKey {
 /// Source that was hashed already.
 pub type Sources = Mutex<FastMap<SourceKey, Arc<SourceVersion>>>;
 
-/// What counts as source of an action or module.
+/// The source that counts for an action or module.
 pub struct SourceScope<'a> {
     /// The folder of the files.
     pub folder: &'a str,
@@ -145,7 +145,7 @@ pub struct SourceScope<'a> {
 }
 
 impl SourceScope<'_> {
-    /// What a file is called where it is hashed.
+    /// The name of a file in the hash.
     fn name_of(&self, file: &str) -> String {
         match self.remote {
             Some((checkout, root)) if !checkout.holds(self.base) => {
@@ -156,7 +156,7 @@ impl SourceScope<'_> {
     }
 }
 
-/// Hashes the files of something.
+/// Hashes source files.
 pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_>) -> SourceVersion {
     if scope.include.is_some_and(<[String]>::is_empty) {
         return SourceVersion { hash: NO_SOURCE.into(), files: Arc::default(), blobs: Arc::default(), is_sound: true };
@@ -185,7 +185,7 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
         let hash = match hash {
             Ok(Some(hash)) => hash,
             Ok(None) => continue,
-            // A version that left a file out would say that nothing changed when it does.
+            // A version without the file would hide changes to it.
             Err(error) => {
                 session.report_world(&error, &file.path, None);
                 is_sound = false;
@@ -208,7 +208,7 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
     SourceVersion { hash: short(&texts), files: files.into(), blobs: blobs.into(), is_sound }
 }
 
-/// A link counts by where it leads; one that leads to a fixed place on this machine does not count at all.
+/// A link counts by its target; one to an absolute path on this machine does not count at all.
 fn link_hash(session: &Session, path: &str) -> Result<Option<Blob>, WorldError> {
     let target = session.world.read_link(path)?;
     Ok((!purlin_value::path::is_absolute(&target)).then(|| blob(target.as_bytes())))
@@ -235,7 +235,7 @@ impl Hashed {
         self.files.iter().map(String::as_str).zip(self.blobs.iter())
     }
 
-    /// Whether a file still holds what it held.
+    /// Whether a file is unchanged.
     pub fn is_same(&self, session: &Session, at: usize) -> bool {
         let (Some(file), Some(then)) = (self.files.get(at), self.blobs.get(at)) else { return false };
         let now = match session.world.read_link(file) {
@@ -259,7 +259,7 @@ impl Hashed {
     }
 }
 
-/// Patterns of texts that do not count in versions, the first that matches a text being the one that applies.
+/// Patterns of texts that do not count in versions; the first match applies.
 #[derive(Clone, Debug, Default)]
 pub struct Exclusions(Vec<(Regex, Work)>);
 
@@ -338,7 +338,7 @@ pub(crate) fn config_version(
     ecow::eco_format!("v-{}", short(&[&json::write(&config, KeyOrder::Sorted)]))
 }
 
-/// A value without the fields at some paths; `*` stands for any one step, also for an item of a list.
+/// A value without the fields at some paths; `*` matches any one step, also an item of a list.
 ///
 /// The first path that is longer than the place hides those listed after it, as in Garden; versions must be equal.
 fn without_fields(value: &Value, fields: &[Vec<EcoString>], path: &mut Vec<EcoString>) -> Value {
@@ -412,7 +412,7 @@ pub fn combine(
     }
     let mut parts = vec![config.as_str(), source.as_str()];
     for (key, version) in sorted {
-        // What is listed twice counts twice, as in Garden.
+        // Keys listed twice count twice, as in Garden.
         for _ in 0..times.get(key).copied().unwrap_or(1) {
             parts.extend([key.as_str(), version.as_str()]);
         }

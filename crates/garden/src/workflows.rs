@@ -1,7 +1,7 @@
-//! Workflows and commands of the user's own: they run later, but their mistakes are found now.
+//! Workflows and the user's own commands: they run later, but their mistakes are found now.
 //!
-//! Everything that can be known is evaluated. What earlier steps give and what the user will type is pending; a step
-//! that comes later, or an argument that is not declared, does not exist.
+//! All known values are evaluated. Outputs of earlier steps and the user's arguments are pending; a later step or an
+//! undeclared argument does not exist.
 
 use crate::bind::{Binder, Env};
 use crate::draft::Draft;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// The key of the steps, in a configuration and in templates.
 const STEPS: &str = "steps";
 
-/// What a step does, which is known only when it is its turn.
+/// Keys with the work of a step, which is known only when it runs.
 pub(crate) const WORK: &[&str] = &["command", "script"];
 
-/// Arguments that every command has: all that was typed, what is left of it, what stands behind `--`.
+/// Arguments that every command has: the whole command line, the rest of it, and the part after `--`.
 const GIVEN_ARGUMENTS: &[&str] = &["$all", "$rest", "--"];
 
 /// Evaluates all workflows and commands; problems go to the sink.
@@ -32,7 +32,7 @@ pub(crate) fn evaluate_all(resolution: &Resolution<'_>) {
     }
 }
 
-/// What the templates of a workflow see; one that a template made also sees what it was made from.
+/// The scope of a workflow's templates; one made by a template also has that template's scope.
 fn workflow_env(resolution: &Resolution<'_>, workflow: &Config) -> Arc<Env> {
     let ground = &resolution.ground;
     let env = ground.env(resolution.project.full_scope());
@@ -89,7 +89,7 @@ fn step_name(step: &Draft, index: usize) -> EcoString {
     written.unwrap_or_else(|| ecow::eco_format!("step-{}", index + 1))
 }
 
-/// What the user will type, before it is typed.
+/// The user's arguments, before the command line is known.
 fn pending_arguments(command: &Config) -> Map {
     let pending = |head: &str, names: Vec<EcoString>| {
         let entry = |name: EcoString| {
@@ -109,7 +109,7 @@ fn declared(command: &Config, key: &str) -> Vec<EcoString> {
     items.iter().filter_map(|item| item.get("name")?.written().as_str().map(EcoString::from)).collect()
 }
 
-/// What the templates of a command see; `typed` has `args` and `opts`.
+/// The scope of a command's templates; `typed` has `args` and `opts`.
 fn command_env(resolution: &Resolution<'_>, command: &Config, typed: &Map) -> Arc<Env> {
     let base = resolution.phases.action_base(Stage::Full).push(MapLayer::new("arguments", Value::map(typed.clone())));
     let ground = &resolution.ground;
@@ -172,7 +172,7 @@ impl<'r, 's> Script<'r, 's> {
     }
 }
 
-/// What later steps see of earlier ones.
+/// Earlier steps as seen by later ones.
 fn seen_steps(earlier: &Map) -> Map {
     let seen = |(name, step): (&EcoString, &Value)| {
         let parts = ["log", "outputs"].into_iter();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 const PHASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/garden-template-keys.md");
 const TOUR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tour/garden.md");
 
-/// The text with what stands between a marker and its end replaced.
+/// The text with the part between a marker and its end replaced.
 fn replaced(text: &str, marker: &str, table: &str) -> String {
     let open = format!("<!-- {marker} -->\n");
     let (before, rest) = text.split_once(&open).expect("the marker is there");

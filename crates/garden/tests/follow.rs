@@ -1,5 +1,5 @@
-//! A project that is resolved again after a change, for who runs it, says what one that is resolved anew says: the same
-//! specs, versions and problems, with what was learned from actions that have run.
+//! A project that is resolved again after a change has the same specs, versions and problems as one that is resolved
+//! anew, including values learned from actions that have run.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test reads its own settings")]
 
 use purlin_garden::follow::{Past, resolve_first};
@@ -101,7 +101,7 @@ impl Dice {
     }
 }
 
-/// Everything that is asked of a resolution by who runs it.
+/// All results that a runner reads from a resolution.
 fn told(resolution: &Resolution<'_>, learned: usize) -> (BTreeMap<String, String>, BTreeSet<String>) {
     let session = resolution.ground.session;
     if !learned.is_multiple_of(3) {

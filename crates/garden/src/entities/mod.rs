@@ -327,7 +327,7 @@ pub(crate) const NOT_NULLABLE: &[(Kind, &str)] = &[
     (SYNC_DEFAULTS, "group"),
 ];
 
-/// Lists of specs whose items may not be null. Of all others Garden leaves such items out.
+/// Lists of specs whose items may not be null. Garden drops null items of all others.
 pub(crate) const DENSE: &[(Kind, &str)] = &[
     (EXEC_BUILD, "command"),
     (EXEC_BUILD, "statusCommand"),
@@ -364,7 +364,7 @@ pub(crate) const LENIENT: &[Kind] = &[
     WORKFLOW_FILE,
 ];
 
-/// The tables. One place in memory: a constant would be laid down anew wherever it is used.
+/// The tables. A static, not a constant, which would be duplicated at every use.
 pub static SCHEMA: Schema = Schema::new("garden", &["garden.io/v2"], ENTITIES)
     .expressions(is_expression)
     .expression_pattern(r"\$\{")

@@ -1,4 +1,4 @@
-//! Rows of the project and what stands directly in it.
+//! Rows of the project and its direct keys.
 
 use super::words::{ADDRESS, BOOL, FILE_LIST, FILE_NAME, LABEL, NAME, OPEN_MAP, PATH, REPOSITORY, TEXT, TEXTS};
 use super::{ENVIRONMENT, IMPORT_VARIABLES, PROJECT, PROJECT_OUTPUT, PROVIDER, PROXY, SCAN, SCAN_GIT, SOURCE};

@@ -12,7 +12,7 @@ use purlin_model::schema::{Entity, Field, Kind, Literal, Shape, entity, field, s
 const EMPTY_LIST: Literal = Literal::List(&[]);
 const EMPTY_MAP: Literal = Literal::Map(&[]);
 
-/// The cache of layers that BuildKit has if none is named; what is left out here is a default of its row.
+/// BuildKit's default layer cache; omitted keys are defaults of its row.
 const CACHE: Literal = Literal::List(&[Literal::Map(&[("type", Literal::Text("registry"))])]);
 
 const BUILDER_LIMITS: Literal = Literal::Map(&[("cpu", Literal::Int(4000)), ("memory", Literal::Int(8192))]);

@@ -9,7 +9,7 @@ use crate::config::ActionKind;
 use crate::inner::Inside;
 use purlin_model::schema::Kind;
 
-/// What is known of one kind of action of one type.
+/// Properties of one kind of action of one type.
 #[derive(Clone, Copy, Debug)]
 pub struct SpecType {
     /// The type.
@@ -59,7 +59,7 @@ impl SpecType {
         self
     }
 
-    /// Whether an action needs a spec with what its row requires. The type of test projects takes anything.
+    /// Whether an action needs a spec with the keys its row requires. The type of test projects allows any.
     pub(crate) fn requires_spec(&self) -> bool {
         self.providers != TESTING
     }
@@ -109,7 +109,7 @@ pub const SPEC_TYPES: &[SpecType] = &[
     spec("test", ActionKind::Test, EXEC_RUN, &[]).by(TESTING),
 ];
 
-/// What is known of a type, if anything is.
+/// Properties of a type, if it is known.
 pub fn spec_type(type_name: &str, kind: ActionKind) -> Option<&'static SpecType> {
     SPEC_TYPES.iter().find(|spec| spec.type_name == type_name && spec.kind == kind)
 }

@@ -1,7 +1,7 @@
-//! What texts, numbers and names of the tables may look like, beyond their shape.
+//! Constraints on the strings, numbers and names of the tables, beyond their shape.
 //!
-//! A word is a shape of this dialect: the tables name it, the check of what is written and the check of what was
-//! evaluated both ask [`problem`].
+//! A word is a shape of this dialect: the tables name it; the checks of written and of evaluated values both ask
+//! [`problem`].
 
 use purlin_model::schema::{Shape, Special};
 
@@ -76,7 +76,7 @@ pub(crate) const PATH: Shape = Shape::Special(&word(PATH_NUMBER, "a path", Shape
 pub(crate) const OWN_PATH: Shape = Shape::Special(&word(OWN_PATH_NUMBER, "a path", Shape::Text));
 /// The name of a file.
 pub(crate) const FILE_NAME: Shape = Shape::Special(&word(FILE_NAME_NUMBER, "a file name", Shape::Text));
-/// Text that says something.
+/// A string that is not empty.
 pub(crate) const TEXT: Shape = Shape::Special(&word(TEXT_NUMBER, "a string", Shape::Text));
 /// The name of a host.
 pub(crate) const HOST: Shape = Shape::Special(&word(HOST_NUMBER, "a host name", Shape::Text));
@@ -136,9 +136,9 @@ pub(crate) const PLAIN_ENVIRONMENT: Shape =
 pub(crate) const ARGUMENTS: Shape =
     Shape::Special(&word(ARGUMENTS_NUMBER, "a mapping of build arguments", Shape::MapOf(&Shape::Any)));
 
-/// What a command and its arguments are: strings, which may be empty.
+/// Commands and their arguments: strings, which may be empty.
 pub(crate) const TEXTS: Shape = Shape::ListOf(&Shape::Text);
-/// Strings that say something.
+/// Strings that are not empty.
 pub(crate) const FULL_TEXTS: Shape = Shape::ListOf(&TEXT);
 /// Paths or patterns below a folder.
 pub(crate) const FILE_LIST: Shape = Shape::ListOf(&FILES);
@@ -156,11 +156,11 @@ const CPU_LIMIT_LABEL: &str = "a number of at least 10, or null";
 const MEMORY_LABEL: &str = "a number of at least 64";
 const MEMORY_LIMIT_LABEL: &str = "a number of at least 64, or null";
 
-/// What is wrong with a scalar: what is expected, and a hint where one helps.
+/// The problem with a scalar: the expectation, and a hint where one helps.
 pub(crate) struct Problem {
     /// As the end of "expected …".
     pub expected: &'static str,
-    /// What to do.
+    /// Advice.
     pub hint: Option<&'static str>,
 }
 
@@ -175,7 +175,7 @@ const LABEL_HINT: &str =
 const PLAIN_HINT: &str = "rename it, or use a pattern such as `*`; Garden takes neither `{a,b}` nor `[ab]`";
 const BELOW_HINT: &str = "paths begin at the folder of this configuration and cannot lead out of it";
 
-/// What is wrong with a scalar of a word; nothing if it fits.
+/// The problem of a scalar with a word; `None` if it fits.
 pub(crate) fn problem(word: &Special, given: Given<'_>) -> Option<Problem> {
     match (word.number, given) {
         (BOOL_NUMBER, Given::Bool) => None,
@@ -216,7 +216,7 @@ pub(crate) fn variable_problem(word: &Special, value: Variable) -> Option<Proble
     }
 }
 
-/// What an environment variable is set to, as far as it is judged.
+/// The value of an environment variable, as far as it is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
     /// A string.
@@ -287,7 +287,7 @@ fn text_problem(number: u16, text: &str) -> Option<Problem> {
     }
 }
 
-/// An address without a revision. What is no address at all is for whoever fetches it to say.
+/// An address without a revision. Unusable addresses are reported when they are fetched.
 fn repository_problem(text: &str) -> Option<Problem> {
     let is_git = ["git:", "ssh:", "http:", "https:"].iter().any(|scheme| text.contains(scheme))
         || text.split_once('@').is_some_and(|(_, rest)| rest.contains(':'));
@@ -306,7 +306,7 @@ pub(crate) fn is_name(text: &str) -> bool {
         && parts.all(is_part)
 }
 
-/// What is wrong with a name that a user gives.
+/// The problem with a name that a user gives.
 pub(crate) fn name_problem(name: &str) -> Option<Problem> {
     text_problem(NAME_NUMBER, name)
 }
@@ -388,17 +388,17 @@ pub(crate) fn is_variable_of(word: &Special, name: &str) -> bool {
     word.number == ARGUMENTS_NUMBER || is_variable(name)
 }
 
-/// Whether a word stands for variables by name, whose values are scalars.
+/// Whether a word denotes variables by name, with scalar values.
 pub(crate) fn is_environment(word: &Special) -> bool {
     matches!(word.number, ENVIRONMENT_NUMBER | STRING_ENVIRONMENT_NUMBER | PLAIN_ENVIRONMENT_NUMBER | ARGUMENTS_NUMBER)
 }
 
-/// Whether a word stands for a boolean.
+/// Whether a word denotes a boolean.
 pub(crate) fn is_bool(word: &Special) -> bool {
     word.number == BOOL_NUMBER
 }
 
-/// Whether a word stands for a number.
+/// Whether a word denotes a number.
 pub(crate) fn is_number(word: &Special) -> bool {
     matches!(
         word.number,
@@ -420,7 +420,7 @@ pub(crate) fn takes_null(word: &Special) -> bool {
     matches!(word.number, CPU_LIMIT_NUMBER | MEMORY_LIMIT_NUMBER)
 }
 
-/// Whether a word stands for a name.
+/// Whether a word denotes a name.
 pub(crate) fn is_naming(word: &Special) -> bool {
     matches!(word.number, NAME_NUMBER | LABEL_NUMBER)
 }

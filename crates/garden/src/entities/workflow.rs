@@ -123,7 +123,7 @@ pub(super) const COMMAND_ROW: Entity = entity(
 )
 .check(command_work);
 
-/// A command runs a program and a command of the tool, or steps; something it must do.
+/// A command must do something: run a program, a command of the tool, or steps.
 fn command_work(command: &Instance<'_>, place: &Place<'_>) {
     let single = command.slot("exec").or_else(|| command.slot("gardenCommand"));
     match (single, command.slot("steps")) {

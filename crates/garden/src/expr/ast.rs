@@ -35,7 +35,7 @@ pub struct Template {
 /// One part of a template string.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Segment {
-    /// Text that stands for itself.
+    /// Literal text.
     Text(EcoString, At),
     /// `$${…}`: the text after the first dollar sign.
     Escaped(EcoString, At),
@@ -50,11 +50,11 @@ pub enum Segment {
 /// An if-block.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Branch {
-    /// What decides.
+    /// The condition.
     pub condition: Node,
-    /// What it gives when true.
+    /// Result if true.
     pub then: Template,
-    /// What it gives otherwise; empty text if absent.
+    /// Result otherwise; empty text if absent.
     pub otherwise: Option<Template>,
     /// The whole block.
     pub at: At,

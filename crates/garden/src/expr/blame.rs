@@ -1,4 +1,4 @@
-//! Says everything that is wrong with a string whose evaluation stopped, not only what it stopped at.
+//! Reports every problem in a string whose evaluation stopped, not only the first.
 //!
 //! The parts of an expression that are evaluated in any case are tried one by one; what an operator may pass over
 //! (`||`, `&&`, the branches of a condition) is not.
@@ -21,7 +21,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// Whether something in it has no value; that is reported then, or was before.
+    /// Whether a part of it has no value; that is reported here, or was before.
     fn blame_template(&mut self, template: &Template) -> bool {
         let mut found = false;
         for segment in &template.segments {
@@ -63,7 +63,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn blame_each<'n>(&mut self, nodes: impl Iterator<Item = &'n Node>) -> bool {
-        // Every one is looked at, whatever the ones before it gave.
+        // Every node is examined, whatever the result of those before it.
         nodes.filter(|node| self.blame(node)).count() > 0
     }
 }

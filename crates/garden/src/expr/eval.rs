@@ -1,8 +1,8 @@
 //! Evaluates template strings against a scope.
 //!
-//! A missing key travels outwards as [`Stop::Missing`] until an operator that allows for it (`||`, `&&`, `!`,
-//! `typeof`, a condition) catches it; whoever evaluates a whole string turns it into a diagnostic. Pending values are
-//! values, poison stops silently, taint and origins go along with every operator.
+//! A missing key travels outwards as [`Stop::Missing`] until an operator that allows for it (`||`, `&&`, `!`, `typeof`,
+//! a condition) catches it; the caller that evaluates a whole string turns it into a diagnostic. Pending values are
+//! values, poison stops silently, taint and origins are passed on by every operator.
 
 use super::ast::{At, BinaryOp, Branch, Call, Expr, Node, Segment, Template, UnaryOp};
 use super::find::Own;
@@ -26,9 +26,9 @@ use std::sync::OnceLock;
 pub enum Stop {
     /// A key is missing; operators with a fallback catch this.
     Missing(Box<Missing>),
-    /// Something is wrong; this says what.
+    /// Evaluation failed with this problem.
     Failed(Box<Diagnostic>),
-    /// Something it needs is broken, which was reported already.
+    /// An operand is broken, which was reported already.
     Poison,
 }
 
@@ -42,7 +42,7 @@ pub struct Missing {
     /// The collections that do not have it; their keys are looked at when a message is made.
     pub(super) without: Vec<Value>,
     pub(super) phase: Option<&'static str>,
-    /// The name of the variable that asked for itself.
+    /// The name of a variable that refers to itself.
     pub(super) itself: Option<String>,
 }
 
@@ -51,7 +51,7 @@ pub struct Missing {
 pub struct Places {
     /// Its only expression.
     whole: OnceLock<Option<Span>>,
-    /// The origin of each part that stands for itself.
+    /// The origin of each literal part.
     literals: OnceLock<Vec<Origin>>,
 }
 
@@ -63,9 +63,9 @@ pub struct Evaluator<'a, 's> {
     pub env: &'a Env,
     /// Where the string is written.
     pub place: &'a Place,
-    /// What it is called among variables, if it is one.
+    /// Its name among variables, if it is one.
     pub own: Option<&'a Own>,
-    /// Where the collections come from that the path went through which is being looked up.
+    /// Origins of the collections on the path being looked up.
     pub(super) around: Vec<Origin>,
 }
 
@@ -97,7 +97,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// The diagnostic of a stop, if there is something to say.
+    /// The diagnostic of a stop, if it needs one.
     pub fn diagnose(&self, stop: Stop) -> Option<Diagnostic> {
         match stop {
             Stop::Poison => None,
@@ -135,7 +135,7 @@ impl Evaluator<'_, '_> {
         Value::str(text).with_origin(self.place.origin().unwrap_or(Origin::NONE))
     }
 
-    /// A value that came through an expression remembers both: where it came from and through what.
+    /// A value from an expression remembers its own origin and the expression.
     fn derive_whole(&self, value: Value, at: At) -> Value {
         if value.is_absent() { value } else { self.derived_at(value, self.place.part(at)) }
     }
@@ -164,7 +164,7 @@ impl Evaluator<'_, '_> {
         Ok(value.tainted_if(condition.is_tainted()))
     }
 
-    /// The text of a branch; if it is nothing but text, that is where it comes from.
+    /// The text of a branch; if it is purely literal, the branch is its origin.
     fn taken_text(&mut self, template: &Template) -> Result<Value, Stop> {
         let value = self.template(template)?;
         match template.segments.as_slice() {
@@ -173,20 +173,20 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A value that stands at a place of its own in the text.
+    /// A value with its own location in the text.
     fn written_at(&self, value: Value, at: At) -> Value {
         let Some(span) = self.place.part(at) else { return value };
         value.with_origin(self.eval.session.origins.file(span))
     }
 
-    /// A value that was taken because of what a condition came to; `None` if what it refers to is missing.
+    /// A value chosen by the result of a condition; `None` if its operand is missing.
     fn because(&self, value: Value, condition: &Node, decided: Option<&Value>) -> Value {
         if value.is_absent() {
             return value;
         }
         let step = match decided {
             None => "is missing",
-            // What a secret comes to is part of the secret.
+            // The result of a condition on a secret is part of the secret.
             Some(decided) if decided.is_tainted() => "depends on a secret",
             Some(decided) if is_truthy(decided) => "is true",
             Some(_) => "is false",
@@ -196,7 +196,7 @@ impl Evaluator<'_, '_> {
         value.with_origin(origin)
     }
 
-    /// Where a value that decides comes from, beside the text that is being evaluated.
+    /// Origins of a deciding value, besides the text being evaluated.
     pub(super) fn inputs_of(&self, decided: &Value) -> Vec<Origin> {
         let inputs = input_origins(decided).into_iter();
         inputs.filter(|origin| origin.is_known() && Some(*origin) != self.place.origin()).collect()
@@ -282,7 +282,7 @@ impl Evaluator<'_, '_> {
         self.eval.session.origins.derived("template", self.place.span(), pieces)
     }
 
-    /// The origins of the parts of a text that stand for themselves.
+    /// The origins of the literal parts of a text.
     fn literals(&self, ranges: &[(At, u32, u32, Option<Origin>)]) -> Vec<Origin> {
         let parts: Vec<At> = ranges.iter().map(|range| range.0).collect();
         let literal = |(range, span): (&(At, u32, u32, Option<Origin>), Option<Span>)| match (range.3, span) {
@@ -292,7 +292,7 @@ impl Evaluator<'_, '_> {
         ranges.iter().zip(self.place.parts(&parts)).map(literal).collect()
     }
 
-    /// Counts so many bytes that are about to be added to a text of a length.
+    /// Charges bytes that are about to be appended to a text of the given length.
     fn make_text(&mut self, length: usize, added: usize, at: At) -> Result<(), Stop> {
         let (added, limit) = (added as u64, self.eval.session.limits.string_bytes);
         if added.saturating_add(length as u64) <= limit {
@@ -342,7 +342,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// A literal of an expression comes from the string it stands in.
+    /// The origin of a literal of an expression is the enclosing string.
     fn constant(&self, value: Value) -> Value {
         self.literal_origin(value)
     }
@@ -534,7 +534,7 @@ impl Evaluator<'_, '_> {
         let result = counted.and_then(|()| (function.call)(&args));
         let result = result.and_then(|result| args.made(result));
         let result = result.map_err(|fault| {
-            // What a function says may quote its arguments.
+            // Messages of a function may quote its arguments.
             let hidden = values.iter().any(Value::is_tainted_deep);
             let message = match hidden {
                 true => format!("`{}` cannot work with its arguments, of which one is secret", function.name).into(),
@@ -569,7 +569,7 @@ impl Evaluator<'_, '_> {
         value.with_origin(origin)
     }
 
-    /// A text of which it is known where each part comes from.
+    /// A text with a known origin for each part.
     fn put_together(&self, text: Value, step: &str, at: At, pieces: Vec<Piece>) -> Value {
         let origin = self.eval.session.origins.derived(step, self.place.part(at), pieces);
         text.with_origin(origin)
@@ -605,10 +605,10 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// So many bytes of a collection, as it is written out, are gone through in one step.
+/// Bytes of a collection's written form that are traversed per step.
 const BYTES_PER_WALKED: u64 = 16;
 
-/// How long the text of a value may be inside a longer text.
+/// Upper bound for the text of a value within a longer text.
 fn text_size(value: &Value) -> usize {
     match &value.data {
         Data::Str(text) => text.len(),
@@ -617,7 +617,7 @@ fn text_size(value: &Value) -> usize {
     }
 }
 
-/// What an operand comes from. A collection comes from what is in it: it may have been put together on the spot.
+/// Origins of an operand. The origins of a collection are those of its items: it may have been assembled on the spot.
 fn input_origins(value: &Value) -> Vec<Origin> {
     const SHOWN: usize = 100;
     let mut found = Vec::new();
@@ -652,12 +652,12 @@ fn offset(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// What a value waits for, if anything in it waits.
+/// The pending part of a value, if any.
 pub fn pending_in(value: &Value) -> Option<Value> {
     merge_pending(None, value)
 }
 
-/// What two values wait for together.
+/// The combined pending parts of two values.
 pub(crate) fn merge_pending(before: Option<Value>, value: &Value) -> Option<Value> {
     if !value.is_collection() && !value.is_pending() {
         return before;

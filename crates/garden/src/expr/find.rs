@@ -1,7 +1,7 @@
 //! Looks keys up in scopes and values.
 //!
 //! A scope may answer with several partial collections (the layers of `var`); they are walked side by side, the
-//! strongest first, and what is found in several of them is merged only when it is asked for as a whole.
+//! strongest first. A result found in several of them is merged only when it is read as a whole.
 
 use super::ast::{At, Key, Part};
 use super::eval::{Evaluator, Missing, Stop};
@@ -25,11 +25,11 @@ pub struct Own {
     pub path: Vec<EcoString>,
     /// The layer it belongs to.
     pub layer: OwnLayer,
-    /// Whether it decides the shape of what lies at the path (`$merge`): then nothing inside can be asked for either.
+    /// Whether it decides the shape of the collection at the path (`$merge`): then nothing inside can be read either.
     pub shapes: bool,
 }
 
-/// What a self-reference leaves out.
+/// The layers that a self-reference skips.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnLayer {
     /// One of the layers that `var` answers with.
@@ -44,7 +44,7 @@ pub enum OwnLayer {
 }
 
 impl Own {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub fn name(&self) -> String {
         let path = self.path.join(".");
         match self.layer {
@@ -63,7 +63,7 @@ impl Own {
 struct Step {
     name: EcoString,
     at: At,
-    /// Whether the key comes from a secret: it is not shown, and what it leads to is secret too.
+    /// Whether the key comes from a secret: it is not shown, and its value is secret too.
     is_secret: bool,
     /// Where a computed key comes from.
     chosen_by: Vec<Origin>,
@@ -76,13 +76,13 @@ impl Step {
     }
 }
 
-/// What the walk holds: one value, or partial collections with the strongest first.
+/// State of the walk: one value, or partial collections with the strongest first.
 enum Found {
     One(Value),
     Parts(Vec<Value>),
 }
 
-/// A key of mappings of which more will be known later: under it stands what they wait for.
+/// Key of mappings that get more keys later; its value is what those wait for.
 pub const REST: &str = "\u{0}rest";
 
 /// Under these names a scope keeps variables.
@@ -100,7 +100,7 @@ impl Evaluator<'_, '_> {
         self.look_up(&steps).map(|value| self.chosen(value, &steps).tainted_if(is_secret))
     }
 
-    /// What computed keys led to is there because of them, and because of what decided on the collections it was in.
+    /// A value under computed keys depends on them, and on the decisions behind the collections around it.
     fn chosen(&self, value: Value, steps: &[Step]) -> Value {
         let value = self.taken_from(value, self.around.iter().copied());
         let computed = steps.iter().filter(|step| !step.chosen_by.is_empty());
@@ -210,7 +210,7 @@ impl Evaluator<'_, '_> {
         parts
     }
 
-    /// The layers that a name is looked up in, without the one that asks for itself.
+    /// The layers that a name is looked up in, without the one that refers to itself.
     pub(super) fn without_own_named(&self, head: &str, names: &[EcoString], parts: Vec<Value>) -> Vec<Value> {
         let step =
             |name: &EcoString| Step { name: name.clone(), at: At::default(), is_secret: false, chosen_by: Vec::new() };
@@ -254,8 +254,8 @@ impl Evaluator<'_, '_> {
         self.eval.session.sink.push(diagnostic.hint("give the variables of the two scopes different names"));
     }
 
-    /// A key that may be missing where it is, but never exists and nearly has the name of one that does: it is misspelt,
-    /// and Garden goes on without it in silence.
+    /// A key that may be missing, but that can never exist and resembles an existing one, is misspelt, and Garden
+    /// ignores it silently.
     pub(super) fn warn_of_near(&mut self, missing: &Missing) {
         let known: Vec<&str> = match missing.under.as_str() {
             _ if missing.phase.is_some() || missing.itself.is_some() => return,
@@ -273,8 +273,8 @@ impl Evaluator<'_, '_> {
         self.warn_of_missing(missing, near);
     }
 
-    /// A variable that may be missing is often one that only some environments or users set. It is misspelt if it has a
-    /// letter out of place and nothing that was read has a key of this name.
+    /// A variable that may be missing is often set only by some environments or users. It is misspelt if it is one
+    /// letter off and no file that was read has a key of this name.
     fn warn_of_near_variable(&mut self, missing: &Missing) {
         let session = self.eval.session;
         let within = missing.without.iter().filter(|value| !value.is_tainted()).filter_map(Value::as_map);
@@ -318,7 +318,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// One step into one value; nothing if the value is pending.
+    /// One step into one value; `None` if the value is pending.
     fn step(&mut self, value: &Value, steps: &[Step], index: usize, step: &Step) -> Result<Option<Value>, Stop> {
         let value = self.eval.force(value);
         self.go_into(&value);
@@ -379,7 +379,7 @@ impl Evaluator<'_, '_> {
         Ok(Found::Parts(next))
     }
 
-    /// The winner among several scopes remembers what it stands before; nothing is evaluated for that.
+    /// The winner among several scopes remembers the values it overrides; nothing is evaluated for that.
     fn over_weaker(&self, winner: Value, parts: &[Value], place: usize, step: &Step) -> Value {
         let weaker = parts.iter().skip(place + 1).filter_map(|part| part.get(&step.name));
         let overrode: Vec<purlin_value::Origin> = weaker.map(|value| value.origin).collect();
@@ -404,7 +404,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// Whatever lies below something pending is pending too; it is shown by the path the user wrote.
+    /// Values below a pending value are pending too; they are shown by the path the user wrote.
     fn pending_path(&self, value: Value, steps: &[Step]) -> Value {
         let value = match &value.data {
             Data::Lazy(lazy) => lazy.known().map_or(value.clone(), |known| known.clone().tainted_by(value.taint())),
@@ -450,16 +450,16 @@ impl Evaluator<'_, '_> {
     }
 }
 
-/// Keys whose fields are always the same, and are all there is below them.
+/// Keys with a fixed set of fields.
 const CLOSED: &[&str] = &["environment", "project", "git", "local", "datetime", "command"];
 
 /// Keys that a message looks at: a collection may have as many as a file has lines.
 const KEYS_LOOKED_AT: usize = 10_000;
 
-/// Keys that were not found for which others are named. Nobody reads more, and each time all keys are looked at.
+/// Missing keys that get suggestions. Each suggestion compares all keys, and a longer report is not read.
 pub(super) const HINTS: usize = 200;
 
-/// Variables that one that is missing is compared with; nobody writes more by hand.
+/// Variables that a missing one is compared with; more are not written by hand.
 const KEYS_COMPARED: usize = 200;
 
 /// Whether a text has a key of this name, in YAML, JSON or a file of environment variables.
@@ -519,7 +519,7 @@ impl Missing {
         let words = format!("could not find key `{}`{place}", self.key);
         let message = what::undeclared(&self.under, "key", &self.key).words(words);
         let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
-        // The names of a user's environment variables are nobody else's business.
+        // The names of a user's environment variables are private.
         if self.under == "local.env" {
             let allow = if self.key == REDACTED { "" } else { self.key.as_str() };
             let allow = ["local.env", allow].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");

@@ -1,9 +1,8 @@
-//! Collections that several layers hold under one name, laid over each other key by key when they are asked for.
+//! Collections under one name in several layers, overlaid key by key on demand.
 
 use purlin_value::{Data, Eval, Lazy, Map, Thunk, Value};
 
-/// One collection from several, the strongest first; keys that more than one of them has are merged when they are
-/// asked for.
+/// One collection from several, the strongest first; keys in more than one of them are merged on demand.
 pub fn merge_parts(parts: Vec<Value>, eval: &mut Eval<'_>) -> Value {
     let mut parts: Vec<Value> = parts.iter().map(|part| eval.force(part)).collect();
     if let Some(unknown) = parts.iter().find(|part| part.is_pending() || part.is_poison()) {
@@ -38,7 +37,7 @@ fn merge_maps(parts: &[Value]) -> Value {
     Value::map(merged)
 }
 
-/// Items at the same index lie over each other, as the original has it.
+/// Items at the same index are overlaid, as in the original.
 fn merge_items(parts: &[Value]) -> Vec<Value> {
     let lists: Vec<&[Value]> = parts.iter().map_while(Value::as_list).collect();
     let length = lists.iter().map(|list| list.len()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The template string language: parsing, evaluation and static analysis of what stands in `${…}`.
+//! The template string language: parsing, evaluation and static analysis of the contents of `${…}`.
 
 pub mod ast;
 mod blame;

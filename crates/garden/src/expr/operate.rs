@@ -1,6 +1,6 @@
 //! Operators on values, as JavaScript would have them where the language says so.
 //!
-//! Pure functions on forced values. Errors are sentences; who calls knows the place.
+//! Pure functions on forced values. Errors are sentences; the caller adds the location.
 
 use super::ast::{BinaryOp, UnaryOp};
 use crate::number;
@@ -61,7 +61,7 @@ fn push_text(value: &Value, out: &mut EcoString, nested: Nested) {
     }
 }
 
-/// What `typeof` answers.
+/// The result of `typeof`.
 pub fn type_name(value: &Value) -> &'static str {
     match &value.data {
         _ if value.is_absent() => "undefined",
@@ -127,7 +127,7 @@ pub fn same(a: &Value, b: &Value) -> bool {
 fn add(a: &Value, b: &Value) -> Result<Value, String> {
     match (&a.data, &b.data) {
         (Data::List(a), Data::List(b)) => Ok(Value::list(a.iter().chain(b.iter()).cloned().collect())),
-        // The right side of a text is taken as text, whatever it is.
+        // If the left side is a string, the right side is converted to one.
         (Data::Str(a), _) => Ok(Value::str(ecow::eco_format!("{a}{}", text_of(b)))),
         _ => match (a.as_number(), b.as_number()) {
             (Some(a), Some(b)) => Ok(number::to_value(a + b)),

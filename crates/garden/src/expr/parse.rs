@@ -1,4 +1,4 @@
-//! Parses expressions: what stands between `${` and `}`.
+//! Parses expressions: the text between `${` and `}`.
 //!
 //! A hand-written precedence climber. It reads text and makes [`super::ast`]; it evaluates nothing and reports at most
 //! one problem for each `${…}`.
@@ -103,12 +103,12 @@ fn close_chain(chain: Open, last: Node) -> Node {
     Node { expr: Expr::Chain(Box::new(first), rest), at }
 }
 
-/// The next binary operator, with white space around it skipped; nothing is consumed if there is none.
+/// The next binary operator, with white space around it skipped; if there is no operator, nothing is consumed.
 fn operator(cursor: &mut Cursor<'_>) -> Parsed<Option<(usize, BinaryOp)>> {
     let before = cursor.pos;
     cursor.skip_space()?;
     let spaced = cursor.pos > before;
-    // Most expressions end here, so the usual characters after one are told apart first.
+    // Most expressions end here, so the usual characters after one are recognised first.
     if !cursor.byte().is_some_and(|byte| b"|&=!<>+-*/%".contains(&byte)) {
         cursor.pos = before;
         return Ok(None);
@@ -187,7 +187,7 @@ fn unary(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> {
 fn postfix(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> {
     let start = cursor.pos;
     let node = primary(cursor, depth)?;
-    // Nothing can be looked up on a number or a literal text; `1.x` is a mistake.
+    // Numbers and literal strings have no keys; `1.x` is an error.
     if !matches!(node.expr, Expr::Lookup(_) | Expr::Call(_) | Expr::List(_))
         && cursor.text.as_bytes().get(start) != Some(&b'(')
     {

@@ -8,14 +8,14 @@ use purlin_syntax::Message;
 use purlin_syntax::Rule;
 use purlin_syntax::what;
 
-/// What is wrong with a template string, and where.
+/// A problem of a template string, with its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// The offending place.
     pub at: At,
-    /// What was expected or found.
+    /// Expectation or finding.
     pub message: Message,
-    /// What to do about it.
+    /// Advice.
     pub hint: Option<&'static str>,
     /// The limit that was hit; without one it is a mistake.
     pub limit: Option<&'static Rule>,
@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
         Problem { at: self.at(start, end), message: message.into(), hint: None, limit: None }
     }
 
-    /// Says what was expected here and what stands here instead.
+    /// Reports an expectation, with the text found instead.
     pub fn expected(&self, what: &str) -> Problem {
         let end = self.pos + self.rest().chars().next().map_or(0, char::len_utf8);
         let found = match self.rest().chars().next() {
@@ -157,7 +157,7 @@ impl<'a> Cursor<'a> {
         Some((unescape_name(raw), self.at(start, self.pos)))
     }
 
-    /// Whether a word stands here, not merely the beginning of a longer name.
+    /// Whether the next word is this one, not merely the beginning of a longer name.
     pub fn word(&self, word: &str) -> bool {
         let rest = self.rest();
         rest.starts_with(word) && !rest.get(word.len()..).and_then(|r| r.chars().next()).is_some_and(is_name_part)
@@ -175,7 +175,7 @@ impl<'a> Cursor<'a> {
         Some(value)
     }
 
-    /// A quoted string literal; the cursor stands on the quote.
+    /// A quoted string literal; the cursor is at the quote.
     pub fn literal(&mut self) -> Result<Literal, Problem> {
         let start = self.pos;
         let quote = self.byte().unwrap_or(b'"') as char;

@@ -94,7 +94,7 @@ fn segments(mut cursor: Cursor<'_>, depth: usize, problems: &mut Vec<Problem>) -
     })
 }
 
-/// Goes on after an expression that cannot be read: behind its `}`, or at the next `${` if that comes first.
+/// Continues after an expression that cannot be parsed: behind its `}`, or at the next `${` if that comes first.
 fn resume(cursor: &mut Cursor<'_>) {
     let rest = cursor.rest();
     let open = memchr::memmem::find(rest.as_bytes(), b"${").unwrap_or(rest.len());
@@ -110,7 +110,7 @@ fn escaped_length(rest: &str) -> Option<usize> {
     Some(memchr::memchr(b'}', rest.as_bytes())? + 1)
 }
 
-/// How much of the text stands for itself.
+/// Length of the literal text at the start.
 fn text_length(rest: &str) -> usize {
     // An escape that is never closed is text as a whole.
     let step = |tail: &str| if tail.starts_with("$${") { 3 } else { 1 };
@@ -147,7 +147,7 @@ fn format(cursor: &mut Cursor<'_>, builder: &mut Builder, depth: usize) -> Resul
     }
     let read = whole_expression(cursor, start, depth + builder.open.len());
     let at = cursor.at(start, cursor.pos);
-    // A block whose condition cannot be read is a block all the same.
+    // A block whose condition cannot be parsed is still a block.
     let node = match read {
         Err(problem) if conditional && !joined => {
             let condition = Node { expr: Expr::Null, at };
@@ -283,7 +283,7 @@ mod tests {
         "?", ":", "||", "1", "é", "\\", "\n", "/*", "//", "text", " ",
     ];
 
-    /// Whatever is wrong with a string, reading it ends, and every problem is a place in it.
+    /// For any input, parsing ends, and every problem has a location in it.
     #[test]
     fn reading_goes_on_after_every_problem() {
         let mut state: u32 = 7;

@@ -1,7 +1,7 @@
-//! Notes which declarations the names in a template string stand for, for editors and renaming.
+//! Notes which declarations the names in a template string refer to, for editors and renaming.
 //!
-//! Every lookup of a string counts, whichever branch is taken: a rename must reach all of them. Nothing is reported here;
-//! whoever evaluates the string does that.
+//! Every lookup of a string counts, whichever branch is taken: a rename must reach all of them. Problems are reported
+//! by evaluation, not here.
 
 use super::ast::{At, Expr, Key, Node, Part, Segment, Template};
 use super::eval::Evaluator;
@@ -90,7 +90,7 @@ impl Evaluator<'_, '_> {
         self.note_steps(values, vec![head.clone()], rest);
     }
 
-    /// Follows keys into values, the strongest first, and notes what each stands for. `trail` are the keys before.
+    /// Follows keys into values, the strongest first, and notes the declaration of each. `trail` are the keys before.
     fn note_steps(&mut self, mut values: Vec<Value>, mut trail: Vec<EcoString>, path: &[Part]) {
         for part in path {
             let (name, is_computed) = match &part.key {
@@ -114,7 +114,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// What some collections have under a key: the winner, and what is merged with it.
+    /// Values of some collections under a key: the winner, and those merged with it.
     fn found(&mut self, values: &[Value], key: &str) -> Vec<Value> {
         let mut found: Vec<Value> = Vec::new();
         for value in values {
@@ -130,7 +130,7 @@ impl Evaluator<'_, '_> {
         found
     }
 
-    /// What a key means where the keys before it lead to a space of names.
+    /// The symbol of a key if the keys before it lead to a namespace.
     fn symbol(&mut self, trail: &[EcoString], name: &EcoString) -> Option<Symbol> {
         let trail: Vec<&str> = trail.iter().map(EcoString::as_str).collect();
         let action = |of: ActionKind| {

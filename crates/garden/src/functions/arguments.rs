@@ -11,7 +11,7 @@ use purlin_value::rules::{LIMIT_LIST, LIMIT_STRING};
 use purlin_value::weight::{surface, weight};
 use purlin_value::{Cost, Data, EcoString, Session, Value};
 
-/// What a helper function was called with.
+/// Arguments of a call of a helper function.
 pub struct Arguments<'a> {
     /// The function.
     pub function: &'static Function<Helper>,
@@ -21,7 +21,7 @@ pub struct Arguments<'a> {
     pub session: &'a Session,
     /// Makes calls at different places differ where they should (`uuidv4`).
     pub salt: u64,
-    /// Where the parts of the result come from, if the function says so.
+    /// Origins of the parts of the result, if the function provides them.
     pub pieces: std::cell::RefCell<Vec<purlin_value::Piece>>,
 }
 
@@ -48,7 +48,7 @@ impl Arguments<'_> {
         charged.map_err(|exceeded| Fault::limit(exceeded.rule(), exceeded.message()))
     }
 
-    /// A result, unless it is larger than allowed; who charges itself did so.
+    /// Charges a result, unless its function charges itself; an error if it is larger than allowed.
     pub fn made(&self, result: Value) -> Result<Value, Fault> {
         match &result.data {
             _ if self.function.cost == Cost::Own => {}
@@ -69,7 +69,7 @@ impl Arguments<'_> {
         self.spend(steps_for(bytes), bytes)
     }
 
-    /// Charges a list of so many items that is about to be made.
+    /// Charges a list of this length that is about to be made.
     pub fn make_list(&self, items: u64) -> Result<(), Fault> {
         let most = self.session.limits.list_items;
         if items > most {
@@ -101,7 +101,7 @@ impl Arguments<'_> {
         Fault::of(index, format!("argument `{name}` of `{}` {why}", self.function.name))
     }
 
-    /// That an argument must be something else.
+    /// The error for an argument of the wrong kind.
     pub fn must_be(&self, index: usize, wanted: &str) -> Fault {
         let name = self.function.parameters.get(index).map_or("", |p| p.name);
         Fault::of(index, what::must_be(format!("argument `{name}` of `{}`", self.function.name), wanted))

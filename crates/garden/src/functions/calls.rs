@@ -1,4 +1,4 @@
-//! What each helper function does with its arguments.
+//! Implementations of the helper functions.
 
 use super::Fault;
 use super::arguments::Arguments;
@@ -97,10 +97,10 @@ pub(super) fn join(args: &Arguments<'_>) -> Answer {
     Ok(Value::str(parts.join(separator.as_str())))
 }
 
-/// Of so many parts of a joined text it is said where they come from.
+/// Provenance is kept for at most this many parts of a joined string.
 const PIECES_TOLD: usize = 1_000;
 
-/// Where the parts of a joined text come from, and what stands between them.
+/// Origins of the parts of a joined string and of its separators.
 fn joined_pieces(parts: impl Iterator<Item = (usize, Origin)>, between: usize, separator: Origin) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut end = 0;

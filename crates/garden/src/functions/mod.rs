@@ -26,7 +26,7 @@ pub type Helper = fn(&Arguments<'_>) -> Result<Value, Fault>;
 pub struct Fault {
     /// The rule it belongs to: a wrong argument, or a limit.
     pub rule: &'static Rule,
-    /// What is wrong.
+    /// The problem.
     pub message: Message,
     /// The argument that is wrong.
     pub argument: Option<usize>,

@@ -2,7 +2,7 @@
 //!
 //! Words end where the case changes, digits are words of their own, accents are dropped and punctuation separates.
 
-/// What a character does to a word.
+/// Effect of a character on word boundaries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Upper,

@@ -11,11 +11,11 @@ use purlin_syntax::Message;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Eval, Map, Session, Value};
 
-/// How many there are where care is needed, and how many earlier versions are kept.
+/// Number of replicas in production, and number of earlier versions that are kept.
 const PRODUCTION_REPLICAS: i64 = 3;
 const HISTORY: (i64, i64) = (3, 10);
 
-/// What is needed to make them.
+/// Inputs for making them.
 pub(super) struct Container<'a> {
     pub about: &'a About,
     pub action: &'a Action,
@@ -292,7 +292,7 @@ impl Container<'_> {
         making.map([("podAntiAffinity", anti)])
     }
 
-    /// The service of its ports; none if it has none.
+    /// The service of its ports, if it has any.
     fn service(&self, shared: &Shared) -> Result<Option<Value>, Inner> {
         let making = &shared.making;
         let ports = items(self.spec, "ports")?;
@@ -347,7 +347,7 @@ impl Container<'_> {
         let port = self.port(&named, "an ingress", session)?;
         let own = ingress.get("hostname").filter(|host| host.as_str() != Some("") && !host.is_null()).cloned();
         let Some(host) = own.or_else(|| shared.provider.default_hostname()) else {
-            // Where nothing is deployed, no name is missed.
+            // A rehearsal deploys nothing, so it needs no host name.
             if self.about.is_rehearsal() && !shared.provider.is_there() {
                 return Err(Inner::Broken);
             }
@@ -446,7 +446,7 @@ impl Container<'_> {
     }
 }
 
-/// What a container is told about its pod.
+/// Environment variables of a container with fields of its pod.
 const POD_FIELDS: &[(&str, &str)] = &[
     ("POD_HOST_IP", "status.hostIP"),
     ("POD_IP", "status.podIP"),

@@ -18,7 +18,7 @@ use purlin_syntax::{Diagnostic, Flavor, Node, Scalar, Source, Style, Tree};
 use purlin_value::{Data, Eval, Map, MergeKeys, Session, Value, path, value_of};
 use std::sync::Arc;
 
-/// What is needed to gather them.
+/// Inputs for collecting them.
 pub(super) struct Objects<'a> {
     pub about: &'a About,
     pub action: &'a Action,
@@ -118,8 +118,8 @@ impl Objects<'_> {
         found.extend(roots.map(|root| Manifest::new(file, whole(root))));
     }
 
-    /// A document with its templates evaluated. They are part of the text for Garden: what a plain scalar comes to is
-    /// read as YAML again, and what stands in quotes stays a string.
+    /// A document with its templates evaluated. Garden treats them as part of the text: the result of a plain scalar is
+    /// parsed as YAML again, and a quoted one remains a string.
     fn filled(&self, tree: &Arc<Tree>, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
         let whole = NodeRef::new(tree, node);
         let target = node.target();
@@ -203,7 +203,7 @@ fn is_for(patch: &Value, object: &Value) -> bool {
     same("kind", object.get("kind")) && same("name", name)
 }
 
-/// What a text reads as in YAML; where it comes from stays.
+/// The value of a text parsed as YAML, with its origin unchanged.
 fn retyped(value: &Value, text: &EcoString) -> Value {
     let data = match resolve_plain(text, Flavor::Core) {
         Scalar::Null => Data::Null,

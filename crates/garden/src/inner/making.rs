@@ -1,5 +1,5 @@
-//! Parts of Kubernetes objects that are made from a spec: a mapping keeps the origins of what it is made of, and what
-//! Garden adds has the origin that says so.
+//! Parts of Kubernetes objects that are made from a spec: a mapping keeps the origins of its sources, and Garden's
+//! additions have an origin of their own.
 
 use crate::action::Action;
 use crate::expr::text_of;
@@ -32,7 +32,7 @@ impl Making {
         Value::list(items).with_origin(self.origin)
     }
 
-    /// What Garden itself says.
+    /// A value added by Garden itself.
     pub fn own(&self, value: impl Into<Value>) -> Value {
         value.into().with_origin(self.origin)
     }
@@ -67,7 +67,7 @@ impl Making {
         self.map([("name", name), ("value", text)])
     }
 
-    /// What a container needs and may use.
+    /// Resource requests and limits of a container.
     pub fn resources(&self, spec: &Value, limits: Option<&Value>) -> Value {
         let part = |key: &str, end: &str| spec.get(key)?.get(end).filter(|value| is_set(value)).cloned();
         let most =
@@ -82,7 +82,7 @@ impl Making {
         self.given([("requests", Some(requests)), ("limits", has_limits.then_some(limits))])
     }
 
-    /// What a container is permitted beyond the usual; none if nothing is said.
+    /// Privileges and capabilities of a container that its spec changes.
     pub fn security(&self, spec: &Value) -> Vec<(&'static str, Value)> {
         let mut all = Vec::new();
         if spec.get("privileged").and_then(Value::as_bool) == Some(true) {
@@ -113,7 +113,7 @@ impl Making {
     }
 }
 
-/// Whether a value says anything: null, an empty string and 0 do not.
+/// Whether a value is set: null, an empty string and 0 are not.
 fn is_set(value: &Value) -> bool {
     !value.is_null() && value.as_str() != Some("") && value.as_number() != Some(0.0)
 }

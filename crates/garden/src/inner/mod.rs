@@ -1,8 +1,8 @@
-//! Projects of other dialects inside actions: what an engine is asked, what its answer gives as outputs, and the nodes
-//! it adds to the graph.
+//! Projects of other dialects inside actions: the requests to their engines, the outputs from the answers, and the
+//! nodes added to the graph.
 //!
-//! An engine is asked once, when an output of the action is first read, or when all nodes are shown. Which engine answers
-//! for which type is a column of the table of types.
+//! An engine is called once, when an output of the action is first read, or when all nodes are shown. A column of the
+//! table of types names the engine of each type.
 
 mod container;
 mod kubernetes;
@@ -37,11 +37,11 @@ pub(crate) const MANIFESTS: &str = "manifests";
 /// See [`MANIFESTS`].
 pub(crate) const NODES: &str = "nodes";
 
-/// What came of the project inside an action.
+/// The result of the project inside an action.
 pub(crate) enum Inner {
     /// It is resolved.
     Known(Box<Resolved>),
-    /// What it is asked is not known yet.
+    /// Its request is not known yet.
     Pending(Value),
     /// It cannot be resolved, which was reported.
     Broken,
@@ -56,7 +56,7 @@ impl Inner {
         }
     }
 
-    /// The value that stands for the outputs of a project that is not resolved.
+    /// The placeholder for the outputs of a project that is not resolved.
     fn missing(&self) -> Value {
         match self {
             Inner::Pending(value) => value.clone(),
@@ -65,14 +65,14 @@ impl Inner {
     }
 }
 
-/// How a type asks for its project.
+/// How a type uses its project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
     /// The action is the project: all its outputs come from there.
     Whole(&'static str),
-    /// Kubernetes objects that Garden deploys; only who asks for manifests has them rendered.
+    /// Kubernetes objects that Garden deploys; rendered only if manifests are requested.
     Objects,
-    /// A pod that runs once. Nobody deploys it, so it is no manifest of the project.
+    /// A pod that runs once. It is not deployed, so it is not a manifest of the project.
     Pod,
 }
 
@@ -94,7 +94,7 @@ impl Prepared {
 }
 
 impl About {
-    /// What came of the project inside; none if its type has none.
+    /// The result of the project inside; `None` if its type has no project.
     pub(crate) fn inner(&self, action: &Action, eval: &mut Eval<'_>) -> Option<Arc<Inner>> {
         let known = spec_type(&action.type_name, action.kind)?;
         known.inside?;
@@ -136,7 +136,8 @@ impl About {
         }
     }
 
-    /// The project inside is this action's even where it could not be asked: alone it would lack what it is given here.
+    /// Records the project inside as this action's even if it could not be resolved: alone it would lack its inputs
+    /// from here.
     fn take_in_written(&self, action: &Action, known: &SpecType) {
         let key = match known.inside {
             Some(Inside::Whole("tosca")) => "template",
@@ -167,7 +168,7 @@ impl About {
         }
     }
 
-    /// Where the project inside an action is, and what is asked of it; none if it has none, or it is not known.
+    /// Location and request of the project inside an action; `None` if there is no such project, or it is not known.
     pub(crate) fn inner_request(&self, action: &Action, eval: &mut Eval<'_>) -> Option<(String, Request)> {
         let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside.is_some())?;
         let spec = eval.force(&self.whole);
@@ -175,7 +176,7 @@ impl About {
         Some((prepared.path, prepared.request))
     }
 
-    /// The engine of an action's type and what it is asked.
+    /// The engine of an action's type, with its request.
     fn prepare(&self, action: &Action, known: &SpecType, spec: &Value, eval: &mut Eval<'_>) -> Result<Prepared, Inner> {
         let session = eval.session;
         let name = match known.inside {
@@ -293,7 +294,7 @@ impl About {
         own.cloned().unwrap_or_else(|| self.cluster(eval).namespace(spec))
     }
 
-    /// Names are shown and stored everywhere, and nothing that is rendered with them could be told from the rest.
+    /// Names are shown and stored everywhere, and a secret one could not be told apart in rendered text.
     fn refuse_secret_names(&self, action: &Action, spec: &Value, session: &Session) -> Result<(), Inner> {
         let mut named =
             ["release", "releaseName", "namespace"].into_iter().filter_map(|key| Some((key, spec.get(key)?)));
@@ -314,7 +315,7 @@ impl About {
         match text(chart, "path")? {
             Some(path) => Ok((path, self.place(action, chart.get("path"), session).or(span))),
             None => {
-                // Whoever wants no manifests misses none.
+                // Without a request for manifests, a missing one is no problem.
                 if !self.is_rehearsal() {
                     let message =
                         format!("the chart of `{}` is not rendered, because it is not in this project", action.key);
@@ -342,12 +343,12 @@ impl About {
         Inner::Broken
     }
 
-    /// What messages call the action.
+    /// The action's name in messages.
     fn who(&self) -> String {
         format!("`{}`", self.key)
     }
 
-    /// The outputs of an action that is a project of another dialect; none if it is not.
+    /// The outputs of an action that is a project of another dialect; `None` for other actions.
     pub(crate) fn inner_outputs(
         &self,
         action: &Action,
@@ -376,13 +377,13 @@ impl About {
         if matches!(engine, "chart" | "skaffold") {
             outputs.insert(MANIFESTS.into(), manifests(resolved));
         }
-        // What the project itself calls an output is what is meant.
+        // The project's own outputs have precedence.
         let own = resolved.outputs.as_map().into_iter().flat_map(|map| map.iter());
         outputs.extend(own.map(|(name, value)| (name.clone(), value.clone())));
         Some(Ok(outputs))
     }
 
-    /// The nodes of a service, made when somebody asks for one of them. What a run has left is put over them at once.
+    /// The nodes of a service, made on first access. Results of a run are overlaid at once.
     fn inner_nodes(&self, inner: Arc<Inner>, engine: &'static str, has_run: bool) -> Value {
         let (key, span) = (self.key.clone(), self.action().and_then(Action::span));
         let nodes = InnerNodes { inner, key, span, engine, has_run };
@@ -467,7 +468,7 @@ impl About {
     }
 }
 
-/// The manifests of objects that Garden deploys, rendered when they are asked for.
+/// The manifests of objects that Garden deploys, rendered on first access.
 pub(crate) struct Manifests(pub(crate) Arc<About>);
 
 impl Thunk for Manifests {
@@ -519,7 +520,7 @@ fn noun(engine: &str) -> &'static str {
     }
 }
 
-/// A text of a spec; what is not known yet or broken stands for the whole project.
+/// A string of a spec; if its value is pending or broken, so is the whole project.
 fn text(spec: &Value, key: &str) -> Result<Option<String>, Inner> {
     match spec.get(key) {
         None => Ok(None),

@@ -11,7 +11,7 @@ use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Eval, Map, Session, Value};
 
-/// What a pod takes over from the one it is made of. What belongs to a workload that keeps running is left out.
+/// Keys that a pod copies from its source. Keys of long-running workloads are left out.
 const KEPT: &[&str] = &[
     "affinity",
     "automountServiceAccountToken",
@@ -41,20 +41,20 @@ const KEPT: &[&str] = &[
     "volumes",
 ];
 
-/// Questions that are asked of a container that keeps running.
+/// Probes of a long-running container.
 const PROBES: &[&str] = &["readinessProbe", "livenessProbe", "startupProbe"];
 
 /// The longest name of a pod, without what makes it the only one of its name.
 const LONGEST: usize = 56;
 
-/// What is needed to make it.
+/// Inputs for making it.
 pub(super) struct Pod<'a> {
     pub about: &'a About,
     pub action: &'a Action,
     pub spec: &'a Value,
 }
 
-/// What a pod is made of.
+/// The source of a pod.
 #[derive(Default)]
 struct Parts {
     spec: Map,

@@ -1,11 +1,11 @@
-//! What the provider of a cluster says about everything that goes there: the namespace, host names, certificates and the
+//! Settings of a cluster's provider for everything deployed there: the namespace, host names, certificates and the
 //! secrets that images are pulled with.
 
 use crate::live::{About, Base};
 use ecow::EcoString;
 use purlin_value::{Eval, Value};
 
-/// The providers that say which cluster is meant.
+/// The providers that select a cluster.
 pub(crate) const CLUSTER_PROVIDERS: &[&str] = &["kubernetes", "local-kubernetes", "openshift"];
 
 /// The provider that deploys to a cluster.
@@ -41,7 +41,7 @@ impl Provider {
         Provider { config, project, namespace }
     }
 
-    /// Whether there is one.
+    /// Whether a provider is configured.
     pub fn is_there(&self) -> bool {
         !self.config.is_null()
     }
@@ -55,7 +55,7 @@ impl Provider {
         self.config.get(key).filter(|value| value.as_str().is_some_and(|text| !text.is_empty()))
     }
 
-    /// The namespace of an action: its own, the provider's, or the one that Garden makes up.
+    /// The namespace of an action: its own, the provider's, or Garden's default.
     pub fn namespace(&self, spec: &Value) -> Value {
         let is_given = |value: &&Value| value.as_str().is_some_and(|name| !name.is_empty());
         let own = spec.get("namespace").filter(is_given);
@@ -63,13 +63,13 @@ impl Provider {
         let given = named.filter(is_given).or_else(|| named?.get("name").filter(is_given));
         match own.or(given) {
             Some(found) => found.clone(),
-            // Without a provider it goes where `helm` would put it.
+            // Without a provider, `helm`'s default applies.
             None if !self.is_there() => Value::str("default"),
             None => Value::str(ecow::eco_format!("{}-{}", self.project, self.namespace)),
         }
     }
 
-    /// The host name of ingresses that name none.
+    /// The host name of ingresses without one.
     pub(crate) fn default_hostname(&self) -> Option<Value> {
         let local = || Value::str(ecow::eco_format!("{}.local.demo.garden", self.project));
         let is_implied = self.is_local() && !self.finds_hostname();
@@ -80,7 +80,7 @@ impl Provider {
         self.text("name").and_then(Value::as_str) == Some("local-kubernetes")
     }
 
-    /// Whether the host name is that of a Minikube, which depends on its address, so that only a command tells it.
+    /// Whether the host name is that of a Minikube, which depends on its address, so that only a command can find it.
     pub(crate) fn finds_hostname(&self) -> bool {
         self.is_local() && self.text("context").and_then(Value::as_str) == Some("minikube")
     }

@@ -40,7 +40,7 @@ pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(Acti
     if has_build {
         let mut spec = vec![("buildArgs", module.field("buildArgs").unwrap_or_else(Draft::empty_map))];
         spec.extend(module.field("extraFlags").map(|draft| ("extraFlags", draft)));
-        // The image of a jib-container comes from no Dockerfile; Garden writes this name whatever the module says.
+        // The image of a jib-container has no Dockerfile; Garden always writes this name.
         let dockerfile = match module.config.type_name.as_str() {
             "jib-container" => Draft::text("_jib"),
             _ => module.field("dockerfile").unwrap_or_else(|| Draft::text("Dockerfile")),
@@ -55,7 +55,7 @@ pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(Acti
         let mut build = module.field("build").map(|build| build.entries()).unwrap_or_default();
         let known = |key: &EcoString| matches!(key.as_str(), "dependencies" | "timeout" | "targetImage");
         let mut config = build_action(names, module, &module.config.type_name, spec);
-        // What a jib-container module says about its build is the spec of its Build.
+        // The `build` of a jib-container module is the spec of its Build.
         if let (true, Draft::Map(body)) = (module.config.type_name == "jib-container", &mut config.1.body) {
             for (_, draft) in body.iter_mut().filter(|(key, _)| key == "spec") {
                 if let Draft::Map(spec) = draft {
@@ -95,7 +95,7 @@ pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(Acti
     actions
 }
 
-/// Whether a container module with an image has something to build all the same: a Dockerfile or copied files.
+/// Whether a container module with an image still needs a build: it has a Dockerfile or copied files.
 pub(super) fn builds_something(module: &Module) -> bool {
     let copies = copied(module).next().is_some();
     let files = module
@@ -106,7 +106,7 @@ pub(super) fn builds_something(module: &Module) -> bool {
     copies || files
 }
 
-/// The files that a Dockerfile copies, and itself; nothing if that cannot be told.
+/// The files that a Dockerfile copies, and itself; `None` if they are not known.
 pub(super) fn dockerfile_includes(ground: &Ground<'_>, module: &Module) -> Option<Vec<String>> {
     let name = module.text("dockerfile").unwrap_or_else(|| "Dockerfile".into());
     let bytes = ground.session.load_bytes(&path::join(&module.config.folder, &name)).ok()?;

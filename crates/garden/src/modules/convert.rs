@@ -17,7 +17,7 @@ use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::{FastIndex, FastSet, Map, Origin, Origins, Session, Value};
 use std::sync::Arc;
 
-/// How modules of a type become actions.
+/// Converts a module of a type to actions.
 type Convert = fn(&Names<'_>, &Module) -> Vec<(ActionKind, Config)>;
 
 /// The types with a conversion of their own; all others are converted like `exec`.
@@ -45,14 +45,14 @@ pub(super) struct Names<'g> {
     actions: FastSet<EcoString>,
 }
 
-/// Who has a name.
+/// The module that has a name.
 struct Taken {
     module: EcoString,
     span: Option<Span>,
     disabled: bool,
 }
 
-/// What an action is called, and where that is written.
+/// The name of an action, with its location.
 pub(super) struct Label {
     name: EcoString,
     span: Option<Span>,
@@ -121,7 +121,7 @@ impl Names<'_> {
         self.ground.session
     }
 
-    /// What the action of a service, task or test is called; that of a test begins with its module.
+    /// The name of the action of a service, task or test; that of a test begins with its module.
     pub(super) fn label(&self, module: &Module, item: &Draft, kind: ActionKind) -> Option<Label> {
         let own = item_name(item)?;
         let name = if kind == ActionKind::Test { ecow::eco_format!("{}-{own}", module.name()) } else { own };
@@ -175,13 +175,13 @@ impl Names<'_> {
         self.ground.full_path(&module.config.folder)
     }
 
-    /// Where a dependency on another module is written.
+    /// Location of a dependency on another module.
     fn origin(&self, dependency: &super::BuildDependency) -> Origin {
         dependency.span.map_or(Origin::NONE, |span| self.ground.session.origins.file(span))
     }
 
-    /// Dependencies of a service, task or test as references to actions. One that is switched off is left out: nobody
-    /// waits for what does not run.
+    /// Dependencies of a service, task or test as references to actions. Disabled ones are left out: they do not run,
+    /// so others do not wait for them.
     pub(super) fn references(&self, item: &Draft) -> Vec<Draft> {
         let items = item.get("dependencies").map(|draft| draft.items()).unwrap_or_default();
         let reference = |item: &Draft| {
@@ -264,7 +264,7 @@ pub(super) fn build_action(
     type_name: &str,
     spec: Vec<(&str, Draft)>,
 ) -> (ActionKind, Config) {
-    // A module that does not exist was reported where it is written.
+    // A module that does not exist was reported at its reference.
     let known = module.dependencies.iter().filter(|dependency| names.modules.contains_key(&dependency.name));
     let copies = known.flat_map(|dependency| {
         dependency.copy.iter().map(|(source, target)| {
@@ -292,7 +292,7 @@ pub(super) fn build_action(
 
 /// The Builds that a module's own Build needs.
 ///
-/// A module that does not exist was reported; one that builds nothing has no Build to wait for.
+/// A module that does not exist was reported; one without a build has no Build to depend on.
 pub(super) fn build_references(names: &Names<'_>, module: &Module) -> Vec<Draft> {
     let reference = |dependency: &super::BuildDependency| {
         reference_to(ActionKind::Build, &dependency.name, names.origin(dependency))
@@ -313,7 +313,7 @@ pub(super) fn copied(module: &Module) -> impl Iterator<Item = &super::BuildDepen
 }
 
 impl Names<'_> {
-    /// Whether a Build comes out of a module.
+    /// Whether a module produces a Build.
     pub(super) fn makes_build(&self, module: &Module) -> bool {
         match module.config.type_name.as_str() {
             "jib-container" => true,
@@ -332,7 +332,7 @@ fn is_off(item: &Draft) -> bool {
     item.get("disabled").and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false)
 }
 
-/// How a service, task or test is tied to its module's Build. The notation counts in versions.
+/// Relation of a service, task or test to its module's Build. The notation counts in versions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tie {
     /// Its module makes no Build.
@@ -345,7 +345,7 @@ pub(super) enum Tie {
     KeyAndDependency,
 }
 
-/// What every service, task and test has: whether it is off, what it needs, how long it may take.
+/// Fields of every service, task and test: whether it is disabled, its dependencies, its timeout.
 pub(super) fn runtime_fields(
     names: &Names<'_>,
     module: &Module,
@@ -428,7 +428,7 @@ fn stack_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
         actions.push(build_action(names, module, "exec", Vec::new()));
     }
     let entries = module.fields.entries().into_iter();
-    // What stays with the module is what every module has, but for variables, which stacks have too.
+    // Keys common to all modules stay with the module, except variables, which stacks have too.
     let stays = |key: &str| key == "dependencies" || (key != "variables" && COMMON_KEYS.contains(&key));
     let spec = entries.filter(|(key, draft)| !stays(key.as_str()) && !draft.is_null());
     let spec = spec.filter(|(key, _)| type_name == "terraform" || key != "variables").collect();
@@ -475,7 +475,7 @@ fn service_spec(module: &Module, service: &Draft) -> Vec<(&'static str, Draft)> 
     spec
 }
 
-/// What `modules.NAME.outputs` holds; `built` says whether a container module builds its image.
+/// The contents of `modules.NAME.outputs`; `built` is whether a container module builds its image.
 pub fn module_outputs(
     origins: &Origins,
     module: &Module,
@@ -508,7 +508,7 @@ pub fn module_outputs(
     Value::map(map)
 }
 
-/// What a module calls something, or else its own name.
+/// A name given in a module, or else its own name.
 fn own_or_name(module: &Module, key: &str) -> Value {
     let field = module.field(key);
     let given = field.as_ref().and_then(|draft| draft.as_value()).filter(|value| value.as_str().is_some());

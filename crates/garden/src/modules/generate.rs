@@ -1,4 +1,4 @@
-//! Files that a module generates: evaluated, and kept in the overlay of the run for whoever reads them later.
+//! Files that a module generates: evaluated, and kept in the overlay of the run for later readers.
 
 use super::Module;
 use crate::bind::Env;
@@ -11,9 +11,9 @@ use ecow::EcoString;
 use purlin_value::{Eval, Value, path};
 use std::sync::Arc;
 
-/// Evaluates the files a module generates and keeps them for whoever reads them later in this run.
+/// Evaluates the files a module generates and keeps them for later readers in this run.
 pub(super) fn generate_files(ground: &Ground<'_>, env: &Arc<Env>, module: &Module) {
-    // A template's files lie beside the template, not beside its use.
+    // Paths of a template's files are relative to the template, not to its use.
     let folder = match &module.config.rendered {
         Some(rendered) => rendered.template_folder.as_str(),
         None => path::parent(&module.config.file),

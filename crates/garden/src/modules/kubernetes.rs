@@ -89,13 +89,13 @@ fn is_true(draft: Option<Draft>) -> bool {
     draft.and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false)
 }
 
-/// A Build that only copies, where there is something to copy.
+/// A Build that only copies, if there are files to copy.
 fn copying_build(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
     if !names.makes_build(module) {
         return Vec::new();
     }
     let mut build = build_action(names, module, "exec", Vec::new());
-    // A Build that copies nothing is only there for its folder, and waits for nothing.
+    // A Build without copied files only provides its folder, and has no dependencies.
     if copied(module).next().is_none()
         && let Draft::Map(body) = &mut build.1.body
     {
@@ -110,7 +110,7 @@ fn taken(module: &Module, keys: &[&'static str]) -> Fields {
     keys.iter().filter_map(|key| Some((*key, module.field(key)?))).collect()
 }
 
-/// What the Deploy of a module has; it also waits for the Builds of what it is built from, and of its image.
+/// Fields of the Deploy of a module; it also depends on the Builds of its build dependencies, and of its image.
 fn deploy_fields(names: &Names<'_>, module: &Module, has_build: bool, resource: Option<&Draft>) -> Fields {
     let mut fields = runtime_fields(names, module, &module.fields, tie(has_build), 300);
     let image = resource.and_then(|resource| resource.get("containerModule"));
@@ -140,7 +140,7 @@ pub(super) fn chart_files(ground: &Ground<'_>, module: &Module) -> Vec<String> {
     files.iter().copied().chain(values.iter().map(String::as_str)).map(|file| path::join(&folder, file)).collect()
 }
 
-/// Where the chart is: in the module, in another folder of it, in a repository, in the module it is based on.
+/// Location of the chart: in the module, in another folder of it, in a repository, in the base module.
 fn chart(module: &Module, base: Option<&Module>) -> Draft {
     let mut entries: Vec<(EcoString, Draft)> = Vec::new();
     for (from, to) in [("chart", "name"), ("repo", "repo"), ("version", "version")] {

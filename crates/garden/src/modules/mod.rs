@@ -56,7 +56,7 @@ pub const COMMON_KEYS: &[&str] = &[
 pub struct BuildDependency {
     /// The module.
     pub name: EcoString,
-    /// What is copied from it: source and target, which know where they are written.
+    /// The copied paths: source and target, each with its location.
     pub copy: Vec<(Value, Value)>,
     /// Where it is written.
     pub span: Option<Span>,
@@ -67,15 +67,15 @@ pub struct BuildDependency {
 /// A module, resolved.
 #[derive(Debug)]
 pub struct Module {
-    /// What it is and where; its folder is that of its repository if it names one.
+    /// Its kind and location; its folder is that of its repository if it names one.
     pub config: Config,
     /// The repository that its files come from.
     pub checkout: Option<Checkout>,
-    /// Everything it says, evaluated as far as possible.
+    /// Its configuration, evaluated as far as possible.
     pub fields: Draft,
-    /// Whether it is switched off.
+    /// Whether it is disabled.
     pub disabled: bool,
-    /// What it is built from.
+    /// Build dependencies.
     pub dependencies: Vec<BuildDependency>,
     /// The modules that its configuration mentions or lists as build dependencies.
     pub needs: Vec<EcoString>,
@@ -91,17 +91,17 @@ impl Module {
         &self.config.name
     }
 
-    /// Its name, as a value that knows where it is written.
+    /// Its name, as a value with its location.
     pub fn name_value(&self) -> Value {
         Value::str(self.name().clone()).with_origin(self.origin_of("name"))
     }
 
-    /// Whether it is switched off, as a value that knows where that is written.
+    /// Whether it is disabled, as a value with its location.
     pub fn disabled_value(&self) -> Value {
         Value::from(self.disabled).with_origin(self.origin_of("disabled"))
     }
 
-    /// Where a field comes from that is a plain value.
+    /// The origin of a field with a plain value.
     pub fn origin_of(&self, key: &str) -> ValueOrigin {
         origin_in(&self.fields, key)
     }
@@ -138,7 +138,7 @@ impl Module {
     }
 }
 
-/// Where the value under a key comes from.
+/// The origin of the value under a key.
 pub(crate) fn origin_in(draft: &Draft, key: &str) -> ValueOrigin {
     draft.get(key).and_then(|draft| draft.as_value().map(|value| value.origin)).unwrap_or(ValueOrigin::NONE)
 }
@@ -152,9 +152,9 @@ pub(crate) fn item_name(item: &Draft) -> Option<EcoString> {
 pub struct Converted {
     /// Its kind.
     pub kind: ActionKind,
-    /// What it says.
+    /// Its configuration.
     pub config: Config,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Arc<Origin>,
 }
 
@@ -189,11 +189,11 @@ pub(crate) fn resolve_modules(
     let order = order(ground, &drafts);
     let mut known = Map::new();
     let mut modules: FastIndex<EcoString, Arc<Module>> = FastIndex::default();
-    // What one module sees of all: what is not resolved yet is part of a cycle, missing, or the module itself, which
-    // was reported. The map is shared with those that are evaluated, not copied for each.
+    // Modules as seen by others: one that is not resolved yet is part of a cycle, missing, or the module itself, which
+    // was reported. The map is shared with the modules that are evaluated, not copied for each.
     let mut visible: Arc<Map> = Arc::new(drafts.keys().map(|name| (name.clone(), Value::poison())).collect());
-    // What a module mentions may be computed from another module, so that it is known only when that is resolved: then
-    // what it mentions comes first.
+    // References of a module may be computed from another module, so that they are known only when that is resolved:
+    // then their targets come first.
     for name in order {
         let mut open = vec![name];
         while let Some(name) = open.last().cloned() {
@@ -243,11 +243,11 @@ fn runtime_key(config: &Config) -> Option<EcoString> {
 /// A module that is not resolved yet.
 struct Pending {
     config: Config,
-    /// The modules it needs, with the place that says so.
+    /// Dependencies, with their locations.
     needs: Vec<(EcoString, Option<Span>)>,
-    /// How many of them were known before any module was resolved.
+    /// How many dependencies were known before any module was resolved.
     written: usize,
-    /// Whether it mentions modules whose names are computed from others.
+    /// Whether it refers to modules whose names are computed from others.
     computes: bool,
 }
 
@@ -314,7 +314,7 @@ impl Pending {
     }
 }
 
-/// What a module mentions of others, in its configuration and in what a template's use gives it.
+/// References of a module to others, in its configuration and in the inputs given by a template's use.
 fn mentioned(ground: &Ground<'_>, env: &Arc<Env>, config: &Config) -> Vec<Reference> {
     let inputs = config.rendered.iter().flat_map(|rendered| rendered.inputs.iter().map(|(_, draft)| draft));
     let drafts: Vec<&Draft> = std::iter::once(&config.body).chain(inputs).collect();
@@ -481,7 +481,7 @@ fn dependency(ground: &Ground<'_>, item: &Draft) -> Option<BuildDependency> {
     Some(BuildDependency { name, copy: copy.collect(), span, listed: true })
 }
 
-/// The files that belong to a module which does not say it, where its type does.
+/// The default files of a module, if its type has a rule for them.
 fn implied_files(ground: &Ground<'_>, module: &Module) -> Option<Vec<String>> {
     match module.config.type_name.as_str() {
         "container" => container::dockerfile_includes(ground, module),
@@ -522,10 +522,10 @@ fn service_sources(type_name: &str, fields: &Draft) -> Vec<Draft> {
     services.iter().filter_map(|service| service.get("sourceModuleName")).collect()
 }
 
-/// What counts in a module's version: what it lists and mentions, but not the sources of its services.
+/// Dependencies that count in a module's version: those listed and mentioned, but not the sources of its services.
 fn counted_needs(pending: &Pending, dependencies: &[BuildDependency]) -> Vec<EcoString> {
     let from_services: Vec<&EcoString> = dependencies.iter().filter(|d| !d.listed).map(|d| &d.name).collect();
-    // What templates mention as well counts all the same.
+    // Those mentioned by templates as well count anyway.
     let mentions = |name: &EcoString| pending.needs.iter().filter(|(other, _)| other == name).count();
     let counts = |name: &&EcoString| !from_services.contains(name) || mentions(name) > 1;
     let needs = pending.needs.iter().map(|(name, _)| name).filter(counts);

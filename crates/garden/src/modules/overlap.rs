@@ -19,7 +19,7 @@ pub fn report_overlaps(ground: &Ground<'_>, modules: &[Arc<Module>]) {
         }
         let folder = module.config.folder.as_str();
         let inside = |other: &str| folder == "." || other == folder || other.starts_with(&format!("{folder}/"));
-        // Sorted by folder, so everything inside follows directly; modules of the same folder may stand before.
+        // Sorted by folder, so everything inside follows directly; modules of the same folder may come before.
         let after = enabled.iter().skip(index + 1).take_while(|other| inside(&other.config.folder));
         let before = enabled.iter().take(index).rev().take_while(|other| other.config.folder == folder);
         let before = before.filter(|other| chooses_files(other));
@@ -29,7 +29,7 @@ pub fn report_overlaps(ground: &Ground<'_>, modules: &[Arc<Module>]) {
     }
 }
 
-/// Whether a module says which files are its own.
+/// Whether a module selects its files.
 fn chooses_files(module: &Module) -> bool {
     module.files.0.is_some() || !module.files.1.is_empty()
 }
@@ -42,7 +42,7 @@ fn report(ground: &Ground<'_>, module: &Module, other: &Module) {
     if let Some(span) = other.config.span {
         diagnostic = diagnostic.label(span, "the other module");
     }
-    // Of two that say nothing, Garden looks only whether the one with the later name is inside the other.
+    // For two modules without a selection, Garden only checks whether the one with the later name is inside the other.
     if !same && !chooses_files(other) && other.name() < module.name() {
         diagnostic = diagnostic.warning();
     }

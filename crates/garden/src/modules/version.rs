@@ -78,7 +78,7 @@ fn all_needs<'m>(
     if pay(found.len()) { found.into_values().collect() } else { Vec::new() }
 }
 
-/// What counts of a module's configuration: what goes into its build.
+/// The part of a module's configuration that counts: the input of its build.
 fn counted_config(module: &Module) -> Value {
     let entries = match module.config.type_name.as_str() {
         "exec" => vec![("env", map_or_empty(module.field("env"))), ("build", build_config(module))],
@@ -124,7 +124,7 @@ fn counted_config(module: &Module) -> Value {
 /// Keys of a chart's module that its build does not depend on.
 const HELM_UNCOUNTED: [&str; 5] = ["atomicInstall", "serviceResource", "skipDeploy", "tasks", "tests"];
 
-/// What a module of a cluster says, without some keys and over defaults.
+/// The configuration of a module of a cluster, without some keys and over defaults.
 fn own_config(module: &Module, uncounted: &[&str], defaults: Vec<(&'static str, Value)>) -> Value {
     let build = module.field("build").unwrap_or_else(Draft::empty_map);
     let mut map: Map = defaults.into_iter().map(|(key, value)| (key.into(), value)).collect();
@@ -143,7 +143,7 @@ fn own_config(module: &Module, uncounted: &[&str], defaults: Vec<(&'static str, 
     Value::map(map)
 }
 
-/// What is kept in step, under its newer names and with what is implied of each path.
+/// Synced paths, under their newer names and with the defaults of each path.
 fn synced(written: &Value) -> Value {
     let Some(sync) = written.as_map() else { return written.clone() };
     let complete = |path: &Value| {
@@ -165,7 +165,7 @@ fn synced(written: &Value) -> Value {
     Value::map(sync.iter().map(renamed).collect())
 }
 
-/// What is listed under `build`, and how long it may take. What a type adds by itself does not count here.
+/// The keys under `build`, with the timeout. Additions of a type do not count here.
 fn listed_build(module: &Module, build: &Draft) -> Value {
     let name = |item: &Draft| super::item_name(item).or_else(|| item.as_value()?.as_str().map(EcoString::from));
     let items = build.get("dependencies").map(|list| list.items()).unwrap_or_default();
@@ -211,7 +211,7 @@ fn build_config(module: &Module) -> Value {
     ]))
 }
 
-/// Everything a module of a plain type says, with the defaults of its parts.
+/// The configuration of a module of a plain type, with the defaults of its parts.
 fn spec_config(module: &Module) -> Value {
     let service =
         [("dependencies", Value::list(Vec::new())), ("disabled", Value::from(false)), ("timeout", Value::from(300))];

@@ -33,7 +33,7 @@ pub struct Fields {
     pub milli: i64,
 }
 
-/// What `shiftDateUtc` and `modifyDateUtc` count in.
+/// Units of `shiftDateUtc` and `modifyDateUtc`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     Years,

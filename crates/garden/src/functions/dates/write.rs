@@ -3,7 +3,7 @@
 use super::{Instant, SECOND};
 use purlin_value::calendar::{MONTHS, WEEKDAYS};
 
-/// Writes a date by a pattern of letters; text in single quotes stands for itself.
+/// Formats a date by a pattern of letters; text in single quotes is literal.
 pub fn format(date: Instant, pattern: &str) -> Result<String, String> {
     let mut result = String::new();
     let mut rest = pattern;
