@@ -1,6 +1,6 @@
 //! All artifacts of all configurations as one graph, by the name of their image.
 //!
-//! Says what requires what, finds cycles and gives the order of building. It must not know builders.
+//! Collects requirements, finds cycles and determines the build order. It must not know builders.
 
 use crate::item::View;
 use crate::modules::{self, ModuleEntry};
@@ -20,7 +20,7 @@ pub struct Artifact<'a, 'f> {
     pub view: View<'a, 'f>,
     /// Name of the image.
     pub image: String,
-    /// What it is built from.
+    /// Its requirements.
     pub requires: Vec<Requirement>,
 }
 
@@ -29,16 +29,16 @@ pub struct Artifact<'a, 'f> {
 pub struct Requirement {
     /// Name of the image.
     pub image: String,
-    /// What the builder calls it.
+    /// Its name for the builder.
     pub alias: String,
-    /// Where it is written.
+    /// Its location.
     pub span: Option<Span>,
     /// The module that must build it, if the requirement names one.
     pub module: Option<ModuleEntry>,
 }
 
 impl Artifact<'_, '_> {
-    /// Where the image is named.
+    /// Location of the image's name.
     pub fn span(&self) -> Option<Span> {
         self.view.get("image").and_then(View::span).or(self.view.span())
     }
@@ -66,8 +66,8 @@ pub fn collect<'a, 'f>(configs: &'a [Config<'f>]) -> Vec<Artifact<'a, 'f>> {
     found
 }
 
-/// Checks that requirements lead to artifacts and form no ring. Says only the first thing that is wrong, since the
-/// rest tends to follow from it.
+/// Checks that required artifacts exist and form no cycle. Reports only the first problem, since the rest tends to
+/// follow from it.
 pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink, fallback: Span) -> bool {
     let known = by_image(artifacts);
     for artifact in artifacts {
@@ -92,7 +92,7 @@ pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink
     cycles.is_empty()
 }
 
-/// Reports artifacts that require each other, each where it names the next.
+/// Reports artifacts that require each other, each at its reference to the next.
 fn report_cycle(artifacts: &[Artifact<'_, '_>], cycle: &[usize], sink: &Sink, fallback: Span) {
     let members: Vec<_> = cycle.iter().filter_map(|at| artifacts.get(*at)).collect();
     let following = members.iter().cycle().skip(1);
@@ -106,7 +106,7 @@ fn report_cycle(artifacts: &[Artifact<'_, '_>], cycle: &[usize], sink: &Sink, fa
     sink.push(diagnostic);
 }
 
-/// A requirement that names a module wants that module's artifact, not one of the same name elsewhere.
+/// A requirement that names a module means that module's artifact, not one of the same name elsewhere.
 fn check_owners(
     configs: &[Config<'_>],
     artifacts: &[Artifact<'_, '_>],
@@ -122,7 +122,7 @@ fn check_owners(
                 continue;
             };
             let target = purlin_value::path::join(&from.file.folder, &module.path);
-            // Names are unique in a run, and a file may refer on to another one: a name says it all.
+            // Names are unique in a run, and a file may refer to further files: the name is sufficient.
             let in_file = owner.file.path == target.as_str() || owner.file.folder == target.as_str();
             let fits = if module.name.is_empty() { in_file } else { module.name == owner.name };
             if fits {
@@ -146,7 +146,7 @@ fn by_image<'a>(artifacts: &'a [Artifact<'_, '_>]) -> HashMap<&'a str, usize> {
     artifacts.iter().enumerate().rev().map(|(at, artifact)| (artifact.image.as_str(), at)).collect()
 }
 
-/// The order of building: what is required comes first, otherwise the order of the list.
+/// The build order: requirements come first, otherwise the order of the list.
 pub fn order(artifacts: &[Artifact<'_, '_>]) -> Vec<usize> {
     let graph = graph(artifacts);
     graph.depth_first(graph.keys()).into_iter().copied().collect()

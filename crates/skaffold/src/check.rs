@@ -13,14 +13,14 @@ use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
-/// How strict a check is, and where its findings go.
+/// Strictness of a check, and the target of its findings.
 #[derive(Clone, Copy)]
 pub struct Check<'a> {
     /// Edition whose rows apply.
     pub edition: Edition,
-    /// Whether the founding design's keys are known.
+    /// Whether the founding design's keys are allowed.
     pub founding: bool,
-    /// Receives what is wrong.
+    /// Receives problems.
     pub sink: &'a Sink,
     /// Place for values that are written nowhere.
     pub fallback: Span,
@@ -136,7 +136,7 @@ impl Check<'_> {
         view.items().filter(|item| !is_text(item)).for_each(|item| self.wrong(item, key, "a list of strings"));
     }
 
-    /// Skaffold drops items that hold nothing without a word, or keeps them.
+    /// Skaffold silently drops empty items, or keeps them.
     fn empty_item<'a, 'f: 'a>(&self, item: View<'a, 'f>, key: &str, is_kept: bool) {
         // These are errors, once defaults are set.
         if is_kept && matches!(key, "artifacts" | "portForward") {

@@ -1,4 +1,4 @@
-//! Fills in what a configuration leaves out, after profiles and before anyone reads it.
+//! Adds default values to a configuration, after profiles and before it is used.
 //!
 //! Constant defaults are columns of the table; this file holds the conditions that no column can express. It must not
 //! know other configurations.
@@ -11,9 +11,9 @@ use crate::rules;
 use purlin_model::schema::Literal;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
-/// What defaults depend on besides the configuration.
+/// Inputs of defaults besides the configuration.
 pub struct Surround<'a> {
-    /// Namespace of the current kube-context; empty if there is none.
+    /// Namespace of the current kube-context; empty if it has no namespace.
     pub namespace: &'a str,
     /// The user's home folder, for `~`.
     pub home: &'a str,
@@ -23,7 +23,7 @@ pub struct Surround<'a> {
     pub fallback: Span,
 }
 
-/// Fills in a configuration. False if something is so wrong that it cannot be, which is reported.
+/// Adds the defaults of a configuration. False if an error prevents it, which is reported.
 pub fn fill(config: &mut Item<'_>, around: &Surround) -> bool {
     let mut sound = true;
     let build = config.slot("build");

@@ -1,7 +1,7 @@
 //! The dialect for the native commands: recognises projects and resolves them into nodes.
 //!
-//! Modules and their artifacts become nodes; a document with `modules:` also gets the one configuration they make
-//! together. It must not know how commands print.
+//! Modules and their artifacts become nodes; a document with `modules:` also gets the configuration merged from them.
+//! It must not know how commands print.
 
 use crate::artifacts::{self, Artifact};
 use crate::defaults::{self, Surround};
@@ -63,12 +63,12 @@ type Places<'a> = HashMap<usize, &'a EcoString>;
 
 const NAMES: &[&str] = &["skaffold.yaml", "skaffold.yml"];
 
-/// Whether Skaffold finds a file of this name without being told.
+/// Whether Skaffold finds a file of this name without an option.
 pub(crate) fn is_usual(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// What the versions of this tool's own files begin with.
+/// Prefix of the versions in Skaffold's own files.
 const API: &str = "skaffold/";
 
 /// Keys that a configuration has at its root, in some version.
@@ -89,12 +89,12 @@ const ROOTS: &[&str] = &[
     "modules",
 ];
 
-/// A file of the usual name is ours unless it speaks of other things only; any other must say so.
+/// A file with a usual name is recognised unless all of its keys are foreign; any other must declare itself.
 fn recognise(file: &Glance<'_>) -> Option<Sign> {
     if NAMES.contains(&file.name()) {
         let is_ours = file.is_named() || file.whole().has_any(ROOTS) || {
             let mut keys = file.head().documents().iter().flat_map(DocumentHead::keys).peekable();
-            // What has no keys at all is broken, and so is a key that is nearly one of ours.
+            // A file without keys is broken, and so is one with a misspelt key of ours.
             keys.peek().is_none() || keys.any(|key| nearest(key, ROOTS.iter().copied()).is_some())
         };
         return is_ours.then_some(Sign::new(Role::Project, 50).shared());
@@ -115,8 +115,8 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     Work { session, request, file }.configs(|work, loaded| work.resolved(loaded))
 }
 
-/// The file without any profile, and each of its profiles alone. What profiles activate in required configurations comes
-/// with them.
+/// The file without any profile, and each of its profiles alone. Each includes the profiles it activates in required
+/// configurations.
 fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let Some(file) = DIALECT.file_of(session, request) else { return Vec::new() };
     let Ok(text) = session.load_text(&file, &file) else { return Vec::new() };
@@ -138,7 +138,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     Work { session, request, file }.configs(|work, loaded| work.answer(loaded, question))
 }
 
-/// Resolves the configurations of a project, with their defaults, and hands them on. `None` if it has none.
+/// Resolves the configurations of a project, with their defaults, and passes them on. `None` if it has none.
 pub fn with_configs<T>(session: &Session, request: &Request, work: impl FnOnce(&[Config<'_>]) -> T) -> Option<T> {
     let file = DIALECT.file_of(session, request)?;
     with_configs_of(session, request, &file, work)
@@ -235,7 +235,7 @@ impl Work<'_> {
             }
             let settings = Settings { namespace: self.request.namespace.clone(), ..Settings::default() };
             let settings = Settings { release_namespace: settings.namespace.clone(), ..settings };
-            // Charts and kustomizations are projects of their own; only `render` wants what they come to here.
+            // Charts and kustomizations are projects of their own; only `render` needs their manifests here.
             let renders = self.request.manifests;
             let is_wanted = renders || session.names.is_on();
             let engines = if is_wanted { self.request.engines } else { Engines::default() };
@@ -338,7 +338,7 @@ impl Work<'_> {
         all.iter().map(node).collect()
     }
 
-    /// The one configuration all modules make together.
+    /// The configuration merged from all modules.
     fn merged(&self, raw: &[Config<'_>]) -> Value {
         let sink = &self.session.sink;
         let items: Vec<Item<'_>> = raw.iter().map(with_contexts).collect();
@@ -416,7 +416,8 @@ impl Work<'_> {
         Some(Answer { value, trace: Vec::new() })
     }
 
-    /// The image of the artifact that a question is asked on, `None` in it for another node. `None` if there is no such node.
+    /// The image of the artifact that a question concerns; inner `None` for another node, outer `None` if there is no
+    /// such node.
     fn asked_on(
         &self,
         loaded: Loaded<'_, '_>,

@@ -1,6 +1,7 @@
-//! What a Dockerfile copies from its context: the sources of `COPY` and `ADD`, with arguments and variables expanded.
+//! Files copied by a Dockerfile from its context: the sources of `COPY` and `ADD`, with arguments and variables
+//! expanded.
 //!
-//! Reads text and knows no files.
+//! Works on text and does not access files.
 
 use std::collections::BTreeMap;
 
@@ -116,7 +117,7 @@ fn instruction(line: &str) -> Option<Instruction> {
     Some(Instruction { name: name.to_lowercase(), flags, words })
 }
 
-/// The words of a list in JSON; none if it is not one.
+/// The words of a JSON list; `None` if it is not one.
 fn listed(text: &str) -> Option<Vec<String>> {
     let inner = text.strip_prefix('[')?.strip_suffix(']')?;
     let (mut words, mut chars) = (Vec::new(), inner.chars());

@@ -21,7 +21,7 @@ pub type NewText = (String, String);
 pub struct Refusal {
     /// The code tools look for.
     pub code: &'static str,
-    /// What is wrong and what helps.
+    /// The problem and its solution.
     pub message: String,
 }
 
@@ -29,15 +29,15 @@ fn refusal(code: &'static str, message: impl Into<String>) -> Refusal {
     Refusal { code, message: message.into() }
 }
 
-/// What is set in a build environment.
+/// Settings of a build environment.
 pub struct Environment<'a> {
     /// `local`, `googleCloudBuild` or `cluster`.
     pub kind: &'a str,
     /// Settings by flag, as given on the command line.
     pub settings: &'a [(String, String)],
-    /// The profile that gets it; the configuration itself if `None`.
+    /// The profile to change; the configuration itself if `None`.
     pub profile: Option<&'a str>,
-    /// What is done.
+    /// The kind of change.
     pub change: Change,
 }
 
@@ -48,7 +48,7 @@ pub enum Change {
     Add,
     /// It must be there everywhere.
     Modify,
-    /// It is changed where it is there.
+    /// Only an existing one is changed.
     ModifyExisting,
 }
 
@@ -78,7 +78,7 @@ pub fn build_environment(configs: &[Config<'_>], wanted: &Environment<'_>) -> Re
     Ok(edits.finish())
 }
 
-/// Changes one configuration. False if nothing is to be done there.
+/// Changes one configuration. False if it needs no change.
 fn set_environment(item: &mut Item<'_>, wanted: &Environment<'_>, file: &str) -> Result<bool, Refusal> {
     let kind = wanted.kind;
     // A profile's cluster starts from the configuration's own, since it takes the place of all of it.
@@ -146,7 +146,7 @@ fn profile_at(item: &Item<'_>, name: &str) -> Option<usize> {
     profiles.position(|profile| profile.text_of("name") == name)
 }
 
-/// The profile of this name, made if there is none.
+/// The profile of this name, created if missing.
 fn profile_named<'a, 'f>(item: &'a mut Item<'f>, name: &str) -> &'a mut Item<'f> {
     let known = profile_at(item, name);
     let profiles = item.slot("profiles").list();
@@ -180,7 +180,7 @@ pub fn dependencies(
     Ok(edits.finish())
 }
 
-/// One dependency; a remote source always says whether its copy is kept up to date.
+/// One dependency; a remote source always states whether its copy is updated.
 fn dependency<'f>(node: purlin_syntax::Node<'_>) -> Item<'f> {
     let mut item = detached(node);
     for source in ["git", "googleCloudStorage", "googleCloudBuildRepoV2"] {

@@ -5,7 +5,7 @@
 
 pub use purlin_model::schema::Edition;
 
-/// What every `apiVersion` of the format starts with.
+/// Prefix of every `apiVersion` of the format.
 pub const GROUP: &str = "skaffold/";
 
 /// The newest edition, which every document is brought to.

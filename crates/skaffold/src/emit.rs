@@ -1,7 +1,7 @@
-//! Walks a configuration in the order of the table and hands every value that is set to an [`Out`].
+//! Walks a configuration in the order of the table and passes every value that is set to an [`Out`].
 //!
-//! What "set" means follows the format: empty texts, zeros and empty lists are left out unless their row says
-//! otherwise. This is where loose notations become typed values. It must not know what receives them.
+//! The format defines "set": empty strings, zeros and empty lists are left out unless their row requires them. Loose
+//! notations become typed values here. It must not know the receiver.
 
 use crate::editions::{Edition, LATEST};
 use crate::entities::{Entity, Field, Holds, holds, is_open, keeps_empty};
@@ -15,13 +15,13 @@ use std::rc::Rc;
 
 /// Receives the values of a configuration, in order.
 pub trait Out<'f> {
-    /// A map of so many keys begins.
+    /// A map of the given length begins.
     fn begin_map(&mut self, len: usize, from: View<'_, 'f>);
     /// A key of the map, followed by its value.
     fn key(&mut self, key: &str, written: Option<Node<'f>>);
     /// The map ends.
     fn end_map(&mut self);
-    /// A list of so many items begins; each item is one value.
+    /// A list of the given length begins; each item is one value.
     fn begin_list(&mut self, len: usize, from: View<'_, 'f>);
     /// The list ends.
     fn end_list(&mut self);
@@ -33,11 +33,11 @@ pub trait Out<'f> {
     fn int(&mut self, value: i64, from: View<'_, 'f>);
     /// A number with a fraction.
     fn float(&mut self, value: f64, from: View<'_, 'f>);
-    /// Nothing.
+    /// Null.
     fn null(&mut self, from: View<'_, 'f>);
 }
 
-/// Whether Skaffold keeps items of a list that hold nothing: where its own list is one of pointers.
+/// Whether Skaffold keeps empty items of a list: where its own list is one of pointers.
 pub fn keeps_null(key: &str, entity: &Entity) -> bool {
     let lists = ["test", "portForward", "verify", "artifacts", "requires", "manual", "volumes", "secrets"];
     lists.contains(&key) && entity.label != "ConfigDependency"
@@ -61,7 +61,7 @@ pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field) -> bool {
     }
 }
 
-/// Whether anything in a section counts as set.
+/// Whether any key of a section counts as set.
 pub fn has_settings<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity) -> bool {
     if is_open(entity) {
         return view.entries().next().is_some();
@@ -69,7 +69,7 @@ pub fn has_settings<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity) -> 
     view.entries().any(|pair| entity.field(pair.key, LATEST).is_some_and(|row| is_set(pair.value, row)))
 }
 
-/// What happens to texts on their way out.
+/// Processing of strings on output.
 #[derive(Clone, Copy)]
 pub struct Finish<'x> {
     /// Edition whose rows are written.
@@ -78,11 +78,11 @@ pub struct Finish<'x> {
     pub founding: bool,
     /// Folder that relative paths start from; they stay as they are without one.
     pub base: Option<&'x str>,
-    /// Expands the templates of fields that may hold one; `None` leaves a text as it is.
+    /// Expands the templates of fields that may hold one; `None` leaves a string unchanged.
     pub template: Option<&'x Template<'x>>,
 }
 
-/// Expands one text; `None` leaves it as it is.
+/// Expands one string; `None` leaves it unchanged.
 pub type Template<'x> = dyn Fn(&str) -> Option<String> + 'x;
 
 impl Default for Finish<'_> {
@@ -92,7 +92,7 @@ impl Default for Finish<'_> {
 }
 
 impl Finish<'_> {
-    /// The text a row's value stands for.
+    /// The output form of a row's string.
     pub fn text<'t>(&self, text: Cow<'t, str>, row: &Field) -> Cow<'t, str> {
         let text = match self.base {
             Some(base) if row.is_path => paths::absolute(base, text),
@@ -193,7 +193,7 @@ fn open<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity, out: &mut impl 
     out.end_map();
 }
 
-/// What an always-written key shows when nothing is set.
+/// The default value of a key that is always written.
 fn empty<'f>(from: View<'_, 'f>, row: &Field, out: &mut impl Out<'f>) {
     match holds(row) {
         Holds::Texts | Holds::Many(_) => {
@@ -225,7 +225,7 @@ fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut
         Holds::Flat => {
             let mut flat = Vec::new();
             flatten(view, String::new(), &mut flat);
-            // Nothing written means nothing set.
+            // Null values are not set.
             flat.retain(|(_, value)| value.form() != Form::Null);
             out.begin_map(flat.len(), view);
             for (key, value) in flat {
@@ -281,7 +281,7 @@ pub fn flatten<'a, 'f: 'a>(view: View<'a, 'f>, prefix: String, flat: &mut Vec<(S
     }
 }
 
-/// Hands out a value whose shape nobody knows.
+/// Emits a value whose shape is unknown.
 pub fn any<'a, 'f: 'a>(view: View<'a, 'f>, out: &mut impl Out<'f>) {
     match view.form() {
         Form::Map => map(view, out, |value, out| any(value, out)),
@@ -357,7 +357,7 @@ pub struct ItemOut<'f> {
     pub done: Option<Item<'f>>,
 }
 
-/// A key and where it is written.
+/// A key and its location.
 type Key<'f> = (String, Option<Node<'f>>);
 
 impl<'f> ItemOut<'f> {

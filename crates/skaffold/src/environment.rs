@@ -25,12 +25,12 @@ pub fn entity(kind: &str) -> Option<&'static Entity> {
     }
 }
 
-/// What a flag takes.
+/// Type of a flag's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Takes {
-    /// A string; an empty one sets nothing.
+    /// A string; an empty one is not set.
     Text,
-    /// An integer; one below the least sets nothing.
+    /// An integer; one below the minimum is not set.
     Number(i64),
     /// A boolean that is kept even if it is false.
     Switch,
@@ -43,7 +43,7 @@ pub enum Takes {
 pub struct Flag {
     /// Its name.
     pub name: &'static str,
-    /// What it takes.
+    /// Type of its value.
     pub takes: Takes,
     /// The keys of the setting, from the environment on.
     keys: &'static [&'static str],

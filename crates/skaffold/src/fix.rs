@@ -9,7 +9,7 @@ use crate::profile::patch::same;
 use crate::{rewrite, rules, upgrade};
 use purlin_syntax::{Diagnostic, Node, Sink, Span, Tree};
 
-/// What became of a file.
+/// Result for a file.
 pub enum Fixed {
     /// Every document has the wanted version already.
     Already,
@@ -17,7 +17,7 @@ pub enum Fixed {
     Text(String),
 }
 
-/// Brings a file's documents to an edition. `None` if one cannot be, which is reported.
+/// Upgrades a file's documents to an edition. `None` if one cannot be upgraded, which is reported.
 pub fn fix(tree: &Tree, to: Edition, sink: &Sink) -> Option<Fixed> {
     let mut changes: Vec<(Span, String)> = Vec::new();
     let mut older = false;
@@ -55,7 +55,7 @@ fn document(root: Node<'_>, version: Node<'_>, from: Edition, to: Edition, sink:
         return Some((version.span(), editions::api_version(to)));
     }
     let mut text = rewrite::document(root, &item, to);
-    // The document's own last line break may lie outside its span.
+    // The document's own last line break may be outside its span.
     let extent = rewrite::extent(root);
     if !root.tree().source().slice(extent).ends_with('\n') {
         text.truncate(text.trim_end_matches('\n').len());
@@ -63,7 +63,7 @@ fn document(root: Node<'_>, version: Node<'_>, from: Edition, to: Edition, sink:
     Some((extent, text))
 }
 
-/// Whether the document needs no change but its `apiVersion`.
+/// Whether the document needs no change except its `apiVersion`.
 fn only_version_differs(root: Node<'_>, item: &Item<'_>, to: Edition) -> bool {
     let strict = Sink::new();
     let check = Check { edition: to, founding: true, sink: &strict, fallback: root.span() };

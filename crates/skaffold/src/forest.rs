@@ -1,6 +1,6 @@
-//! Keeps every tree of a run at one place, so that items may borrow from trees while more files are read.
+//! Owns every tree of a run, so that items may borrow from trees while more files are read.
 //!
-//! Append-only: a tree that was added stays where it is. It must not know what the trees contain.
+//! Append-only: an added tree does not move. It must not know the contents of the trees.
 
 use purlin_syntax::Tree;
 use std::cell::Cell;
@@ -25,7 +25,7 @@ impl Forest {
         Self::default()
     }
 
-    /// Adds a tree; it can be borrowed for as long as the forest. Nothing only when the forest is full.
+    /// Adds a tree; it can be borrowed for as long as the forest. `None` only if the forest is full.
     pub fn add(&self, tree: Arc<Tree>) -> Option<&Tree> {
         let index = self.len.get();
         let (chunk, offset) = place(index);
@@ -34,12 +34,12 @@ impl Forest {
         Some(slots.get(offset)?.get_or_init(|| tree))
     }
 
-    /// How many trees there are.
+    /// Number of trees.
     pub fn len(&self) -> usize {
         self.len.get()
     }
 
-    /// Whether there is none.
+    /// Whether it has no trees.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,6 +1,6 @@
-//! Finds the files a pattern names: `*`, `?`, `[…]` within a name, `**` across folders, braces anywhere.
+//! Finds the files that match a pattern: `*`, `?`, `[…]` within a name, `**` across folders, braces anywhere.
 //!
-//! Asks for folders, and for no more of them than the pattern needs.
+//! Lists folders, but only those that the pattern needs.
 
 use purlin_syntax::Span;
 use purlin_value::glob::{Glob, Notation, alternatives};
@@ -19,11 +19,11 @@ const NAME_STEPS: u64 = 2;
 /// Folders that were looked at.
 pub type Seen = RefCell<HashMap<String, Arc<Listing>>>;
 
-/// Where patterns are looked up.
+/// The world that patterns are matched against.
 #[derive(Clone, Copy)]
 pub struct Finder<'a> {
     world: &'a dyn World,
-    /// Who pays for looking at folders, and what names the pattern.
+    /// The session charged for listing folders, and the location of the pattern.
     payer: Option<(&'a Session, Span)>,
     seen: Option<&'a Seen>,
     /// Folders that are entered at most for one pattern.
@@ -41,7 +41,7 @@ impl<'a> Finder<'a> {
         Finder { folders: usize::MAX, ..Self::free(world) }
     }
 
-    /// Folders as they were when this run first asked for them.
+    /// Folders as first listed in this run.
     pub fn kept(session: &'a Session, span: Span) -> Self {
         Finder { world: session.world.as_ref(), payer: Some((session, span)), seen: None, folders: FOLDERS }
     }
@@ -72,7 +72,7 @@ impl<'a> Finder<'a> {
 enum Part {
     /// `**`
     Folders,
-    /// A pattern for a name; nothing fits one that cannot be read.
+    /// A pattern for a name; one that cannot be parsed matches nothing.
     Name(Option<Glob>),
 }
 
@@ -87,9 +87,9 @@ pub fn expand(finder: Finder<'_>, pattern: &str) -> Vec<String> {
     found
 }
 
-/// The files that a path of raw manifests names, as Skaffold finds them: a file itself, or what matches a pattern of one
-/// level each, where `**` is no more than `*`, braces mean themselves, and folders that match are taken with everything
-/// below them. A folder that is named without a pattern gives nothing.
+/// The files of a path of raw manifests, as in Skaffold: a file itself, or the matches of a pattern with one level per
+/// part, where `**` equals `*`, braces are literal, and matching folders are included recursively. A folder named
+/// without a pattern yields nothing.
 pub fn manifests(finder: Finder<'_>, pattern: &str) -> Vec<String> {
     if let Ok(stat) = finder.world.stat(pattern) {
         return if stat.kind == FileKind::Folder { Vec::new() } else { vec![pattern.to_owned()] };

@@ -1,7 +1,7 @@
 //! Helm releases of a configuration, rendered by the engine for charts.
 //!
-//! Says what the engine is asked: name, namespace, files, values and flags of a release with their templates expanded.
-//! It must not know charts.
+//! Builds the engine's request: name, namespace, files, values and flags of a release with their templates expanded. It
+//! must not know charts.
 
 use crate::image;
 use crate::item::{Form, View};
@@ -15,15 +15,15 @@ use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Origin, Session, Value};
 use std::collections::{BTreeMap, HashSet};
 
-/// What is needed to render releases.
+/// Context for rendering releases.
 pub struct Helm<'a> {
     /// The session.
     pub session: &'a Session,
-    /// Who renders charts.
+    /// Engines that render charts.
     pub engines: Engines,
-    /// What was built, and for which namespace.
+    /// Built images and the target namespace.
     pub settings: &'a Settings,
-    /// Whether releases are only judged: what cannot be known before a build is then no error.
+    /// Whether releases are only checked: then values known only after a build are no error.
     pub is_rehearsal: bool,
 }
 
@@ -39,14 +39,14 @@ pub fn releases<'a, 'f>(config: &'a Config<'f>) -> Vec<View<'a, 'f>> {
     found
 }
 
-/// Whether a release's chart is in a folder, so that it can be rendered.
+/// Whether a release's chart is a folder, so that it can be rendered.
 pub fn is_local(release: View<'_, '_>) -> bool {
     let chart = release.text_of("chartPath");
     !chart.is_empty() && !is_address(&chart) && release.text_of("remoteChart").is_empty()
 }
 
 impl Helm<'_> {
-    /// The manifests of a release; nothing if it cannot be rendered, which is reported.
+    /// The manifests of a release; empty if it cannot be rendered, which is reported.
     pub fn render(&self, config: &Config<'_>, release: View<'_, '_>) -> Vec<Manifest> {
         let Some(engine) = self.engines.get("chart") else { return Vec::new() };
         let asked = self.ask(config, release);
@@ -152,7 +152,7 @@ impl Helm<'_> {
         Ok((folder, Request { values, sets, namespace, chart, ..Request::default() }, overrides))
     }
 
-    /// Flags for `helm template` that the engine knows; others are named.
+    /// Flags for `helm template` that the engine supports; others are reported.
     fn flags(&self, config: &Config<'_>, chart: &mut ChartOptions, sets: &mut Vec<SetFlag>) {
         let flags = config.item.view().at(&["manifests", "helm", "flags", "template"]);
         let flags: Vec<View<'_, '_>> = flags.into_iter().flat_map(View::items).collect();
@@ -181,7 +181,7 @@ impl Helm<'_> {
         }
     }
 
-    /// What templates of a release may use: the environment, and the images that were built.
+    /// Names for templates of a release: the environment, and the built images.
     fn names(&self) -> BTreeMap<String, String> {
         let mut names: BTreeMap<String, String> = self.session.world.env_all().into_iter().collect();
         for (at, (name, tag)) in self.settings.builds.iter().enumerate() {
@@ -196,7 +196,7 @@ impl Helm<'_> {
     }
 }
 
-/// What templates may use of one image.
+/// Names for templates about one image.
 fn image_names(name: &str, tag: &str) -> Vec<(&'static str, String)> {
     let mut found = vec![("IMAGE_NAME", name.to_owned()), ("DIGEST", tag.to_owned())];
     if let Ok(parts) = image::parse(tag) {

@@ -9,9 +9,9 @@ use purlin_value::image;
 pub struct Reference {
     /// Registry and path, without tag or digest.
     pub name: String,
-    /// Tag; empty if there is none.
+    /// Tag; empty if not set.
     pub tag: String,
-    /// Digest; empty if there is none.
+    /// Digest; empty if not set.
     pub digest: String,
 }
 
@@ -73,8 +73,8 @@ fn is_digest(digest: &str) -> bool {
 /// The longest name of an image.
 const LONGEST: usize = 255;
 
-/// What an image is called in another registry (`--default-repo`), as Skaffold derives it: a name below that registry
-/// stays, Google's registries nest names, and in all others the name becomes one word.
+/// The name of an image in another registry (`--default-repo`), as in Skaffold: a name below that registry is kept,
+/// Google's registries nest names, and for all others the name becomes one word.
 pub fn in_registry(image: &str, registry: &str) -> String {
     let last = image.rfind('/').map_or(0, |at| at + 1);
     let end = image.get(last..).and_then(|part| part.find(['@', ':'])).map_or(image.len(), |at| last + at);
@@ -96,7 +96,7 @@ pub fn in_registry(image: &str, registry: &str) -> String {
     whole + rest
 }
 
-/// The host and the Google project that a name begins with, with the slash behind them; empty if it has none.
+/// The host and the Google project at the start of a name, with the following slash; empty if it has none.
 fn project_prefix(name: &str) -> &str {
     let Some((host, path)) = name.split_once('/').filter(|(host, _)| is_host(host)) else { return "" };
     let Some(length) = project_length(path) else { return "" };
@@ -115,7 +115,7 @@ fn is_host(host: &str) -> bool {
     labels.split('.').all(is_label) && port.is_none_or(is_port)
 }
 
-/// How long the project is that a path begins with: 6 to 30 lower-case letters, digits and dashes, a letter first and no
+/// Length of the project at the start of a path: 6 to 30 lower-case letters, digits and dashes, a letter first and no
 /// dash last.
 fn project_length(path: &str) -> Option<usize> {
     let bytes = path.as_bytes();

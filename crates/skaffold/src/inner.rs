@@ -7,7 +7,7 @@ use crate::walk::Config;
 use purlin_model::{Answer, Ask, Question, Request, Resolved};
 use purlin_value::{Map, Session, Value};
 
-/// A configuration with its artifacts and, where they are asked for, its manifests.
+/// A configuration with its artifacts and, if requested, its manifests.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     work(session, ask).configs(|work, loaded| {
         let mut resolved = work.resolved(loaded)?;

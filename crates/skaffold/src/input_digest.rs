@@ -15,9 +15,9 @@ use purlin_value::{World, encoding, path};
 use sha2::Sha256;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a digest is computed from.
+/// Inputs of a digest.
 pub struct Inputs<'i, 'p, 'f> {
-    /// Where files are.
+    /// The world with the files.
     pub world: &'i dyn World,
     /// The configurations.
     pub configs: &'i [Config<'f>],
@@ -51,7 +51,7 @@ impl Inputs<'_, '_, '_> {
         Ok(encoding::hex(&Sha256::digest(format!("{text}\n"))))
     }
 
-    /// The hash of a file with its name; none if it does not exist.
+    /// The hash of a file with its name; `None` if it does not exist.
     fn hash(
         &self,
         shown: &str,
@@ -152,7 +152,7 @@ impl Inputs<'_, '_, '_> {
         found
     }
 
-    /// What a path or a pattern means, from the context on.
+    /// Files of a path or pattern, relative to the context.
     fn expand(&self, context: &str, pattern: &str) -> Vec<String> {
         let pattern = path::normalize(pattern.trim_start_matches('/'));
         let full = path::join(context, &pattern);
@@ -165,7 +165,7 @@ impl Inputs<'_, '_, '_> {
         found.map(|file| path::within(context, &file).to_owned()).collect()
     }
 
-    /// A file, or everything in a folder; folders with nothing in them count where they are copied.
+    /// A file, or all contents of a folder; empty folders count where they are copied.
     fn walk(&self, context: &str, start: &str, hidden: &Hidden, with_empty: bool, found: &mut BTreeSet<String>) {
         let mut open = vec![path::normalize(start)];
         while let Some(next) = open.pop() {

@@ -1,4 +1,4 @@
-//! Answers of `inspect … list`: what is in the configurations, as one line of JSON.
+//! Output of `inspect … list`: parts of the configurations, as one line of JSON.
 //!
 //! Works on resolved configurations and changes nothing.
 
@@ -18,7 +18,7 @@ pub fn json(write: impl FnOnce(&mut JsonWriter)) -> String {
     text
 }
 
-/// What is said about one thing; empty texts and false switches are left out.
+/// Fields of one entry; empty strings and false booleans are left out.
 #[derive(Default)]
 struct Facts<'a> {
     texts: Vec<(&'static str, &'a str)>,
@@ -166,7 +166,7 @@ fn named(to: &mut JsonWriter, key: &str, text: &str) {
     to.string(text);
 }
 
-/// A list of strings, or null where there is none.
+/// A list of strings, or null if missing.
 fn texts(to: &mut JsonWriter, key: &str, list: Option<View<'_, '_>>) {
     to.key(key);
     match list {
@@ -179,7 +179,7 @@ fn texts(to: &mut JsonWriter, key: &str, list: Option<View<'_, '_>>) {
     }
 }
 
-/// Which of the checks and actions a listing is about, and what it says of each, sorted by name.
+/// The kind of checks or actions that a listing shows, and their fields, sorted by name.
 fn by_name(
     configs: &[Config<'_>],
     verify_key: &str,

@@ -1,4 +1,4 @@
-//! Values of a configuration while it is worked on: mostly views of the tree, owned only where something changed.
+//! Values of a configuration while it is processed: mostly views of the tree, owned only where changed.
 //!
 //! An [`Item`] starts as a node of a tree. Upgrades, profiles, patches, defaults and path rewriting open the few maps
 //! and lists they change; everything else stays a reference. [`View`] reads both alike. It must not know the schema.
@@ -9,14 +9,14 @@ use purlin_syntax::{Node, Span};
 use purlin_value::Origin;
 use std::rc::Rc;
 
-/// A value: data, and how it came to be if it is not simply written there.
+/// A value: data, and its history if it was not simply written.
 #[derive(Clone)]
 pub struct Item<'f> {
     /// The value itself.
     pub data: Data<'f>,
-    /// What happened to it, newest first.
+    /// Its changes, newest first.
     pub trail: Option<Rc<Trail>>,
-    /// Where it is written, if it was opened for changes since.
+    /// Its location, if it was opened for changes since.
     pub place: Option<Span>,
 }
 
@@ -25,7 +25,7 @@ pub struct Item<'f> {
 pub enum Data<'f> {
     /// As written in a file.
     Node(Node<'f>),
-    /// Nothing.
+    /// Null.
     Null,
     /// A switch.
     Bool(bool),
@@ -44,7 +44,7 @@ pub enum Data<'f> {
 pub struct Entry<'f> {
     /// The key.
     pub key: EcoString,
-    /// Where the key was written, if it was.
+    /// Location of the key, if it was written.
     pub written: Option<Node<'f>>,
     /// The value.
     pub value: Item<'f>,
@@ -53,20 +53,20 @@ pub struct Entry<'f> {
 /// One step in the life of a value.
 #[derive(Clone, Debug)]
 pub struct Trail {
-    /// What was done.
+    /// The kind of change.
     pub step: Step,
-    /// What the step replaced.
+    /// The replaced value.
     pub over: Option<Span>,
-    /// Where the step was asked for.
+    /// The location that requested the step.
     pub at: Option<Span>,
     /// The steps before.
     pub before: Option<Rc<Trail>>,
 }
 
-/// What can happen to a value.
+/// A kind of change to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Filled in because nothing was written.
+    /// A default for a missing value.
     Default,
     /// Set by a profile's section.
     Profile(Active),
@@ -81,7 +81,7 @@ pub enum Step {
 pub struct Active {
     /// Its name.
     pub name: EcoString,
-    /// Why it is: an origin that says who activated it.
+    /// Reason for the step: an origin that names what activated it.
     pub because: Origin,
 }
 
@@ -126,7 +126,7 @@ impl<'f> Item<'f> {
         self
     }
 
-    /// Opens it as a map, making one where there is none.
+    /// Opens it as a map, creating one if needed.
     pub fn map(&mut self) -> &mut Vec<Entry<'f>> {
         if !matches!(self.data, Data::Map(_)) {
             self.place = self.view().span();
@@ -138,7 +138,7 @@ impl<'f> Item<'f> {
         }
     }
 
-    /// Opens it as a list, making one where there is none.
+    /// Opens it as a list, creating one if needed.
     pub fn list(&mut self) -> &mut Vec<Item<'f>> {
         if !matches!(self.data, Data::List(_)) {
             self.place = self.view().span();
@@ -156,7 +156,7 @@ impl<'f> Item<'f> {
         self.map().iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value)
     }
 
-    /// The value under a key, opened for changes, made empty where there is none.
+    /// The value under a key, opened for changes, created empty if missing.
     pub fn slot(&mut self, key: &str) -> &mut Item<'f> {
         let entries = self.map();
         let at = match entries.iter().position(|entry| entry.key == key) {
@@ -178,7 +178,7 @@ impl<'f> Item<'f> {
         *self.slot(key) = value;
     }
 
-    /// Takes a key out; null values count as absent but are removed all the same.
+    /// Removes a key and returns its value; null values count as absent but are removed all the same.
     pub fn take(&mut self, key: &str) -> Option<Item<'f>> {
         self.view().has(key).then_some(())?;
         let entries = self.map();
@@ -187,7 +187,7 @@ impl<'f> Item<'f> {
         (value.view().form() != Form::Null).then_some(value)
     }
 
-    /// Takes a key out and puts it under another one elsewhere, so that its comments go with it.
+    /// Moves a key elsewhere under another name, together with its comments.
     pub(crate) fn move_entry(&mut self, key: &str, to: &str) -> Option<Entry<'f>> {
         self.view().get(key)?;
         let entries = self.map();

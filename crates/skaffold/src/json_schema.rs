@@ -1,6 +1,6 @@
 //! The table as a JSON Schema, for editors and for `schema get`.
 //!
-//! It takes what reading takes: scalars of any kind where text is wanted, keys without a value, and the keys of the
+//! It accepts the same input as the reader: scalars of any kind for strings, keys without a value, and the keys of the
 //! founding design.
 
 use crate::editions::{Edition, api_version};
@@ -92,7 +92,7 @@ fn shape(row: &Field) -> Value {
         }
         Holds::Flat => typed("object"),
         Holds::Any => object([]),
-        // Old drafts ignore what stands beside a reference; `allOf` keeps the description.
+        // Old drafts ignore keys beside a reference; `allOf` keeps the description.
         Holds::One(entity) => match is_open(entity) {
             true => typed("object"),
             false => object([("allOf", Value::list(vec![refer(entity)]))]),

@@ -1,6 +1,6 @@
-//! The key of an artifact: a digest of everything that goes into it, its required artifacts included.
+//! The key of an artifact: a digest of all its inputs, including its required artifacts.
 //!
-//! Two builds with the same key give the same image; a change reaches exactly the artifacts built from it.
+//! Two builds with the same key give the same image; a change affects exactly the artifacts built from it.
 
 use crate::artifacts::{Artifact, order};
 use crate::emit::{Finish, Written, section};
@@ -20,21 +20,21 @@ use std::sync::Arc;
 /// A file that belongs to an artifact and could not be read: its path, and why.
 pub type Unreadable = (String, WorldError);
 
-/// What artifacts are made of, by image.
+/// Inputs of artifacts, by image.
 pub type Contents = HashMap<String, Arc<Content>>;
 
-/// What one artifact is made of.
+/// Inputs of one artifact.
 #[derive(Debug)]
 pub struct Content {
     /// The digest of everything, required artifacts included, in hexadecimal digits.
     pub key: String,
     /// Its files, sorted by path, each with a digest.
     pub files: Vec<(String, FileDigest)>,
-    /// How they were found.
+    /// Their selection.
     pub listing: Listing,
 }
 
-/// A digest of what a file holds, whether it may be executed, and where it leads if it is a link.
+/// A digest of a file's contents, its executable bit, and its target if it is a link.
 pub type FileDigest = [u8; 32];
 
 /// The key of one artifact, as a hexadecimal digest. `None` if there is no such artifact or artifacts form a cycle.
@@ -47,7 +47,7 @@ pub fn key(
     Ok(keys(world, configs, all)?.remove(image).map(|content| content.key.clone()))
 }
 
-/// What all artifacts are made of; nothing if artifacts form a cycle.
+/// Inputs of all artifacts; empty if artifacts form a cycle.
 pub fn keys(world: &dyn World, configs: &[Config<'_>], all: &[Artifact<'_, '_>]) -> Result<Contents, Unreadable> {
     let mut found = Contents::new();
     for at in order(all) {
@@ -60,7 +60,7 @@ pub fn keys(world: &dyn World, configs: &[Config<'_>], all: &[Artifact<'_, '_>])
         let listing = Listing::of(world, config, artifact);
         let mut files = Vec::new();
         for file in listing.files(world) {
-            // A key that left a file out would say that nothing changed when it does.
+            // A key without the file would hide changes to it.
             let own = file_digest(world, &file).map_err(|error| (file.clone(), error))?;
             add(&mut digest, file.as_bytes());
             digest.update(own);
@@ -75,7 +75,7 @@ pub fn keys(world: &dyn World, configs: &[Config<'_>], all: &[Artifact<'_, '_>])
     Ok(found)
 }
 
-/// What one artifact is made of by itself: its section, and its files, each with a digest.
+/// Own inputs of one artifact: its section, and its files, each with a digest.
 pub fn content(
     world: &dyn World,
     config: &Config<'_>,
@@ -97,7 +97,7 @@ fn add(digest: &mut Sha256, bytes: &[u8]) {
     digest.update(bytes);
 }
 
-/// The digest of a file of any size. A link counts by where it leads, and by what it leads to if that is a file.
+/// The digest of a file of any size. A link counts by its target, and by the target's contents if that is a file.
 pub fn file_digest(world: &dyn World, file: &str) -> Result<FileDigest, WorldError> {
     let mut digest = Sha256::new();
     let target = world.read_link(file).ok();
@@ -124,20 +124,20 @@ pub fn file_digest(world: &dyn World, file: &str) -> Result<FileDigest, WorldErr
     Ok(digest.finalize().into())
 }
 
-/// How the files of an artifact are found: what it names, or all of its context.
+/// Selection of an artifact's files: those it names, or all of its context.
 #[derive(Debug)]
 pub struct Listing {
     /// The folder that the builder works in.
     pub context: String,
-    /// Paths and patterns that the artifact names; the whole context if there are none.
+    /// Paths and patterns that the artifact names; the whole context if empty.
     patterns: Vec<String>,
     hidden: Hidden,
     ignored: Hidden,
-    /// Files that count wherever they are, and whatever hides them: Dockerfiles and their ignore files.
+    /// Files that count wherever they are, even if ignored: Dockerfiles and their ignore files.
     always: Vec<String>,
 }
 
-/// Builders whose artifacts name the files they depend on.
+/// Builders whose artifacts list their dependencies.
 const NAMING: [&str; 3] = ["custom", "buildpacks", "ko"];
 
 impl Listing {
@@ -175,7 +175,7 @@ impl Listing {
                 self.walk(world, pattern.clone(), &mut found);
                 continue;
             }
-            // What a pattern matches may be a folder, which counts with everything in it.
+            // A match of a pattern may be a folder, which counts recursively.
             for pattern in [pattern.clone(), path::join(pattern, "**")] {
                 for file in glob::expand(glob::Finder::whole(world), &pattern) {
                     self.walk(world, file, &mut found);
@@ -231,7 +231,7 @@ fn dockerfiles(artifact: &Artifact<'_, '_>) -> Vec<String> {
 /// Folders of tools beside the sources: what they hold changes with every run.
 const OF_TOOLS: [&str; 2] = [".git", ".purlin"];
 
-/// What of a context the builder does not see.
+/// Parts of a context that the builder ignores.
 #[derive(Debug)]
 pub(crate) struct Hidden {
     patterns: Vec<(bool, Glob)>,
@@ -248,7 +248,7 @@ impl Hidden {
         Hidden::of(text.lines())
     }
 
-    /// What lines of an ignore file say.
+    /// The rules in the lines of an ignore file.
     pub(crate) fn of<'l>(lines: impl Iterator<Item = &'l str>) -> Self {
         let lines = lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let pattern = |line: &str| {
@@ -263,7 +263,7 @@ impl Hidden {
         within.split('/').any(|part| OF_TOOLS.contains(&part)) || self.ignores(within)
     }
 
-    /// Whether a file is ignored, or holds results of ours.
+    /// Whether a file is ignored, or is output of ours.
     pub(crate) fn ignores(&self, within: &str) -> bool {
         if within.split('/').any(|part| part == OF_TOOLS[1]) {
             return true;

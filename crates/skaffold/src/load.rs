@@ -1,6 +1,6 @@
-//! Reads files: each one once, whatever the number of references to it, parsed, checked and brought up to date.
+//! Reads files: each one once, whatever the number of references to it, parsed, checked and upgraded.
 //!
-//! The first phase. It knows files, documents and editions; it must not know profiles or how files hang together.
+//! The first phase. It knows files, documents and editions; it must not know profiles or dependencies between files.
 
 use crate::check::Check;
 use crate::editions::{self, Edition, LATEST};
@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How far the founding design's keys are known.
+/// Support for the founding design's keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// As the tool shipped: `modules` is refused.
@@ -41,13 +41,13 @@ pub struct File<'f> {
     pub source: Arc<Source>,
     /// Its documents, in order; fewer than written if some could not be read.
     pub documents: Vec<Document<'f>>,
-    /// The places of documents by name, made when a file of many documents is first asked for one.
+    /// The positions of documents by name, computed on first use for a file of many documents.
     by_name: OnceCell<HashMap<EcoString, Vec<usize>>>,
-    /// The names of all profiles of its documents, made when it is first asked for one.
+    /// The names of all profiles of its documents, computed on first use.
     profiles: OnceCell<BTreeSet<EcoString>>,
 }
 
-/// Up to so many documents are looked through one by one.
+/// Up to this number, documents are searched one by one.
 const FEW_DOCUMENTS: usize = 8;
 
 /// The places of some documents of a file, in order.
@@ -71,7 +71,7 @@ impl Iterator for Picked {
 }
 
 impl<'f> File<'f> {
-    /// The documents that a list of names asks for. No names ask for all of a file, except modules written inside a
+    /// The documents selected by a list of names. An empty list selects all of a file, except modules written inside a
     /// document: those are reached through it.
     pub fn picked(&self, names: &[EcoString]) -> Picked {
         let all = || self.documents.iter().map(|document| document.index);
@@ -136,7 +136,7 @@ pub struct Document<'f> {
     pub edition: Edition,
     /// The configuration in the newest edition.
     pub item: Item<'f>,
-    /// Where it starts.
+    /// Its start.
     pub span: Span,
     /// The document as written.
     pub root: Node<'f>,
@@ -146,7 +146,7 @@ pub struct Document<'f> {
     pub modules: Vec<ModuleEntry>,
 }
 
-/// Why a file is not there.
+/// Reason why a file is missing.
 #[derive(Clone, Debug)]
 pub enum Missing {
     /// Neither file nor folder.
@@ -162,12 +162,12 @@ pub struct Loader<'f> {
     session: &'f Session,
     forest: &'f Forest,
     format: Format,
-    /// What standard input holds, for the path `-`.
+    /// Contents of standard input, for the path `-`.
     stdin: Option<Arc<[u8]>>,
     files: RefCell<HashMap<EcoString, Option<Rc<File<'f>>>>>,
     /// The files that required paths lead to: most are required more than once.
     targets: RefCell<HashMap<EcoString, Rc<File<'f>>>>,
-    /// How many documents were read.
+    /// Number of documents read.
     documents: Cell<usize>,
     here: String,
 }
@@ -193,12 +193,12 @@ impl<'f> Loader<'f> {
         self.session
     }
 
-    /// Where problems go.
+    /// The target of problems.
     pub fn sink(&self) -> &'f Sink {
         &self.session.sink
     }
 
-    /// The world's full path of where the user stands.
+    /// The world's full path of the user's working folder.
     pub fn here(&self) -> &str {
         &self.here
     }
@@ -233,7 +233,7 @@ impl<'f> Loader<'f> {
         Ok(found)
     }
 
-    /// The configuration file a path leads to: itself, or the one in the folder it names.
+    /// The configuration file of a path: itself, or the one in the folder it names.
     fn locate(&self, target: &str) -> Result<EcoString, Missing> {
         if self.files.borrow().contains_key(target) {
             return Ok(target.into());
@@ -329,13 +329,13 @@ impl<'f> Loader<'f> {
         }))
     }
 
-    /// The path as messages show it: relative to where the user stands.
+    /// The path as messages show it: relative to the user's working folder.
     pub fn shown(&self, path: &str) -> String {
         let inside = path.strip_prefix(self.here()).and_then(|rest| rest.strip_prefix('/'));
         inside.unwrap_or(path).to_owned()
     }
 
-    /// The documents of a tree; nothing if one of them cannot be used.
+    /// The documents of a tree; `None` if one of them cannot be used.
     fn documents(&self, tree: &'f Tree) -> Option<Vec<Document<'f>>> {
         let file = tree.source();
         if !file.text().contains("apiVersion") {

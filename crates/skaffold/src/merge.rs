@@ -1,4 +1,4 @@
-//! Joins configurations into one, as the founding design wants it.
+//! Merges configurations into one, as the founding design requires.
 //!
 //! The rules: lists are joined in the order of the walk, an item with the same identity (image, name, path) once;
 //! maps are joined key by key; single values and one-of sets that agree become one, and those that differ are an
@@ -22,11 +22,11 @@ pub struct Part<'a, 'f> {
     pub name: EcoString,
     /// Its configuration.
     pub item: &'a Item<'f>,
-    /// Where it starts.
+    /// Its start.
     pub span: Span,
 }
 
-/// Joins modules, in order, and the parent, which comes last and decides.
+/// Merges modules, in order, and the parent, which comes last and overrides.
 pub fn merge<'f>(modules: &[Part<'_, 'f>], parent: Option<&Part<'_, 'f>>, sink: &Sink) -> Item<'f> {
     let mut whole = Item::empty_map();
     let mut merger = Merger {
@@ -57,7 +57,7 @@ pub fn merge<'f>(modules: &[Part<'_, 'f>], parent: Option<&Part<'_, 'f>>, sink: 
     crate::emit::normalised(whole.view(), &SKAFFOLD_CONFIG)
 }
 
-/// The part that set a value, and where it is written.
+/// The part that set a value, and its location.
 #[derive(Clone, Copy)]
 struct Owner {
     part: usize,
@@ -72,7 +72,7 @@ struct Merger<'s> {
     part: usize,
     parent: Option<usize>,
     names: Vec<(EcoString, Span)>,
-    /// Where an item of a list is, by the list's way and the item's identity.
+    /// Position of an item of a list, by the list's path and the item's identity.
     items: HashMap<(Vec<&'static str>, String), usize>,
 }
 
@@ -123,7 +123,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Whether a member of a one-of set may go in: nothing else of the set is there, or the parent decides for it.
+    /// Whether a member of a one-of set may be added: the set is empty otherwise, or the parent overrides it.
     fn choose(
         &mut self,
         whole: &mut Item<'_>,
@@ -226,7 +226,7 @@ impl Merger<'_> {
         value.to_item().stepped(Step::Merge(name), over, value.span())
     }
 
-    /// Remembers who set a value first.
+    /// Records the first part that sets a value.
     fn own(&mut self, way: &str, span: Option<Span>) {
         if !self.owners.contains_key(way) {
             self.owners.insert(way.to_owned(), Owner { part: self.part, span });
@@ -251,7 +251,7 @@ impl Merger<'_> {
     }
 }
 
-/// What makes an item of a list the same item: the image, the name, or the text itself.
+/// Identity of an item of a list: the image, the name, or the string itself.
 fn identity(item: View<'_, '_>) -> String {
     match item.form() {
         Form::Map => {

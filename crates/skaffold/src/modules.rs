@@ -1,7 +1,7 @@
-//! The founding design: `modules:` in a document, written there or found in other files.
+//! The founding design: `modules:` in a document, inline or in other files.
 //!
-//! A module written in a document becomes a document of its own beside it, with the same table of profiles; one that
-//! is found elsewhere becomes a requirement. From there on the walk knows no difference. It must not know files.
+//! A module written in a document becomes a document of its own beside it, with the same table of profiles; one in
+//! another file becomes a requirement. The walk treats both alike. It must not know files.
 
 use crate::entities::config::pipeline;
 use crate::item::{Entry, Form, Item, View};
@@ -24,7 +24,7 @@ pub struct ModuleEntry {
     pub name: EcoString,
     /// The file it is in; empty for this one.
     pub path: EcoString,
-    /// Where it is written.
+    /// Its location.
     pub span: Option<Span>,
 }
 
@@ -92,13 +92,13 @@ pub fn complete(documents: &mut Vec<Document<'_>>, sink: &Sink) {
     }
 }
 
-/// Whether something in a document can lead to a module of a name in another file.
+/// Whether a reference in a document can lead to a module of a name in another file.
 fn leads_elsewhere(document: &Document<'_>, name: &str) -> bool {
     let leads = |entry: &ModuleEntry| !entry.path.is_empty() && (entry.name.is_empty() || entry.name == name);
     document.item.view().get("requires").is_some() || document.modules.iter().any(leads)
 }
 
-/// The document a module written in another one stands for.
+/// The document of a module written inside another one.
 fn inline_document<'f>(parent: &Document<'f>, owner: usize, index: usize, module: View<'_, 'f>) -> Document<'f> {
     let mut item = Item::empty_map();
     for key in ["apiVersion", "kind"] {
@@ -161,20 +161,20 @@ pub fn add_known(names: Vec<EcoString>, profiles: &Profiles, active: &mut Vec<Ec
     active.extend(names.into_iter().filter(|name| profiles.has(name) && taken.insert(name.clone())));
 }
 
-/// Whether an entry speaks of the file it is written in.
+/// Whether an entry refers to its own file.
 fn leads_here(module: &ModuleEntry, file: &File<'_>) -> bool {
     module.path.is_empty() || place(&file.folder, &module.path) == place("", &file.path)
 }
 
-/// A path in the one form that a folder and the configuration file in it have in common.
+/// A path in a form common to a folder and the configuration file in it.
 fn place(folder: &str, written: &str) -> String {
     let full = path::join(folder, written);
     let bare = full.strip_suffix("/skaffold.yaml").or_else(|| full.strip_suffix("/skaffold.yml"));
     bare.map_or_else(|| full.clone(), str::to_owned)
 }
 
-/// What a document requires by its modules and by the modules of its artifacts. Also completes what it requires
-/// otherwise: profiles may be switched on in a module by its name alone.
+/// Requirements of a document through its modules and the modules of its artifacts. Also completes its other
+/// requirements: profiles may be activated in a module by its name alone.
 pub fn edges(
     document: &Document<'_>,
     config: View<'_, '_>,
@@ -236,8 +236,7 @@ pub fn reference(needed: View<'_, '_>) -> Option<ModuleEntry> {
     (!entry.name.is_empty() || !entry.path.is_empty()).then_some(entry)
 }
 
-/// A profile that speaks about a module nobody has, or of profiles that a module written here does not have, is most
-/// likely a slip of the pen.
+/// A profile with an unknown module, or with profiles that an inline module does not have, is most likely misspelt.
 pub fn check_mappings(document: &Document<'_>, file: &File<'_>, sink: &Sink) {
     if document.modules.is_empty() || document.owner.is_some() {
         return;

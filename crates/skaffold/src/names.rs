@@ -31,7 +31,7 @@ impl<'s> Writer<'s> {
         NameId::named(of, self.run.clone(), name)
     }
 
-    /// The bytes of a scalar that say exactly this, at its start.
+    /// The bytes of a scalar with exactly this name, at its start.
     fn bytes(&self, span: Span, name: &str) -> Option<Span> {
         let inner = unquoted(span, &self.session.sources);
         let source = self.session.sources.get(inner.file)?;
@@ -75,7 +75,7 @@ impl<'s> Writer<'s> {
         self.uses_at(kind::IMAGE, image::parts(text).name, span);
     }
 
-    /// What the files of a run declare and use, whichever of their profiles is active.
+    /// Declarations and references in the files of a run, whichever of their profiles is active.
     pub(crate) fn files<'f>(&self, files: &[Rc<File<'f>>]) {
         let mut images = HashSet::new();
         for document in files.iter().flat_map(|file| &file.documents) {
@@ -183,7 +183,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// What the configurations of a run come to: the profiles that it is asked for, and images in manifests.
+    /// Names in the resolved configurations of a run: the requested profiles, and images in manifests.
     pub(crate) fn result(&self, configs: &[Config<'_>], manifests: &[Manifest], request: &Request) {
         let place = |origin: Origin| self.session.origins.span(origin, &self.session.sources);
         for (name, origin) in request.profiles.iter().zip(&request.skaffold.profiles_from) {

@@ -1,5 +1,5 @@
-//! What is plainly wrong with a Kubernetes object in a manifest: a key that every object has is missing or misspelt. Its
-//! other keys are the cluster's business.
+//! Obvious errors in a Kubernetes object of a manifest: a key that every object has is missing or misspelt. Its other
+//! keys are checked by the cluster.
 
 use crate::rules;
 use purlin_syntax::Message;
@@ -19,7 +19,7 @@ pub(crate) fn problems(root: Node<'_>) -> Vec<Diagnostic> {
     found
 }
 
-/// A key that is not there, or is no single string. One that need not be there is missed only if it is misspelt.
+/// A key that is missing, or not a string. An optional one is reported only if it is misspelt.
 fn missing(node: Node<'_>, key: &str, known: &[&str], is_needed: bool) -> Option<Diagnostic> {
     if let Some(value) = node.get(key) {
         let message = what::must_be(format!("`{key}` of a Kubernetes object"), "a string");

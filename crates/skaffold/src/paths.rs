@@ -1,6 +1,6 @@
-//! How paths in a configuration become absolute.
+//! Makes paths in a configuration absolute.
 //!
-//! Pure text; nothing here asks a disk.
+//! Works on text only and does not access the disk.
 
 use purlin_value::path;
 use std::borrow::Cow;

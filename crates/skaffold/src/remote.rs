@@ -41,7 +41,7 @@ pub fn fetch(loader: &Loader<'_>, git: &Git, sync: Sync, other: Option<&Fetch<'_
     match copy {
         Ok(folder) => Some(path::join(&folder, place)),
         Err(error) => {
-            // Whoever fetches knows best what is wrong: a permission, the network, or the lock.
+            // The fetcher's error is the most precise: a permission, the network, or the lock.
             let mut diagnostic = error.diagnostic(&without_password(&git.repo));
             diagnostic.span = git.span;
             loader.sink().push(diagnostic);
@@ -73,7 +73,7 @@ fn through_world(loader: &Loader<'_>, git: &Git, sync: Sync) -> Result<String, W
     Ok(loader.session().world.fetch(&remote)?.path)
 }
 
-/// An address as messages show it. What stands before the host may be a secret.
+/// An address for messages. The part before the host may be a secret.
 fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let end = rest.find('/').unwrap_or(rest.len());

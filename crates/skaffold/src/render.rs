@@ -1,8 +1,8 @@
-//! Turns configurations into Kubernetes manifests, as far as that needs no cluster: raw files, kustomizations, helm
-//! releases, in this order.
+//! Turns configurations into Kubernetes manifests, as far as possible without a cluster: raw files, kustomizations,
+//! helm releases, in this order.
 //!
-//! Kustomizations and charts are rendered by engines that the request brings along. Works on values, so that every
-//! part of the result still knows its file. It must not know how the result is printed.
+//! Kustomizations and charts are rendered by the engines in the request. Works on values, so that every part of the
+//! result keeps its origin. It must not know how the result is printed.
 
 use crate::glob::{Finder, Seen};
 use crate::helm::{self, Helm};
@@ -18,10 +18,10 @@ use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::{Map, Session, Value, path};
 use std::collections::{BTreeMap, HashMap};
 
-/// What a single configuration without any source of manifests renders.
+/// Default manifests of a single configuration without sources of manifests.
 pub(crate) const DEFAULT_MANIFESTS: &str = "k8s/*.yaml";
 
-/// What is put into manifests.
+/// Values inserted into manifests.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Built images by name: what manifests should use instead.
@@ -36,11 +36,11 @@ pub struct Settings {
     pub release_namespace: Option<String>,
     /// Values for fields of manifests that a comment opens, and for releases.
     pub setters: Setters,
-    /// Whether objects of a release say in which namespace they are: who installs a release puts them there.
+    /// Whether objects of a release state their namespace: the installer of a release puts them there.
     pub places_releases: bool,
 }
 
-/// A path as seen from a configuration's file: from its folder if it was required, else from where the user stands.
+/// A path relative to a configuration's file: to its folder if it was required, else to the user's working folder.
 pub fn from_file(config: &Config<'_>, text: &str) -> String {
     match &config.base {
         Some(base) => path::join(base, text),
@@ -100,7 +100,7 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
     found
 }
 
-/// Renders the releases of charts to find what is wrong with the values that they are given. Nothing is kept.
+/// Renders the releases of charts to find problems with their values. The result is dropped.
 pub fn rehearse(session: &Session, configs: &[Config<'_>], settings: &Settings, engines: Engines) {
     let helm = Helm { session, engines, settings, is_rehearsal: true };
     for config in configs {
@@ -167,7 +167,7 @@ fn read(session: &Session, file: &str, config: &Config<'_>, settings: &Settings,
     }
 }
 
-/// Reads the images of `--build-artifacts`: what a build said it made. `None` if it is not such a file.
+/// Reads the images of `--build-artifacts`: the output of a build. `None` if the file has another format.
 pub fn built(text: &str, session: &Session) -> Option<Vec<(String, String)>> {
     let source = session.sources.insert("build artifacts", text);
     let tree = session.parse_yaml(source, Flavor::CoreGo);

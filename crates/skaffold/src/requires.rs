@@ -1,6 +1,6 @@
-//! Reads what a configuration requires: where it is, which names, with which profiles.
+//! Reads the requirements of a configuration: their location, names and profiles.
 //!
-//! Works on a configuration with its profiles applied. It must not follow anything.
+//! Works on a configuration with its profiles applied. It must not follow references.
 
 use crate::item::{Form, View};
 use ecow::EcoString;
@@ -11,19 +11,19 @@ use std::rc::Rc;
 /// One requirement.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// Where the required file is.
+    /// The required file.
     pub place: Place,
     /// Names wanted of it; all if empty.
     pub names: Vec<EcoString>,
     /// Profiles it switches on there.
     pub profiles: Vec<EcoString>,
-    /// Profiles it switches on in modules of these names, wherever they are met behind it.
+    /// Profiles it activates in modules of these names, wherever they are reached through it.
     pub named: Rc<[Named]>,
-    /// How the user's own choice of profiles reaches it.
+    /// Passing of the user's own profiles.
     pub choice: Choice,
-    /// Whether it leads to the module of a required image. Modules may need each other that way: only images must not.
+    /// Whether it leads to the module of a required image. Such modules may form a cycle: only images must not.
     pub for_artifact: bool,
-    /// Where it is written.
+    /// Its location.
     pub span: Option<Span>,
 }
 
@@ -34,29 +34,29 @@ pub struct Named {
     pub module: EcoString,
     /// The profiles.
     pub profiles: Vec<EcoString>,
-    /// Where that is written.
+    /// Its location.
     pub span: Option<Span>,
 }
 
-/// How the profiles a user asked for reach a required configuration.
+/// Passing of the user's profiles to a required configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
     /// They are passed on unless that is switched off (`requires`).
     Propagated,
-    /// Exactly what the requiring file was asked for: both share one table of profiles (modules of one document).
+    /// Exactly those of the requiring file: both share one table of profiles (modules of one document).
     Shared,
     /// They are not passed on; only the edge's own profiles count (modules of other files).
     Own,
 }
 
-/// Where a required file is.
+/// Location of a required file.
 #[derive(Clone, Debug)]
 pub enum Place {
     /// In the same file.
     Same,
     /// At a path.
     Path(EcoString),
-    /// Wherever a module of this name is: in the same file, in one it names, or in one that was met before.
+    /// A module of this name: in the same file, in one it names, or in one that was reached before.
     Named(EcoString),
     /// In a git repository.
     Git(Git),
@@ -64,18 +64,18 @@ pub enum Place {
     Unsupported(Unsupported),
 }
 
-/// A source that Purlin knows but does not read: it needs a client of its own.
+/// A source that Purlin recognises but does not read: it needs a client of its own.
 #[derive(Clone, Debug)]
 pub struct Unsupported {
     /// The key.
     pub kind: &'static str,
-    /// What it names: a bucket, or a repository.
+    /// A bucket, or a repository.
     pub what: EcoString,
-    /// Where it is written.
+    /// Its location.
     pub span: Option<Span>,
 }
 
-/// A git repository and what is wanted of it.
+/// A git repository with the requested revision and path.
 #[derive(Clone, Debug, Default)]
 pub struct Git {
     /// Address.
@@ -84,9 +84,9 @@ pub struct Git {
     pub path: EcoString,
     /// Branch, tag or commit; empty for the default branch.
     pub revision: EcoString,
-    /// Whether a copy is brought up to date.
+    /// Whether a copy is updated.
     pub sync: Option<bool>,
-    /// Where it is written.
+    /// Its location.
     pub span: Option<Span>,
 }
 

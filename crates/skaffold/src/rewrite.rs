@@ -1,7 +1,7 @@
-//! Writes a changed document back into its file: what is around it stays as it is, and its comments are kept.
+//! Writes a changed document back into its file: the surroundings and its comments are kept.
 //!
-//! Used by `fix` and by the editing commands. A comment belongs to the key or item it stands before, or on the line
-//! of; a comment whose key is gone moves to the end of the document. It must not know why a document changed.
+//! Used by `fix` and by the editing commands. A comment belongs to the key or item after it, or on the same line; a
+//! comment whose key was removed moves to the end of the document. It must not know why a document changed.
 
 use crate::editions::Edition;
 use crate::emit::{Finish, Out, section};
@@ -19,7 +19,7 @@ pub fn document(root: Node<'_>, item: &Item<'_>, edition: Edition) -> String {
     out.finish()
 }
 
-/// Where a document is in its file, a comment at the end of its last line included.
+/// Extent of a document in its file, a comment at the end of its last line included.
 pub fn extent(root: Node<'_>) -> Span {
     let span = root.span();
     let source = root.tree().source();
@@ -83,7 +83,7 @@ impl Comments {
     }
 }
 
-/// Where keys and items start. Depth is bounded by the reader's limit.
+/// Start positions of keys and items. Depth is bounded by the reader's limit.
 fn collect(node: Node<'_>, places: &mut BTreeSet<u32>) {
     for entry in node.entries() {
         places.insert(entry.key.span().start);
@@ -202,7 +202,7 @@ impl Commented {
             }
         }
         if block {
-            // A comment cannot stand beside a block; it follows on its own line.
+            // A block cannot have a comment on its line; it follows on its own line.
             if let Some(comment) = self.beside.take() {
                 self.text.push('\n');
                 self.text.extend(std::iter::repeat_n(' ', indent));

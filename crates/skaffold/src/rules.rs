@@ -2,7 +2,7 @@
 
 use purlin_syntax::{About, Loses, Rule};
 
-/// A file that is asked for and not there.
+/// A required file is missing.
 pub const FILE: Rule = Rule::error("skaffold-file", "A configuration file cannot be found or read.");
 /// A file without a configuration.
 pub(crate) const EMPTY: Rule = Rule::error("skaffold-empty", "A file holds no configuration.");
@@ -17,7 +17,7 @@ pub const UNKNOWN_KEY: Rule =
 pub const WRONG_TYPE: Rule = Rule::error("skaffold-type", "A value has the wrong type.");
 /// A document that cannot be brought up to date.
 pub(crate) const UPGRADE: Rule = Rule::error("skaffold-upgrade", "An older document cannot be upgraded automatically.");
-/// Something an upgrade could not keep.
+/// A part that an upgrade could not keep.
 pub(crate) const UPGRADE_LOSS: Rule = Rule::warning("skaffold-upgrade-loss", "An upgrade cannot keep everything.");
 /// Two configurations of one name.
 pub const DUPLICATE_NAME: Rule =
@@ -34,7 +34,7 @@ pub const CYCLE: Rule = Rule::error("skaffold-cycle", "Configurations require ea
 /// One configuration with two lists of profiles.
 pub(crate) const PROFILE_CONFLICT: Rule =
     Rule::error("skaffold-profile-conflict", "A configuration is required twice with different profiles.");
-/// A profile nobody defines.
+/// An undefined profile.
 pub const UNKNOWN_PROFILE: Rule = Rule::error("skaffold-unknown-profile", "No configuration has this profile.")
     .advice("correct the name, or declare the profile under `profiles`")
     .about(About::Name);
@@ -49,7 +49,7 @@ pub const PATCH: Rule = Rule::error("skaffold-patch", "A patch of a profile does
 pub(crate) const RELEASES: Rule =
     Rule::error("skaffold-releases", "Helm releases depend on each other in a way that fails.")
         .advice("correct the names under `dependsOn`");
-/// An item that is empty where something must stand.
+/// An empty item where a value is required.
 pub(crate) const EMPTY_ITEM: Rule = Rule::error("skaffold-empty-item", "A list has an empty item.");
 /// A template that cannot be expanded.
 pub const TEMPLATE: Rule = Rule::error("skaffold-template", "A template cannot be expanded.")
@@ -64,7 +64,7 @@ pub const IMAGE: Rule = Rule::error("skaffold-image", "The name of an image is w
 /// Two artifacts with one image.
 pub(crate) const DUPLICATE_IMAGE: Rule =
     Rule::error("skaffold-duplicate-image", "Two artifacts build the same image.").advice("rename one of them");
-/// An artifact that depends on something that is not there, or on itself.
+/// An artifact that depends on a missing one, or on itself.
 pub const BUILD_DEPENDENCY: Rule =
     Rule::error("skaffold-build-dependency", "Artifacts have an unknown or circular dependency.")
         .advice("remove one of the `requires` entries")
@@ -74,7 +74,7 @@ pub const BUILDER: Rule = Rule::error("skaffold-builder", "An artifact's builder
 /// A value outside the allowed ones.
 pub const VALUE: Rule = Rule::error("skaffold-value", "A value is not one of the allowed ones.")
     .advice("use one of the values that the message names");
-/// A manifest that is not there.
+/// A missing manifest.
 pub const MANIFEST: Rule = Rule::error("skaffold-manifest", "A manifest cannot be found or read.")
     .advice("correct the path; it starts at the folder of `skaffold.yaml`");
 /// Two tests or actions of one name.
@@ -85,7 +85,7 @@ pub(crate) const MERGE_CONFLICT: Rule =
     Rule::error("skaffold-merge-conflict", "Two modules set one value differently.");
 /// A module of the founding design that is written wrongly.
 pub const MODULE: Rule = Rule::error("skaffold-module", "A module is not defined anywhere.");
-/// A remote configuration that is asked for in a way that cannot work.
+/// An invalid reference to a remote configuration.
 pub(crate) const REMOTE: Rule = Rule::error("skaffold-remote", "A reference to a remote configuration is not valid.");
 /// A source that is known but not read.
 pub const SOURCE: Rule =
@@ -97,12 +97,12 @@ pub const NOT_RENDERED: Rule = Rule::warning("skaffold-not-rendered", "Some mani
 /// A function that changes or checks manifests, which is not run.
 pub const MANIFEST_FUNCTION: Rule =
     Rule::error("skaffold-manifest-function", "Manifests go through a function that Purlin does not run.");
-/// A key that nothing here follows.
+/// A key without effect here.
 pub const NO_EFFECT: Rule = Rule::warning("skaffold-no-effect", "A key has no effect when Purlin builds or deploys.");
 /// A file outside the project.
 pub(crate) const OUTSIDE: Rule = Rule::denied("skaffold-outside", "A required file is outside the project.");
 
-/// All of them.
+/// All rules.
 pub const RULES: &[&Rule] = &[
     &FILE,
     &EMPTY,

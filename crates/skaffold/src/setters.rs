@@ -1,7 +1,7 @@
-//! Values for fields that a comment behind them opens: `image: nginx:1.0 # from-param: ${image}:${tag}`.
+//! Values for fields with a template in their comment: `image: nginx:1.0 # from-param: ${image}:${tag}`.
 //!
-//! What `render --set` and `--set-value-file` put into manifests. Works on one document of a file and knows nothing of
-//! where its values come from.
+//! Implements `render --set` and `--set-value-file`. Works on one document of a file and does not know the source of
+//! its values.
 
 use crate::rules;
 use purlin_syntax::tree::Comment;
@@ -10,7 +10,7 @@ use purlin_value::{MergeKeys, Session, Value, value_of};
 use regex::RegexBuilder;
 use std::collections::BTreeMap;
 
-/// How a comment begins that names what a field is made of.
+/// Start of a comment with the template of a field.
 const MARK: &str = "# from-param: ";
 
 /// The largest pattern that is compiled to take a field apart.
@@ -64,7 +64,7 @@ impl Fields<'_> {
         }
     }
 
-    /// What the comment behind a place says, if one of its names has a value.
+    /// The template in the comment behind a location, if one of its names has a value.
     fn pattern(&self, behind: Span) -> Option<&str> {
         let comments: &[Comment] = self.tree.comments();
         let first = comments.partition_point(|comment| comment.span.start < behind.end);
@@ -144,7 +144,7 @@ fn names(pattern: &str) -> impl Iterator<Item = &str> {
     pattern.split("${").skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
 }
 
-/// What the names of a pattern are in the field as it is; nothing if one of them is empty or the field does not fit.
+/// Current values of a pattern's names in the field; empty if one of them is empty or the field does not match.
 fn current<'t>(pattern: &'t str, text: &str) -> BTreeMap<&'t str, String> {
     let mut expression = String::new();
     let mut rest = pattern;

@@ -8,8 +8,8 @@ use purlin_syntax::Diagnostic;
 use purlin_value::Session;
 use std::collections::BTreeMap;
 
-/// Every artifact's image with its tag. What only a build or git can tell is `latest`, as without either; where there
-/// is a git repository, that is said. A tag that was named on the command line is that of every image.
+/// Every artifact's image with its tag. A tag that only a build or git can determine is `latest`, as without either; in
+/// a git repository, that is reported. A tag given on the command line applies to every image.
 pub fn tags(
     session: &Session,
     configs: &[Config<'_>],

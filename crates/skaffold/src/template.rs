@@ -1,12 +1,12 @@
-//! Templates over environment variables, in the whole template language.
+//! Templates over environment variables, in the complete template language.
 //!
-//! Nothing is run: the original's `cmd` is refused like any unknown function.
+//! No command is run: the original's `cmd` is rejected like any unknown function.
 
 use purlin_gotmpl::{Heap, Limits, Machine, MapType, Misread, Outside, Set, Str, Val};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a template prints for a name that is not there.
+/// Output for an undefined name.
 pub const MISSING: &str = "<no value>";
 
 const NAME: &str = "envTemplate";
@@ -19,7 +19,7 @@ pub struct Unreadable {
     pub message: String,
 }
 
-/// Whether a template can be read.
+/// Checks the syntax of a template.
 pub fn parse(text: &str) -> Result<(), Unreadable> {
     set(text).map(|_| ())
 }
@@ -58,9 +58,9 @@ pub fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, St
 pub struct Build {
     /// Name of the image.
     pub image: String,
-    /// What to use for it.
+    /// Tag to use for it.
     pub tag: String,
-    /// Runtime of its language, where the artifact says so.
+    /// Runtime of its language, if the artifact sets it.
     pub runtime: String,
 }
 
@@ -78,7 +78,7 @@ pub fn builds(text: &str, built: &[Build]) -> Result<String, String> {
     })
 }
 
-/// A time in a layout of Go and a zone; `None` if the zone is unknown.
+/// A time in a Go layout and a zone; `None` if the zone is unknown.
 pub fn time(nanos: i128, layout: &str, zone: &str) -> Option<String> {
     let time = purlin_gotmpl::time::Time::utc(nanos);
     match zone {
@@ -87,7 +87,7 @@ pub fn time(nanos: i128, layout: &str, zone: &str) -> Option<String> {
     }
 }
 
-/// Expands a template; a text with something missing stays as written.
+/// Expands a template; a string with an undefined name stays as written.
 pub fn expand_known(text: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
     let expanded = expand(text, names)?;
     Ok(if expanded.contains(MISSING) { text.to_owned() } else { expanded })

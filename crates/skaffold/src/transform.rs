@@ -1,7 +1,7 @@
-//! What is put into rendered manifests: tags of built images, labels, a namespace.
+//! Insertions into rendered manifests: tags of built images, labels, a namespace.
 //!
-//! Only in kinds that are known to hold images and labels, or that `resourceSelector` allows, and there only where it is
-//! allowed. It must not know where manifests come from.
+//! Only in kinds that are known to hold images and labels, or that `resourceSelector` allows, and there only at allowed
+//! paths. It must not know the source of manifests.
 
 use crate::image;
 use crate::item::View;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A kind: group and name.
 type GroupKind = (String, String);
 
-/// Where in a kind something may be changed: paths such as `.spec.image`, or `.*`.
+/// Changeable paths of a kind, such as `.spec.image`, or `.*`.
 #[derive(Clone, Debug, Default)]
 struct Filter {
     image: Vec<String>,
@@ -47,7 +47,7 @@ const ANYWHERE: &[(&str, &str)] = &[
     ("run.googleapis.com", "WorkerPool"),
 ];
 
-/// Kinds whose images are at known places.
+/// Kinds with images at known paths.
 const AT_PLACES: &[(&str, &[&str], &[&str])] = &[
     (
         "platform.confluent.io",
@@ -82,7 +82,7 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// The usual kinds, and what the configurations say.
+    /// The usual kinds, with the configurations' own settings.
     pub fn of(configs: &[Config<'_>]) -> Self {
         let everywhere = || Filter { image: vec![ALL.to_owned()], labels: vec![ALL.to_owned()] };
         let pair = |group: &str, kind: &str| (group.to_owned(), kind.to_owned());
@@ -111,7 +111,7 @@ impl Selector {
         Selector { allowed, denied }
     }
 
-    /// Puts images, labels and perhaps a namespace into a resource. `None` if nothing of it may be changed.
+    /// Inserts images, labels and perhaps a namespace into a resource. `None` if it may not be changed.
     pub fn apply(&self, session: &Session, value: &Value, settings: &Settings) -> Option<Value> {
         let text = |key: &str| value.get(key).and_then(Value::as_str);
         let (version, kind) = (text("apiVersion")?, text("kind")?);
@@ -167,7 +167,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Goes through a resource; `way` is the path of keys that leads here. Depth is bounded by the reader's limit.
+    /// Walks a resource; `way` is the path of keys to this value. Depth is bounded by the reader's limit.
     fn walk(&self, value: Value, way: &str) -> Value {
         let data = match &value.data {
             Data::Map(map) => {
@@ -244,7 +244,7 @@ impl Work<'_> {
     }
 }
 
-/// What was built for an image, if it was. Images with a digest stay.
+/// The built image for a name, if any. Images with a digest are kept.
 fn built_image<'s>(images: &'s HashMap<String, String>, text: &str) -> Option<&'s str> {
     match image::parse(text) {
         Ok(parts) if !parts.digest.is_empty() => None,
@@ -255,14 +255,14 @@ fn built_image<'s>(images: &'s HashMap<String, String>, text: &str) -> Option<&'
             found.map(String::as_str)
         }
         Err(_) => {
-            // `NAME:NAME` likewise of repository and tag, where the name has a registry.
+            // `NAME:NAME` is treated likewise as repository and tag, if the name has a registry.
             let (_, tag) = text.split_once(':').filter(|(name, tag)| !tag.contains(':') && name.starts_with(tag))?;
             images.get(tag).map(String::as_str)
         }
     }
 }
 
-/// A namespace goes where there is none; another one stays.
+/// Sets the namespace if it is missing; an existing one is kept.
 fn in_namespace(session: &Session, value: Value, namespace: &str) -> Value {
     let mut map: Map = value.as_map().cloned().unwrap_or_default();
     let metadata = map.get("metadata").cloned().unwrap_or_else(|| Value::map(Map::new()));

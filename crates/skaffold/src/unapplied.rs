@@ -1,6 +1,6 @@
-//! Names the keys that have no effect when a configuration is built or deployed here, so that nobody waits for one.
+//! Names the keys that have no effect when a configuration is built or deployed here.
 //!
-//! A table; what is built and deployed is decided elsewhere.
+//! A table; building and deploying are implemented elsewhere.
 
 use crate::helm;
 use crate::item::{Form, View};
@@ -8,7 +8,7 @@ use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::{Diagnostic, Sink};
 
-/// What a key would be for.
+/// Purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Building and testing images.
@@ -17,7 +17,7 @@ pub enum Purpose {
     Deploy,
 }
 
-/// A key without effect: where it is, `*` standing for every item of a list, and what helps.
+/// A key without effect: its path, with `*` for every item of a list, and advice.
 struct Row {
     purpose: Purpose,
     path: &'static [&'static str],
@@ -59,7 +59,7 @@ const RELEASE: &[(&str, &str)] = &[
     ("packaged", "set `version` and `appVersion` in its `Chart.yaml`"),
 ];
 
-/// Reports the keys of a configuration that have no effect. Defaults are written nowhere, and nobody misses them.
+/// Reports the keys of a configuration that have no effect. Defaults are not written, so they are not reported.
 pub fn report(config: &Config<'_>, purpose: Purpose, sink: &Sink) {
     let say = |found: View<'_, '_>, key: &str, hint: &'static str| {
         let message = format!("`{key}` has no effect");
@@ -96,7 +96,7 @@ fn gather<'a, 'f>(view: View<'a, 'f>, path: &[&str], found: &mut Vec<View<'a, 'f
     }
 }
 
-/// Whether a value asks for anything: `false` and what is empty do not.
+/// Whether a value requests an effect: `false` and empty values do not.
 fn says_something(view: View<'_, '_>) -> bool {
     match view.form() {
         Form::Null | Form::Broken => false,

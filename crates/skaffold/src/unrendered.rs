@@ -9,7 +9,7 @@ use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
-/// Something that is not rendered: where it is written, what it is, what helps.
+/// A part that is not rendered: its location, its kind, advice.
 struct Unrendered {
     span: Option<Span>,
     what: String,
@@ -25,8 +25,8 @@ pub fn report(config: &Config<'_>, sink: &Sink) {
     }
 }
 
-/// The functions that manifests of a configuration go through. What is rendered without them is not what the
-/// configuration asks for, so whoever renders or deploys refuses; `severe` is false where they are only named.
+/// The functions that process manifests of a configuration. Rendering without them would not match the configuration,
+/// so rendering and deploying fail; `severe` is false where they are only reported.
 pub fn report_functions(config: &Config<'_>, severe: bool, sink: &Sink) {
     let view = config.item.view();
     for key in ["transform", "validate"] {

@@ -14,13 +14,13 @@ pub struct ValueOut<'s> {
     session: &'s Session,
     open: Vec<Open>,
     key: Option<EcoString>,
-    /// What happened to what the value lies in.
+    /// History of the enclosing value.
     around: Option<Rc<Trail>>,
     /// The finished value.
     pub done: Option<Value>,
 }
 
-/// A collection being built: what it holds, the key it goes under, and what happened to it as a whole.
+/// A collection being built: its contents, its key, and its history as a whole.
 struct Open {
     data: Collected,
     key: Option<EcoString>,
@@ -34,12 +34,12 @@ enum Collected {
 }
 
 impl<'s> ValueOut<'s> {
-    /// Nothing built yet.
+    /// An empty builder.
     pub fn new(session: &'s Session) -> Self {
         ValueOut { session, open: Vec::new(), key: None, around: None, done: None }
     }
 
-    /// The same for a part of something; outermost first, what it lies in.
+    /// The same for a part of a value; `around` are the enclosing values, outermost first.
     pub fn inside(session: &'s Session, around: &[View<'_, '_>]) -> Self {
         let around = around.iter().rev().find_map(|view| own_trail(*view));
         ValueOut { around, ..ValueOut::new(session) }
@@ -63,7 +63,7 @@ impl<'s> ValueOut<'s> {
         }
     }
 
-    /// What happened to a value: its own trail, or that of what it lies in.
+    /// History of a value: its own trail, or that of the enclosing value.
     fn trail(&self, from: View<'_, '_>) -> Option<Rc<Trail>> {
         let open = || match self.open.last() {
             Some(open) => open.trail.clone(),
@@ -92,7 +92,7 @@ impl<'s> ValueOut<'s> {
 
     fn leaf(&mut self, data: Data, from: View<'_, '_>) {
         let mut origin = self.origin(from);
-        // A text that is not the one written was made from it on the way out.
+        // A string that differs from the written one was derived from it on output.
         if let (Data::Str(text), true) = (&data, origin.is_known())
             && text.as_str() != from.text()
             && matches!(from.bare(), View::Node(_))
@@ -136,7 +136,7 @@ fn trail_origin(session: &Session, trail: &Rc<Trail>, own: Origin) -> Origin {
     }
 }
 
-/// What a profile sets is there because the profile is active.
+/// A value set by a profile depends on the profile being active.
 fn active(session: &Session, taken: Origin, because: Origin) -> Origin {
     if because.is_known() { session.origins.push(OriginKind::Selected { taken, because }) } else { taken }
 }

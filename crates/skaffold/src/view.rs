@@ -1,4 +1,4 @@
-//! A look at a value, whether it still stands in its tree or was opened for changes.
+//! A view of a value, either in its tree or opened for changes.
 //!
 //! Reads [`Item`]s and nodes alike and never changes anything. It must not know the schema.
 
@@ -8,10 +8,10 @@ use purlin_syntax::tree::{Entries, Items};
 use purlin_syntax::{Kind, Node, Scalar, Span};
 use std::borrow::Cow;
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// Nothing, or an empty node.
+    /// Null, or an empty node.
     Null,
     /// A single value.
     Scalar,
@@ -48,7 +48,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
         }
     }
 
-    /// What it is.
+    /// Its kind.
     #[inline]
     pub fn form(self) -> Form {
         match self.bare() {
@@ -69,12 +69,12 @@ impl<'a, 'f: 'a> View<'a, 'f> {
         }
     }
 
-    /// Whether the key is written, even with nothing under it.
+    /// Whether the key is written, even without a value.
     pub fn has(self, key: &str) -> bool {
         self.raw(key).is_some()
     }
 
-    /// The value under a key; nothing if it is absent or null.
+    /// The value under a key; `None` if it is absent or null.
     pub fn get(self, key: &str) -> Option<View<'a, 'f>> {
         self.raw(key).filter(|value| value.form() != Form::Null)
     }
@@ -95,7 +95,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
         path.iter().try_fold(self, |view, key| view.get(key))
     }
 
-    /// The entries of a map; nothing for anything else.
+    /// The entries of a map; empty for other values.
     pub fn entries(self) -> Pairs<'a, 'f> {
         match self.bare() {
             View::Node(node) => Pairs::Node(node.entries()),
@@ -104,12 +104,12 @@ impl<'a, 'f: 'a> View<'a, 'f> {
         }
     }
 
-    /// The items of a list; nothing for anything else.
+    /// The items of a list; empty for other values.
     pub fn items(self) -> impl Iterator<Item = View<'a, 'f>> + use<'a, 'f> {
         self.all_items().filter(|item| item.form() != Form::Null)
     }
 
-    /// The items of a list, also those that hold nothing.
+    /// The items of a list, including empty ones.
     pub fn all_items(self) -> Members<'a, 'f> {
         match self.bare() {
             View::Node(node) => Members::Node(node.items()),
@@ -132,7 +132,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
         }
     }
 
-    /// The text under a key; empty if it is not there.
+    /// The string under a key; empty if it is missing.
     pub fn text_of(self, key: &str) -> Cow<'a, str> {
         self.raw(key).map(View::text).unwrap_or_default()
     }
@@ -177,7 +177,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
         }
     }
 
-    /// Where it is written, if it is.
+    /// Its location, if it is written.
     pub fn span(self) -> Option<Span> {
         match self {
             View::Node(node) => Some(node.span()),
@@ -202,7 +202,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
     pub(crate) fn owned_entries(self) -> Vec<Entry<'f>> {
         match self.bare() {
             View::Node(node) => {
-                // Maps are opened in order to add something; room for it saves moving everything at once.
+                // Maps are opened in order to add keys; spare room avoids moving all entries at once.
                 let mut entries = Vec::with_capacity(node.entries().count() + 2);
                 entries.extend(node.entries().map(|entry| Entry {
                     key: entry.key.eco_text(),
@@ -230,7 +230,7 @@ pub enum Pairs<'a, 'f> {
 pub struct Pair<'a, 'f> {
     /// The key.
     pub key: &'a str,
-    /// Where the key is written, if it is.
+    /// Location of the key, if it is written.
     pub written: Option<Node<'f>>,
     /// The value.
     pub value: View<'a, 'f>,

@@ -1,4 +1,4 @@
-//! The key of an artifact changes with its own inputs and those of what it is built from, and with nothing else.
+//! The key of an artifact changes with its own inputs and those of its requirements, and with nothing else.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 const IMAGES: [&str; 5] = ["base", "tools", "api", "web", "docs"];
 
-/// `api` and `web` are built from `base` (in another module), `api` also from `tools`; `docs` stands alone.
+/// `api` and `web` are built from `base` (in another module), `api` also from `tools`; `docs` has no dependencies.
 fn project() -> Vec<(&'static str, String)> {
     let root = "apiVersion: skaffold/v4beta14\nkind: Config\nmetadata: {name: app}\nrequires: [{path: lib}]\nbuild:\n  artifacts:\n  - {image: api, context: api, requires: [{image: base, alias: BASE}, {image: tools, alias: TOOLS}]}\n  - {image: web, context: web, requires: [{image: base, alias: BASE}]}\n  - {image: docs, context: docs}\n";
     let lib = "apiVersion: skaffold/v4beta14\nkind: Config\nmetadata: {name: lib}\nbuild:\n  artifacts:\n  - {image: base, context: base}\n  - {image: tools, context: tools, requires: [{image: base, alias: BASE}]}\n";

@@ -1,4 +1,4 @@
-//! Large projects: every file is read once whatever the number of edges, and depth costs no stack.
+//! Large projects: every file is read once whatever the number of edges, and depth uses no stack.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -214,7 +214,7 @@ pub static MODULE: Entity = entity(
     ],
 );
 
-/// How the founding design points at a module.
+/// References of the founding design to a module.
 pub(crate) static MODULE_REF: Entity = entity(
     kinds::MODULE_REF,
     "ModuleRef",

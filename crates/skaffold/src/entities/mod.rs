@@ -258,7 +258,7 @@ static ENTITIES: &[Entity] = &[
     ENV_VAR,
 ];
 
-/// The tables. One place in memory: a constant would be laid down anew wherever it is used.
+/// The tables. A static, not a constant, which would be duplicated at every use.
 pub static SCHEMA: Schema = Schema::new("skaffold", NAMES, ENTITIES);
 
 /// A list of strings; numbers and booleans are taken as they are written.
@@ -281,10 +281,10 @@ static KUBERNETES: Entity =
     entity(kinds::KUBERNETES, "Kubernetes", "An object of Kubernetes' own API, passed through as it is.", &[])
         .rest(field("keys", Shape::MapOf(&Shape::Any), "Keys of the object."));
 
-/// What the rest of an object of Kubernetes' own API is, where some of its keys are rows.
+/// Other keys of an object of Kubernetes' own API that has rows for some of its keys.
 const OTHER_KEYS: Field = field("keys", Shape::Any, "Further keys of the object.");
 
-/// Skaffold writes the fields of these two objects under names of its own, and all of them.
+/// Skaffold writes all fields of these two objects, under its own names.
 static TOLERATION: Entity = entity(
     kinds::TOLERATION,
     "Toleration",
@@ -312,7 +312,7 @@ static ENV_VAR: Entity = entity(
 )
 .rest(OTHER_KEYS);
 
-/// What a row holds, with the section where it holds one: the shapes of the model that this format has.
+/// Contents of a row, with the section where it holds one: the shapes of the model that this format has.
 #[derive(Clone, Copy)]
 pub enum Holds {
     /// A string; numbers and booleans are taken as they are written.
@@ -339,7 +339,7 @@ pub enum Holds {
     Many(&'static Entity),
 }
 
-/// What a row holds.
+/// Contents of a row.
 pub fn holds(row: &Field) -> Holds {
     match row.shape {
         Shape::Scalar | Shape::Text => Holds::Text,
@@ -369,7 +369,7 @@ pub fn is_open(entity: &Entity) -> bool {
     entity.rest.is_some()
 }
 
-/// Whether an empty value of a row means something else than none.
+/// Whether an empty value of a row differs from an absent one.
 pub fn keeps_empty(row: &Field) -> bool {
     row.empty == Empty::Kept
 }

@@ -1,6 +1,6 @@
-//! When a profile is active by itself: conditions on environment, kube-context and command.
+//! Automatic activation of a profile: conditions on environment, kube-context and command.
 //!
-//! It must not know where these come from; a run states them once as [`Surroundings`].
+//! It must not know the source of these; a run provides them once as [`Surroundings`].
 
 use crate::item::View;
 use crate::rules;
@@ -12,15 +12,15 @@ use std::collections::HashMap;
 /// Looks an environment variable up.
 pub type Lookup = Box<dyn Fn(&str) -> Option<String>>;
 
-/// What conditions are tested against.
+/// Inputs of conditions.
 pub struct Surroundings {
     /// The command being run, such as `diagnose`.
     pub command: String,
-    /// The current kube-context; empty if there is none.
+    /// The current kube-context; empty if not set.
     pub kube_context: String,
     /// Looks an environment variable up.
     env: Lookup,
-    /// Compiled patterns; many documents share them. `None` where a pattern does not compile.
+    /// Compiled patterns; many documents share them. `None` for a pattern that does not compile.
     patterns: RefCell<HashMap<String, Option<Regex>>>,
 }
 
@@ -38,7 +38,7 @@ impl Surroundings {
         }
     }
 
-    /// Whether a profile is active by itself; if so, whether the kube-context had a part in it.
+    /// Whether a profile is activated automatically; if so, whether the kube-context contributed.
     pub(crate) fn activates(&self, profile: View<'_, '_>) -> Result<Option<bool>, Diagnostic> {
         let Some(conditions) = profile.get("activation") else { return Ok(None) };
         let all = profile.raw("requiresAllActivations").and_then(View::bool).unwrap_or(false);
@@ -88,7 +88,7 @@ impl Surroundings {
         Ok(self.matches(pattern, &value))
     }
 
-    /// Whether a pattern fits: the same text, or a regular expression found anywhere; `!` in front turns it around.
+    /// Whether a pattern matches: the same string, or a regular expression found anywhere; a leading `!` negates it.
     pub fn matches(&self, pattern: &str, actual: &str) -> bool {
         match pattern.strip_prefix('!') {
             Some(rest) => !self.fits(rest, actual),

@@ -1,9 +1,9 @@
-//! Profiles of a document with modules written in it: sections and patches go to what they name.
+//! Profiles of a document with inline modules: sections and patches are distributed to the modules they name.
 //!
-//! Such a document and its modules are a family with one table of profiles. A list of a profile's section names things
-//! by identity (the image of an artifact, the name of a release): each goes to the module that has it, and what no
-//! module has to the document itself. A patch goes to the modules it applies to; `/modules/NAME=…` or `/modules/0` in
-//! front of its path names one. It must not know files.
+//! Such a document and its modules are a family with one table of profiles. A list of a profile's section names items
+//! by identity (the image of an artifact, the name of a release): each is applied to the module that has it, and the
+//! rest to the document itself. A patch is applied to the modules it fits; `/modules/NAME=…` or `/modules/0` in front
+//! of its path names one. It must not know files.
 
 use crate::item::{Form, Item, View};
 use crate::load::{Document, File};
@@ -11,7 +11,7 @@ use ecow::EcoString;
 use purlin_syntax::Span;
 use std::collections::HashMap;
 
-/// Lists whose items are things with an identity, and the key of that; an empty key means the text itself.
+/// Lists whose items have an identity, with its key; an empty key means the string itself.
 const NAMED: &[(&[&str], &str)] = &[
     (&["build", "artifacts"], "image"),
     (&["test"], "image"),
@@ -33,7 +33,7 @@ pub struct Member<'a, 'f> {
 }
 
 impl<'a, 'f> Member<'a, 'f> {
-    /// The place of a document; nothing if no modules are written in or around it.
+    /// The position of a document; `None` if no modules are written in or around it.
     pub fn of(file: &'a File<'f>, document: &'a Document<'f>) -> Option<Self> {
         let is_owner = || file.documents.iter().any(|other| other.owner == Some(document.index));
         (document.owner.is_some() || is_owner()).then_some(Member { file, document })
@@ -64,7 +64,7 @@ impl<'a, 'f> Member<'a, 'f> {
         share
     }
 
-    /// What a patch's path is to this member: the same path, the rest behind `/modules/…` that names it, or nothing.
+    /// The path of a patch for this member: the same path, the rest behind the `/modules/…` that names it, or `None`.
     pub(crate) fn own_path(&self, path: &str) -> Option<EcoString> {
         let Some(rest) = path.strip_prefix("/modules/") else {
             return (path != "/modules").then(|| path.into());
@@ -109,7 +109,7 @@ pub struct Patched {
 }
 
 impl Patched {
-    /// Remembers an attempt; `None` is a success.
+    /// Records an attempt; `None` is a success.
     pub fn push(&mut self, at: Span, problem: Option<purlin_syntax::Diagnostic>) {
         match self.tried.get_mut(&at) {
             Some(known) if problem.is_none() => *known = None,
@@ -121,7 +121,7 @@ impl Patched {
         }
     }
 
-    /// What applied nowhere, in the order it was tried.
+    /// Patches that applied nowhere, in the order of attempts.
     pub fn failed(self) -> Vec<purlin_syntax::Diagnostic> {
         let Patched { mut tried, order } = self;
         order.into_iter().filter_map(|at| tried.remove(&at).flatten()).collect()

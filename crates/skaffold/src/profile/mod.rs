@@ -19,20 +19,20 @@ use purlin_syntax::{Diagnostic, Sink, Span};
 use purlin_value::{Meter, Origin};
 use std::collections::{HashMap, HashSet};
 
-/// What is known of a document's profiles before anyone asks for one.
+/// Properties of a document's profiles that do not depend on the request.
 #[derive(Clone, Debug, Default)]
 pub struct Profiles {
     /// All names, in the order of the file.
     pub names: Vec<EcoString>,
     /// The same, to be found.
     known: HashSet<EcoString>,
-    /// Those whose conditions hold, in the order of the file.
+    /// Profiles whose conditions hold, in the order of the file.
     pub automatic: Vec<EcoString>,
-    /// Those of them whose condition on the kube-context held.
+    /// Those of them whose condition on the kube-context holds.
     pub by_context: Vec<EcoString>,
 }
 
-/// Looks at a document's profiles. `None` if a condition cannot be read, which is reported.
+/// Collects a document's profiles. `None` if a condition cannot be read, which is reported.
 pub fn survey(config: View<'_, '_>, around: &Surroundings, automatic: bool, sink: &Sink) -> Option<Profiles> {
     let mut found = Profiles::default();
     let Some(profiles) = config.get("profiles") else { return Some(found) };
@@ -66,8 +66,8 @@ pub fn survey(config: View<'_, '_>, around: &Surroundings, automatic: bool, sink
 }
 
 impl Profiles {
-    /// The active profiles in the order they are applied: automatic ones first, then what is asked for; `-name`
-    /// switches one off. Names this document does not know are ignored.
+    /// The active profiles in the order they are applied: automatic ones first, then requested ones; `-name`
+    /// deactivates one. Names unknown to this document are ignored.
     pub fn active<'n>(&self, asked: impl IntoIterator<Item = &'n str>) -> Vec<EcoString> {
         let mut asked = asked.into_iter().peekable();
         if asked.peek().is_none() {
@@ -97,15 +97,15 @@ impl Profiles {
     }
 }
 
-/// How profiles are applied.
+/// Context for applying profiles.
 pub struct Application<'a, 'f> {
     /// Receives what is wrong.
     pub sink: &'a Sink,
-    /// What patches may cost.
+    /// Budget of patches.
     pub meter: &'a Meter,
     /// Place for problems that are written nowhere.
     pub fallback: Span,
-    /// Whether the founding design's keys are known.
+    /// Whether the founding design's keys are allowed.
     pub founding: bool,
     /// The document's place among the modules written in it, if there are any.
     pub member: Option<Member<'a, 'f>>,
@@ -120,7 +120,7 @@ pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], how: &mut Applicat
     if active.is_empty() {
         return true;
     }
-    // The table of profiles is the one written, whatever patches do to it meanwhile.
+    // The written table of profiles is used, even if patches change it meanwhile.
     let table = config.view().get("profiles").map(View::to_item);
     let Some(table) = table else { return true };
     // Of duplicate names the last one counts.

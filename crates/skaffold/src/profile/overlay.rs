@@ -1,4 +1,4 @@
-//! Lays a profile's sections over a configuration, field by field as the table says.
+//! Overlays a profile's sections on a configuration, field by field as declared in the table.
 //!
 //! Lists and optional sections are replaced as a whole, other sections are merged key by key, and of a one-of set
 //! only the profile's first member stays. It must not know any particular key.
@@ -35,7 +35,7 @@ fn section<'f>(base: &mut Item<'f>, entity: &'static Entity, over: View<'_, 'f>,
     }
 }
 
-/// Of a set only one member may be used: the profile's takes the place of whatever was there.
+/// Only one member of a set may be used: the profile's replaces any other.
 fn choose<'f>(base: &mut Item<'f>, entity: &'static Entity, row: &Field, value: View<'_, 'f>, name: &Active) {
     let mut over = None;
     for member in entity.fields(LATEST).filter(|member| member.one_of == row.one_of) {

@@ -1,6 +1,6 @@
 //! The operations of a profile's patches, as in RFC 6902, on a configuration with its empty values left out.
 //!
-//! Every failure says which operation, which path and why. It must not know the schema.
+//! Every failure names the operation, the path and the reason. It must not know the schema.
 
 use crate::item::{Active, Data, Entry, Form, Item, Step, View};
 use crate::profile::pointer::{END, Pointer, at, at_mut, child, index};
@@ -15,17 +15,17 @@ use purlin_value::Meter;
 pub struct Problem {
     /// The rule it is reported under.
     pub rule: &'static Rule,
-    /// What is wrong.
+    /// The problem.
     pub message: Message,
-    /// What would help.
+    /// Advice.
     pub hint: Option<Hint>,
-    /// Where, if not the patch as a whole.
+    /// Its location, if not the patch as a whole.
     pub span: Option<Span>,
 }
 
 type Done = Result<(), Problem>;
 
-/// A patch that is about something else in the document.
+/// A patch that applies to another part of the document.
 pub(crate) fn not_here(patch: View<'_, '_>) -> Problem {
     let path = patch.text_of("path");
     let mut problem = problem(format!("`{path}` leads to no module"), patch.get("path").and_then(View::span));
@@ -78,7 +78,7 @@ struct Way<'p> {
     meter: &'p Meter,
 }
 
-/// What is copied is held in so many forms before it is printed: here, upgraded, resolved and with its origins.
+/// Number of representations a copied value has before it is printed: here, upgraded, resolved and with its origins.
 const FORMS: usize = 4;
 
 impl Way<'_> {
@@ -244,7 +244,7 @@ impl Way<'_> {
     }
 }
 
-/// How many values it is when written out. A copy of what a file holds only refers to it, but is printed in full.
+/// Number of values when written out. A copy of a value from a file only refers to it, but is printed in full.
 pub(crate) fn expanded(view: View<'_, '_>) -> usize {
     match view.form() {
         Form::List => view.all_items().map(expanded).sum::<usize>() + 1,
@@ -265,7 +265,7 @@ fn put<'f>(parent: &mut Item<'f>, last: &str, value: Item<'f>) {
     }
 }
 
-/// Whether two values mean the same.
+/// Whether two values are equal in meaning.
 pub fn same(a: View<'_, '_>, b: View<'_, '_>) -> bool {
     match (a.form(), b.form()) {
         (Form::Map, Form::Map) => {

@@ -76,7 +76,7 @@ impl Pointer {
         None
     }
 
-    /// How far the path leads before it ends in nothing: the part that exists, for messages.
+    /// The existing part of the path, for messages.
     pub fn existing(&self, root: View<'_, '_>) -> String {
         let mut text = String::new();
         let mut view = root;
@@ -107,7 +107,7 @@ fn select(view: View<'_, '_>, key: &str, value: &str, way: &mut Vec<EcoString>, 
     }
 }
 
-/// What a segment names in a container.
+/// The child of a container with this segment.
 pub fn child<'a, 'f: 'a>(view: View<'a, 'f>, segment: &str) -> Option<View<'a, 'f>> {
     match view.form() {
         Form::Map => view.raw(segment),
@@ -116,12 +116,12 @@ pub fn child<'a, 'f: 'a>(view: View<'a, 'f>, segment: &str) -> Option<View<'a, '
     }
 }
 
-/// What plain segments lead to.
+/// The value at plain segments.
 pub fn at<'a, 'f: 'a>(root: View<'a, 'f>, way: &[EcoString]) -> Option<View<'a, 'f>> {
     way.iter().try_fold(root, |view, segment| child(view, segment))
 }
 
-/// What plain segments lead to, opened for changes.
+/// The value at plain segments, opened for changes.
 pub(crate) fn at_mut<'a, 'f>(root: &'a mut Item<'f>, way: &[EcoString]) -> Option<&'a mut Item<'f>> {
     way.iter().try_fold(root, |item, segment| match item.view().form() {
         Form::Map => item.map().iter_mut().find(|entry| entry.key == *segment).map(|entry| &mut entry.value),

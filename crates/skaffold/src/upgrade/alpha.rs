@@ -3,7 +3,7 @@
 use super::{Step, each_artifact, each_release};
 use crate::item::{Data, Item, View};
 
-/// `v1alpha1`: tag policies were words, and docker's settings stood on the artifact.
+/// `v1alpha1`: tag policies were words, and docker's settings were keys of the artifact.
 pub fn sections(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
     if let Some(build) = pipeline.get_mut("build")
         && let Some(policy) = build.view().get("tagPolicy").map(View::eco)

@@ -3,7 +3,7 @@
 use super::{Step, each_artifact, each_release};
 use crate::item::{Data, Form, Item, View};
 
-/// `v1beta4`: `useBuildkit` was off unless set; from the next edition on "not set" means something else.
+/// `v1beta4`: `useBuildkit` was off unless set; from the next edition on "not set" has another meaning.
 pub fn buildkit(pipeline: &mut Item<'_>, _: &mut Step<'_>) {
     if let Some(local) = pipeline.get_mut("build").and_then(|build| build.get_mut("local"))
         && local.view().get("useBuildkit").is_none()
@@ -102,7 +102,7 @@ fn sync_rule(pattern: &str, dest: &str) -> SyncRule {
         None if pattern.contains("**") => (pattern.to_owned(), ""),
         None => (pattern.to_owned(), pattern.rfind('/').and_then(|at| pattern.get(..=at)).unwrap_or("")),
     };
-    // A destination that ends in the folder itself needs nothing stripped.
+    // Nothing is stripped for a destination that ends in the folder itself.
     let whole = format!("{}/", dest.trim_end_matches('/'));
     if strip.len() > 1
         && let Some(rest) = whole.strip_suffix(strip)

@@ -14,7 +14,7 @@ use crate::item::{Form, Item, View};
 use crate::rules;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
-/// What a rule works on.
+/// Context of a rule.
 pub struct Step<'s> {
     /// Receives what cannot be kept.
     sink: &'s Sink,

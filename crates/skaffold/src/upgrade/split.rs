@@ -1,4 +1,4 @@
-//! The one large step, `v2beta29` to `v3alpha1`: where manifests come from was split from how they are deployed.
+//! The one large step, `v2beta29` to `v3alpha1`: the sources of manifests were split from their deployment.
 
 use super::{Step, each_release};
 use crate::item::{Data, Form, Item, View};
@@ -57,7 +57,7 @@ fn kustomize(pipeline: &mut Item<'_>, step: &mut Step<'_>) {
     }
 }
 
-/// Takes a single value over; the key and place of the conflict if both have one and they differ.
+/// Moves a single value; returns the key and location of the conflict if both are set and differ.
 fn merge_scalar<'f>(to: &mut Item<'f>, from: &mut Item<'f>, path: &[&'static str]) -> Option<(&'static str, Item<'f>)> {
     let value = from.view().at(path)?.to_item();
     let last = path.last().copied()?;
@@ -104,7 +104,7 @@ fn helm(pipeline: &mut Item<'_>) {
     pipeline.slot("manifests").set("helm", source);
 }
 
-/// How a release is told which image to use.
+/// How a release gets the image.
 #[derive(Clone, Copy)]
 enum Strategy {
     /// One value with the whole name.
@@ -157,7 +157,7 @@ pub fn patches(config: &mut Item<'_>) {
     }
 }
 
-/// What a patch becomes: one patch, or two where a section now exists twice.
+/// Result for a patch: one patch, or two where a section now exists twice.
 fn rewrite<'f>(patch: View<'_, 'f>, releases: &[Strategy]) -> Vec<Item<'f>> {
     let path = patch.text_of("path").into_owned();
     if let Some(values) = override_values(&path, patch, releases) {
@@ -183,7 +183,7 @@ fn rewrite<'f>(patch: View<'_, 'f>, releases: &[Strategy]) -> Vec<Item<'f>> {
     vec![with(new_path, new_from)]
 }
 
-/// Where a path of the old pipeline is now.
+/// New path for a path of the old pipeline.
 fn moved(path: &str) -> String {
     const MOVES: &[(&str, &str)] = &[
         ("/deploy/kubectl/manifests", "/manifests/rawYaml"),
@@ -200,7 +200,7 @@ fn moved(path: &str) -> String {
     }
 }
 
-/// A patch of one artifact override becomes patches of the templates it stands for.
+/// A patch of one artifact override becomes patches of the corresponding templates.
 fn override_values<'f>(path: &str, patch: View<'_, 'f>, releases: &[Strategy]) -> Option<Vec<Item<'f>>> {
     let rest = path.strip_prefix("/deploy/helm/releases/")?;
     let (index, rest) = rest.split_once('/')?;

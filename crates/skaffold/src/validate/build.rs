@@ -134,7 +134,7 @@ fn aliases(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
             check.report(&rules::BUILD_DEPENDENCY, needed.span(), message);
             continue;
         }
-        // An image that nobody builds is one mistake, not two.
+        // An image that is not built is one mistake, not two.
         let is_built = check.built.contains(needed.text_of("image").as_ref());
         let first = alias.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
         if strict && is_built && !(first && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')) {

@@ -1,4 +1,4 @@
-//! Everything that must hold before a configuration is used: each problem once, at its own place.
+//! Preconditions for using a configuration: each problem is reported once, at its own location.
 //!
 //! Runs on configurations with profiles and defaults. Structure comes from the table; the other rules each have a
 //! function. It must not change anything.
@@ -26,20 +26,20 @@ use std::collections::HashSet;
 /// Which rules apply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// What can be said of the configuration itself.
+    /// Checks of the configuration itself.
     Configuration,
     /// Also that the manifests it names are there, and its tags can be made.
     Manifests,
-    /// The same; a pattern that matches nothing yet is no error.
+    /// The same; a pattern without matches is no error yet.
     Project,
 }
 
-/// Where the tags of images come from.
+/// Source of image tags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tags {
     /// They are made by the policies of the configurations.
     Made,
-    /// One was named for all of them: policies are not used.
+    /// One tag given for all of them: policies are not used.
     Named,
 }
 
@@ -56,7 +56,7 @@ struct Check<'a, 'f> {
     built: &'a HashSet<String>,
     /// Those that artifacts of profiles build.
     profile_images: &'a HashSet<String>,
-    /// Both as variables of templates name them, made when that is asked.
+    /// Both as named by template variables, computed on first use.
     variable_names: &'a OnceCell<HashSet<String>>,
     /// The names of the profiles of all configurations.
     profiles: &'a HashSet<String>,
@@ -68,7 +68,7 @@ impl Check<'_, '_> {
         self.profile_images.contains(image)
     }
 
-    /// Whether an image is built, by the name that variables of templates have for it.
+    /// Whether an image is built, by its name in template variables.
     fn has_variable(&self, image: &str) -> bool {
         let all = || self.built.iter().chain(self.profile_images).map(|image| variable_name(image)).collect();
         self.variable_names.get_or_init(all).contains(image)
@@ -78,7 +78,7 @@ impl Check<'_, '_> {
         self.push(Diagnostic::at(rule, span.unwrap_or(self.config.span), message));
     }
 
-    /// Says which module a problem belongs to where the file holds several.
+    /// Adds the module of a problem if the file holds several.
     fn push(&self, mut diagnostic: Diagnostic) {
         let name = &self.config.name;
         if self.config.file.documents.len() > 1 && !name.is_empty() {
@@ -88,7 +88,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// Checks all configurations. True if nothing is wrong.
+/// Checks all configurations. True if there are no errors.
 pub fn validate(session: &Session, configs: &[Config<'_>], scope: Scope, tags: Tags) -> bool {
     session.sink.succeeds(|| check_all(session, configs, scope, tags)).1
 }
@@ -127,7 +127,7 @@ fn check_all(session: &Session, configs: &[Config<'_>], scope: Scope, tags: Tags
     }
 }
 
-/// Warns of what is most likely a mistake, though Skaffold says so only when it builds or deploys, or never.
+/// Warns of likely mistakes that Skaffold reports only when it builds or deploys, or never.
 pub fn suspicious(session: &Session, configs: &[Config<'_>]) {
     let (built, profile_images, profiles) = (built(configs), slips::profile_images(configs), slips::profiles(configs));
     let variable_names = &OnceCell::new();
@@ -143,7 +143,7 @@ fn built(configs: &[Config<'_>]) -> HashSet<String> {
     artifacts.flat_map(View::items).map(|artifact| artifact.text_of("image").into_owned()).collect()
 }
 
-/// A path whose folder or file has nearly the name of one that is there: the first part that is missing is corrected.
+/// A path that is close to an existing one: its first missing part is corrected.
 fn near_path(check: &Check<'_, '_>, session: &Session, path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     let mut known = String::new();
@@ -164,7 +164,7 @@ fn near_path(check: &Check<'_, '_>, session: &Session, path: &str) -> Option<Str
     None
 }
 
-/// Folders that are named must be there: kustomizations, charts, and what images are built from.
+/// Named folders must exist: kustomizations, charts, and build contexts.
 fn folders(check: &Check<'_, '_>, view: View<'_, '_>, session: &Session) {
     let world = session.world.as_ref();
     let missing = |named: View<'_, '_>| {
@@ -193,7 +193,7 @@ fn folders(check: &Check<'_, '_>, view: View<'_, '_>, session: &Session) {
     }
     let artifacts = view.at(&["build", "artifacts"]).into_iter().flat_map(View::items);
     for (path, span) in artifacts.filter_map(|artifact| artifact.get("context").and_then(missing)) {
-        // What is not here may come from elsewhere; what is nearly here is misspelt.
+        // A missing folder may be created by other means; a similar name is a misspelling.
         if let Some(hint) = near(&path) {
             let message = format!("the folder `{path}` does not exist");
             check.push(Diagnostic::at(&crate::rules::FILE, span, message).warning().hint(hint));
@@ -201,7 +201,7 @@ fn folders(check: &Check<'_, '_>, view: View<'_, '_>, session: &Session) {
     }
 }
 
-/// The sections that say what is deployed.
+/// The sections that configure deployment.
 const DEPLOYED: [&str; 2] = ["manifests", "deploy"];
 
 /// The folders of kustomizations that a configuration names.
@@ -217,8 +217,8 @@ fn charts<'v, 'f>(view: View<'v, 'f>) -> impl Iterator<Item = View<'v, 'f>> {
     releases.filter(|release| release.get("repo").is_none()).filter_map(|release| release.get("chartPath"))
 }
 
-/// Whether a configuration is for running Skaffold in a folder above its own: only `-f` finds a file that is not called
-/// `skaffold.yaml`, and from a folder further up more is found of what it names, and nothing less.
+/// Whether a configuration is meant to run in a folder above its own: only `-f` finds a file that is not called
+/// `skaffold.yaml`, and more of its paths exist relative to a folder further up, and none are lost.
 fn runs_above(check: &Check<'_, '_>, session: &Session) -> bool {
     if crate::dialect::is_usual(path::file_name(&check.config.file.path)) {
         return false;
@@ -238,13 +238,13 @@ fn runs_above(check: &Check<'_, '_>, session: &Session) -> bool {
     folders_above(check).any(is_better)
 }
 
-/// Whether a path may be found from another folder than that of its file.
+/// Whether a path may be relative to another folder than that of its file.
 fn starts_where_it_runs(text: &str) -> bool {
     !text.is_empty() && !path::is_absolute(text) && !text.starts_with("..") && !crate::paths::is_address(text)
 }
 
-/// The folders above a configuration in which Skaffold may run. Paths of a configuration that no other one requires start
-/// where it runs, and `-f` names files further down.
+/// The folders above a configuration in which Skaffold may run. Paths of a configuration that is not required by others
+/// are relative to the working folder, and `-f` names files further down.
 fn folders_above(check: &Check<'_, '_>) -> impl Iterator<Item = String> {
     let base = check.config.base.as_ref().filter(|_| !check.config.is_dependency);
     let is_below = |folder: &String| folder != "." && !folder.starts_with("..") && !path::is_absolute(folder);
@@ -252,7 +252,7 @@ fn folders_above(check: &Check<'_, '_>) -> impl Iterator<Item = String> {
     std::iter::successors(base.map(|base| path::normalize(base)), up).skip(1)
 }
 
-/// The first of them from which a path is found.
+/// The first of them in which a path exists.
 fn run_in(check: &Check<'_, '_>, is_there: impl Fn(&str) -> bool, text: &str) -> Option<String> {
     if !starts_where_it_runs(text) {
         return None;
@@ -265,7 +265,7 @@ fn run_there(folder: &str) -> String {
     format!("it is found if Skaffold runs in {place}, with `-f` naming this file")
 }
 
-/// Each pattern of raw manifests must match something.
+/// Each pattern of raw manifests must have a match.
 fn manifests(check: &Check<'_, '_>, scope: Scope, session: &Session) {
     let world = session.world.as_ref();
     let list = check.config.item.view().at(&["manifests", "rawYaml"]);

@@ -1,7 +1,7 @@
-//! What Skaffold accepts without a word, or refuses only when it builds or deploys, and what is most likely a mistake:
-//! files that are not there, images that nothing builds, patches of profiles that are not active.
+//! Likely mistakes that Skaffold accepts silently, or rejects only when it builds or deploys: missing files, images
+//! that are not built, patches of inactive profiles.
 //!
-//! Warnings only, and only where something else can hardly have been meant. It must not change anything.
+//! Warnings only, and only where another intention is unlikely. It must not change anything.
 
 use super::{Check, near_path, run_in, variable_name};
 use crate::entities::config::SKAFFOLD_CONFIG;
@@ -29,17 +29,17 @@ const MOST_TEMPLATES: usize = 200;
 const MOST_PATCHED: usize = 200_000;
 /// Bytes of templates that are searched in the time of a step.
 const SEARCHED_PER_STEP: u64 = 16;
-/// What a Dockerfile is called unless an artifact says otherwise.
+/// Default name of a Dockerfile.
 const DOCKERFILE: &str = "Dockerfile";
 /// The highest port.
 const LAST_PORT: i64 = 65_535;
-/// What Go calls the systems that hooks may name.
+/// Go's names for the systems that hooks may name.
 #[rustfmt::skip]
 const SYSTEMS: &[&str] = &[
     "darwin", "linux", "windows", "freebsd", "openbsd", "netbsd", "dragonfly", "solaris", "illumos", "aix", "android",
     "ios", "js", "plan9", "wasip1",
 ];
-/// What the names of built images begin with in templates; the longer ones first.
+/// Prefixes of built images' names in templates; the longer ones first.
 const IMAGE_NAMES: &[&str] = &[
     "IMAGE_REPO_NO_DOMAIN_",
     "IMAGE_FULLY_QUALIFIED_",
@@ -133,7 +133,7 @@ fn other_profiles(check: &Check<'_, '_>, session: &Session) {
 struct FolderSlips(Vec<Diagnostic>);
 
 fn near_folders(check: &Check<'_, '_>, session: &Session, profile: View<'_, '_>) -> Vec<Diagnostic> {
-    // What is not here may come before the profile is used; what is nearly here is misspelt.
+    // A missing file may be created before the profile is used; a similar name is a misspelling.
     let found = Sink::new();
     let own = Check { sink: &found, ..*check };
     super::folders(&own, profile, session);
@@ -152,7 +152,7 @@ fn warn(
     check.push(Diagnostic::at(rule, span, message).warning().hint(hint));
 }
 
-/// Whether a path can be looked for as it is written.
+/// Whether a path can be looked up as written.
 fn is_plain(text: &str) -> bool {
     !text.is_empty() && !text.contains(['{', '$', '*', '~']) && !paths::is_address(text)
 }
@@ -165,14 +165,14 @@ fn artifacts(check: &Check<'_, '_>, session: &Session, view: View<'_, '_>) {
     }
 }
 
-/// A Dockerfile that is not there, with a hint if another name is near.
+/// A missing Dockerfile, with a hint if another name is similar.
 #[derive(Clone)]
 struct Missing {
     message: String,
     near: Option<Hint>,
 }
 
-/// Warns of a Dockerfile that is not there. Artifacts that share one share the answer.
+/// Warns of a missing Dockerfile. Artifacts that share one share the result.
 fn dockerfile(
     check: &Check<'_, '_>,
     session: &Session,
@@ -192,7 +192,7 @@ fn dockerfile(
             let hint = near.unwrap_or_else(|| "correct the path; it starts at the artifact's `context`".into());
             warn(check, Some(span), &rules::FILE, message, hint);
         }
-        // One that is named by nobody may come from elsewhere, or a profile has another builder.
+        // A default Dockerfile may be created by other means, or a profile has another builder.
         None => {
             if let Some(near) = near {
                 let hint = format!("{near} Then name it as `docker.dockerfile`");
@@ -223,7 +223,7 @@ fn missing(check: &Check<'_, '_>, session: &Session, context: &str, text: &str) 
     Some(Missing { message: format!("no Dockerfile is found at `{}`", path::normalize(&written)), near })
 }
 
-/// Whether a path is found if Skaffold runs further up.
+/// Whether a path exists if Skaffold runs further up.
 fn is_further_up(check: &Check<'_, '_>, session: &Session, text: &str) -> bool {
     run_in(check, |full| session.world.exists(full), text).is_some()
 }
@@ -260,7 +260,7 @@ fn ports(check: &Check<'_, '_>, forward: View<'_, '_>) {
     }
 }
 
-/// Tests of an image that nothing builds are never run.
+/// Tests of an image that is not built are never run.
 fn tests(check: &Check<'_, '_>, view: View<'_, '_>) {
     for image in view.get("test").into_iter().flat_map(View::items).filter_map(|test| test.get("image")) {
         let text = image.text();
@@ -393,7 +393,7 @@ fn set_values(check: &Check<'_, '_>, session: &Session, release: View<'_, '_>) {
     }
 }
 
-/// The part of a dotted key that no value has, and the one that was most likely meant.
+/// The part of a dotted key that no value has, and its most likely correction.
 fn misspelt<'k, 't>(root: Node<'t>, key: &'k str) -> Option<(&'k str, &'t str)> {
     let mut node = root;
     for part in key.split('.') {
@@ -412,7 +412,7 @@ fn misspelt<'k, 't>(root: Node<'t>, key: &'k str) -> Option<(&'k str, &'t str)> 
     None
 }
 
-/// Where a dotted key is written: whole, or as the last of nested ones.
+/// Location of a dotted key: whole, or as the last of nested ones.
 fn written_key(section: View<'_, '_>, key: &str) -> Option<Span> {
     for pair in section.entries() {
         if pair.key == key {
@@ -425,7 +425,7 @@ fn written_key(section: View<'_, '_>, key: &str) -> Option<Span> {
     None
 }
 
-/// Whether a template of a chart, or of one in it, mentions a value.
+/// Whether a template of a chart, or of a chart inside it, mentions a value.
 fn is_mentioned(check: &Check<'_, '_>, session: &Session, folder: &str, name: &str) -> bool {
     let files = crate::glob::expand(Finder::kept(session, check.config.span), &path::join(folder, "**/*"));
     if files.len() > MOST_TEMPLATES {
@@ -442,7 +442,7 @@ fn is_mentioned(check: &Check<'_, '_>, session: &Session, folder: &str, name: &s
     })
 }
 
-/// Templates that cannot be read fail when something is built or deployed.
+/// Templates that cannot be parsed fail when an image is built or deployed.
 fn templates<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'static Entity) {
     if is_open(entity) || view.form() != Form::Map {
         return;
@@ -506,10 +506,10 @@ fn patches(check: &Check<'_, '_>, session: &Session) {
     }
 }
 
-/// How large a document is when everything in it is written out.
+/// Size of a document when written out.
 struct Expanded(usize);
 
-/// The patch of a profile that cannot be applied, whichever other profiles are active: the file alone decides.
+/// The patch of a profile that cannot be applied, whichever other profiles are active: the file alone determines this.
 struct PatchSlip(Option<Diagnostic>);
 
 fn failing_patch(
@@ -574,7 +574,7 @@ pub(crate) fn unused_images(session: &Session, configs: &[Config<'_>], manifests
     }
 }
 
-/// So many names are compared with each other; whoever has more of them has a program write them.
+/// Maximum number of names compared with each other; longer lists are generated by programs.
 const MOST_COMPARED: usize = 20_000;
 
 fn images_of<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {

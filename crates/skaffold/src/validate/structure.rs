@@ -1,4 +1,4 @@
-//! What the table itself demands: required keys, and one-of sets.
+//! Constraints of the table itself: required keys, and one-of sets.
 
 use super::Check;
 use crate::editions::LATEST;

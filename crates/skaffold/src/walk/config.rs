@@ -1,4 +1,4 @@
-//! What a walk is asked for, and the configurations it finds.
+//! The request of a walk, and the configurations it finds.
 
 use crate::emit::{Finish, ItemOut, section_without};
 use crate::entities::config::SKAFFOLD_CONFIG;
@@ -17,29 +17,29 @@ pub enum Bases {
     None,
     /// Only required files' paths become absolute, from their own folder.
     Dependencies,
-    /// All paths become absolute; those of the root file start where the user stands.
+    /// All paths become absolute; those of the root file are relative to the user's working folder.
     All,
     /// All paths become relative to the project, from their own file's folder.
     Project,
 }
 
-/// What the user asked for.
+/// The user's request.
 pub struct Wanted {
     /// The root file, as given.
     pub file: String,
     /// Profiles, in order; `-name` switches one off.
     pub profiles: Vec<String>,
-    /// Where these are from, if not from an option.
+    /// Their origins, if not an option.
     pub profiles_from: Vec<Origin>,
     /// Configurations; all if empty.
     pub modules: Vec<String>,
-    /// Whether profiles may switch themselves on.
+    /// Whether profiles may be activated automatically.
     pub auto_activation: bool,
-    /// Whether asked-for profiles reach required configurations.
+    /// Whether requested profiles are passed to required configurations.
     pub propagate: bool,
     /// Whether defaults are filled in.
     pub defaults: bool,
-    /// How paths become absolute.
+    /// Base folders of relative paths.
     pub bases: Bases,
     /// Whether `--kube-context` was given.
     pub context_given: bool,
@@ -47,7 +47,7 @@ pub struct Wanted {
     pub namespace: String,
     /// The user's home folder.
     pub home: String,
-    /// How copies of remote repositories are kept up to date.
+    /// Update policy for copies of remote repositories.
     pub sync: remote::Sync,
     /// Which keys are known, and how strictly names are taken.
     pub format: Format,
@@ -74,11 +74,11 @@ pub struct Config<'f> {
     pub is_remote: bool,
     /// Whether it is a module written inside another document.
     pub is_inline: bool,
-    /// What it requires: the numbers of documents.
+    /// Its requirements: the numbers of documents.
     pub requires: Vec<usize>,
-    /// Where it starts.
+    /// Its start.
     pub span: Span,
-    /// Full path of where the user stands.
+    /// Full path of the user's working folder.
     pub here: Rc<str>,
 }
 
@@ -96,7 +96,7 @@ impl<'f> Config<'f> {
         self.file.first + self.index
     }
 
-    /// The name, or a description where there is none.
+    /// The name, or a description if it has no name.
     pub fn label(&self) -> String {
         if self.name.is_empty() { format!("index {}", self.index) } else { self.name.to_string() }
     }

@@ -15,7 +15,7 @@ use purlin_value::path;
 use std::rc::Rc;
 
 impl<'f> Walk<'_, 'f> {
-    /// Adds the profiles that were asked for in modules of this name.
+    /// Adds the profiles requested in modules of this name.
     pub(super) fn add_named(
         &self,
         frame: &FileFrame<'f>,

@@ -1,8 +1,8 @@
-//! Follows requirements from the root file and collects the configurations a run is about, in order.
+//! Follows requirements from the root file and collects the configurations of a run, in order.
 //!
-//! Post-order: what is required comes first, documents of a file in their order. Every file is read once and every
-//! (document, profiles) is worked out once, however many edges lead there. An explicit stack, so that a chain may be
-//! as long as it likes. It must not know what configurations contain besides `requires` and `profiles`.
+//! Post-order: requirements come first, documents of a file in their order. Every file is read once and every
+//! (document, profiles) is resolved once, however many edges lead there. Uses an explicit stack, so that chains of any
+//! length work. It must not know what configurations contain besides `requires` and `profiles`.
 
 mod config;
 mod founding;
@@ -36,14 +36,14 @@ struct Visit {
     open: bool,
 }
 
-/// What the walk knows of a document.
+/// State of a document in the walk.
 #[derive(Clone, Default)]
 struct Known {
-    /// Whether its file was looked at; kept with the file's first document.
+    /// Whether its file was entered; kept with the file's first document.
     entered: bool,
-    /// Its profiles; nothing if their conditions cannot be read, which was reported.
+    /// Its profiles; inner `None` if their conditions cannot be read, which was reported.
     profiles: Option<Option<Rc<Profiles>>>,
-    /// Its visit as something not wanted itself, and as something wanted.
+    /// Its visit as a document that was not selected itself, and as a selected one.
     visits: [Option<usize>; 2],
 }
 
@@ -56,15 +56,15 @@ struct FileFrame<'f> {
     file: Rc<File<'f>>,
     /// The documents of this file that are left to be visited.
     documents: Picked,
-    /// Profiles asked for.
+    /// Requested profiles.
     asked: Rc<[EcoString]>,
     required: bool,
     dependency: bool,
     remote: bool,
     entered: bool,
-    /// Profiles asked for in modules of some names.
+    /// Profiles requested in modules of some names.
     named: Rc<[Named]>,
-    /// The visit that asked, where, and whether for the sake of an artifact.
+    /// The requesting visit, its location, and whether it is for an artifact.
     from: Option<usize>,
     edge: Option<Span>,
     for_artifact: bool,
@@ -75,7 +75,7 @@ struct ConfigFrame<'f> {
     required: bool,
     visit: usize,
     edges: std::vec::IntoIter<Edge>,
-    /// Profiles its file was asked for.
+    /// Profiles requested for its file.
     asked: Rc<[EcoString]>,
     named: Rc<[Named]>,
 }
@@ -135,7 +135,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         self.result
     }
 
-    /// Visits all files and configurations; false if the first file is not there.
+    /// Visits all files and configurations; false if the first file is missing.
     fn enter_all(&mut self) -> bool {
         let Some(root) = self.root() else { return false };
         let asked: Rc<[EcoString]> = self.wanted.profiles.iter().map(EcoString::from).collect();
@@ -196,7 +196,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
     }
 
-    /// What is known of a document, by its number.
+    /// The state of a document, by its number.
     fn known(&mut self, number: usize) -> &mut Known {
         if number >= self.known.len() {
             self.known.resize(number + 1, Known::default());
@@ -341,7 +341,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }))
     }
 
-    /// The profiles a required configuration is asked for.
+    /// The profiles requested for a required configuration.
     fn asked(&self, frame: &ConfigFrame<'f>, edge: &Edge) -> Rc<[EcoString]> {
         let passed_on = match edge.choice {
             Choice::Shared => return frame.asked.clone(),

@@ -1,4 +1,4 @@
-//! Names of configurations and profiles: unique where they stand, known where they are asked for.
+//! Names of configurations and profiles: definitions are unique, references are known.
 
 use super::Walk;
 use crate::item::View;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 impl<'f> Walk<'_, 'f> {
-    /// What is checked once per file: names are unique, in the file and in the run.
+    /// Checks once per file that names are unique, in the file and in the run.
     pub(super) fn enter(&mut self, file: &Rc<File<'f>>) -> bool {
         match self.known(file.first) {
             known if known.entered => return true,
@@ -50,7 +50,7 @@ impl<'f> Walk<'_, 'f> {
         sound
     }
 
-    /// Names the user gave that nothing has.
+    /// Unknown names given by the user.
     pub(super) fn check_names(&self) {
         let sink = self.loader.sink();
         let modules = &self.wanted.modules;
@@ -72,7 +72,7 @@ impl<'f> Walk<'_, 'f> {
         self.check_profiles();
     }
 
-    /// Profiles the user asked for that no file has: one message for all of them.
+    /// Profiles requested by the user that no file has: one message for all of them.
     fn check_profiles(&self) {
         let unknown = |written: &&String| {
             let name = written.strip_prefix('-').unwrap_or(written);
@@ -89,7 +89,7 @@ impl<'f> Walk<'_, 'f> {
         self.loader.sink().push(Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message).maybe_hint(hint));
     }
 
-    /// Learns the names of a document's profiles. Those that cannot be chosen as they are written are said here.
+    /// Adds the names of a document's profiles. Names that cannot be selected as written are reported here.
     fn add_profiles(&mut self, document: &Document<'f>) {
         let mut here: HashMap<EcoString, Span> = HashMap::new();
         for profile in document.item.view().get("profiles").into_iter().flat_map(View::items) {

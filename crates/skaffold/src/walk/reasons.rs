@@ -1,6 +1,6 @@
-//! Why profiles are active: asked for by the user, by who requires the configuration, or by their own conditions.
+//! Why profiles are active: requested by the user, by a dependent configuration, or by their own conditions.
 //!
-//! Only for `why`; it must not decide anything.
+//! Only for `why`; it must not affect decisions.
 
 use super::{FileFrame, Walk};
 use crate::item::View;
@@ -54,13 +54,13 @@ impl<'f> Walk<'_, 'f> {
         causes
     }
 
-    /// Where a profile has its name: nobody would ask for it by another.
+    /// The name's location in a profile: it can be requested by no other name.
     fn name_of(&self, profile: Option<&View<'_, 'f>>) -> Origin {
         let span = profile.and_then(|profile| profile.get("name")?.span());
         span.map_or(Origin::NONE, |span| self.loader.session().origins.file(span))
     }
 
-    /// Who asks for a profile: the user, or whoever requires the configuration.
+    /// The requester of a profile: the user, or a dependent configuration.
     fn who_asks(&self, frame: &FileFrame<'f>, named: &HashMap<&str, Option<Span>>, name: &EcoString) -> Origin {
         let origins = &self.loader.session().origins;
         let asked = self.wanted.profiles.iter().position(|asked| asked == name.as_str());
@@ -83,7 +83,7 @@ fn written<'d, 'f>(document: &'d Document<'f>) -> HashMap<Cow<'d, str>, View<'d,
     all.into_iter().flat_map(|all| all.items()).map(|profile| (profile.text_of("name"), profile)).collect()
 }
 
-/// Where each profile is named first by whoever requires this file.
+/// The first location of each profile's name in the configurations that require this file.
 fn named<'d>(frame: &'d FileFrame<'_>) -> HashMap<&'d str, Option<Span>> {
     let mut found = HashMap::new();
     for named in frame.named.iter() {

@@ -1,4 +1,4 @@
-//! What the walk reports: rings, conflicts of profiles, names that lead nowhere.
+//! Problems reported by the walk: cycles, conflicts of profiles, unresolved names.
 
 use super::{FileFrame, Walk};
 use crate::item::Item;
@@ -13,7 +13,7 @@ use purlin_syntax::{Diagnostic, Severity, Span};
 use std::rc::Rc;
 
 impl<'f> Walk<'_, 'f> {
-    /// A document that was here before must be asked for with the same profiles.
+    /// A document that was visited before must be requested with the same profiles.
     pub(super) fn revisit(&mut self, visit: usize, active: &[EcoString], frame: &FileFrame<'f>, index: usize) {
         let Some(first) = self.visits.get(visit) else { return };
         let sorted = sorted(active);
@@ -40,8 +40,8 @@ impl<'f> Walk<'_, 'f> {
         }
     }
 
-    /// A requirement that leads back to where it comes from. Where images led the way, only they can be in a cycle,
-    /// and that is judged when all of them are known.
+    /// A requirement that leads back to its origin. If it was followed for images, only they can form a cycle, and that
+    /// is checked when all of them are known.
     pub(super) fn report_ring(&self, visit: usize, frame: &FileFrame<'f>, name: &str) {
         let mut way: Vec<(Span, String)> = Vec::new();
         let mut at = frame.from;
@@ -148,7 +148,7 @@ impl<'f> Walk<'_, 'f> {
     }
 }
 
-/// Profiles in an order that does not depend on how they were asked for.
+/// Profiles in an order that does not depend on the request.
 pub(super) fn sorted(profiles: &[EcoString]) -> Vec<EcoString> {
     let mut sorted = profiles.to_vec();
     sorted.sort_unstable();
