@@ -1,4 +1,4 @@
-//! What a chart may know of the cluster: its version and the API versions it serves. No cluster is ever asked.
+//! Properties of the cluster for a chart: its version and the API versions it serves. No cluster is ever contacted.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub struct Capabilities {
     pub api_versions: Vec<String>,
     /// The version of Helm, which `.Capabilities.HelmVersion` tells.
     pub helm: &'static Helm,
-    /// Where the Kubernetes version is from, if it was given.
+    /// Origin of the Kubernetes version, if it was given.
     pub kube_from: Origin,
-    /// Where the API versions behind the usual ones are from.
+    /// Origin of the additional API versions.
     pub more_from: Origin,
 }
 

@@ -7,9 +7,9 @@ use purlin_value::{Origin, Value};
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What `Chart.yaml` says.
+    /// Contents of `Chart.yaml`.
     pub metadata: Metadata,
-    /// The chart's own `values.yaml`; null if there is none.
+    /// The chart's own `values.yaml`; null if missing.
     pub values: Value,
     /// Its values with those of the charts inside and what it imports from them: what values of users are merged with.
     /// Known once dependencies are processed, if there are any.
@@ -35,27 +35,27 @@ pub struct ChartFile {
     pub name: String,
     /// Its bytes, without a byte order mark.
     pub bytes: Arc<[u8]>,
-    /// Where its text is, if templates may read it and that is asked for.
+    /// Origin of its text, if templates may read it and origins are recorded.
     pub origin: Origin,
 }
 
 impl ChartFile {
-    /// A file whose place nobody asked for.
+    /// A file without recorded origin.
     pub fn new(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
         ChartFile { name: name.into(), bytes, origin: Origin::NONE }
     }
 }
 
-/// A word of `Chart.yaml`, and where it is written.
+/// A string of `Chart.yaml`, with its location.
 #[derive(Clone, Debug, Default)]
 pub struct Word {
     /// The word.
     pub text: String,
-    /// Where it is written.
+    /// Its location.
     pub from: Option<Origin>,
 }
 
-/// What `Chart.yaml` says.
+/// Contents of `Chart.yaml`.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
     /// `name`
@@ -92,21 +92,21 @@ pub struct Metadata {
     pub annotations: Vec<(String, Word)>,
     /// `dependencies`
     pub dependencies: Vec<Dependency>,
-    /// Where each key is written, by its name in the file.
+    /// Location of each key, by its name in the file.
     pub origins: Vec<(String, Origin)>,
-    /// What decided on the dependencies that are off.
+    /// Values that disabled dependencies.
     pub switched_off: Vec<Origin>,
-    /// What is odd about the chart's own files, in the words of native commands.
+    /// Problems of the chart's own files, in the words of native commands.
     pub odd: Vec<purlin_syntax::Diagnostic>,
 }
 
 impl Metadata {
-    /// Where the value of a key is written.
+    /// Location of a key's value.
     pub fn origin(&self, key: &str) -> Origin {
         self.origins.iter().find(|(known, _)| known == key).map_or(Origin::NONE, |(_, origin)| *origin)
     }
 
-    /// Notes that the chart goes by an alias, and where that is written.
+    /// Notes that the chart is used under an alias, with the alias' location.
     pub fn renamed(&mut self, name: &str, from: Origin) {
         name.clone_into(&mut self.name);
         self.origins.retain(|(key, _)| key != "name");
@@ -131,17 +131,16 @@ pub struct Dependency {
     pub tags: Vec<String>,
     /// `import-values`
     pub import_values: Vec<Value>,
-    /// Whether conditions and tags leave it on.
+    /// Whether conditions and tags enable it.
     pub enabled: bool,
-    /// What decided that it takes part, and under which name: the value of its condition or tag; where it goes by an
-    /// alias, what gives it the alias.
+    /// Origins of its being enabled, and of its name: the value of its condition or tag, and its alias.
     pub decided: Vec<Origin>,
-    /// Where its keys are written, as far as they are.
+    /// Locations of its keys, if written.
     pub written: Vec<(&'static str, Origin)>,
 }
 
 impl Dependency {
-    /// Where the value of a key is written.
+    /// Location of a key's value.
     pub fn origin(&self, key: &str) -> Origin {
         self.written.iter().find(|(known, _)| *known == key).map_or(Origin::NONE, |(_, origin)| *origin)
     }
@@ -153,7 +152,7 @@ impl Chart {
         &self.metadata.name
     }
 
-    /// What values of users are merged with.
+    /// The values that users' values are merged with.
     pub fn defaults(&self) -> &Value {
         self.merged.as_ref().unwrap_or(&self.values)
     }

@@ -1,4 +1,5 @@
-//! Checks of what comes out: manifests are objects, each object is there once, and they fit the Kubernetes schema where that is at hand.
+//! Checks of rendered manifests: they are mappings, each object exists once, and they match the Kubernetes schema if it
+//! is available.
 
 use std::collections::HashMap;
 
@@ -14,11 +15,11 @@ fn at(session: &Session, origin: Origin) -> Option<Span> {
     session.origins.span(origin, &session.sources)
 }
 
-/// Checks the documents of a chart; the files hold definitions of Kubernetes objects, as far as they are at hand.
+/// Checks the documents of a chart; `files` are the available definitions of Kubernetes objects.
 pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
     let mut seen: HashMap<(String, String, String, String), Origin> = HashMap::new();
     let definitions = definitions(files);
-    // What is not known yet or follows from a broken value says nothing.
+    // Pending values, and those that follow from broken ones, are not checked.
     for node in nodes.iter().filter(|node| !node.resolved.is_pending() && !node.resolved.is_poison()) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let metadata = node.resolved.get("metadata");
@@ -36,7 +37,7 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
             report_headless(session, &node.resolved, &what, lacking);
             continue;
         }
-        // What a hook leaves behind is removed before the next one: only what is there at one time is there twice.
+        // Objects of a hook are removed before the next one: only objects that exist at the same time are duplicates.
         let annotations = metadata.and_then(|metadata| metadata.get("annotations"));
         let hook = text(annotations.and_then(|annotations| annotations.get("helm.sh/hook")));
         let key = (version.clone(), kind.clone(), named("namespace"), format!("{name} {hook}"));

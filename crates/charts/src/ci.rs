@@ -21,10 +21,10 @@ pub fn files(session: &Session, folder: &str) -> Vec<String> {
     names.map(|name| format!("ci/{name}")).collect()
 }
 
-/// What depends on values; everything else is wrong with any.
+/// Rules that depend on values; problems of others occur with any values.
 const OF_VALUES: &[&Rule] = &[&rules::TEMPLATE, &rules::FAILED, &rules::SCHEMA, &rules::MANIFEST, &rules::KUBERNETES];
 
-/// What tells one problem from another, whichever run found it.
+/// Identity of a problem across runs.
 type Identity = (&'static str, String, String);
 
 /// Checks a chart with each of the files. A problem that was found without them and is found again stays an
@@ -71,7 +71,7 @@ fn errors(
             true => drop(crate::resolve_chart(own, folder, &options)),
             false => check_one(own, chart.clone(), &options),
         });
-        // Where a document comes from is only known of a run that keeps track of it, which costs more.
+        // The location of a document is only known in a run that records origins, which costs more.
         if problems.iter().any(|problem| problem.rule.name == rules::MANIFEST.name && problem.span.is_none()) {
             options.track = true;
             let (resolved, again) = session.beside(|own| crate::resolve_chart(own, folder, &options));

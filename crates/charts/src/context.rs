@@ -13,16 +13,16 @@ use crate::capabilities::{API_VERSIONS, Capabilities};
 use crate::chart::{Chart, Metadata, Word};
 use crate::edition::Helm;
 
-/// What `.Release` says.
+/// Contents of `.Release`.
 #[derive(Clone, Debug)]
 pub struct Release {
     /// Its name.
     pub name: String,
     /// Its namespace.
     pub namespace: String,
-    /// Where its name is from.
+    /// Origin of its name.
     pub name_from: Origin,
-    /// Where its namespace is from.
+    /// Origin of its namespace.
     pub namespace_from: Origin,
     /// Whether it is an upgrade rather than an installation.
     pub upgrade: bool,
@@ -48,7 +48,7 @@ pub fn import(heap: &mut Heap, value: &Value) -> Val {
     use purlin_value::Data as D;
     let made = match &value.data {
         D::Null => Val::NIL,
-        // What is broken was reported; as something unknown it causes no second message.
+        // A broken value was reported; treated as unknown, it causes no second message.
         D::Poison => heap.hole(&Hole::Broken),
         D::Lazy(lazy) => match lazy.known() {
             Some(known) => import(heap, known),
@@ -75,11 +75,11 @@ pub fn import(heap: &mut Heap, value: &Value) -> Val {
 
 /// Builds root contexts.
 pub struct Contexts<'h> {
-    /// Where they are built.
+    /// The heap they are built in.
     pub heap: &'h mut Heap,
     release: Val,
     capabilities: Val,
-    /// Where it is noted what decided on the charts inside, if it is.
+    /// Records the origins of decisions on the charts inside, if enabled.
     origins: Option<Origins>,
 }
 

@@ -16,7 +16,7 @@ pub fn missing(chart: &Chart) -> Vec<String> {
     chart.metadata.dependencies.iter().filter(|d| !there(d)).map(|d| d.name.clone()).collect()
 }
 
-/// Whether a version lies in a range; what cannot be read does not.
+/// Whether a version is in a range; an invalid one is not.
 pub(crate) fn is_compatible(range: &str, version: &str) -> bool {
     match (Range::parse(range), Version::parse(version)) {
         (Ok(range), Some(version)) => range.contains(&version),
@@ -24,7 +24,8 @@ pub(crate) fn is_compatible(range: &str, version: &str) -> bool {
     }
 }
 
-/// Switches dependencies on and off, applies aliases and imports values. What decided is noted, if origins are.
+/// Enables and disables dependencies, applies aliases and imports values. The deciding values are recorded if origins
+/// are.
 pub fn process(
     chart: &mut Chart,
     values: &Value,
@@ -38,13 +39,13 @@ pub fn process(
     Ok(warnings)
 }
 
-/// The origin of something that is there because a dependency is enabled.
+/// The origin of a value that depends on a dependency being enabled.
 pub fn because_enabled(origins: Option<&Origins>, taken: Origin, decided: &[Origin]) -> Origin {
     let decided = decided.iter().copied();
     origins.map_or(taken, |origins| origins.selected(taken, "the dependency is enabled", None, decided))
 }
 
-/// A table whose values are there because they are imported from a dependency that is enabled.
+/// A table whose values depend on an imported dependency being enabled.
 fn imported_because(value: &Value, origins: Option<&Origins>, because: &[Origin]) -> Value {
     let Some(origins) = origins else { return value.clone() };
     match value.as_map() {
@@ -59,7 +60,7 @@ fn imported_because(value: &Value, origins: Option<&Origins>, because: &[Origin]
     }
 }
 
-/// What decided on a chart by its full name, from the outermost chart inwards.
+/// The values that enabled a chart, by its full name, from the outermost chart inwards.
 pub fn decided_on(chart: &Chart, name: &str) -> Vec<Origin> {
     let mut found = Vec::new();
     let inner = name.strip_prefix(chart.name()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
@@ -73,10 +74,10 @@ pub fn decided_on(chart: &Chart, name: &str) -> Vec<Origin> {
     found
 }
 
-/// What an imported value takes for each byte that it has when written: a copy with an origin of its own.
+/// Bytes charged for an imported value per byte of its written form: a copy with an origin of its own.
 const IMPORT_BYTES: u64 = 16;
 
-/// What a copy of a chart takes, besides what the copies share.
+/// Steps charged for a copy of a chart, besides the parts that copies share.
 const COPY_STEPS: u64 = 100;
 const COPY_BYTES: u64 = 2_048;
 const FILE_BYTES: u64 = 96;
@@ -222,7 +223,7 @@ fn import(
     for child in &mut chart.dependencies {
         import(child, warnings, account, origins)?;
     }
-    // Helm merges the values of all charts here, with the nulls in them, whether or not something is imported.
+    // Helm merges the values of all charts here, including nulls, whether or not values are imported.
     if chart.metadata.dependencies.is_empty() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! The dialect for the native commands: recognises charts, renders them and says where every field comes from.
+//! The dialect for the native commands: recognises charts, renders them and reports the origin of every field.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
     (file.is_named() && is_member).then_some(Sign::new(Role::Member, 5))
 }
 
-/// What `helm template` is asked by a request.
+/// The `helm template` options of a request.
 pub(crate) fn options(session: &Session, request: &Request) -> Options {
     let here = session.world.here();
     let values = request.values.iter().map(|file| (path::join(here, file), file.clone())).collect();
@@ -118,8 +118,8 @@ fn pending_flag(text: &str) -> (String, String) {
     (path.to_owned(), what.to_owned())
 }
 
-/// Mistakes in `Chart.yaml` of charts inside. Their authors are often others, so only what stops Helm or is misspelt is
-/// said.
+/// Mistakes in `Chart.yaml` of charts inside. They often have other authors, so only errors that stop Helm and
+/// misspellings are reported.
 fn report_odd(session: &Session, chart: &Chart) {
     let is_misspelt = |found: &Diagnostic| matches!(found.what(), What::Unknown { kind, .. } if kind == "key");
     let worst = chart.metadata.odd.iter().filter(|found| found.is_error() || is_misspelt(found));
@@ -132,7 +132,7 @@ struct Piece {
     document: Document,
     text: Arc<Woven>,
     offset: usize,
-    /// What decides whether something it may see was changed, where that is not known yet.
+    /// Decides whether a value visible here was changed, if that is not known yet.
     unsure: Option<Hole>,
 }
 
@@ -141,7 +141,7 @@ fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let mut found = vec![Variant { name: EcoString::new(), request: request.clone() }];
     let Some(folder) = chart_path(session, request) else { return found };
     let beside = session.world.list(&folder).unwrap_or_default().into_iter().map(|entry| entry.name);
-    // Where the values files of tests are tried with the chart itself, they are no variants.
+    // If the values files of tests are rendered with the chart itself, they are not variants.
     let tests = if request.chart.ci_values { Vec::new() } else { ci::files(session, &folder) };
     for file in beside.filter(|name| is_values_file(name)).chain(tests) {
         let mut request = request.clone();
@@ -152,7 +152,7 @@ fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     found
 }
 
-/// A path of the world as a user who stands somewhere in it would write it.
+/// A path of the world as a user in its working folder would write it.
 fn seen_from_here(session: &Session, file: &str) -> String {
     let (here, file) = (session.world.here(), path::normalize(file));
     let below = file.strip_prefix(here).and_then(|rest| rest.strip_prefix('/'));
@@ -163,7 +163,7 @@ fn seen_from_here(session: &Session, file: &str) -> String {
     }
 }
 
-/// Whether a file is by its name one of values for the chart beside it: `values-production.yaml`, `dev.values.yml`.
+/// Whether a file has the name of a values file for the chart beside it: `values-production.yaml`, `dev.values.yml`.
 pub(crate) fn is_values_file(name: &str) -> bool {
     let Some(stem) = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")) else { return false };
     let before = ["values-", "values.", "values_"].iter().any(|start| stem.starts_with(start));
@@ -231,7 +231,7 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     if looks_for_unset {
         unset::check_conditions(session, folder, &prepared.chart, &prepared.values);
         unread::check(session, &prepared.chart, &prepared.values);
-        // What is broken reads nothing.
+        // A broken chart reads no values.
         if options.is_rehearsal && is_sound {
             unused::check(session, folder, &prepared, options);
         }
@@ -245,7 +245,7 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     Some(resolved)
 }
 
-/// How many charts are in `charts/`, at any depth, which the loader bounds.
+/// Number of charts in `charts/`, at any depth, which the loader bounds.
 fn contained(chart: &Chart) -> usize {
     chart.dependencies.iter().map(|inner| 1 + contained(inner)).sum()
 }
@@ -256,11 +256,11 @@ struct Job<'s> {
     folder: &'s str,
     /// The kinds of a Metachart chart.
     kinds: Option<Kinds>,
-    /// Definitions of Kubernetes objects, as far as they are at hand.
+    /// The available definitions of Kubernetes objects.
     definitions: Vec<Value>,
     /// Dependencies that are not in `charts/`, with the folders they were read from.
     nearby: Vec<(String, String)>,
-    /// Whether dependencies that are missing are fetched before the chart is deployed.
+    /// Whether missing dependencies are fetched before the chart is deployed.
     is_fetched_later: bool,
 }
 
@@ -278,7 +278,7 @@ impl Job<'_> {
         let Self { session, folder, .. } = *self;
         let place = ChartYaml { session, folder };
         for warning in &prepared.warnings {
-            // What a missing chart does not export follows from that.
+            // An import from a missing chart fails as a consequence.
             if matches!(warning, Warning::NoImport(_)) && !prepared.missing.is_empty() {
                 continue;
             }
@@ -306,7 +306,7 @@ impl Job<'_> {
             return resolved;
         }
         if chart.is_library() {
-            // Only its definitions can be wrong; what they print is up to whoever includes them.
+            // Only its definitions can be wrong; their output depends on the including charts.
             if let Err(error) = engine::compile(chart) {
                 report(session, folder, Some(chart), &error.into());
             }
@@ -325,7 +325,7 @@ impl Job<'_> {
                 return resolved;
             }
         };
-        // What fails without them may well work with them.
+        // Failures without the missing charts may be caused by their absence.
         let is_whole = prepared.missing.is_empty();
         self.report_missing(prepared, if is_whole { 0 } else { failed.len() });
         if is_whole {
@@ -354,7 +354,7 @@ fn brought_along(session: &Session, chart: &Chart) -> Vec<Manifest> {
     found
 }
 
-/// What was rendered.
+/// Rendered documents.
 struct Documents<'s> {
     tracer: Tracer<'s>,
     pieces: Vec<Piece>,
@@ -449,7 +449,7 @@ fn render_metachart<'s>(
     Ok(Documents { tracer, pieces, failed })
 }
 
-/// Whether the name of a resource is a secret, so that it cannot be known by it.
+/// Whether the name of a resource is a secret, so that it cannot identify it.
 fn has_secret_name(value: &Value) -> bool {
     value.is_tainted()
         || value.get("metadata").and_then(|metadata| metadata.get("name")).is_some_and(|name| name.is_tainted())
@@ -463,7 +463,7 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     let value = tree.root().map(|root| tracer.value(root, &piece.text, piece.offset)).unwrap_or_default();
     let value = Manifest::with_hidden_data(value);
     let open = still_open(tracer, tree.root(), piece);
-    // A secret may also be in a comment or a key, which the value does not say.
+    // A secret may also be in a comment or a key, which are not part of the value.
     let secret = crate::trace::range_taint(&piece.text, piece.offset, piece.offset + document.text.len()).is_secret();
     let text = (!secret).then(|| EcoString::from(document.text.as_str()));
     let source = EcoString::from(document.path.as_str());
@@ -471,7 +471,7 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     if value.as_map().is_none() && open.is_none() {
         return (None, manifest);
     }
-    // A document that may have no name yet goes by the template that will make it.
+    // A document whose name is not known yet is identified by its template.
     let (kind, name) = match (document.kind.as_str(), document.name.as_str()) {
         ("", _) | (_, "") if open.is_some() => ("pending", document.path.as_str()),
         (kind, _) if has_secret_name(&value) => (kind, document.path.as_str()),
@@ -491,7 +491,7 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     (Some(node), manifest)
 }
 
-/// What a document as a whole waits for: what decides on its contents or on its keys, or on what was rendered before.
+/// The hole that a whole document waits for: one that decides on its contents or keys, or on the text rendered before.
 fn still_open(tracer: &Tracer<'_>, root: Option<purlin_syntax::Node<'_>>, piece: &Piece) -> Option<Hole> {
     let holes = &tracer.holes;
     if holes.is_empty() {
@@ -540,7 +540,7 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
     let text = question.expression.trim();
     let found = match text.contains("{{") {
         true => evaluate(session, &prepared, text, template).map(|(text, taint)| (Value::str(text), taint)),
-        // An expression alone is asked for its value, not for what it prints.
+        // For an expression alone, the value is needed, not its printed form.
         false => evaluate(session, &prepared, &format!("{{{{ {text} | toJson }}}}"), template).map(|(json, taint)| {
             let read = json::parse(json.as_bytes(), Origin::NONE).ok().map(whole_numbers);
             (read.unwrap_or_else(|| Value::str(json)), taint)
@@ -564,10 +564,10 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
     }
 }
 
-/// What templates without a file are called.
+/// Name of templates without a file.
 const EXPRESSION: &str = "gotpl";
 
-/// The values of the charts inside stand under their names, so they are there because of them.
+/// The values of the charts inside are under their names, so they depend on them.
 fn under_names(origins: &Origins, chart: &Chart, values: Value) -> Value {
     let Some(map) = values.as_map().filter(|_| !chart.dependencies.is_empty()) else { return values };
     let mut map = map.clone();
@@ -602,9 +602,9 @@ fn whole_numbers(value: Value) -> Value {
     }
 }
 
-/// The template that an object comes from; what is unknown is reported.
+/// The template of an object; unknown ones are reported.
 fn template_of(session: &Session, folder: &str, options: &Options, question: &Question, on: &str) -> Option<String> {
-    // In a session of its own: problems of templates that were not asked for are not reported.
+    // In a session of its own: problems of other templates are not reported.
     let sibling = session.twin();
     let (resolved, found) = sibling.sink.apart(|| resolve_chart(&sibling, folder, options));
     let Some(resolved) = resolved else {
@@ -618,8 +618,8 @@ fn template_of(session: &Session, folder: &str, options: &Options, question: &Qu
     found.map(|manifest| manifest.source.to_string())
 }
 
-/// Renders an expression with the chart's templates in sight, and says whether a secret went in. With a template, `.` is
-/// what it is there: values of the subchart that the template belongs to.
+/// Renders an expression with access to the chart's templates, and returns whether a secret was used. With a template,
+/// `.` has its value there: values of the subchart that the template belongs to.
 fn evaluate(
     session: &Session,
     prepared: &template::Prepared,
@@ -627,7 +627,7 @@ fn evaluate(
     template: Option<&str>,
 ) -> Result<(String, bool), RenderError> {
     let compiled = engine::compile(&prepared.chart)?;
-    // Only what is tracked knows of secrets.
+    // Secrets are only found if origins are tracked.
     let (outside, limits) = (prepared.outside(session, true), template::engine_limits(session));
     let inputs = prepared.inputs(&outside, &limits);
     engine::on_deep_stack(|| {

@@ -1,5 +1,5 @@
-//! The versions of Helm that can be followed: a row each, with a column for everything in which they differ. The engine
-//! is one; it asks the row.
+//! The supported versions of Helm: a row each, with a column for every difference. There is one engine; it reads the
+//! row.
 
 use purlin_gotmpl::func::Func;
 use purlin_gotmpl::funcs;
@@ -19,19 +19,19 @@ pub struct Helm {
     pub keeps_default_nulls: bool,
     /// Whether blanks and line breaks at the end of documents are cut.
     pub trims_documents: bool,
-    /// Whether an error shows each level of the templates on lines of its own.
+    /// Whether an error shows each level of the templates on a separate line.
     pub traces_errors: bool,
-    /// Whether `.Capabilities.KubeVersion.Version` keeps what providers add to a version.
+    /// Whether `.Capabilities.KubeVersion.Version` keeps the suffixes that providers add to a version.
     pub shows_whole_kube_version: bool,
-    /// What is said before the names of missing dependencies.
+    /// Text before the names of missing dependencies.
     pub missing_dependencies: &'static str,
-    /// What is said of a deprecated chart.
+    /// Text for a deprecated chart.
     pub deprecated: &'static str,
-    /// What is said before and behind the name of an unknown hook.
+    /// Text before and behind the name of an unknown hook.
     unknown_hook: (&'static str, &'static str),
 }
 
-/// Helm 4.2, which is followed unless another version is asked for.
+/// Helm 4.2, the default version.
 pub const HELM_4: Helm = Helm {
     version: "v4.2",
     client_version: Some("v1.36"),
@@ -85,7 +85,7 @@ impl Helm {
         }
     }
 
-    /// What is logged of a hook of an unknown kind.
+    /// Log text for a hook of an unknown kind.
     pub(crate) fn unknown_hook(&self, hook: &str) -> String {
         let (before, behind) = self.unknown_hook;
         format!("{before}{hook}{behind}")

@@ -23,7 +23,7 @@ pub enum RenderError {
     Parse(ParseError),
     /// A template failed.
     Exec(Box<ExecError>),
-    /// There is no thread to render on.
+    /// No thread could be started for rendering.
     Thread,
 }
 
@@ -89,11 +89,11 @@ pub struct Inputs<'a> {
     pub outside: &'a Outside,
     /// Limits.
     pub limits: &'a Limits,
-    /// Whether a file that fails leaves the others to be rendered; its error is then in [`Rendered::failed`].
+    /// Whether the other files are rendered after one fails; its error is then in [`Rendered::failed`].
     pub keep_going: bool,
 }
 
-/// What came out.
+/// Result of rendering.
 #[derive(Debug, Default)]
 pub struct Rendered {
     /// Every executed file with its text, in the order of their names.
@@ -102,13 +102,13 @@ pub struct Rendered {
     pub sources: Vec<SourceFile>,
     /// The calls that pieces refer to.
     pub calls: Vec<Call>,
-    /// Texts that stand for values not known yet.
+    /// Placeholders for values not known yet.
     pub holes: Holes,
     /// Files rendered after a collection may have been changed, with what decides on that and is not known yet.
     pub unsure: BTreeMap<String, Hole>,
-    /// Files that could not be rendered, if the rest was asked for.
+    /// Files that could not be rendered, with `keep_going`.
     pub failed: Vec<ExecError>,
-    /// What `required` and `fail` would have stopped with while linting, as Helm logs it.
+    /// Messages of `required` and `fail` that did not stop linting, as Helm logs them.
     pub logged: Vec<String>,
 }
 
@@ -149,7 +149,7 @@ pub fn compile_for(session: &Session, chart: &Chart, helm: &Helm) -> Result<Arc<
     }
 }
 
-/// The templates of a chart; nothing if one of them cannot be parsed.
+/// The templates of a chart; `None` if one of them cannot be parsed.
 struct Kept(Option<Arc<Compiled>>);
 
 /// Parses all templates of a chart, the deepest and last ones first, so that shallow and early ones win.
@@ -179,7 +179,7 @@ pub fn render(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rende
     on_deep_stack(|| render_here(compiled, inputs))
 }
 
-/// Runs something with as much stack as a render may need.
+/// Runs a function with as much stack as a render may need.
 pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderError> + Send) -> Result<T, RenderError> {
     with_stack(STACK_BYTES, work).unwrap_or(Err(RenderError::Thread))
 }
@@ -200,7 +200,7 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
     let (mut machine, _, contexts) = prepare(compiled.set.namespace(), inputs);
     let mut rendered = Rendered::default();
     execute(&mut machine, compiled, &contexts, &|_| true, inputs.keep_going, &mut rendered)?;
-    // What the next render may take is what this one has left.
+    // The next render gets the remaining budget.
     let _ = inputs.limits.meter.charge(machine.spent(), 0);
     rendered.sources = machine.take_sources();
     rendered.calls = std::mem::take(&mut machine.calls);
@@ -224,7 +224,7 @@ pub(crate) fn execute(
         let Some(context) = contexts.get(chart) else { continue };
         let named = named_by(machine, contexts, chart);
         set_template(machine, context, name, chart, named);
-        // What the host implements may keep values from one file to the next.
+        // Functions of the host may keep values from one file to the next.
         let is_plain = machine.natives.is_none();
         if is_plain {
             machine.heap.begin();
@@ -235,7 +235,7 @@ pub(crate) fn execute(
         }
         let rope = match rope {
             Ok(rope) => rope,
-            // What is too much for one file is too much for the run.
+            // A limit exceeded by one file is exceeded for the run.
             Err(error) if keep_going && error.limit().is_none() => {
                 rendered.failed.push(*error);
                 continue;
@@ -253,7 +253,7 @@ pub(crate) fn execute(
     Ok(())
 }
 
-/// Where the path of a chart comes from: its name, and those of the charts around it.
+/// Origin of the path of a chart: its name, and those of the charts around it.
 pub(crate) fn named_by(machine: &Machine<'_>, contexts: &BTreeMap<String, Val>, chart: &str) -> u32 {
     if !machine.outside.track {
         return 0;

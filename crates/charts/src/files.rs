@@ -1,10 +1,10 @@
-//! Where the files are that templates read with `.Files`.
+//! Locations of the files that templates read with `.Files`.
 
 use purlin_value::{Origin, Session, path};
 
 use crate::chart::Chart;
 
-/// What a template says that reads files.
+/// Text in a template that reads files.
 const READS: &[u8] = b".Files";
 
 /// Gives the files of a chart, and of those inside it, their origins, if a template of theirs may read them. Archives

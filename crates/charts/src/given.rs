@@ -42,7 +42,7 @@ pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value,
             base = apply_flag(session, options, base, flag).map_err(|reason| refused(options, at, flag, reason))?;
         }
     }
-    // A host's values may still be lazy; templates look at all of them.
+    // A host's values may still be lazy; templates read all of them.
     let given = Eval::new(session).force_deep(&options.given);
     if given.as_map().is_some() {
         base = merge_maps(base, given, origins);

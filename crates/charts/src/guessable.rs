@@ -1,5 +1,5 @@
-//! Passwords and keys that templates draw from a seed that everyone knows. They are fine to look at, and not to deploy;
-//! whoever prints manifests warns of them.
+//! Passwords and keys that templates draw from a public seed. They may be viewed, but not deployed; printing manifests
+//! gives a warning.
 
 use std::sync::{Arc, OnceLock};
 
@@ -17,7 +17,7 @@ pub(crate) fn noted(session: &Session) -> Arc<Guessable> {
     session.finding("guessable values", Guessable::default)
 }
 
-/// What the warning is kept under.
+/// Key of the warning.
 const WARNING: &str = "warning of guessable values";
 
 /// The warning of the first such draw.

@@ -10,7 +10,7 @@ pub struct Ignore {
 
 #[derive(Debug)]
 struct Rule {
-    /// Nothing fits a pattern that cannot be read.
+    /// An invalid pattern matches nothing.
     glob: Option<Glob>,
     negated: bool,
     only_folders: bool,
@@ -18,7 +18,7 @@ struct Rule {
 }
 
 impl Ignore {
-    /// Reads the rules; the message is for a pattern that cannot be read.
+    /// Reads the rules; the error is for an invalid pattern.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut rules = Vec::new();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -31,7 +31,7 @@ impl Ignore {
         Ok(Self { rules })
     }
 
-    /// Whether a path is left out.
+    /// Whether a path is ignored.
     pub fn ignores(&self, path: &str, is_folder: bool) -> bool {
         if path.is_empty() || path == "." || path == "./" {
             return false;

@@ -26,7 +26,7 @@ pub fn eval(session: &Session, ask: &Ask<'_>, question: &Question) -> Option<Ans
 }
 
 fn asked(session: &Session, ask: &Ask<'_>) -> Options {
-    // The paths are the world's already, wherever the user is.
+    // The paths are the world's already, independent of the user's folder.
     let values = ask.request.values.iter().map(|file| (file.clone(), file.clone())).collect();
     Options { values, inline: ask.values.clone(), ..options(session, &ask.request) }
 }

@@ -37,13 +37,13 @@ pub fn values(session: &Session, folder: &str) -> Result<Value, Diagnostic> {
     }
 }
 
-/// What the defaults of a chart say about its values.
+/// Descriptions of a chart's values in its defaults.
 pub fn described(tree: &Tree) -> Value {
     let comments = Comments::of(tree);
     tree.root().filter(|root| root.is_map()).map_or_else(|| object([]), |root| shape(root, &comments, 0))
 }
 
-/// Values nest a handful deep; the bound is for files that are not meant well.
+/// Values nest a few levels deep; the bound is for malicious files.
 const DEPTH: u32 = 100;
 
 fn shape(node: Node<'_>, comments: &Comments<'_>, depth: u32) -> Value {
@@ -122,7 +122,7 @@ fn completed(schema: Value, known: &Value, depth: u32) -> Value {
 /// The comments of a file by the line they end on.
 struct Comments<'t> {
     tree: &'t Tree,
-    /// Line and text, in order; comments beside something else are not about the next key.
+    /// Line and text, in order; comments after other content do not describe the next key.
     lines: Vec<(u32, &'t str)>,
 }
 

@@ -24,20 +24,20 @@ const MAX_FILES: usize = 100_000;
 /// A chart, or values for it, that cannot be loaded.
 #[derive(Clone, Debug)]
 pub struct LoadError {
-    /// Why, in Helm's words where it has some.
+    /// The reason, in Helm's words where they exist.
     pub message: String,
     /// The rule it falls under, if it is not simply that.
     pub rule: Option<&'static Rule>,
-    /// What to do, where that is not what the rule says.
+    /// Advice, if it differs from the rule's.
     pub hint: Option<&'static str>,
-    /// What it is about.
+    /// Its subject.
     pub about: About,
 }
 
-/// What in a chart, or in what is given for it, an error is about.
+/// The subject of an error in a chart or its inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum About {
-    /// Nothing in particular.
+    /// No specific part.
     #[default]
     Chart,
     /// A file or folder that does not exist.
@@ -48,9 +48,9 @@ pub enum About {
     ChartShape,
     /// A key of `Chart.yaml`, with what is wrong in plain words.
     Metadata(&'static str, Message),
-    /// A chart for other versions of Kubernetes than the one that it is rendered for.
+    /// A chart for other versions of Kubernetes than the rendered one.
     Version {
-        /// The versions it is for.
+        /// The versions it supports.
         wanted: String,
         /// The version there is.
         have: String,
@@ -63,7 +63,7 @@ pub enum About {
     Subchart {
         /// The chart.
         name: String,
-        /// What they are.
+        /// Their type.
         found: String,
     },
     /// A value that a project sets.
@@ -77,11 +77,11 @@ pub enum About {
 /// A value that a project sets and that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Where the project writes it.
+    /// Location in the project.
     pub span: Span,
-    /// What is wrong.
+    /// The problem.
     pub reason: String,
-    /// The release it is for.
+    /// Its release.
     pub release: String,
     /// Whether a comma in it starts another value.
     pub has_comma: bool,
@@ -107,7 +107,7 @@ impl LoadError {
         Self { hint: Some("create the archive again with `helm package`"), ..Self::from(message) }
     }
 
-    /// Something that is nested too deeply.
+    /// An error for excessive nesting.
     fn deep(message: String) -> Self {
         Self { rule: Some(&purlin_syntax::rules::LIMIT_DEPTH), ..Self::from(message) }
     }
@@ -117,7 +117,7 @@ impl LoadError {
         Self { rule: crate::yaml::limit_of(tree), about, ..Self::from(message) }
     }
 
-    /// Something else than what is expected in a file.
+    /// An error for a file with an unexpected shape.
     fn shape(about: About, message: &str) -> Self {
         Self { about, ..Self::from(message.to_owned()) }
     }
@@ -139,7 +139,7 @@ pub fn load(session: &Session, path: &str) -> Result<Chart, LoadError> {
     }
 }
 
-/// What came of loading a chart.
+/// Result of loading a chart.
 struct Loaded(Result<Chart, LoadError>);
 
 fn load_anew(session: &Session, path: &str) -> Result<Chart, LoadError> {
@@ -188,7 +188,7 @@ pub fn folder_files(session: &Session, folder: &str) -> Result<Vec<ChartFile>, L
     Ok(walk.files)
 }
 
-/// The file that says what is no part of a chart.
+/// The file that lists paths excluded from a chart.
 const IGNORE_FILE: &str = ".helmignore";
 
 /// A walk over the folder of a chart.
@@ -196,7 +196,7 @@ struct Walk<'s> {
     session: &'s Session,
     folder: &'s str,
     ignore: Ignore,
-    /// What the ignore file says; it is part of the chart, too.
+    /// Contents of the ignore file; it is part of the chart, too.
     written: Option<Arc<[u8]>>,
     files: Vec<ChartFile>,
 }
@@ -248,7 +248,7 @@ pub(crate) fn parse(session: &Session, folder: &str, file: &ChartFile) -> Arc<Tr
     session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits))
 }
 
-/// Sorts a chart's files into what they are.
+/// Sorts a chart's files by kind.
 fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usize) -> Result<Chart, LoadError> {
     if depth > MAX_DEPTH {
         return Err(LoadError::deep(format!("charts are nested deeper than {MAX_DEPTH} in `{folder}`")));
@@ -281,7 +281,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
             }
             "values.schema.json" => schema = Some(file.bytes),
             "requirements.yaml" => {
-                // Read whatever the chart's format, but only a chart of the first format may look at it.
+                // Parsed in every format, but only charts of the first format may use it.
                 let tree = parse(session, folder, &file);
                 if let Some(root) = tree.root().filter(|root| root.get("dependencies").is_some()) {
                     metadata.dependencies = metadata::dependencies(root);

@@ -11,11 +11,11 @@ use std::sync::Arc;
 /// One document of a rendered file.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// The template it came from.
+    /// Its template.
     pub path: String,
     /// Its text.
     pub text: String,
-    /// Where the text starts in the rendered file.
+    /// Start of the text in the rendered file.
     pub start: usize,
     /// `apiVersion`
     pub api_version: String,
@@ -25,7 +25,7 @@ pub struct Document {
     pub name: String,
     /// The events of a hook; empty for ordinary resources.
     pub events: Vec<String>,
-    /// What it says, if whoever sorts documents reads them, too.
+    /// Its parsed contents, if the caller needs them, too.
     pub tree: Option<Arc<Tree>>,
 }
 
@@ -77,7 +77,7 @@ pub fn split(text: &str) -> Vec<(usize, &str)> {
 
 const ANNOTATIONS: &str = "metadata.annotations";
 
-/// What Helm reads of a document before anything else.
+/// The fields of a document that Helm reads first.
 #[derive(Default)]
 pub(crate) struct Head {
     pub(crate) api_version: String,
@@ -110,29 +110,29 @@ fn field(node: Node<'_>, key: &str, type_name: &str, path: &'static str) -> Resu
 pub enum Unfit {
     /// It is not YAML.
     Yaml(Box<Diagnostic>),
-    /// Something that the head is read from is of another kind.
+    /// A field of the head has another type.
     Shape {
-        /// The field; nothing for the document as a whole.
+        /// The field; empty for the document as a whole.
         field: &'static str,
         /// The kind that it has.
         found: &'static str,
-        /// Whether it is a mapping of such values that is expected, not a single one.
+        /// Whether a mapping of such values is expected, not a single one.
         is_mapping: bool,
     },
 }
 
-/// A document whose head cannot be read.
+/// A document with an unreadable head.
 #[derive(Clone, Debug)]
 pub struct HeadError {
     /// Why, in Go's words.
     pub message: String,
     /// Why, as data.
     pub unfit: Unfit,
-    /// Where in the document.
+    /// Location in the document.
     pub at: usize,
 }
 
-/// What Go reads a part of the head into.
+/// Go's target type for a part of the head.
 struct Into<'t> {
     /// Go's name of it.
     go: &'t str,
@@ -173,7 +173,7 @@ fn head(tree: &Tree) -> Result<Head, HeadError> {
     head_of(tree, "SimpleHead")
 }
 
-/// The same for what is read into another of Helm's types; none for an empty document. Annotations are not looked at.
+/// The same for another of Helm's types; `None` for an empty document. Annotations are not checked.
 pub(crate) fn head_as(tree: &Tree, type_name: &str) -> Result<Option<Head>, HeadError> {
     checked(tree)?;
     if tree.root().is_none_or(Node::is_null) {
@@ -244,15 +244,15 @@ fn readable(tree: &Tree) -> Head {
 /// A rendered document that is not a manifest.
 #[derive(Clone, Debug)]
 pub struct Broken {
-    /// The template it came from.
+    /// Its template.
     pub path: String,
     /// Helm's error message.
     pub message: String,
     /// The same as data.
     pub unfit: Unfit,
-    /// Where the document starts in the rendered file.
+    /// Start of the document in the rendered file.
     pub start: usize,
-    /// Where in the document the problem was seen.
+    /// Location of the problem in the document.
     pub at: usize,
 }
 
@@ -274,7 +274,7 @@ pub fn sort<'f>(
 }
 
 /// Sorts the documents of rendered files, and lists those that are not manifests; files are given in the order of their
-/// paths. A document that holes decide on may be cut off anywhere, so nothing is expected of it.
+/// paths. A document that depends on holes may be incomplete, so it is not checked.
 pub(crate) fn sort_readable<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
     holes: &Holes,
@@ -356,7 +356,7 @@ impl Manifests {
     }
 }
 
-/// Where a document stands in the order Helm installs in: known kinds first, others by name.
+/// Position of a document in Helm's installation order: known kinds first, others by name.
 pub fn place(document: &Document, helm: &Helm) -> (usize, String) {
     let is_known = |known: &&str| *known == document.kind && !helm.late_kinds.contains(known);
     match INSTALL_ORDER.iter().position(is_known) {

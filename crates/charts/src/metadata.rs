@@ -38,7 +38,7 @@ fn words(node: Node<'_>, key: &str) -> Vec<Word> {
 /// Reads the metadata of a chart.
 pub fn read(tree: &Tree) -> Option<Metadata> {
     let Some(root) = tree.root().filter(|root| !root.is_null()) else {
-        // A file that says nothing is a chart without a name, as any other that lacks one.
+        // An empty file is a chart without a name, reported like others.
         return Some(Metadata { api_version: "v1".to_owned(), ..Metadata::default() });
     };
     if !root.is_map() {
@@ -172,7 +172,7 @@ fn import_value(node: Node<'_>) -> Value {
 pub struct Flaw {
     /// The key it is about.
     pub key: &'static str,
-    /// What Helm says.
+    /// Helm's text.
     pub helm_text: String,
     /// The message for native commands.
     pub message: Message,

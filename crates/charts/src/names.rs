@@ -1,9 +1,9 @@
-//! Writes the table of names: the values of a chart and of those inside it, with every place that sets or reads them, and
-//! the templates that they define.
+//! Writes the table of names: the values of a chart and of those inside it, with every location that sets or reads
+//! them, and the templates that they define.
 //!
-//! Templates are followed without being rendered, so that branches that are not taken count as well: what dot and
-//! variables stand for is known as far as it leads back to values. Where a template uses a mapping as a whole, or
-//! computes a key, the names in it are bound to what they are.
+//! Templates are followed without being rendered, so that branches that are not taken count as well: the values of dot
+//! and variables are known as far as they lead back to values. Where a template uses a mapping as a whole, or computes
+//! a key, the names in it cannot be renamed.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -28,10 +28,9 @@ const GLOBAL: &str = "global";
 /// Between the keys of a path in an identity; no key has it.
 const BETWEEN: &str = "\u{1}";
 
-/// So many steps are followed in the templates of one chart; what lies beyond is compared by rendering alone.
+/// Maximum number of steps followed in the templates of one chart; the rest is compared by rendering alone.
 const STEPS: usize = 400_000;
-/// Mappings and lists that templates make are followed up to so many places in them: each may hold those before it several
-/// times.
+/// Maximum size of mappings and lists made by templates that are followed: each may contain earlier ones several times.
 const PLACES: usize = 1_000;
 
 /// Templates that include each other are followed to this depth.
@@ -45,7 +44,7 @@ pub(crate) fn note(session: &Session, folder: &str, chart: &Chart, options: &Opt
     walk.look(chart, files.collect(), options);
 }
 
-/// What the templates of a chart may read, over all branches. Whatever is not in it is certainly not read.
+/// Values that the templates of a chart may read, over all branches. All others are certainly not read.
 #[derive(Default)]
 pub(crate) struct Reads {
     /// Values that are read by name or as part of a mapping, as [`key_of`] writes them.
@@ -56,9 +55,9 @@ pub(crate) struct Reads {
     templates: HashSet<String>,
     /// Templates that are defined, by chart, with the places of their names.
     pub defined: Vec<(usize, String, Span)>,
-    /// Whether a template is included whose name is computed.
+    /// Whether a template with a computed name is included.
     pub includes_any: bool,
-    /// Whether something could not be followed, so that anything may be read.
+    /// Whether a part could not be followed, so that any value may be read.
     pub is_lost: bool,
     /// Texts that `tpl` may make templates of.
     texts: Vec<(usize, String)>,
@@ -86,8 +85,8 @@ pub(crate) fn key_of(path: &[EcoString]) -> String {
     path.join(BETWEEN)
 }
 
-/// What the templates of a chart may read. `files` are all values files that may be used with it, `texts` further texts
-/// that `tpl` may be given.
+/// Values that the templates of a chart may read. `files` are all values files that may be used with it, `texts`
+/// further strings that may be passed to `tpl`.
 pub(crate) fn reads(
     session: &Session,
     chart: &Chart,
@@ -105,13 +104,13 @@ pub(crate) fn reads(
     reads
 }
 
-/// What an operand of a template may stand for; nothing if it leads back to no value.
+/// Possible values of an operand of a template; empty if it does not lead back to values.
 type Meaning = Vec<Place>;
 
-/// One thing that an operand may stand for.
+/// One possible value of an operand.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Place {
-    /// What a template of a chart is given: `.Values` and the rest.
+    /// The root object of a chart's templates: `.Values` and the rest.
     Top(usize),
     /// A value of a chart.
     Value(usize, Vec<EcoString>),
@@ -131,7 +130,7 @@ struct Walk<'s> {
     session: &'s Session,
     /// The release: the root chart's folder.
     space: EcoString,
-    /// Where the values of each chart are in those of the root.
+    /// Paths of each chart's values in those of the root.
     prefixes: Vec<Vec<EcoString>>,
     /// The identities of all values that are set somewhere.
     known: BTreeSet<String>,
@@ -139,11 +138,11 @@ struct Walk<'s> {
     /// Templates that were followed, with what they were given.
     seen: HashSet<(usize, Meaning)>,
     steps: usize,
-    /// What is read, if that is asked for instead of names; whatever cannot be followed then counts as read.
+    /// Reads, if collected instead of names; parts that cannot be followed then count as read.
     reads: Option<RefCell<Reads>>,
 }
 
-/// What names mean while one template is followed.
+/// Meaning of names while one template is followed.
 #[derive(Clone)]
 struct Frame {
     dot: Meaning,
@@ -193,19 +192,19 @@ impl<'s> Walk<'s> {
         self.follow(chart);
     }
 
-    /// Whether reads are asked for, not names.
+    /// Whether reads are collected, not names.
     fn is_strict(&self) -> bool {
         self.reads.is_some()
     }
 
-    /// Notes something about reads, if they are asked for.
+    /// Records reads, if they are collected.
     fn read(&self, note: impl FnOnce(&mut Reads)) {
         if let Some(reads) = &self.reads {
             note(&mut reads.borrow_mut());
         }
     }
 
-    /// The values that a text reads once `tpl` makes something of it; one that is not named may be any.
+    /// Values that a string reads when passed to `tpl`; an unnamed string may read any.
     fn reading_text(&self, chart: usize, text: &str) {
         for (at, start) in text.match_indices(".Values") {
             let mut path: Vec<EcoString> = Vec::new();
@@ -267,7 +266,7 @@ impl<'s> Walk<'s> {
         self.session.names.uses(id, kind::VALUE, path.join("."), span);
     }
 
-    /// Names below a path that cannot change because of a place; `is_deep` if that goes for all levels.
+    /// Names below a path that are fixed by a location; `is_deep` if that applies to all levels.
     fn bind_below(&self, chart: usize, path: &[EcoString], span: Span, is_deep: bool, why: Bound) {
         if is_deep && self.is_strict() {
             return self.read_whole(chart, path);
@@ -291,7 +290,7 @@ impl<'s> Walk<'s> {
         self.prefixes.push(prefix.to_vec());
         self.set_values(&chart.values, number, &[]);
         self.conditions(chart, number);
-        // What a schema allows is not read by it.
+        // A value allowed by a schema is not thereby read.
         if chart.schema.is_some() && !self.is_strict() {
             self.schema_file(&path::join(&chart.folder, "values.schema.json"), number);
         }
@@ -306,7 +305,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// What sets values: defaults of a chart, what a project gives.
+    /// Records the locations that set values: defaults of a chart, inputs of a project.
     fn set_values(&mut self, values: &Value, chart: usize, above: &[EcoString]) {
         let session = self.session;
         for (key, value) in values.as_map().into_iter().flat_map(|map| map.iter()) {
@@ -332,7 +331,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Values that a text in values reads once `tpl` makes something of it.
+    /// Values that a string in values reads when passed to `tpl`.
     fn template_text(&self, text: &str, chart: usize, span: Span) {
         if self.is_strict() {
             return;
@@ -470,7 +469,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Declares a template, wherever its file defines it.
+    /// Declares a template, whichever file defines it.
     fn define(&self, defined: &Defined) {
         let (text, name) = (defined.source.text(), defined.tree.name.text());
         for word in ["define", "block"] {
@@ -497,7 +496,7 @@ impl<'s> Walk<'s> {
         NameId::named(kind::NAMED_TEMPLATE, self.space.clone(), name)
     }
 
-    /// Follows a template with what it is given.
+    /// Follows a template with its argument.
     fn template(&mut self, defined: &Defined, dot: Meaning, depth: usize) {
         let address = Arc::as_ptr(&defined.tree) as usize;
         if depth > DEPTH {
@@ -546,7 +545,7 @@ impl<'s> Walk<'s> {
                     inner.dot = items;
                     let before = frame.variables.clone();
                     self.bodies(branch, &inner, frame);
-                    // What a round assigns, the next one may read.
+                    // The next iteration may read assignments of this one.
                     if frame.variables != before && self.steps <= STEPS {
                         let outer = frame.variables.iter().filter(|(name, _)| before.contains_key(*name));
                         for (name, meaning) in outer {
@@ -576,7 +575,7 @@ impl<'s> Walk<'s> {
         if let Some(statements) = &branch.otherwise {
             self.statements(statements, &mut otherwise);
         }
-        // What a body assigns to outer variables may count behind it.
+        // Assignments of a body to outer variables may apply after it.
         for (name, meaning) in [inner, &body, &otherwise].into_iter().flat_map(|frame| &frame.variables) {
             if let Some(known) = outer.variables.get_mut(name) {
                 add(known, meaning);
@@ -584,7 +583,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// What the entries of a collection stand for. The keys of a mapping are part of the result then.
+    /// Possible values of a collection's entries. The keys of a mapping are part of the result then.
     fn items(&mut self, all: &Meaning, branch: &Branch, frame: &Frame) -> Meaning {
         let mut items: Meaning = Vec::new();
         for place in all {
@@ -665,15 +664,15 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Where the fields of a variable begin.
+    /// Start of a variable's fields.
     fn behind(&self, variable: &Variable, frame: &Frame) -> usize {
         let pos = variable.pos as usize;
         let is_name = frame.source.text().get(pos..).is_some_and(|rest| rest.starts_with(&variable.name));
         if is_name { pos + variable.name.len() } else { pos }
     }
 
-    /// `.a.b` behind something. The parser notes where the second name of dot's fields is, as Go's does, and where the
-    /// first of others is.
+    /// `.a.b` behind an operand. The parser records the position of the second name of dot's fields, as Go's does, and
+    /// of the first of others.
     fn fields(&mut self, mut meaning: Meaning, names: &[EcoString], pos: usize, frame: &Frame) -> Meaning {
         let Some(first) = names.first() else { return meaning };
         if self.is_strict() {
@@ -693,7 +692,7 @@ impl<'s> Walk<'s> {
         meaning
     }
 
-    /// What a key of something stands for; a use if it is a key of values.
+    /// Meaning of a key of a value; a use if it is a key of values.
     fn field(&mut self, meaning: &Meaning, name: &EcoString, span: Option<Span>) -> Meaning {
         let mut found: Meaning = Vec::new();
         for place in meaning {
@@ -712,7 +711,7 @@ impl<'s> Walk<'s> {
         found
     }
 
-    /// Where a name in quotes begins at or behind an offset.
+    /// Start of a quoted name at or behind an offset.
     fn quoted_at(&self, source: &Source, from: usize, name: &str) -> Option<usize> {
         let text = source.text().get(from..)?;
         let line = text.get(..text.len().min(name.len() + 40)).unwrap_or(text);
@@ -727,7 +726,7 @@ impl<'s> Walk<'s> {
     }
 
     fn include(&mut self, name: &str, given: &Meaning, frame: &Frame) {
-        // A template that is not here may read whatever it is given.
+        // A missing template may read its whole argument.
         if self.is_strict() && !self.templates.contains_key(name) {
             return self.escape(given, 0, frame);
         }
@@ -741,7 +740,7 @@ impl<'s> Walk<'s> {
         0..self.prefixes.len()
     }
 
-    /// A template whose name is computed: the file of a template, which is followed anyway, or any that is defined.
+    /// A template with a computed name: the file of a template, which is followed anyway, or any defined one.
     fn include_any(&mut self, given: &Meaning, pos: u32, frame: &Frame) {
         let action = frame.source.text().get(pos as usize..).and_then(|text| text.split("}}").next());
         if !self.is_strict() || action.is_some_and(|action| action.contains("BasePath")) {
@@ -765,7 +764,7 @@ impl<'s> Walk<'s> {
         vec![made]
     }
 
-    /// What the entries of mappings and lists that templates make stand for.
+    /// Possible entries of mappings and lists that templates make.
     fn entries_of(meaning: &Meaning) -> Meaning {
         let mut all = meaning.clone();
         for place in meaning {
@@ -776,7 +775,7 @@ impl<'s> Walk<'s> {
         all
     }
 
-    /// What a function reads beyond what the names in it say, where nothing may be missed.
+    /// Reads of a function beyond the names in its arguments, in strict mode.
     fn reads_of(&self, name: &str, given: &[Meaning], pos: u32, frame: &Frame) {
         let (first, rest) = given.split_first().map_or((None, given), |(first, rest)| (Some(first), rest));
         match name {
@@ -786,7 +785,7 @@ impl<'s> Walk<'s> {
             }
             "dig" => given.iter().rev().skip(1).for_each(|meaning| self.escape(meaning, pos, frame)),
             "len" | "fail" => given.iter().for_each(|meaning| self.escape(meaning, pos, frame)),
-            // What the context is for is named in the text, which is looked at by itself.
+            // The names used from the context are in the string, which is followed separately.
             "tpl" => {
                 first.into_iter().for_each(|text| self.escape(text, pos, frame));
                 for place in rest.iter().flatten() {
@@ -892,7 +891,7 @@ impl<'s> Walk<'s> {
         meaning
     }
 
-    /// A function or an action takes something as a whole: the names in it are part of the result.
+    /// A function or an action uses a whole value: the names in it are part of the result.
     fn escape(&self, meaning: &Meaning, pos: u32, frame: &Frame) {
         let span = frame.source.span(pos as usize, pos as usize + 1);
         for place in meaning {
@@ -925,7 +924,7 @@ fn texts_in(node: Node<'_>) -> Vec<String> {
 }
 
 impl Place {
-    /// What `dict` makes of its operands.
+    /// The mapping made by `dict`.
     fn made(walk: &mut Walk<'_>, operands: &[Expr], given: &[Meaning], frame: &Frame) -> Meaning {
         let mut entries: BTreeMap<EcoString, Meaning> = BTreeMap::new();
         for (at, operand) in operands.iter().enumerate().step_by(2) {
@@ -936,7 +935,7 @@ impl Place {
         walk.made(entries)
     }
 
-    /// How many places there are in it, counted up to [`PLACES`].
+    /// Number of places in it, counted up to [`PLACES`].
     fn size(&self) -> usize {
         let Place::Made(entries) = self else { return 1 };
         let mut size = 1;

@@ -1,6 +1,7 @@
-//! Dependencies that are not in `charts/` and that `file://` names: `helm dependency build` would copy them there.
+//! Dependencies with `file://` that are missing in `charts/`: `helm dependency build` would copy them there.
 //!
-//! Checking a chart without its library says little. The chart beside it is taken instead, and the missing copy reported.
+//! Checking a chart without its library is of little use. The neighbouring chart is used instead, and the missing copy
+//! is reported.
 
 use purlin_syntax::{Diagnostic, Hint, suggest};
 use purlin_value::{Session, path};
@@ -11,24 +12,23 @@ use crate::load;
 use crate::report::ChartYaml;
 use crate::rules;
 
-/// What the address of a chart in this repository begins with.
+/// Prefix of the address of a chart in this repository.
 const FILE: &str = "file://";
 
 /// Charts that take in others this deep have a cycle.
 const DEEPEST: usize = 8;
 
-/// So many charts are added. Charts that all take in each other would be added without end; what is not added is reported
-/// as missing.
+/// Maximum number of added charts, since circular dependencies would never end. Others are reported as missing.
 const MOST: usize = 200;
 
-/// Adds the charts that are missing and at hand, and those that they miss themselves. Returns the folders that the
-/// chart's own were read from, by their names.
+/// Adds the missing charts that are available, and their own missing ones. Returns the folders that the chart's own
+/// were read from, by their names.
 pub fn fill(session: &Session, chart: &mut Chart) -> Vec<(String, String)> {
     fill_to(session, chart, DEEPEST, &mut { MOST })
 }
 
-/// Warns of dependencies in `charts/` whose version is not in the range that is asked for. Helm takes such a chart as if
-/// nobody had declared it: without its alias, and without its condition. And of folders that are not there.
+/// Warns of dependencies in `charts/` whose version is not in the declared range. Helm treats such a chart as
+/// undeclared: without its alias, and without its condition. Also warns of missing folders.
 pub fn check_declared(session: &Session, folder: &str, chart: &Chart) {
     for dependency in &chart.metadata.dependencies {
         let place = ChartYaml { session, folder };

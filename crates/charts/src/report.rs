@@ -1,5 +1,5 @@
-//! Says why a chart cannot be rendered, in the user's words: the rule, the place in a template or values file, and the
-//! whole chain of templates that led there.
+//! Reports why a chart cannot be rendered, in the user's words: the rule, the location in a template or values file,
+//! and the whole chain of templates that led there.
 
 use purlin_syntax::Message;
 use purlin_syntax::What;
@@ -28,7 +28,7 @@ const MAX_MESSAGE: usize = 2_000;
 /// Most levels of a chain of templates that a message shows.
 const MAX_TRACE: usize = 20;
 
-/// The `Chart.yaml` of a chart, for locations in it. Read again only where something is wrong.
+/// The `Chart.yaml` of a chart, for locations in it. Read again only for errors.
 pub struct ChartYaml<'s> {
     /// The run.
     pub session: &'s Session,
@@ -47,7 +47,7 @@ impl ChartYaml<'_> {
         diagnostic
     }
 
-    /// Where a dependency is declared.
+    /// Location of a dependency's declaration.
     fn dependency(&self, name: &str) -> Option<Span> {
         let declared = |root: Node<'_>| {
             let mut entries = root.get("dependencies")?.items();
@@ -60,7 +60,7 @@ impl ChartYaml<'_> {
 
     /// The value of a key of a dependency, which several aliases may share a name with.
     pub fn dependency_key(&self, dependency: &Dependency, key: &str) -> Option<Span> {
-        // What an alias renames is called by it from then on.
+        // An aliased chart is identified by its alias.
         let is_it = |entry: &Node<'_>| {
             let text = |key: &str| entry.get(key).map(|value| value.text().to_owned()).unwrap_or_default();
             let (name, alias) = (text("name"), text("alias"));
@@ -88,7 +88,7 @@ impl ChartYaml<'_> {
         Some(source.span(0, source.text().chars().next().map_or(0, char::len_utf8)))
     }
 
-    /// A `Chart.yaml` that is not YAML, where it stops to be.
+    /// A `Chart.yaml` that is not YAML, with the location of the error.
     fn unreadable(&self, rule: &'static Rule, error: &TemplateError) -> Diagnostic {
         let tree = self.source("Chart.yaml").map(|source| {
             let tree = purlin_syntax::yaml::parse(source, Flavor::Go, &self.session.limits);
@@ -170,7 +170,7 @@ pub fn missing_dependencies(
     Some(diagnostic.hint(format!("fetch {it} with `purlin helm dependency build {folder}`")))
 }
 
-/// Reports the templates that failed. What they include may fail in many of them; it is reported once.
+/// Reports the templates that failed. An error in a common partial is reported once.
 pub fn report_failed(session: &Session, chart: &Chart, values: &Value, failed: &[ExecError]) {
     let mut seen = HashSet::new();
     for error in failed {
@@ -208,7 +208,7 @@ pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<W
     session.sink.push(diagnostic);
 }
 
-/// Reports a document whose head is of another shape.
+/// Reports a document whose head has another shape.
 fn report_shape(
     session: &Session,
     tracer: &Tracer<'_>,
@@ -232,7 +232,7 @@ fn line_of(text: &[u8], at: usize) -> String {
     String::from_utf8_lossy(line).into_owned()
 }
 
-/// Reports values that do not fit the schema of their chart, but those that something was said about already.
+/// Reports values that do not match the schema of their chart, except those with earlier reports.
 pub fn report_values(
     session: &Session,
     place: &ChartYaml<'_>,
@@ -268,7 +268,7 @@ pub fn report_values(
         let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {message}"));
         let at = schema::culprit(problem);
         let span = |value: &Value| session.origins.span(value.origin, &session.sources);
-        // What is missing at the top of all values is shown at the first of them.
+        // A key missing at the root of all values is shown at the first of them.
         let first = || problem.value.as_map()?.iter().find_map(|(key, value)| key_span(session, key, span(value)?));
         diagnostic.span = span(at).or_else(first);
         if diagnostic.span.is_none() {
@@ -282,7 +282,7 @@ pub fn report_values(
     }
 }
 
-/// Where values are that have no location of their own, because they are merged from several files or missing.
+/// Location of values that have none of their own, because they are merged from several files or missing.
 struct Location<'p> {
     place: &'p ChartYaml<'p>,
     /// The name of the chart that the place is.
@@ -324,7 +324,7 @@ fn key_of(root: Node<'_>, path: &[&str]) -> Option<Span> {
     Some(named.unwrap_or(first).key.span())
 }
 
-/// Reports references of schemas that lead out of them, once for each, where the chart's own schema has them.
+/// Reports external references of schemas, once for each, where the chart's own schema has them.
 pub fn report_elsewhere(session: &Session, place: &ChartYaml<'_>, chart: &Chart, elsewhere: &[(String, EcoString)]) {
     let path = path::join(place.folder, "values.schema.json");
     let text = chart.schema.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
@@ -340,7 +340,7 @@ pub fn report_elsewhere(session: &Session, place: &ChartYaml<'_>, chart: &Chart,
         );
         let hint = "copy the definition into the schema";
         let diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message).hint(hint);
-        // What is on the network works for whoever may fetch it; files beside a schema are not there for Helm either.
+        // A network address may work for users with access; files beside a schema are not found by Helm either.
         let diagnostic = if is_address(reference) { diagnostic.warning() } else { diagnostic };
         let own = source.as_ref().filter(|_| name == chart.name());
         let start = own.and_then(|source| Some((source, source.text().find(reference.as_str())?)));
@@ -353,7 +353,7 @@ pub fn report_elsewhere(session: &Session, place: &ChartYaml<'_>, chart: &Chart,
     }
 }
 
-/// Where the key of a value is written, which is right before it.
+/// Location of a value's key, which is right before it.
 pub fn key_span(session: &Session, key: &str, value: Span) -> Option<Span> {
     session.sources.key_before(key, value)
 }
@@ -378,7 +378,7 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
     }
 }
 
-/// Reports a template that cannot be read, at the very part that is wrong where it can be found.
+/// Reports a template that cannot be parsed, at the exact part if it can be found.
 fn report_unreadable(session: &Session, chart: &Chart, problem: &purlin_gotmpl::ParseError) {
     let text = template_text(chart, &problem.file);
     let offset: usize = text.split_inclusive('\n').take(problem.line.saturating_sub(1) as usize).map(str::len).sum();
@@ -389,7 +389,7 @@ fn report_unreadable(session: &Session, chart: &Chart, problem: &purlin_gotmpl::
         session.sink.push(Diagnostic::at(&rules::SYNTAX, span, problem.message.clone()).hint(hint));
         return;
     };
-    // Go names the line where it gave up; a block that is still open began further up.
+    // Go names the line where parsing stopped; a block that is still open began further up.
     let part = said.part.as_deref();
     let at = part.and_then(|part| action_part(&text, offset, line, part));
     let start = span.start.saturating_sub(u32::try_from(offset).unwrap_or(u32::MAX));
@@ -400,8 +400,7 @@ fn report_unreadable(session: &Session, chart: &Chart, problem: &purlin_gotmpl::
     session.sink.push(Diagnostic::at(&rules::SYNTAX, span, said.message).hint(said.hint));
 }
 
-/// Where a part of an action is written: in the line, after its `{{`, or else in the last action above that starts
-/// with it.
+/// Location of a part of an action: in the line, after its `{{`, or else in the last action above that starts with it.
 fn action_part(text: &str, offset: usize, line: &str, part: &str) -> Option<(usize, usize)> {
     let after = line.find("{{").unwrap_or(0);
     let in_line = line.get(after..)?.find(part).map(|at| offset + after + at);
@@ -418,7 +417,7 @@ fn action_part(text: &str, offset: usize, line: &str, part: &str) -> Option<(usi
     Some((start, start + part.len()))
 }
 
-/// A plain error with the location that fits what it is about.
+/// An error with the location of its subject.
 fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
     let rule = error.rule.unwrap_or(&rules::LOAD);
     match &error.about {
@@ -456,7 +455,7 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
         }
         About::DefaultValues | About::DefaultShape => default_values(place, error, rule),
         About::Schema(stopped) => place.locate(stopped.diagnostic(), &["name"]),
-        // What options or the release are about has no place in the chart.
+        // Problems of options or of the release have no location in the chart.
         About::Given(plain) => Diagnostic::nowhere(rule, plain.clone()).maybe_hint(error.hint),
         About::Absent if place.start().is_some() => {
             let hint = "it is a link to a missing file; correct or remove it";
@@ -545,7 +544,7 @@ impl Levels<'_> {
         let source = known.as_ref()?;
         let offset = level.offset as usize;
         let line = source.text().get(offset..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-        // The very expression where it is written as it was parsed; otherwise up to the end of the action.
+        // The exact expression if it is written as parsed; otherwise up to the end of the action.
         let node = level.node.as_str();
         let action = line.find("}}").map_or(line.len(), |end| line.get(..end).unwrap_or(line).trim_end().len());
         let length = if line.starts_with(node) { node.len() } else { action.min(200) };
@@ -567,7 +566,7 @@ impl Levels<'_> {
     }
 }
 
-/// A value that a template reads and nobody set.
+/// A value that a template reads and that is not set.
 struct Unset {
     message: Message,
     hint: Hint,
@@ -575,7 +574,7 @@ struct Unset {
     name: std::ops::Range<usize>,
 }
 
-/// Go speaks of a nil pointer where a value on the way is missing; a chart's author wants to know which.
+/// Go reports a nil pointer if a value on the path is missing; this finds which one.
 fn unset_value(session: &Session, last: &ExecError, chart: &Chart, values: Option<&Value>) -> Option<Unset> {
     let Fault::Cause(cause) = &last.fault else { return None };
     let Cause::NilPointer { field: wanted } = &**cause else { return None };
@@ -667,7 +666,7 @@ fn plain_words(
     if error.stop_message().is_some() {
         let hint = "the chart's author wrote this message; set the value it asks for";
         let diagnostic = Diagnostic::nowhere(rule, message);
-        // What is not in a file was said by the pipeline of Metachart.
+        // A problem without a file was reported by the pipeline of Metachart.
         return if last.line > 0 { diagnostic.hint(hint) } else { diagnostic };
     }
     let texts: Vec<String> = template_texts(chart);

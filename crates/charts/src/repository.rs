@@ -17,7 +17,7 @@ use crate::json;
 pub struct Locked {
     /// Its name.
     pub name: String,
-    /// Where it comes from, as it is declared.
+    /// Its source, as declared.
     pub repository: String,
     /// The exact version.
     pub version: String,
@@ -26,7 +26,7 @@ pub struct Locked {
 /// `Chart.lock`, or `requirements.lock` of a chart of the first format.
 #[derive(Clone, Debug)]
 pub struct Lock {
-    /// What was chosen.
+    /// The selected versions.
     pub dependencies: Vec<Locked>,
     /// The digest of what was declared and chosen.
     pub digest: String,
@@ -60,7 +60,7 @@ pub fn read_lock(session: &Session, chart: &Chart) -> Result<Option<Lock>, Strin
     Ok(Some(Lock { dependencies, digest: field(root, "digest") }))
 }
 
-/// Whether a lock file fits what the chart declares.
+/// Whether a lock file matches the chart's declarations.
 pub fn is_in_sync(chart: &Chart, lock: &Lock) -> bool {
     let declared = &chart.metadata.dependencies;
     let is_old = chart.metadata.api_version == "v1" && lock.digest == old_digest(declared);
@@ -133,7 +133,7 @@ fn write_dependency(dependency: &Dependency, out: &mut JsonWriter) {
         out.key("import-values");
         out.begin_list(dependency.import_values.len());
         for value in &dependency.import_values {
-            // What is nested absurdly deep has no digest that could fit.
+            // Excessively nested values have no matching digest.
             let _ = json::write(value, out, 0);
         }
         out.end_list();
@@ -173,7 +173,7 @@ pub fn write_lock(lock: &Lock, generated: &str) -> String {
 pub struct Entry {
     /// The version.
     pub version: String,
-    /// Where its archive is; the first one counts.
+    /// Locations of its archive; the first one is used.
     pub urls: Vec<String>,
     /// The hash of the archive, if the index has it.
     pub digest: String,
@@ -214,7 +214,7 @@ pub fn choose<'v>(range: &str, versions: impl IntoIterator<Item = &'v str>) -> O
     versions.into_iter().find(|version| Version::parse(version).is_some_and(|version| range.contains(&version)))
 }
 
-/// Whether two texts are the same version.
+/// Whether two strings are the same version.
 pub fn is_same_version(a: &str, b: &str) -> bool {
     match (Version::parse(a), Version::parse(b)) {
         (Some(a), Some(b)) => a.compare(&b) == Ordering::Equal,
@@ -228,7 +228,7 @@ pub fn index_address(repository: &str) -> String {
     format!("{}/index.yaml{query}", base.trim_end_matches('/'))
 }
 
-/// The address of an archive, which an index may name from where it is itself.
+/// The address of an archive, which may be relative to the index.
 pub fn archive_address(repository: &str, url: &str) -> String {
     if url.contains("://") {
         return url.to_owned();
@@ -245,7 +245,7 @@ pub fn archive_address(repository: &str, url: &str) -> String {
     }
 }
 
-/// What `helm dependency list` says of a dependency. Archives are those in `charts/` that go by its name.
+/// Status of a dependency in `helm dependency list`. Archives are those in `charts/` with its name.
 pub fn status(chart: &Chart, dependency: &Dependency, archives: &[Result<Chart, String>]) -> &'static str {
     let own: Vec<&Chart> = archives.iter().flatten().filter(|inner| inner.name() == dependency.name).collect();
     match (archives, own.as_slice()) {
@@ -262,7 +262,7 @@ pub fn status(chart: &Chart, dependency: &Dependency, archives: &[Result<Chart, 
     }
 }
 
-/// Why a version is invalid; `None` if it is valid.
+/// Reason why a version is invalid; `None` if it is valid.
 fn version_status(range: &str, version: &str) -> Option<&'static str> {
     if range.is_empty() {
         return None;

@@ -33,9 +33,9 @@ pub const DUPLICATE: Rule = Rule::error("chart-duplicate-object", "Two documents
 /// A manifest Kubernetes would refuse.
 pub const KUBERNETES: Rule = Rule::error("chart-kubernetes-schema", "A manifest does not match the Kubernetes schema.")
     .advice("change the value, or the template that makes it");
-/// A key of the values that means nothing.
+/// An unknown key of the values.
 pub const UNKNOWN_KEY: Rule = Rule::error("chart-unknown-key", "The values have a key that the chart does not define.");
-/// Something Helm warns of.
+/// A warning of Helm.
 pub const WARNING: Rule = Rule::warning("chart-warning", "Values or dependencies have no effect as written.");
 
 /// A value that is read and not set, beside a similar one that is set and not read.
@@ -50,7 +50,7 @@ pub const UNUSED_VALUE: Rule =
 /// A named template that is never included.
 pub const UNUSED_TEMPLATE: Rule =
     Rule::warning("chart-unused-template", "No template includes this named template.").of_text();
-/// A value that is given and equal to the one that the chart has by itself.
+/// A given value that equals the chart's own.
 pub const REPEATED: Rule = Rule::warning("chart-repeated-value", "A value is the same as the chart's own.").of_text();
 /// A value that the values files of all environments override.
 pub const OVERRIDDEN: Rule =
@@ -67,7 +67,7 @@ pub const GUESSABLE: Rule = Rule::warning(
 pub const OUTDATED: Rule =
     Rule::warning("chart-outdated", "A generated file of a Metachart chart does not match its configuration.");
 
-/// All of them.
+/// All rules.
 pub const RULES: &[&Rule] = &[
     &LOAD,
     &METADATA,

@@ -1,4 +1,4 @@
-//! What does not fit a chart's JSON Schema, in Helm's words.
+//! Violations of a chart's JSON Schema, in Helm's words.
 
 use purlin_model::validate::{Fault, Problem, Validator, type_name};
 use purlin_syntax::Hint;
@@ -6,7 +6,7 @@ use purlin_syntax::suggest::did_you_mean;
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, EcoString, Origin, Value};
 
-/// Reads a schema, parts of which may be elsewhere; the message says why it cannot be used.
+/// Reads a schema, parts of which may be external; the error is the reason why it cannot be used.
 pub fn parse(text: &[u8]) -> Result<Validator, String> {
     Validator::with_gaps(crate::json::parse(text, Origin::NONE)?)
 }
@@ -24,7 +24,7 @@ pub fn report(problem: &Problem, indent: usize) -> String {
 /// The order in which Helm's validator lists types.
 const TYPES: &[&str] = &["null", "boolean", "number", "integer", "string", "array", "object"];
 
-/// What is wrong.
+/// The problem.
 pub fn message(problem: &Problem) -> String {
     match &problem.fault {
         Fault::Schema(message) => message.clone(),
@@ -61,7 +61,7 @@ pub fn message(problem: &Problem) -> String {
     }
 }
 
-/// What does not fit, in the words that all messages use.
+/// The problem, in the words that all messages use.
 pub fn message_for_people(problem: &Problem) -> String {
     match &problem.fault {
         Fault::Refused => "no value is allowed here".to_owned(),
@@ -111,7 +111,7 @@ fn bound(rule: &str, found: String, wanted: String) -> String {
     format!("expected {limit} {wanted}{}, found {found}", one(unit))
 }
 
-/// What to do about it.
+/// Advice.
 pub fn hint(problem: &Problem) -> Hint {
     match &problem.fault {
         Fault::Missing(keys) => format!("add {} to the values", quoted(keys)).into(),

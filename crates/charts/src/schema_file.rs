@@ -15,7 +15,7 @@ const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "objec
 /// Keys whose members are schemas by name.
 const NAMED: &[&str] = &["properties", "patternProperties", "definitions", "$defs", "dependentSchemas"];
 
-/// Keys whose value is data, whatever it looks like.
+/// Keys whose value is always data.
 const DATA: &[&str] = &["default", "enum", "const", "examples"];
 
 /// Reports problems of the schema of a chart; true if it cannot be used.

@@ -6,7 +6,7 @@ use purlin_value::{EcoString, Map, Secrets, Value, emit};
 use crate::chart::{Chart, Dependency, Metadata, Word};
 use crate::template;
 
-/// What `helm show` prints; `None` if there is no such part.
+/// Output of `helm show`; `None` if there is no such part.
 pub fn show(chart: &Chart, what: &str) -> Option<String> {
     let mut out = String::new();
     let is_all = what == "all";
@@ -44,7 +44,7 @@ fn readme(chart: &Chart) -> Option<String> {
     Some(String::from_utf8_lossy(&file.bytes).into_owned())
 }
 
-/// What `Chart.yaml` says, by Helm's fields and in the order of their names.
+/// Contents of `Chart.yaml`, by Helm's fields and in the order of their names.
 fn metadata_text(data: &Metadata) -> String {
     let mut fields: Vec<(&str, Value)> = Vec::new();
     let texts = [
@@ -78,7 +78,7 @@ fn metadata_text(data: &Metadata) -> String {
     fields.push(("dependencies", Value::list(data.dependencies.iter().map(dependency).collect())));
     let mut writer = GoYamlWriter::new(GoStyle::Kubernetes);
     emit(&mapping(fields), Secrets::Reveal, &mut writer);
-    // Nothing in it is longer than the file it was read from.
+    // No part of it is longer than its source file.
     writer.finish().unwrap_or_default()
 }
 

@@ -15,7 +15,7 @@ const MAX_INDEX: i64 = 65_536;
 /// Deepest `[0][0]…`.
 const MAX_LIST_LEVEL: u32 = 100;
 
-/// How a value's text becomes a value.
+/// Conversion of a value's text.
 pub enum Typing<'f> {
     /// `--set`: booleans, null and integers are recognised.
     Typed,
@@ -165,7 +165,7 @@ struct Parser<'p, 'f> {
 }
 
 impl Parser<'_, '_> {
-    /// What stands before the next `=`, as it is written.
+    /// The text before the next `=`, as written.
     fn written_key(&self) -> String {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let mut escaped = false;
@@ -177,7 +177,7 @@ impl Parser<'_, '_> {
         rest.iter().take_while(is_key).collect()
     }
 
-    /// Reads up to one of the marks; a backslash takes the next character as it is. `None` is the end.
+    /// Reads up to one of the marks; a backslash escapes the next character. `None` is the end.
     fn until(&mut self, marks: &[char]) -> (String, Option<char>) {
         let mut out = String::new();
         while let Some(ch) = self.text.get(self.at).copied() {

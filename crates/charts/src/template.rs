@@ -24,7 +24,7 @@ use crate::schema;
 use crate::values::{Account, Coalescer, Trouble, Warning};
 use crate::{dependencies, load, metadata, rules};
 
-/// What `helm template` is asked.
+/// Options of `helm template`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The release's name; a default if empty.
@@ -33,9 +33,9 @@ pub struct Options {
     pub name_template: Option<String>,
     /// `--namespace`
     pub namespace: String,
-    /// Where the release's name is from, if not from an option.
+    /// Origin of the release's name, if not an option.
     pub name_from: Option<Origin>,
-    /// Where the namespace is from, if not from an option.
+    /// Origin of the namespace, if not an option.
     pub namespace_from: Option<Origin>,
     /// `-f`, as paths the world reads, with the names the user gave.
     pub values: Vec<(String, String)>,
@@ -67,17 +67,17 @@ pub struct Options {
     pub given: Value,
     /// `--pending`: paths of values that are not known yet, with what they wait for.
     pub pending: Vec<(String, String)>,
-    /// Whether as much as possible is looked at: library charts, charts with missing dependencies, and the files
-    /// beside one that fails. Helm stops at each of these.
+    /// Whether as much as possible is checked: library charts, charts with missing dependencies, and the files beside
+    /// one that fails. Helm stops at each of these.
     pub lenient: bool,
-    /// Whether what comes out is judged and not shown.
+    /// Whether the output is only checked and not shown.
     pub is_rehearsal: bool,
-    /// Where each of `sets` is written, if a project gives them.
+    /// Location of each of `sets`, if a project gives them.
     pub sets_from: Vec<Option<Span>>,
     /// Whether the chart is linted: `required` and `fail` only leave a note, and neither library charts nor missing
     /// dependencies stop it.
     pub is_lint: bool,
-    /// Whether dependencies that are missing are fetched before the chart is deployed.
+    /// Whether missing dependencies are fetched before the chart is deployed.
     pub is_fetched_later: bool,
     /// The version of Helm.
     pub helm: &'static Helm,
@@ -98,24 +98,24 @@ impl From<Trouble> for TemplateError {
     }
 }
 
-/// Why nothing was rendered.
+/// Reason why nothing was rendered.
 #[derive(Debug, Default)]
 pub struct TemplateError {
     /// Helm's text.
     pub message: String,
-    /// Whether the chart was being rendered, which Helm adds a hint to.
+    /// Whether the chart was being rendered, in which case Helm adds a hint.
     pub while_rendering: bool,
     /// The failed template, if one failed.
     pub render: Option<RenderError>,
     /// Values that do not fit their schema, with the chart each belongs to.
     pub problems: Vec<(String, Problem)>,
-    /// What it is about.
+    /// Its subject.
     pub about: About,
     /// The rule it falls under, if it is not simply a chart that cannot be loaded.
     pub rule: Option<&'static Rule>,
-    /// What to do, where that is not what the rule says.
+    /// Advice, if it differs from the rule's.
     pub hint: Option<&'static str>,
-    /// The rendered files, where one of them is not valid YAML.
+    /// The rendered files, if one of them is not valid YAML.
     pub rendered: Option<String>,
 }
 
@@ -152,12 +152,12 @@ pub struct Output {
     pub manifests: Manifests,
     /// Custom resource definitions: path and text.
     pub crds: Vec<(String, String)>,
-    /// What Helm would log.
+    /// Warnings that Helm would log.
     pub warnings: Vec<String>,
 }
 
-/// Two releases of a chart must not have the same passwords. Where everyone knows the seed, they are only looked at:
-/// comparing two releases then shows what the configuration makes different.
+/// Two releases of a chart must not have the same passwords. With a public seed, they are only viewed: comparing two
+/// releases then shows the differences caused by configuration.
 fn seed_of(run: Seed, release: &Release) -> Seed {
     if run.is_secret() { run.of_part(&[&release.namespace, &release.name]) } else { run }
 }
@@ -204,12 +204,12 @@ fn name_from_template(session: &Session, template: &str) -> Result<String, Strin
     Ok(String::from_utf8_lossy(&rope.bytes).into_owned())
 }
 
-/// What schemas say about values.
+/// Results of checking values against schemas.
 #[derive(Default)]
 pub(crate) struct Judgement {
     /// Values that do not fit, with the chart each belongs to.
     pub(crate) problems: Vec<(String, Problem)>,
-    /// References of schemas that lead out of them, with the chart.
+    /// External references of schemas, with the chart.
     elsewhere: Vec<(String, EcoString)>,
 }
 
@@ -272,13 +272,13 @@ pub struct Prepared {
     pub release: Release,
     /// The cluster as the chart sees it.
     pub capabilities: Capabilities,
-    /// What Helm would log.
+    /// Warnings that Helm would log.
     pub warnings: Vec<Warning>,
     /// Dependencies that `Chart.yaml` names and that are not there; Helm would have stopped.
     pub missing: Vec<String>,
     /// Values that do not fit their schema, with the chart each belongs to; Helm would have stopped.
     pub problems: Vec<(String, Problem)>,
-    /// References of schemas that lead out of them, with the chart; Helm would have fetched what is there.
+    /// External references of schemas, with the chart; Helm would have fetched them.
     pub elsewhere: Vec<(String, EcoString)>,
     track: bool,
     lenient: bool,
@@ -321,7 +321,7 @@ pub fn open(session: &Session, path: &str) -> Result<Chart, TemplateError> {
     load::load(session, path).map_err(TemplateError::from)
 }
 
-/// Takes a chart that is loaded, and everything it needs to be rendered.
+/// Prepares a loaded chart, with everything needed to render it.
 pub(crate) fn prepare_loaded(session: &Session, chart: Chart, options: &Options) -> Result<Prepared, TemplateError> {
     let name = release_name(session, options)?;
     let values = user_values(session, options)?;
@@ -392,7 +392,7 @@ pub(crate) fn prepare_chart(
         return Err(TemplateError { about, rule: Some(&rules::METADATA), ..TemplateError::rendering(message) });
     }
     let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
-    // What is not given is the engine's own, and comes from the template that reads it.
+    // A value that was not given is the engine's own, with the template that reads it as its origin.
     let from = |given: Option<Origin>, option: &str, text: &str| match given {
         Some(origin) => origin,
         None if options.track && !text.is_empty() => session.origins.flag(option),
@@ -427,7 +427,7 @@ pub(crate) fn prepare_chart(
 }
 
 impl Prepared {
-    /// What the engine takes.
+    /// The inputs of the engine.
     pub fn inputs<'a>(&'a self, outside: &'a Outside, limits: &'a Limits) -> Inputs<'a> {
         let (chart, values, release, capabilities) = (&self.chart, &self.values, &self.release, &self.capabilities);
         Inputs { chart, values, release, capabilities, outside, limits, keep_going: self.lenient }

@@ -13,7 +13,7 @@ use purlin_value::{EcoString, Map, Origin, OriginKind, Piece, Session, Taint, Va
 use crate::chart::Chart;
 use crate::context::origin_of;
 
-/// Longest chain of calls told.
+/// Maximum number of calls shown in a chain.
 const MAX_CALLS: usize = 50;
 
 /// A rendered text and where its parts come from.
@@ -23,7 +23,7 @@ pub struct Woven {
     pub bytes: Vec<u8>,
     /// Its parts.
     pub pieces: Vec<RopePiece>,
-    /// Whether any part is a secret: most texts have none, and then no range need be looked at.
+    /// Whether any part is a secret: most texts have none, and then no range needs to be checked.
     has_secret: bool,
 }
 
@@ -35,12 +35,12 @@ impl Woven {
     }
 }
 
-/// A place in rendered text and the one in a template that it was copied from.
+/// A place in rendered text and its source in a template.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
     /// Which rendered text: its address, since the same template may have been copied into several.
     text: usize,
-    /// Where the template's text starts.
+    /// Start of the template's text.
     site: u32,
     /// The place in the rendered text.
     rendered: usize,
@@ -56,15 +56,15 @@ pub struct Tracer<'s> {
     session: &'s Session,
     files: Vec<(SourceFile, Option<Arc<Source>>)>,
     calls: Vec<Call>,
-    /// Texts that stand for values not known yet.
+    /// Placeholders for values not known yet.
     pub holes: Holes,
-    /// The last place that was asked for: documents are read from start to end.
+    /// The last requested place: documents are read from start to end.
     cursor: Cell<Cursor>,
     /// The conditions around each call, computed on demand.
     because: RefCell<Vec<Option<Origin>>>,
 }
 
-/// The path on disk of a template by its full name; the chart's name stands for its folder.
+/// The path on disk of a template by its full name; the chart's name is replaced by its folder.
 pub fn template_path(chart: &Chart, name: &str) -> String {
     let inner = name.strip_prefix(chart.name()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
     let (mut chart, mut folder, mut rest) = (chart, chart.folder.clone(), inner);
@@ -82,7 +82,7 @@ impl<'s> Tracer<'s> {
     /// Registers the template files of a render.
     pub fn new(session: &'s Session, chart: &Chart, sources: Vec<SourceFile>, calls: Vec<Call>, holes: Holes) -> Self {
         let register = |source: SourceFile| {
-            // Texts of `tpl` stand in values, which are registered already.
+            // Texts of `tpl` are in values, which are registered already.
             let known = (source.origin == 0 && source.file.name != "gotpl").then(|| {
                 let path = template_path(chart, &source.file.name);
                 let insert = || session.sources.insert(&path, source.file.text.text().into_owned());
@@ -105,7 +105,7 @@ impl<'s> Tracer<'s> {
         Self { session, files, calls, holes, cursor: Cell::default(), because }
     }
 
-    /// The span of a place, or the origin of the text it lies in.
+    /// The span of a place, or the origin of the enclosing text.
     fn place(&self, site: u32) -> (Option<Span>, Option<Origin>) {
         let at = self.files.partition_point(|(file, _)| file.file.base <= site);
         let Some((file, source)) = at.checked_sub(1).and_then(|at| self.files.get(at)) else { return (None, None) };
@@ -119,8 +119,8 @@ impl<'s> Tracer<'s> {
         }
     }
 
-    /// The place in a template that a place in its own text was copied from. Functions that move lines about change
-    /// nothing but white space, so both are as many other characters behind the start of the text.
+    /// The place in a template that a place in its own text was copied from. Functions that move lines change only
+    /// white space, so both have the same number of other characters before them.
     fn text_site(&self, text: &Woven, piece: &RopePiece, piece_start: usize, at: usize) -> u32 {
         let index = self.files.partition_point(|(file, _)| file.file.base <= piece.site);
         let Some((file, _)) = index.checked_sub(1).and_then(|index| self.files.get(index)) else { return piece.site };
@@ -160,7 +160,7 @@ impl<'s> Tracer<'s> {
             (value, span, text) => {
                 let inputs = [Some(origin_of(value)), text.filter(|text| *text != origin_of(value))];
                 let inputs = inputs.into_iter().flatten().map(|origin| Piece { start: 0, end: 0, origin });
-                // An action in a value: the value it stands in is the place that printed.
+                // An action in a value: the enclosing value is the place that printed.
                 let (step, span) = match text {
                     Some(text) => ("`tpl`", span.or(origins.span(text, &self.session.sources))),
                     None => ("template", span),
@@ -273,7 +273,8 @@ impl<'s> Tracer<'s> {
         (origin, tainted)
     }
 
-    /// The origin of the first hole in a range of rendered text: what is around it says nothing of the value to come.
+    /// The origin of the first hole in a range of rendered text: the surrounding text does not determine the pending
+    /// value.
     fn hole_origin(&self, text: &Woven, from: usize, to: usize) -> (Origin, bool) {
         let (whole, tainted) = self.range_origin(text, from, to, None);
         let mut start = from;
@@ -290,7 +291,7 @@ impl<'s> Tracer<'s> {
         (whole, tainted)
     }
 
-    /// Where a collection starts. The conditions around its first entry say nothing of the others: each has its own.
+    /// Start of a collection. The conditions around its first entry do not apply to the others: each has its own.
     fn start_origin(&self, text: &Woven, from: usize) -> Origin {
         let first = first_behind(&text.pieces, from);
         let Some(piece) = text.pieces.get(first) else { return Origin::NONE };
@@ -298,8 +299,8 @@ impl<'s> Tracer<'s> {
         self.piece_origin(text, piece, start, start.max(from))
     }
 
-    /// A rendered document as a value whose leaves know where they come from. The document starts at `offset` of the
-    /// rendered text, which must stay where it is as long as others are asked about: it is known by its address.
+    /// A rendered document as a value with origins at its leaves. The document starts at `offset` of the rendered text,
+    /// which must not move while others are converted: it is identified by its address.
     pub fn value(&self, node: Node<'_>, woven: &Woven, offset: usize) -> Value {
         let target = node.target();
         let span = target.span();
@@ -351,8 +352,8 @@ impl<'s> Tracer<'s> {
     }
 }
 
-/// The place behind so many characters that are no white space. The text ends at the next action; behind its end it is
-/// read again, as a loop prints it again.
+/// Advances `count` non-blank characters from `from`, wrapping to `first` at the next action (a loop body is printed
+/// repeatedly).
 fn forward(source: &[u8], first: usize, from: usize, mut count: usize) -> usize {
     let mut at = from;
     let (mut since_start, mut is_again) = (0, from == first);
@@ -389,7 +390,7 @@ pub fn node_id(kind: &str, name: &str) -> EcoString {
     EcoString::from(format!("{kind}/{name}"))
 }
 
-/// Whether a piece of a range of rendered text is a secret.
+/// Whether any part of a range of rendered text is a secret.
 pub fn range_taint(text: &Woven, from: usize, to: usize) -> Taint {
     if !text.has_secret {
         return Taint::NONE;

@@ -1,6 +1,6 @@
-//! Renders a chart as unit tests ask: with chosen templates, values that are given whole, and a cluster that is described
-//! instead of asked. What Helm checks only when it installs (the version of Kubernetes, missing dependencies, libraries) is
-//! not checked. Nothing here knows how tests are written.
+//! Renders a chart for unit tests: with selected templates, complete values, and a described cluster. Checks that Helm
+//! makes only on installation (the version of Kubernetes, missing dependencies, libraries) are omitted. It must not
+//! know the format of tests.
 
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::Chart;
@@ -21,11 +21,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Under what terms a chart is rendered.
 #[derive(Clone, Debug)]
 pub struct Terms {
-    /// What users would give.
+    /// Values as given by users.
     pub values: Value,
     /// `.Release.Name`; checked only where `is_named`.
     pub name: String,
-    /// Whether the name is given, and so has to be a valid one.
+    /// Whether the name is given, and thus must be valid.
     pub is_named: bool,
     /// `.Release.Namespace`
     pub namespace: String,
@@ -45,7 +45,7 @@ pub struct Terms {
     pub cluster: Option<Arc<Cluster>>,
 }
 
-/// Why nothing was rendered.
+/// Reason why nothing was rendered.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// Helm's text.
@@ -119,7 +119,7 @@ impl Bench {
         definitions(&self.chart, self.chart.name())
     }
 
-    /// Renders the files whose full names are chosen, with the partials of all charts.
+    /// Renders the files with the selected full names, with the partials of all charts.
     pub fn render(
         &self,
         session: &Session,
@@ -212,7 +212,7 @@ fn rewrite_metadata(chart: &mut Chart, terms: &Terms) {
     chart.dependencies.iter_mut().for_each(rewrite);
 }
 
-/// What Helm 3 says of a name.
+/// Helm 3's message for an invalid name.
 const BAD_NAME: &str = "invalid release name, must match regex ^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$ and the length must not be longer than 53";
 
 fn is_release_name(name: &str) -> bool {
@@ -227,7 +227,7 @@ pub fn merge_values(base: Value, over: Value) -> Value {
     merge_maps(base, over, None)
 }
 
-/// What a node of a test means as a value of a chart: every number is a float, as behind JSON.
+/// The value of a test's node for a chart: every number is a float, as in JSON.
 pub fn value_of_node(node: Node<'_>) -> Value {
     as_chart_value(purlin_value::value_of(node, purlin_value::MergeKeys::Apply))
 }
@@ -247,10 +247,10 @@ fn as_chart_value(value: Value) -> Value {
     Value::new(data).with_origin(origin)
 }
 
-/// A kind that a described cluster knows.
+/// A kind served by a described cluster.
 #[derive(Clone, Debug)]
 pub struct KnownKind {
-    /// Version and kind as they are asked for: `apps/v1/Deployment`.
+    /// Version and kind in the form of requests: `apps/v1/Deployment`.
     pub name: String,
     /// Group, version and resource under which its objects are kept.
     pub resource: [String; 3],
@@ -258,7 +258,7 @@ pub struct KnownKind {
     pub is_namespaced: bool,
 }
 
-/// A cluster that is described instead of asked.
+/// A described cluster, in place of a real one.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
     /// Its kinds.
@@ -272,7 +272,7 @@ impl Cluster {
         Lookup(Arc::new(move |heap, asked| self.answer(heap, asked)))
     }
 
-    /// The object of a name, or all of a kind; nothing for a kind that is not described.
+    /// The object of a name, or all of a kind; empty for a kind that is not described.
     fn answer(&self, heap: &mut Heap, [version, kind, namespace, name]: [&str; 4]) -> Val {
         let asked = format!("{version}/{kind}");
         let empty = |heap: &mut Heap| heap.any_map(Default::default());

@@ -1,6 +1,6 @@
-//! Values that are given to a chart and that it does not know, where its own values have a similar name that its templates
-//! read: most likely the given one is misspelt, and Helm would say nothing. Mappings whose keys are free are left alone:
-//! no template reads their keys by name.
+//! Given values that the chart does not define, where its own values have a similar name that its templates read: most
+//! likely the given one is misspelt, and Helm accepts it silently. Mappings with free keys are skipped: no template
+//! reads their keys by name.
 
 use std::cell::OnceCell;
 
@@ -41,7 +41,7 @@ pub(crate) fn strings(value: &Value, each: &mut dyn FnMut(&str, &Value)) {
     }
 }
 
-/// Warns of given values that nobody reads, in a chart and those inside it. `values` are all that the chart has.
+/// Warns of unread given values, in a chart and those inside it. `values` are all values of the chart.
 pub fn check(session: &Session, chart: &Chart, values: &Value) {
     check_inside(session, chart, values, conditions_of(chart).collect(), None);
 }
@@ -66,7 +66,7 @@ fn conditions_of(chart: &Chart) -> impl Iterator<Item = String> {
     all.map(|path| path.trim().to_owned()).filter(|path| !path.is_empty())
 }
 
-/// So many names are compared with each other.
+/// Maximum number of comparisons between names.
 const MOST_COMPARED: usize = 20_000;
 
 struct Walk<'a> {
@@ -78,7 +78,7 @@ struct Walk<'a> {
     rendered: &'a [&'a str],
     /// Paths of values that conditions read, of this chart and those around it.
     conditions: Vec<String>,
-    /// The chart around this one, whose templates may read these values, too.
+    /// The enclosing chart, whose templates may read these values, too.
     outer: Option<&'a Walk<'a>>,
 }
 
@@ -102,7 +102,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Warns of values for a chart inside whose name is misspelt: no template reads them either.
+    /// Warns of values for a chart inside with a misspelt name: no template reads them either.
     fn misnamed(&self) {
         let known = self.chart.values.as_map().map_or(0, |map| map.len());
         if known * self.chart.dependencies.len() > MOST_COMPARED {

@@ -1,5 +1,6 @@
-//! Values that a template reads and nobody sets, where a similar one is set and nobody reads it: most likely one of the
-//! two is misspelt. Also fields that Helm's built-in objects do not have: most of them are empty without a word. Looks at the text of templates only; what is built while rendering is not seen.
+//! Values that a template reads and that are not set, where a similar one is set and not read: most likely one of the
+//! two is misspelt. Also fields that Helm's built-in objects do not have: most of them are silently empty. Only the
+//! text of templates is examined; names computed while rendering are missed.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -19,15 +20,15 @@ use purlin_syntax::what;
 /// Shorter names are too easily similar by chance.
 pub(crate) const SHORTEST: usize = 4;
 
-/// A path of values that a template reads: where it starts in the text, and its names.
+/// A path of values that a template reads: its start in the text, and its names.
 struct Read<'t> {
     start: usize,
-    /// Whether it is within a string of the action.
+    /// Whether it is inside a string of the action.
     is_quoted: bool,
     names: Vec<&'t str>,
 }
 
-/// What the text of a chart's templates says, whatever its values are.
+/// The names in a chart's templates, independent of its values.
 struct Scan {
     texts: Vec<String>,
     /// For each text, the paths of values that it reads before others do: where they start, and whether in a string.
@@ -58,8 +59,8 @@ impl Scan {
     }
 }
 
-/// Warns of values that are read and not set, in the chart's own templates. If `is_whole`, all charts inside are there;
-/// otherwise a library that is missing may read what nobody else does.
+/// Warns of values that are read and not set, in the chart's own templates. If `is_whole`, all charts inside are
+/// available; otherwise a missing library may read values that are otherwise unread.
 pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool, known: &mut Findings) {
     let scan = Scan::of(session, chart);
     let texts = &scan.texts;
@@ -98,7 +99,7 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool, k
             let path = read.names.get(..=depth).unwrap_or_default().join(".");
             let libraries =
                 || libraries.get_or_init(|| chart.dependencies.iter().flat_map(texts_of).collect::<Vec<_>>());
-            // What a template prints around its actions reads nothing: `resources:` is a key of Kubernetes.
+            // The text around a template's actions reads no values: `resources:` is a key of Kubernetes.
             let reads = |text: &String| mentions(text, &near) && is_in_action(text, &near);
             let is_used = || texts.iter().chain(libraries()).any(reads);
             let wholes = || wholes.get_or_init(|| Wholes::of(texts.iter().chain(libraries())));
@@ -117,8 +118,8 @@ pub fn check(session: &Session, chart: &Chart, values: &Value, is_whole: bool, k
     }
 }
 
-/// What follows from a field that a built-in object does not have: documents that are no YAML because nothing was
-/// printed for it, and functions that are given nothing. The field is the mistake, so it becomes the error.
+/// Consequences of a field that a built-in object does not have: documents that are not YAML because its output is
+/// empty, and functions with a null argument. The field is the mistake, so it becomes the error.
 #[derive(Default)]
 struct Follows {
     is_taken: bool,
@@ -152,7 +153,7 @@ impl Follows {
     }
 }
 
-/// What Go prints for nothing where a string is expected.
+/// Go's output for nil where a string is expected.
 pub(crate) const NOTHING: &str = "%!s(<nil>)";
 
 const VALUES: &str = ".Values.";
@@ -239,7 +240,7 @@ fn unknown_fields(text: &str) -> Vec<UnknownField<'_>> {
     found
 }
 
-/// The templates of a chart and of those inside it: a library reads the values of whoever uses it.
+/// The templates of a chart and of those inside it: a library reads the values of the charts that use it.
 pub(crate) fn texts_of(chart: &Chart) -> Vec<String> {
     let own = chart.templates.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
     own.chain(chart.dependencies.iter().flat_map(texts_of)).collect()
@@ -254,7 +255,7 @@ struct Wholes {
     all: bool,
 }
 
-/// Functions that reach keys of a mapping whose names are not in the text.
+/// Functions that access keys of a mapping whose names are not in the text.
 const REACHING: [&str; 9] = ["range", "toYaml", "toJson", "keys", "values", "index", "get", "pick", "omit"];
 
 impl Wholes {
@@ -281,7 +282,7 @@ impl Wholes {
         found
     }
 
-    /// Whether a mapping is read as a whole, or one that it is in.
+    /// Whether a mapping, or one around it, is read as a whole.
     fn hold(&self, names: &[&str]) -> bool {
         self.all || (1..=names.len()).any(|end| self.mappings.contains(&names.get(..end).unwrap_or_default().join(".")))
     }
@@ -290,8 +291,8 @@ impl Wholes {
 /// Functions that make do with a value that is not set.
 const LENIENT: [&str; 9] = ["default", "coalesce", "if", "with", "or", "empty", "hasKey", "ternary", "required"];
 
-/// Warns of values that strings of other values read and nobody sets, where a similar one is set: in a Metachart chart
-/// they are templates.
+/// Warns of values that are read in strings of other values and not set, where a similar one is set: in a Metachart
+/// chart strings are templates.
 pub fn check_strings(session: &Session, values: &Value) {
     let mut seen = HashSet::new();
     strings(values, &mut |text, value| {
@@ -302,7 +303,7 @@ pub fn check_strings(session: &Session, values: &Value) {
                 let Some((depth, near)) = misspelt(&names, values) else { continue };
                 let is_meant = names.get(depth).is_some_and(|name| is_slip(name, &near));
                 let path = names.get(..=depth).unwrap_or_default().join(".");
-                // A mapping that is not there makes the template fail, which says all there is to say.
+                // A missing mapping makes the template fail, which is sufficient.
                 if !is_meant || depth + 1 < names.len() || !seen.insert(path.clone()) {
                     continue;
                 }
@@ -349,7 +350,7 @@ fn is_set(names: &[&str], values: &Value) -> bool {
     current.is_some()
 }
 
-/// Where something was reported: a value that is not set may also make a template fail, which says all there is to say.
+/// Locations of reports: a value that is not set may also make a template fail, which is sufficient.
 fn places(session: &Session, known: &Findings) -> HashMap<String, Vec<(u32, u32)>> {
     let mut places: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
     for span in known.iter().filter_map(|diagnostic| diagnostic.span) {
@@ -360,10 +361,10 @@ fn places(session: &Session, known: &Findings) -> HashMap<String, Vec<(u32, u32)
     places
 }
 
-/// How many problems of one file are compared with others; nobody reads more.
+/// Maximum number of problems of one file that are compared with others; longer reports are not read.
 const MOST_PLACES: usize = 1_000;
 
-/// Whether a problem is where something was reported, or inside it.
+/// Whether a problem is at the location of a report, or inside it.
 fn is_reported(session: &Session, places: &HashMap<String, Vec<(u32, u32)>>, found: &Diagnostic) -> bool {
     let Some(span) = found.span else { return false };
     let Some(source) = session.sources.get(span.file) else { return false };
@@ -422,7 +423,7 @@ fn reads<'t>(text: &'t str, root: &str) -> Vec<Read<'t>> {
     found
 }
 
-/// An action of a template, without its braces, and where it starts.
+/// An action of a template, without its braces, with its start.
 struct Action<'t> {
     start: usize,
     text: &'t str,
@@ -453,7 +454,7 @@ struct Strings {
 }
 
 impl Strings {
-    /// Whether a place, behind all that were asked about before, is within a string.
+    /// Whether a place, behind all earlier requested ones, is inside a string.
     fn hold(&mut self, action: &str, place: usize) -> bool {
         for c in action.get(self.at..place).unwrap_or_default().chars() {
             match (self.open, c) {

@@ -1,9 +1,9 @@
-//! Values that no template reads, named templates that nothing includes, and values files that repeat what the chart has
-//! by itself.
+//! Values that no template reads, named templates that are never included, and values files that repeat the chart's own
+//! values.
 //!
 //! Templates are followed without being rendered (`names.rs`), so that a value counts as read if any branch reads it.
-//! What cannot be followed counts as read: there is no warning where a read cannot be excluded. What charts inside are
-//! given by other hands, and what libraries define for others, is not judged.
+//! Parts that cannot be followed count as read: there is no warning where a read cannot be excluded. Values of charts
+//! inside that are set elsewhere, and definitions of libraries for others, are not checked.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -24,10 +24,10 @@ const OWN: &str = "values.yaml";
 /// Longer texts of a chart are not looked through for what `tpl` may be given.
 const LONGEST_TEXT: usize = 1 << 20;
 
-/// So many of the places that override a value are shown.
+/// Maximum number of locations shown for an overridden value.
 const SHOWN_PLACES: usize = 3;
 
-/// So many names are shown in one message.
+/// Maximum number of names shown in one message.
 const NAMED: usize = 5;
 
 /// A key that is written somewhere, with those inside it.
@@ -39,7 +39,7 @@ struct Key {
     is_live: bool,
 }
 
-/// Warns of what nothing uses in a chart that is prepared.
+/// Warns of unused parts of a prepared chart.
 pub(crate) fn check(session: &Session, folder: &str, prepared: &Prepared, options: &Options) {
     let chart = &prepared.chart;
     if chart.is_library() || !has_manifests(chart) || !prepared.missing.is_empty() {
@@ -68,13 +68,13 @@ pub(crate) fn check(session: &Session, folder: &str, prepared: &Prepared, option
     }
 }
 
-/// A chart without any template that prints something defines templates for others, whatever it says it is.
+/// A chart without manifests defines templates for others, whatever its type.
 fn has_manifests(chart: &Chart) -> bool {
     let prints = |name: &str| !path::file_name(name).starts_with('_') && !name.ends_with("NOTES.txt");
     !chart.dependencies.is_empty() || chart.templates.iter().any(|file| prints(&file.name))
 }
 
-/// Whether all charts inside take part; one that does not may read what is shared, and include any template.
+/// Whether all charts inside are enabled; a disabled one may read shared values, and include any template.
 fn is_whole(session: &Session, chart: &Chart) -> bool {
     let Some(declared) = declared(session, chart) else { return false };
     let is_there = |name: &String| chart.dependencies.iter().any(|inner| inner.name() == *name);
@@ -82,8 +82,8 @@ fn is_whole(session: &Session, chart: &Chart) -> bool {
         && chart.dependencies.iter().all(|inner| is_whole(session, inner))
 }
 
-/// The names that each chart inside goes by, as the chart's files list them: one that is switched off is no longer among the
-/// chart's own dependencies. None if its files cannot be read, as those of an archive.
+/// The names of each chart inside, as declared in the chart's files: a disabled one is no longer among the chart's own
+/// dependencies. `None` if its files cannot be read, as those of an archive.
 fn declared(session: &Session, chart: &Chart) -> Option<Vec<Vec<String>>> {
     let mut found = Vec::new();
     let mut is_read = false;
@@ -101,7 +101,7 @@ fn declared(session: &Session, chart: &Chart) -> Option<Vec<Vec<String>>> {
     is_read.then_some(found)
 }
 
-/// What templates may read. It is the same for all values files of a chart.
+/// Values that templates may read. They are the same for all values files of a chart.
 fn reads_of(session: &Session, folder: &str, chart: &Chart, options: &Options) -> Arc<Reads> {
     let listed = session.listed(folder);
     let beside = listed.names().filter(|name| is_values_file(name)).map(str::to_owned);
@@ -217,7 +217,7 @@ impl Judge<'_> {
         self.judge(&keys, &mut Vec::new(), Some(self.chart));
     }
 
-    /// Notes which keys may be read: by name, with a mapping around them, or with something in them.
+    /// Records which keys may be read: by name, as part of an enclosing mapping, or through a part of them.
     fn mark(&self, keys: &mut [Key], path: &mut Vec<EcoString>, is_whole: bool) {
         for key in keys {
             path.push(key.name.clone());
@@ -228,7 +228,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Reports keys that nothing reads, at the highest level. `of` is the chart whose values they are, at their top.
+    /// Reports unread keys, at the highest level. `of` is the chart of the values, at their root.
     fn judge(&self, keys: &[Key], path: &mut Vec<EcoString>, of: Option<&Chart>) {
         // A mapping that is only tested is not empty because of what is in it.
         let is_tested = of.is_none() && self.reads.holds(path) && !keys.iter().any(|key| key.is_live);
@@ -305,7 +305,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A values file that says what the chart's own says.
+    /// A values file that repeats the chart's own values.
     fn repeated(&self, own: &str, file: &str) {
         let load = |file: &str| {
             let text = self.session.load_text(file, file).ok()?;
@@ -351,7 +351,7 @@ const ENVIRONMENTS: &[&str] = &[
     "uat",
 ];
 
-/// Whether a values file is by its name that of an environment, such as `values-prod-eu.yaml` or `values-stage2.yaml`.
+/// Whether a values file has the name of an environment, such as `values-prod-eu.yaml` or `values-stage2.yaml`.
 fn is_of_environment(file: &str) -> bool {
     let is_one = |word: &str| {
         let word = word.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
@@ -426,7 +426,7 @@ fn repeats(own: Node<'_>, other: Node<'_>, above: &mut Vec<EcoString>, found: &m
     }
 }
 
-/// Whether two nodes say the same.
+/// Whether two nodes have the same content.
 fn is_same(one: Node<'_>, other: Node<'_>) -> bool {
     if one.is_scalar() && other.is_scalar() {
         return one.scalar() == other.scalar() && one.text() == other.text();

@@ -65,16 +65,16 @@ pub enum Trouble {
     Subchart {
         /// The chart.
         name: String,
-        /// What they are.
+        /// Their type.
         found: &'static str,
-        /// What Helm says.
+        /// Helm's text.
         helm_text: String,
     },
     /// It takes more than a limit allows.
     Exceeded(Exceeded),
 }
 
-/// What Helm logs about values that it does not use.
+/// Helm's log messages about unused values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
     /// Values below a key that is no mapping in the chart's own values.
@@ -84,7 +84,7 @@ pub enum Warning {
         /// The key.
         key: String,
     },
-    /// A mapping in the chart's own values for which something else is given.
+    /// A mapping in the chart's own values that is overridden by another type.
     NotOverMapping(String),
     /// The same, for values of a chart inside.
     IsMapping(String),
@@ -92,7 +92,7 @@ pub enum Warning {
     Globals(&'static str),
     /// A chart inside that lacks the values to import from it.
     NoImport(String),
-    /// Something that only Helm's words tell.
+    /// A case described only in Helm's words.
     Other(String),
 }
 
@@ -121,7 +121,7 @@ impl From<Exceeded> for Trouble {
     }
 }
 
-/// What it takes to prepare the values of a chart; the bytes are given back when that is done.
+/// Budget for preparing the values of a chart; the bytes are returned when that is done.
 pub struct Account<'m> {
     meter: &'m Meter,
     held: Cell<u64>,
@@ -153,11 +153,11 @@ const CHART: (u64, u64) = (50, 256);
 
 /// Coalesces user values with the defaults of a chart and of all charts inside it.
 pub struct Coalescer<'o> {
-    /// Who counts what it takes: tables are shared before they are filled, and not behind.
+    /// Charged for its work: sharing of tables is counted before they are filled, not after.
     pub account: &'o Account<'o>,
-    /// Where overridden values are remembered, if they are.
+    /// Records overridden values, if enabled.
     pub origins: Option<&'o Origins>,
-    /// What Helm would warn of.
+    /// Warnings that Helm would give.
     pub warnings: Vec<Warning>,
     /// Whether nulls are kept, as when values are merged for importing.
     keep_null: bool,
@@ -257,7 +257,7 @@ impl<'o> Coalescer<'o> {
         if keep_null || self.helm.keeps_default_nulls {
             values.insert(key.clone(), default.clone());
         } else if !default.is_null() {
-            // What nulls are in is looked for in all of it.
+            // Nulls are searched for in the whole value.
             self.account.charge(steps_for(weight(default)), 0)?;
             values.insert(key.clone(), without_nulls(default));
         }
@@ -274,7 +274,7 @@ impl<'o> Coalescer<'o> {
                 continue;
             };
             if value.is_null() {
-                // A null takes a default away; beside another null it stays.
+                // A null removes a default; beside another null it is kept.
                 if !keep_null && !default.is_null() {
                     strong.shift_remove(key);
                 }
@@ -380,7 +380,7 @@ impl<'o> Coalescer<'o> {
     }
 }
 
-/// How Go prints a value that should have been a table, with the wrong verb the original uses.
+/// Go's format of a value that should have been a table, with the wrong verb the original uses.
 fn kind_of(value: &Value) -> &'static str {
     match &value.data {
         Data::Bool(_) => "a boolean",

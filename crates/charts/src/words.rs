@@ -1,6 +1,6 @@
-//! Failures of templates, manifests and values in the words of people who write charts, each with what to do about it.
+//! Failures of templates, manifests and values in the words of chart authors, each with advice.
 //!
-//! Go's and Helm's words for the same are made where a personality prints them; nothing here reads them.
+//! Go's and Helm's words for the same are made where a personality prints them; they are not read here.
 
 use purlin_gotmpl::funcs::LISTS;
 use purlin_gotmpl::{Cause, Fault, Misread};
@@ -8,12 +8,12 @@ use purlin_syntax::{Hint, Message, What, suggest, what};
 
 use crate::values::Warning;
 
-/// What is wrong, in other words.
+/// The problem, reworded.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Words {
-    /// What is wrong.
+    /// The problem.
     pub message: Message,
-    /// What to do.
+    /// Advice.
     pub hint: Hint,
     /// The part of the expression or line that is wrong, as it is written.
     pub part: Option<String>,
@@ -26,8 +26,8 @@ fn words(message: impl Into<Message>, hint: impl Into<Hint>, part: Option<&str>)
 const SET_IT: &str = "set it in `values.yaml`, or give a fallback with `default`";
 const TEST_IT: &str = "test its type with `kindIs` first";
 
-/// A template that failed while it was rendered. `node` is the expression, `function` the one that was called,
-/// `defined` the names of all named templates.
+/// A template that failed while it was rendered. `node` is the expression, `function` the called function, `defined`
+/// the names of all named templates.
 pub fn failed<'n>(
     fault: &Fault,
     node: &str,
@@ -50,7 +50,7 @@ pub fn failed<'n>(
             words(what::unknown("named template", &name), hint, Some(&format!("\"{name}\"")))
         }
         Cause::NoField { field, of } => no_field(node, field, of),
-        // A mapping of anything has nothing there.
+        // An unspecific mapping has no value there.
         Cause::WrongType { wanted, found: None } | Cause::NoValue { wanted } => {
             let message =
                 Message::new(What::Unset).words(format!("expected {}, found a value that is not set", noun(wanted)));
@@ -96,7 +96,7 @@ pub fn failed<'n>(
     }
 }
 
-/// Arguments behind something that takes none: usually an operator of another language.
+/// Arguments of a value that is not a function: usually an operator of another language.
 fn not_a_function(node: &str, what: &str) -> Option<Words> {
     let between = ["and", "or", "eq", "ne", "lt", "le", "gt", "ge", "not"];
     let operator = node.split_whitespace().skip(1).find(|word| between.contains(word));
@@ -107,7 +107,7 @@ fn not_a_function(node: &str, what: &str) -> Option<Words> {
     words(format!("`{what}` is not a function, so it takes no arguments"), hint, operator)
 }
 
-/// What a template finds at its top.
+/// Fields of a template's root object.
 const ROOTS: &[&str] = &["Values", "Chart", "Release", "Files", "Capabilities", "Template", "Subcharts"];
 
 /// `.values.image` for `.Values.image`.
@@ -117,7 +117,7 @@ fn misspelt_root(node: &str) -> Option<Words> {
     words(format!("`.{first}` is not defined"), Hint::meant(format!(".{first}"), format!(".{near}")), Some(first))
 }
 
-/// What Helm logs about values that are not used.
+/// Helm's log messages about unused values.
 pub fn warning(warning: &Warning) -> Words {
     let (message, hint) = match warning {
         Warning::NotAMapping { within, key } => {
@@ -146,7 +146,7 @@ pub fn warning(warning: &Warning) -> Words {
     Words { message: message.into(), hint: hint.into(), part: None }
 }
 
-/// What a template reads of an object that Helm hands in and that is not there; `None` for anything else.
+/// A missing field of a built-in object that a template reads; `None` for other paths.
 pub fn built_in(path: &str) -> Option<String> {
     let mut names = path.trim_start_matches('$').trim_start_matches('.').split('.');
     Some(match names.next()? {
@@ -159,7 +159,7 @@ pub fn built_in(path: &str) -> Option<String> {
     })
 }
 
-/// A document whose head is not that of a manifest.
+/// A document with the wrong head for a manifest.
 pub fn unfit_manifest(field: &str, found: &str, is_mapping: bool) -> Option<Words> {
     if field.is_empty() {
         let message = format!("this renders to {found}, expected a manifest");
@@ -199,7 +199,7 @@ fn unset_argument(is_key: bool, node: &str, function: Option<&str>) -> Option<Wo
     words(message, SET_IT, path.or(Some(name)))
 }
 
-/// A function whose argument is of a kind that it does not know.
+/// A function with an argument of the wrong type.
 fn unfitting(cause: &Cause, function: Option<&str>) -> Option<Words> {
     match cause {
         Cause::NoLength(of) => {

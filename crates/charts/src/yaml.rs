@@ -7,7 +7,7 @@ use purlin_gotmpl::yaml_tree::{Build, Leaf, build};
 use purlin_syntax::{Node, Rule, RuleClass, Tree};
 use purlin_value::{Data, EcoString, Map, Origin, Value};
 
-/// The value of a tree's document; the message is the one Helm would give.
+/// The value of a tree's document; the error is Helm's.
 pub fn value_of_tree(tree: &Tree, document: usize) -> Result<Value, String> {
     if let Some(problem) = first_problem(tree) {
         return Err(format!("yaml: {}", go_message(tree, problem)));

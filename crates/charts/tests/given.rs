@@ -85,7 +85,7 @@ fn lazy_and_broken_values_are_not_null() {
     assert!(field(&resolved, "data.made").is_poison());
 }
 
-/// A text that is computed when it is asked for.
+/// A string that is computed on demand.
 struct Later;
 
 impl Thunk for Later {

@@ -101,7 +101,7 @@ fn definition(dice: &mut Dice, kind: &str, default: bool) -> String {
     if !default && dice.roll(4) == 0 {
         metadata.push("name: \"{{ .Release.Name }}-given\"".to_owned());
     }
-    // Only later kinds look at earlier ones, so that nothing is circular.
+    // Only later kinds refer to earlier ones, so that there are no cycles.
     if matches!(kind, "deployments" | "things") && dice.roll(2) == 0 {
         metadata.push(dice.one_of(&["checksums: {configmaps: \"*\"}", "checksums: {secrets: \"*\"}"]).to_owned());
     }
@@ -154,7 +154,7 @@ fn world(values: &str) -> MemoryWorld {
         .file("shop/templates/resources.yaml", skeleton::RESOURCES)
 }
 
-/// Documents in order, or that there are none.
+/// Documents in order, or `None` if there are none.
 fn natively(values: &str) -> Option<Vec<String>> {
     let session = Session::new(Arc::new(world(values)));
     let options = Options { track: true, lenient: true, ..Options::default() };
@@ -186,7 +186,7 @@ fn both_ways_make_the_same_manifests() {
             (None, Ok(_)) => panic!("seed {seed}: only the native way refuses\n{values}"),
         }
     }
-    // Most cases show something, and the refused ones (two parents with one related resource) are among them.
+    // Most cases have documents, and rejected ones (two parents with one related resource) are among them.
     assert!(kinds.get("filled").is_some_and(|count| *count > 60), "{kinds:?}");
     assert!(kinds.contains_key("refused"), "{kinds:?}");
 }

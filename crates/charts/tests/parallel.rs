@@ -1,4 +1,4 @@
-//! A Metachart chart comes out the same, with the same places, however many threads build its resources.
+//! A Metachart chart has the same output, with the same origins, for any number of threads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -30,7 +30,7 @@ fn world() -> MemoryWorld {
         .file("shop/values.yaml", &values)
 }
 
-/// Every leaf with the place it comes from.
+/// Every leaf with its location.
 fn lines(threads: usize, limits: Limits) -> Result<Vec<String>, Vec<String>> {
     let session = Session::with_limits(Arc::new(world()), limits, threads);
     let options = Options { track: true, ..Options::default() };
@@ -65,7 +65,7 @@ fn threads_change_nothing() {
     assert_eq!(one, four);
 }
 
-/// What is said of a chart whose resources are these, and what its last one waits for.
+/// Messages for a chart with these resources, and the pending value of its last one.
 fn said(threads: usize, values: &str, pending: &[&str]) -> (Vec<String>, Option<String>) {
     let world = MemoryWorld::new()
         .file("shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")

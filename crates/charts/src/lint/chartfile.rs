@@ -1,4 +1,4 @@
-//! What Helm's linter says about `Chart.yaml`.
+//! Findings of Helm's linter on `Chart.yaml`.
 
 use purlin_gotmpl::semver::Version;
 use purlin_syntax::{Kind, Node, Scalar, Tree};
@@ -87,7 +87,7 @@ fn version(data: &Metadata) -> Option<String> {
     Version::parse(&data.version).is_none().then(|| format!("version '{}' is not a valid SemVer", data.version))
 }
 
-/// A value that YAML reads as something else than a string.
+/// A value that YAML parses as another type than string.
 fn not_a_string(root: Option<Node<'_>>, key: &str) -> Option<String> {
     let value = root?.get(key)?;
     let kind = match value.kind() {

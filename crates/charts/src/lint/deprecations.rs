@@ -1,6 +1,6 @@
 //! Versions of Kubernetes' own APIs that are deprecated.
 
-/// What Kubernetes says about a kind that is deprecated in a version of it.
+/// Kubernetes' message for a kind that is deprecated in a version of it.
 pub(super) fn deprecated(api_version: &str, kind: &str, (major, minor): (&str, &str)) -> Option<String> {
     let row = DEPRECATED.iter().find(|row| row.0 == api_version && row.1 == kind)?;
     let (_, _, since, removed, instead) = *row;

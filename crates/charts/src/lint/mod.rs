@@ -1,4 +1,4 @@
-//! `helm lint`: everything Helm's linter says about a chart, in its order and words.
+//! `helm lint`: all findings of Helm's linter on a chart, in its order and words.
 
 mod chartfile;
 mod deprecations;
@@ -19,12 +19,12 @@ use crate::template::{self, Options, TemplateError};
 use crate::yaml::value_of_tree;
 use crate::{load, metadata, schema};
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Worth knowing.
     Info,
-    /// Fails the check if that is asked for.
+    /// Fails the check with `--strict`.
     Warning,
     /// Fails the check.
     Error,
@@ -44,20 +44,20 @@ impl Level {
 /// One finding.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub level: Level,
     /// The file it is about.
     pub path: String,
-    /// What was found.
+    /// The finding.
     pub message: String,
 }
 
-/// What came of linting a chart.
+/// Result of linting a chart.
 #[derive(Debug, Default)]
 pub struct Linted {
     /// The findings, in Helm's order.
     pub findings: Vec<Finding>,
-    /// What `required` and `fail` would have stopped with, as Helm logs it.
+    /// Messages of `required` and `fail`, as Helm logs them.
     pub logged: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ fn check_values(
     }
     let Some(chart) = chart.filter(|chart| chart.schema.is_some() && !options.skip_schema) else { return };
     let Ok(given) = user_values(session, options) else { return };
-    // The charts inside have schemas of their own, which are asked when templates are.
+    // The charts inside have schemas of their own, which are checked with templates.
     let alone = Chart { dependencies: Vec::new(), ..chart.clone() };
     let own = Options { lenient: true, is_lint: true, ..options.clone() };
     let Ok(prepared) = template::prepare_chart(session, alone, given, RELEASE.to_owned(), &own) else { return };
@@ -222,7 +222,7 @@ fn capabilities(options: &Options) -> Capabilities {
     known
 }
 
-/// What `Chart.yaml` names beside what is in `charts/`.
+/// Compares `Chart.yaml` with the contents of `charts/`.
 fn check_dependencies(chart: &Chart, shown: &str, found: &mut Linted) {
     let declared = &chart.metadata.dependencies;
     let names = |missing: Vec<&str>| missing.join(",");

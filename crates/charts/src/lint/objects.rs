@@ -1,4 +1,4 @@
-//! What Helm's linter says about a rendered object: its name, its version, its selector.
+//! Findings of Helm's linter on a rendered object: its name, its version, its selector.
 
 use purlin_syntax::Node;
 use purlin_value::Session;
@@ -25,7 +25,7 @@ pub(super) fn check(session: &Session, file: &str, head: &Head, text: &str, kube
     }
 }
 
-/// Whether an item of a list asks to be kept, which Helm does not see.
+/// Whether an item of a list has the annotation to keep it, which Helm ignores.
 fn has_kept_item(session: &Session, text: &str) -> bool {
     let tree = purlin_gotmpl::yaml::parse(text, &session.limits);
     let items = tree.root().and_then(|root| root.get("items"));
@@ -36,7 +36,7 @@ fn has_kept_item(session: &Session, text: &str) -> bool {
     items.is_some_and(|items| items.items().any(is_kept))
 }
 
-/// What names of a kind have to look like.
+/// Format of names of a kind.
 enum Naming {
     Subdomain,
     /// A label that starts with a letter.
@@ -60,7 +60,7 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
 const LABEL_1035: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const LABEL_1123: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
-/// What Kubernetes has against a name.
+/// Kubernetes' objection to a name.
 fn bad_name(kind: &str, name: &str) -> Option<String> {
     let at_most = |most: usize| (name.len() > most).then(|| format!("must be no more than {most} bytes"));
     let unless = |is_valid: bool, message: &str| (!is_valid).then(|| message.to_owned());

@@ -17,7 +17,7 @@ use super::object_meta::{MetaRequest, added};
 /// Deepest nesting rendered.
 const MAX_DEPTH: u32 = purlin_syntax::limits::MERGE_LEVELS;
 
-/// What the pipeline knows of one kind.
+/// Properties of a kind in the pipeline.
 #[derive(Clone, Debug, Default)]
 pub struct Kind {
     /// The key in the values.
@@ -39,22 +39,22 @@ pub struct Found {
     pub kind: String,
     /// Its name in the values.
     pub name: String,
-    /// What the values say.
+    /// Its values.
     pub definition: Val,
     /// The component of the resource it is related to.
     pub related: Option<String>,
 }
 
-/// Something worth a warning: what it is, and the origin of the value it is about.
+/// A warning: its message, and the origin of the value it concerns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
     /// The origin; 0 means unknown.
     pub origin: u32,
-    /// The kind and name of the resource, and what is to be told of it.
+    /// The kind and name of the resource, and the message.
     pub message: String,
 }
 
-/// What came of building a resource.
+/// Result of building a resource.
 type Attempt = Result<Str, Box<ExecError>>;
 
 /// Everything builds share: kinds, what was discovered, what is already built.
@@ -66,9 +66,9 @@ pub struct Workshop {
     pub kinds: BTreeMap<String, Kind>,
     /// Resources by kind and name.
     pub found: Resources,
-    /// Where checksums come from.
+    /// Origins of checksums.
     pub computed: Arc<Computed>,
-    /// What is built already, or why it cannot be.
+    /// Resources built so far, and errors.
     built: RefCell<HashMap<(String, String), Attempt>>,
     /// The steps each resource took, those of resources it needed not counted.
     pub costs: RefCell<HashMap<(String, String), u64>>,
@@ -76,9 +76,9 @@ pub struct Workshop {
     counted: Cell<u64>,
     /// Digests of whole kinds, and whether they are secret.
     pub digests: RefCell<HashMap<String, (String, bool)>>,
-    /// What is being built, to find circular checksums.
+    /// Resources being built, to find circular checksums.
     pub open: RefCell<Vec<(String, String)>>,
-    /// What is worth a warning.
+    /// Warnings.
     pub notes: RefCell<Vec<Note>>,
 }
 
@@ -96,7 +96,7 @@ pub fn at(heap: &Heap, value: &Val, path: &[&str]) -> Option<Val> {
     Some(current)
 }
 
-/// The entries of a map; none of anything else.
+/// The entries of a map; empty for other values.
 pub fn entries(heap: &Heap, value: Option<&Val>) -> BTreeMap<Str, Val> {
     value.and_then(Val::as_map).map(|map| heap.get_map(map).entries.clone()).unwrap_or_default()
 }
@@ -107,7 +107,7 @@ pub fn text(value: &Val) -> String {
 }
 
 impl Workshop {
-    /// A workshop with nothing built yet.
+    /// A workshop without built resources.
     pub fn new(root: Val, kinds: BTreeMap<String, Kind>, found: Resources, computed: Arc<Computed>) -> Self {
         let (built, costs, counted, digests, open, notes) = Default::default();
         Self { root, kinds, found, computed, built, costs, counted, digests, open, notes }
@@ -118,8 +118,8 @@ impl Workshop {
         defaults::of_kind(heap, &get(heap, &self.root, "Values")?, kind)
     }
 
-    /// Builds a resource as YAML without the last line break, or takes it from what was built before. What cannot be built fails the same way each time;
-    /// `asked` is the origin of what asks for it.
+    /// Builds a resource as YAML without the last line break, or returns an earlier result. Errors are repeated for
+    /// each request; `asked` is the origin of the request.
     pub fn build(&self, m: &mut Machine<'_>, kind: &str, name: &str, asked: u32) -> Result<Str, Fault> {
         let key = (kind.to_owned(), name.to_owned());
         if let Some(built) = self.built.borrow().get(&key) {
@@ -198,7 +198,7 @@ impl Workshop {
     }
 
     fn preprocess(&self, m: &mut Machine<'_>, found: &Found, component: &str, resource: Val) -> Result<Val, Fault> {
-        // Preprocessors change what they are given; the original stays to compare with.
+        // Preprocessors modify their argument; the original is needed for comparison.
         let copy = purlin_gotmpl::funcs::dicts::deep_copy(m, &resource, 0)?;
         let name = at(&m.heap, &copy, &["metadata", "name"]).unwrap_or(Val::NIL);
         let mut params = BTreeMap::from([
@@ -207,7 +207,7 @@ impl Workshop {
             (Str::from("key"), Val::str(found.name.as_str())),
             (Str::from("component"), Val::str(component)),
         ]);
-        // As with the templates, only what is related to something has the key.
+        // As with the templates, only related resources have the key.
         params.extend(found.related.as_deref().map(|related| (Str::from("relatedComponent"), Val::str(related))));
         let params = m.heap.any_map(params);
         let context = self.context(m, &[("params", params)]);
@@ -284,7 +284,7 @@ fn written(m: &mut Machine<'_>, value: &Val) -> Result<Str, Fault> {
     Ok(Str::from(written.strip_suffix('\n').unwrap_or(&written)))
 }
 
-/// Gives what came back through JSON the origins it had before, where it is unchanged.
+/// Restores the origins of values that passed through JSON unchanged.
 fn reattach(heap: &mut Heap, made: &Val, known: &Val, depth: u32) -> Val {
     if depth > MAX_DEPTH {
         return made.clone();

@@ -1,5 +1,5 @@
-//! Checks the values of a Metachart chart for what a schema does not say: keys that name no kind, at the root, under
-//! `settings`, under `related` and in `checksums`, and what would be ignored where it is written.
+//! Checks the values of a Metachart chart beyond its schema: keys that are not kinds, at the root, under `settings`,
+//! under `related` and in `checksums`, and values that are ignored at their location.
 
 use purlin_syntax::Message;
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ pub(crate) const ROOT_KEYS: &[&str] = &["context", "fullnameOverride", "settings
 /// Deepest nesting that is looked at.
 const MAX_DEPTH: u32 = purlin_syntax::limits::SCHEMA_LEVELS;
 
-/// The values that problems were reported for, so that nothing else is said about them.
+/// Values with reported problems, which get no further reports.
 pub type Reported = HashSet<Origin>;
 
 struct Checker<'a> {
@@ -43,7 +43,7 @@ pub fn check(session: &Session, chart: &Chart, kinds: &Kinds, values: &Value) ->
     checker.reported
 }
 
-/// The entries of a mapping; none of anything else.
+/// The entries of a mapping; empty for other values.
 fn entries(value: Option<&Value>) -> impl Iterator<Item = (&str, &Value)> {
     let map = value.and_then(Value::as_map).into_iter();
     map.flat_map(|map| map.iter()).map(|(key, value)| (key.as_str(), value))

@@ -1,4 +1,4 @@
-//! Checksums of resources, as annotations of others: what they are computed from, and what makes that impossible.
+//! Checksums of resources, as annotations of others: their inputs, and the reasons why one cannot be computed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,11 +12,11 @@ use super::defaults;
 use super::object_meta::MetaRequest;
 use crate::context::origin_number;
 
-/// The origin of the checksum that an entry of `checksums` asks for, by the origin of the entry.
+/// The origin of the checksum for an entry of `checksums`, by the origin of the entry.
 pub type Computed = HashMap<u32, u32>;
 
 impl Workshop {
-    /// The annotations that `metadata.checksums` asks for.
+    /// The annotations for `metadata.checksums`.
     pub fn checksums(&self, m: &mut Machine<'_>, request: &MetaRequest<'_>) -> Result<BTreeMap<Str, Val>, Fault> {
         let asked = |of: &Val, m: &Machine<'_>| at(&m.heap, of, &["metadata", "checksums"]);
         let (default, own) = (request.defaults.and_then(|defaults| asked(defaults, m)), asked(request.definition, m));
@@ -51,7 +51,7 @@ impl Workshop {
         Ok(annotations)
     }
 
-    /// Where the checksum comes from that an entry asks for.
+    /// Origin of the checksum for an entry.
     fn origin_of(&self, entry: &Val) -> u32 {
         self.computed.get(&entry.origin).copied().unwrap_or(entry.origin)
     }
@@ -100,8 +100,8 @@ impl Workshop {
         Fault::Inner(Box::new(stopped(&resource, Fault::Stop(message), origin)))
     }
 
-    /// A fault for checksums that depend on each other. Whoever was asked first, it names the cycle from its least
-    /// member on, so that all threads report the same.
+    /// A fault for circular checksums. Whichever was requested first, it names the cycle from its least member on, so
+    /// that all threads report the same.
     pub fn cycle(&self, again: &(String, String), origin: u32) -> Fault {
         let open = self.open.borrow();
         let start = open.iter().position(|one| one == again).unwrap_or(0);
@@ -160,7 +160,7 @@ pub fn computed(session: &Session, values: &Value, kinds: &[Kind]) -> Computed {
 
 /// The definitions of one kind.
 struct Definitions {
-    /// All of them together.
+    /// All of them combined.
     whole: Origin,
     by_name: HashMap<String, Origin>,
 }
@@ -196,7 +196,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What the values define of a kind: by itself, and related to others.
+    /// The values that define a kind: independent ones, and those related to others.
     fn definitions(&self, kind: &str) -> Definitions {
         let inner = |value: Option<&Value>| {
             let map = value.and_then(Value::as_map).into_iter();

@@ -19,9 +19,9 @@ pub struct Resource {
     pub root: bool,
     /// Whether it has defaults in the settings.
     pub defaults: bool,
-    /// Where `jsonSchemaRef` is written, or the whole entry.
+    /// Location of `jsonSchemaRef`, or of the whole entry.
     pub origin: Origin,
-    /// Where `apiVersion` and `kind` are written.
+    /// Locations of `apiVersion` and `kind`.
     pub identity: [Origin; 2],
 }
 
@@ -42,7 +42,7 @@ pub struct Rule {
     pub required: Vec<String>,
     /// Kinds that may be related, with their definitions.
     pub related: Vec<(String, String)>,
-    /// Where `source` is written, or the whole rule.
+    /// Location of `source`, or of the whole rule.
     pub origin: Origin,
 }
 
@@ -51,20 +51,20 @@ pub struct Rule {
 pub struct DefinitionFile {
     /// A path or an address.
     pub name: String,
-    /// Where it is named.
+    /// Its location.
     pub origin: Origin,
 }
 
 /// `config/schema.yaml`.
 #[derive(Clone, Debug, Default)]
 pub struct SchemaConfig {
-    /// Where definitions come from.
+    /// Sources of definitions.
     pub definitions: Vec<DefinitionFile>,
-    /// What is made of them.
+    /// Rules that use them.
     pub rules: Vec<Rule>,
 }
 
-/// The value under a key, whatever its case.
+/// The value under a key, ignoring case.
 fn get<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     let map = value.as_map()?;
     map.get(key).or_else(|| map.iter().find(|(name, _)| name.eq_ignore_ascii_case(key)).map(|(_, value)| value))

@@ -14,11 +14,11 @@ use super::kinds::{Kinds, SETTINGS, preprocessors, read_config};
 use crate::chart::Chart;
 use crate::{json, rules};
 
-/// The file whose definitions are added last.
+/// The file with definitions that are added last.
 pub const OWN_DEFINITIONS: &str = "config/values.schema.custom.json";
 
 /// Generates a chart's schema from its configuration and reports mistakes in the configuration. Returns the
-/// definitions, if they are at hand.
+/// definitions, if they are available.
 pub fn refresh(session: &Session, chart: &mut Chart, kinds: &Kinds) -> Option<Vec<Value>> {
     let schema = config::schema(&read_config(session, chart, "config/schema.yaml")?);
     let preprocessors = preprocessors(chart);
@@ -53,7 +53,7 @@ pub fn refresh(session: &Session, chart: &mut Chart, kinds: &Kinds) -> Option<Ve
     Some(definitions)
 }
 
-/// The definitions that a chart names which is not Metachart's, as far as they are at hand.
+/// The available definitions named by a chart that is not Metachart's.
 pub fn named(session: &Session, chart: &Chart) -> Option<Vec<Value>> {
     let schema = config::schema(&read_config(session, chart, "config/schema.yaml")?);
     let read = |file: &config::DefinitionFile| read_definitions(session, &chart.folder, &file.name).ok();
@@ -85,7 +85,7 @@ fn is_address(name: &str) -> bool {
     name.contains("://") && !name.starts_with(FILE)
 }
 
-/// What begins the address of a file of this machine.
+/// Prefix of the address of a file on this machine.
 const FILE: &str = "file://";
 
 /// A file by its path: an absolute one, or one of the chart or of where the user is, as the original looks for it.
@@ -106,8 +106,8 @@ fn local(session: &Session, chart: &str, name: &str) -> Result<String, String> {
     found.cloned().ok_or_else(|| refused().unwrap_or_else(|| "the file does not exist".to_owned()))
 }
 
-/// A definition file: fetched if it is an address, otherwise from the chart, then from where the user is, as the
-/// original does. The message says what to do.
+/// A definition file: fetched if it is an address, otherwise from the chart, then from the working folder, as in the
+/// original. The error message contains advice.
 pub fn read_definitions(session: &Session, chart: &str, name: &str) -> Result<Value, String> {
     let place = match name.split_once("://") {
         Some(("http" | "https", _)) => session
@@ -140,7 +140,7 @@ fn has_other_kinds(chart: &Chart, kinds: &Kinds) -> bool {
     written != own.collect()
 }
 
-/// What `gen` would write now.
+/// Current output of `gen`.
 struct Outdated {
     settings: String,
     has_other_schema: bool,

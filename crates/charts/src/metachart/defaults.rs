@@ -18,14 +18,14 @@ pub fn of_kind(heap: &Heap, values: &Val, kind: &str) -> Option<Val> {
     at(heap, values, &["settings", kind, "defaults"]).filter(|value| value.as_map().is_some())
 }
 
-/// Whether a resource is not switched off, by itself or by the defaults of its kind.
+/// Whether a resource is enabled, by its own key or by the defaults of its kind.
 pub(crate) fn is_enabled(heap: &Heap, values: &Val, kind: &str, definition: &Val) -> bool {
     let own = get(heap, definition, "enabled");
     let enabled = own.or_else(|| get(heap, &of_kind(heap, values, kind)?, "enabled"));
     enabled.is_none_or(|enabled| heap.truth(&enabled))
 }
 
-/// What is related to a resource, by itself or by the defaults of its kind.
+/// The `related` of a resource, from its own key or the defaults of its kind.
 pub fn related(heap: &mut Heap, values: &Val, kind: &str, definition: &Val) -> Option<Val> {
     let own = get(heap, definition, "related");
     let default = of_kind(heap, values, kind).and_then(|defaults| get(heap, &defaults, "related"));

@@ -15,7 +15,7 @@ pub type Resources = BTreeMap<String, BTreeMap<String, Found>>;
 pub struct Conflict {
     /// The kind and the name.
     pub resource: String,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The origin of the second one.
     pub origin: u32,
@@ -81,7 +81,7 @@ fn named(heap: &Heap, map: Option<Val>) -> Vec<(String, Val)> {
     match map.map(|value| value.data) {
         Some(Data::Map(map)) => {
             let entries = heap.get_map(map).entries.iter();
-            // What is not a mapping was reported.
+            // Values that are not mappings were reported.
             let entries = entries.filter(|(_, value)| value.is_nil() || value.as_map().is_some());
             entries.map(|(name, value)| (name.text().into_owned(), value.clone())).collect()
         }

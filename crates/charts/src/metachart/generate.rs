@@ -15,7 +15,7 @@ const NAME_PATTERN: &str = "^[a-z][0-9a-z]*(-[0-9a-z]+)*$";
 /// Deepest nesting of a definition.
 const MAX_DEPTH: u32 = purlin_syntax::limits::SCHEMA_LEVELS;
 
-/// What generation needs.
+/// Inputs of generation.
 pub struct Inputs<'a> {
     /// The kinds.
     pub resources: &'a [Resource],
@@ -27,7 +27,7 @@ pub struct Inputs<'a> {
     pub preprocessors: &'a BTreeSet<String>,
 }
 
-/// What generation makes.
+/// Output of generation.
 #[derive(Debug)]
 pub struct Generated {
     /// `templates/generated/_settings.tpl`
@@ -55,7 +55,7 @@ pub fn generate(inputs: &Inputs<'_>) -> Result<Generated, String> {
 pub struct Undefined {
     /// Its name.
     pub name: String,
-    /// Where it is named.
+    /// Its location.
     pub origin: Origin,
 }
 

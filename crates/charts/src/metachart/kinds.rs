@@ -1,4 +1,4 @@
-//! The kinds of a Metachart chart: from its configuration where that is at hand, otherwise from what `gen` wrote.
+//! The kinds of a Metachart chart: from its configuration if available, otherwise from the output of `gen`.
 
 use std::collections::BTreeSet;
 
@@ -69,13 +69,13 @@ pub fn preprocessors(chart: &Chart) -> BTreeSet<String> {
     chart.templates.iter().filter_map(|file| name(&file.name)).collect()
 }
 
-/// Whether a configuration file is there.
+/// Whether a configuration file exists.
 struct IsThere(bool);
 
 /// A configuration file of the chart, if it is there and can be read; its values know where they are written.
 pub(crate) fn read_config(session: &Session, chart: &Chart, name: &str) -> Option<Value> {
     let path = path::join(&chart.folder, name);
-    // Most charts have none, and no variant of a project need look again.
+    // Most charts have none, and the check is shared by all variants of a project.
     if session.has_variants() && !session.in_common(&path, || IsThere(session.world.exists(&path))).0 {
         return None;
     }

@@ -1,9 +1,10 @@
 //! Metachart: charts whose resources are data.
 //!
-//! `config` and `kinds` read a chart's configuration, `review` looks for mistakes in it, `generate` makes schema, settings and documentation from it,
-//! `current` keeps the schema up to date without it, `check` looks at the values. `pipeline` renders resources natively:
-//! `discover`, then for each resource `object_meta`, `checksums`, `defaults`, `build`; `natives` are the helpers that
-//! preprocessors call. `skeleton` is a new chart, with the same pipeline as templates for Helm.
+//! `config` and `kinds` read a chart's configuration, `review` finds mistakes in it, `generate` makes schema, settings
+//! and documentation from it, `current` keeps the schema up to date without it, `check` checks the values. `pipeline`
+//! renders resources natively: `discover`, then for each resource `object_meta`, `checksums`, `defaults`, `build`;
+//! `natives` are the helpers that preprocessors call. `skeleton` is a new chart, with the same pipeline as templates
+//! for Helm.
 
 pub mod build;
 pub mod check;

@@ -14,7 +14,7 @@ use super::object_meta::{MetaRequest, chart_labels, fullname, selector_labels};
 
 /// The helpers of one workshop.
 pub struct Helpers {
-    /// What they look at.
+    /// The state they read.
     pub workshop: Rc<Workshop>,
 }
 

@@ -25,12 +25,12 @@ pub fn fullname(heap: &Heap, context: &Val) -> Val {
     let chosen = at(heap, context, &["Values", "fullnameOverride"]).filter(|value| heap.truth(value));
     let given = chosen.or_else(|| at(heap, context, &["Release", "Name"])).unwrap_or(Val::NIL);
     let name = text(&given);
-    // What is not known yet cannot be cut.
+    // A name that is not known yet cannot be cut.
     let name = if heap.holes.within(name.as_bytes()).is_some() { name } else { shortened(&name) };
     Val::str(name).at(given.origin)
 }
 
-/// The origin of a text whose parts have origins of their own; each part reaches to its end.
+/// The origin of a string whose parts have origins of their own; each part is given with its end.
 fn pieced(m: &Machine<'_>, step: &str, parts: &[(usize, u32)]) -> u32 {
     if !m.outside.track || parts.iter().all(|(_, origin)| *origin == 0) {
         return 0;
@@ -45,7 +45,7 @@ fn pieced(m: &Machine<'_>, step: &str, parts: &[(usize, u32)]) -> u32 {
     origin_number(m.outside.origins.derived(step, None, pieces))
 }
 
-/// The origin of what the chart adds to a resource because it is defined; `from` is where the chart says what to add.
+/// The origin of the chart's additions to a resource; `from` is the location that requests them.
 pub(super) fn added(m: &Machine<'_>, definition: &Val, from: u32) -> u32 {
     if !m.outside.track || definition.origin == 0 {
         return 0;
@@ -88,19 +88,19 @@ pub(crate) fn selector_labels(heap: &mut Heap, context: &Val, component: Option<
     heap.any_map(labels)
 }
 
-/// What metadata is built from.
+/// Inputs of metadata.
 pub struct MetaRequest<'a> {
-    /// The definition whose `metadata` counts.
+    /// The definition with the effective `metadata`.
     pub definition: &'a Val,
     /// The kind's defaults, if they are to be seen.
     pub defaults: Option<&'a Val>,
     /// The resource's name in the values.
     pub name: Option<String>,
-    /// What is put behind the name.
+    /// Suffix of the name.
     pub suffix: Option<String>,
-    /// Whether there is a name at all.
+    /// Whether it has a name.
     pub with_name: bool,
-    /// Whether the release's name is put before it.
+    /// Whether the release's name is its prefix.
     pub with_prefix: bool,
     /// The component.
     pub component: Option<String>,
@@ -194,7 +194,7 @@ impl Workshop {
         Ok(m.heap.any_map(metadata).at(own.map_or(added, |own| own.origin)))
     }
 
-    /// The generated name: where it is too long, the release's part is cut, never what tells resources apart.
+    /// The generated name: if it is too long, the release's part is cut, never the part that distinguishes resources.
     fn name(&self, m: &Machine<'_>, context: &Val, request: &MetaRequest<'_>, added: u32) -> Val {
         let own: Vec<&str> = [&request.name, &request.suffix].into_iter().filter_map(|part| part.as_deref()).collect();
         let own = own.join("-");

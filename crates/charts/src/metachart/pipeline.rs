@@ -1,8 +1,8 @@
-//! The native pipeline: kinds, resources, builds. Parallel over resources; the result does not depend on how many
-//! threads work, since each resource draws its own randomness and is a function of values and templates alone. Of
-//! several errors the one of the first resource is told, in the order of kinds and names. Running out of steps is the
+//! The native pipeline: kinds, resources, builds. Parallel over resources; the result does not depend on the number of
+//! threads, since each resource draws its own randomness and is a function of values and templates alone. Of several
+//! errors, that of the first resource is reported, in the order of kinds and names. Running out of steps is the
 //! exception: whether it happens does not depend on the threads, but one thread alone may run out at a resource where
-//! several come further, so what is told then may differ.
+//! several get further, so the reported error may differ.
 
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -32,11 +32,11 @@ pub struct Made {
     pub name: String,
     /// The manifest as YAML.
     pub text: String,
-    /// Where its parts come from, if that was recorded.
+    /// Origins of its parts, if recorded.
     pub pieces: Vec<Piece>,
 }
 
-/// What the pipeline makes.
+/// Output of the pipeline.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Resources by kind, then name.
@@ -45,19 +45,19 @@ pub struct Output {
     pub sources: Vec<SourceFile>,
     /// The calls that pieces refer to.
     pub calls: Vec<Call>,
-    /// Texts that stand for values not known yet.
+    /// Placeholders for values not known yet.
     pub holes: Holes,
-    /// What decides whether a collection was changed, where that is not known yet.
+    /// Decides whether a collection was changed, if that is not known yet.
     pub unsure: Option<Hole>,
-    /// The number of the resource whose build made that unsure.
+    /// The number of the resource whose build set `unsure`.
     unsure_at: usize,
     /// The steps each resource took, by kind and name.
     pub costs: HashMap<(String, String), u64>,
     /// The chart's further templates, and those of the charts inside it.
     pub rendered: Rendered,
-    /// Resources that could not be built, if the rest was asked for, each with its number.
+    /// Resources that could not be built, with `keep_going`, each with its number.
     failed: Vec<(usize, ExecError)>,
-    /// What is worth a warning.
+    /// Warnings.
     pub notes: BTreeSet<Note>,
 }
 
@@ -71,14 +71,14 @@ impl Output {
     }
 }
 
-/// What is rendered: the resources of these kinds.
+/// The resources of these kinds are rendered.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// The templates.
     pub compiled: &'a Compiled,
     /// Kinds that are rendered.
     pub kinds: &'a [Kind],
-    /// Where checksums come from.
+    /// Origins of checksums.
     pub computed: &'a Arc<Computed>,
 }
 
@@ -130,13 +130,13 @@ const MAX_THREADS: usize = 16;
 /// Fewer resources than this are not worth a thread, which has to copy the values first.
 const MIN_SHARE: usize = 200;
 
-/// How many resources the values hold, those that are related to others not counted.
+/// Number of resources in the values, without those related to others.
 fn count(values: &Value, kinds: &[Kind]) -> usize {
     kinds.iter().filter_map(|kind| values.get(&kind.key)?.as_map()).map(|resources| resources.len()).sum()
 }
 
-/// The output, unless its resources together took more steps than allowed. Each counts once, whoever built it, so that
-/// the answer does not depend on the number of threads.
+/// The output, unless its resources together took more steps than allowed. Each counts once, independent of the
+/// requester, so that the result does not depend on the number of threads.
 fn within_fuel(output: Output, inputs: Inputs<'_>) -> Result<Output, RenderError> {
     if output.costs.values().sum::<u64>() > inputs.limits.fuel {
         let stopped = stopped("resources", Fault::Limit(Limit::Fuel), 0);
@@ -239,7 +239,7 @@ fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Re
 }
 
 impl Output {
-    /// Keeps an error, or stops with it: at once if nothing else was asked for, and always at a limit.
+    /// Keeps an error, or stops with it: at once unless `keep_going`, and always at a limit.
     fn fail(&mut self, at: usize, error: Box<ExecError>, keep_going: bool) -> Result<(), Failed> {
         if !keep_going || error.limit().is_some() {
             return Err(Failed { at, error: RenderError::Exec(error) });

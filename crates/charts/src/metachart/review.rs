@@ -1,5 +1,5 @@
-//! Checks `config/resources.yaml` and `config/schema.yaml` against their keys. The original reads what it knows and goes
-//! on without the rest, so that a misspelt key makes objects without a kind. Knows nothing of definitions and values.
+//! Checks `config/resources.yaml` and `config/schema.yaml` against their keys. The original ignores unknown keys, so
+//! that a misspelt key makes objects without a kind. Does not know definitions and values.
 
 use purlin_model::check::describe_node;
 use purlin_model::rules::{MISSING_KEY, UNKNOWN_KEY, WRONG_SHAPE};
@@ -14,7 +14,7 @@ use purlin_syntax::what;
 /// The key whose value is merged into its mapping.
 const MERGE: &str = "<<";
 
-/// What a key holds.
+/// Content of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Text,
@@ -47,7 +47,7 @@ impl Holds {
     }
 }
 
-/// Something with keys: what it is called, its keys, and those it cannot do without.
+/// A mapping: its name, its keys, and its required keys.
 struct Row {
     what: &'static str,
     keys: &'static [(&'static str, Holds)],
@@ -84,7 +84,7 @@ const RULE: Row = Row {
     required: &["target"],
 };
 
-/// Reports mistakes in the configuration of a Metachart chart. Says whether both files can be read.
+/// Reports mistakes in the configuration of a Metachart chart. Returns whether both files can be read.
 pub fn review(session: &Session, chart: &Chart) -> bool {
     if !chart.templates.iter().any(|file| file.name == LIBRARY) {
         return true;
@@ -160,7 +160,7 @@ fn section<'t>(root: Node<'t>, name: &str, top: &[&str], found: &mut Vec<Diagnos
     value
 }
 
-/// The value under a key, whatever its case, as the original finds it.
+/// The value under a key, ignoring case, as in the original.
 fn get<'t>(node: Node<'t>, key: &str) -> Option<Node<'t>> {
     node.entries().find(|entry| entry.name().eq_ignore_ascii_case(key)).map(|entry| entry.value.target())
 }
@@ -188,7 +188,7 @@ impl Row {
                 None => found.push(self.unknown(node, entry.name(), entry.key)),
             }
         }
-        // What is merged into it is not looked at here.
+        // Merged mappings are not checked here.
         if node.entries().any(|entry| entry.name() == MERGE) {
             return;
         }
@@ -198,7 +198,7 @@ impl Row {
         }
     }
 
-    /// A key that was meant to be one that is not there makes a wrong chart; any other is ignored.
+    /// A misspelling of a missing key breaks the chart; other unknown keys are ignored.
     fn unknown(&self, node: Node<'_>, name: &str, key: Node<'_>) -> Diagnostic {
         let absent = self.keys.iter().map(|(key, _)| *key).filter(|key| get(node, key).is_none());
         let message = what::unknown("key", name).and(format!(" in {}", self.what));

@@ -1,4 +1,4 @@
-//! What `metachart init` writes: a chart with nothing in it yet, and the helpers every Metachart chart has.
+//! Output of `metachart init`: a chart without resources, and the helpers every Metachart chart has.
 
 /// The helpers, as templates for Helm. Purlin renders such charts without them.
 pub const LIBRARY: &str = include_str!("skeleton/_metachart.tpl");
