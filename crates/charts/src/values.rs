@@ -153,7 +153,7 @@ const CHART: (u64, u64) = (50, 256);
 
 /// Coalesces user values with the defaults of a chart and of all charts inside it.
 pub struct Coalescer<'o> {
-    /// Charged for its work: sharing of tables is counted before they are filled, not after.
+    /// Charged for steps and bytes: tables are shared until they are filled, and separate copies afterwards.
     pub account: &'o Account<'o>,
     /// Records overridden values, if enabled.
     pub origins: Option<&'o Origins>,

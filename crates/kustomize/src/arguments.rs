@@ -1,9 +1,9 @@
-//! Arguments of `kustomize build` that whoever asks passes on.
+//! Arguments of `kustomize build` passed on by the caller.
 
 use crate::kustomization::Problem;
 use purlin_value::{Session, Value};
 
-/// Options that change nothing natively: what they allow is left to the installed tool, or is allowed by Purlin itself.
+/// Options without effect on native builds: they concern the installed tool, or Purlin's own permissions.
 const WITHOUT_EFFECT: &[&str] = &[
     "--as-current-user",
     "--enable-alpha-plugins",
@@ -18,27 +18,27 @@ const WITHOUT_EFFECT: &[&str] = &[
 const WITH_VALUE: &[&str] =
     &["--load-restrictor", "--load_restrictor", "--reorder", "--helm-api-versions", "--helm-kube-version"];
 
-/// What the arguments say.
+/// The arguments, parsed.
 #[derive(Clone, Default)]
 pub struct Arguments {
-    /// All of them, for the installed tool.
+    /// All arguments, for the installed tool.
     pub written: Vec<String>,
     /// Whether files outside the folder of a kustomization may be used.
     pub reads_anywhere: bool,
     /// Whether charts are rendered.
     pub renders_charts: bool,
-    /// Whether objects stay in the order in which they are gathered, where the kustomization does not say.
+    /// Whether objects keep the order in which they are collected, unless the kustomization sets one.
     pub keeps_order: bool,
-    /// Whether objects get a label that says what built them.
+    /// Whether objects get a label that names their builder.
     pub is_managed: bool,
-    /// The version of Kubernetes that charts are rendered for, where their entry names none.
+    /// The version of Kubernetes that charts are rendered for, unless their entry sets one.
     pub kube_version: Option<String>,
-    /// Versions of Kubernetes' API for charts, where their entry names none.
+    /// Versions of Kubernetes' API for charts, unless their entry sets them.
     pub api_versions: Vec<String>,
 }
 
 impl Arguments {
-    /// Reads them from the `arguments` of what is asked.
+    /// Reads them from the `arguments` of the request.
     pub fn read(session: &Session, values: &Value) -> Result<Arguments, (Arguments, Problem)> {
         let list = values.get("arguments").and_then(Value::as_list).unwrap_or_default();
         let mut arguments = Arguments::default();

@@ -29,14 +29,14 @@ use std::sync::Arc;
 /// Steps of building a base: its file is looked for and read again.
 const STEPS_PER_BASE: u64 = 1_000;
 
-/// What it takes to keep an earlier name of a resource, besides the name and the copies of it.
+/// Bytes charged for an earlier name of a resource, besides the name and its copies.
 const NAME_BYTES: u64 = 128;
 const COPIES_OF_NAME: u64 = 4;
 
 /// Steps of looking whether a resource is called as another one.
 const STEPS_PER_NAMED: u64 = 8;
 
-/// Steps of a resource of a base: it is copied where something changes.
+/// Steps of a resource of a base: it is copied when it is changed.
 const STEPS_PER_RESOURCE: u64 = 50;
 
 /// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported.
@@ -44,7 +44,7 @@ pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     resolve_as(session, ask, false)
 }
 
-/// The same of one that nothing composes: whoever builds it may do so without the restriction to its folder.
+/// The same for a kustomization without a composing project, which may be built without the restriction to its folder.
 pub fn resolve_alone(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     resolve_as(session, ask, true)
 }
@@ -92,7 +92,7 @@ fn render(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Vec<Manife
         Err(Problem::Elsewhere { what, span }) => {
             match installed::run(session, folder, &arguments.written, &what, span) {
                 Ok(manifests) => return Some(manifests),
-                // Who only checks a project learns more from the rest than from nothing.
+                // A check of the project is more useful with the rest than without any result.
                 Err(Refused::Permission(_)) if is_alone && !ask.request.manifests => {
                     return Builder::new(session, &arguments, ask.request.engines, is_alone, Some(Vec::new()))
                         .rest(folder);
@@ -106,7 +106,7 @@ fn render(session: &Session, ask: &Ask<'_>, is_alone: bool) -> Option<Vec<Manife
     None
 }
 
-/// What has been gathered: resources, the fields that are known, and variables.
+/// Collected resources, known fields and variables.
 pub struct Gathered {
     pub resources: Vec<Resource>,
     pub known: Known,
@@ -120,7 +120,7 @@ impl Gathered {
 }
 
 impl Builder<'_> {
-    /// What is done once, when everything is gathered and changed.
+    /// Final steps, after all resources are collected and changed.
     fn finish(&self, mut gathered: Gathered, top: &Kustomization) -> Result<Vec<Manifest>, Problem> {
         let resources = &mut gathered.resources;
         for resource in resources.iter_mut().filter(|resource| resource.hashed) {
@@ -167,19 +167,20 @@ fn is_local(resource: &Resource) -> bool {
 pub struct Builder<'s> {
     pub session: &'s Session,
     arguments: &'s Arguments,
-    /// What renders charts.
+    /// Engines for charts.
     engines: Engines,
-    /// Whether nothing composes what is built.
+    /// Whether no project composes the kustomization.
     is_alone: bool,
     /// The folders being built, for cycles.
     open: Vec<String>,
-    /// What is noted about where resources come from.
+    /// Which origins of resources are noted.
     wanted: Wanted,
-    /// Whether anything is noted.
+    /// Whether any are noted.
     notes: bool,
-    /// The way from the top folder to the one being built, as it is written.
+    /// The path from the top folder to the one being built, as written.
     trail: String,
-    /// What was left out because only an installed tool can build it, and where it is written; nothing if it is not left out.
+    /// Parts left out because only an installed tool can build them, with their locations; `None` if parts are not left
+    /// out.
     left_out: Option<Vec<(String, Option<Span>)>>,
 }
 
@@ -197,7 +198,7 @@ impl<'s> Builder<'s> {
 }
 
 impl Builder<'_> {
-    /// What can be built of a folder; the rest is one warning.
+    /// The buildable parts of a folder; the rest is one warning.
     fn rest(mut self, folder: &str) -> Option<Vec<Manifest>> {
         let (built, findings) = self.session.sink.apart(|| self.build(folder));
         let left_out = self.left_out.unwrap_or_default();
@@ -219,7 +220,7 @@ impl Builder<'_> {
         Some(built)
     }
 
-    /// Leaves out what only an installed tool can build, and what concerns that, where this is wanted.
+    /// Leaves out parts that only an installed tool can build, and dependent ones, if enabled.
     fn unless_left_out(&mut self, done: Result<(), Problem>) -> Result<(), Problem> {
         let Some(left_out) = &mut self.left_out else { return done };
         match done {
@@ -259,7 +260,7 @@ impl Builder<'_> {
         Ok(kustomization)
     }
 
-    /// Adds what a kustomization has and changes what it is about: its own resources, or for a component all.
+    /// Adds the resources of a kustomization and applies its changes to them, or for a component to all resources.
     fn accumulate(&mut self, kustomization: &Kustomization, gathered: &mut Gathered) -> Result<(), Problem> {
         let known = gathered.resources.len();
         for key in ["resources", "bases"] {
@@ -284,7 +285,7 @@ impl Builder<'_> {
                     continue;
                 }
             };
-            // Each way that leads to a component goes through it again.
+            // Each path to a component applies it again.
             self.spend(STEPS_PER_BASE, 0, &item)?;
             let component = self.enter(&place).map_err(|problem| self.at(problem, &item))?;
             if !component.is_component() {
@@ -299,7 +300,7 @@ impl Builder<'_> {
         vars::gather(self.session, &vars, &mut gathered.vars, &mut gathered.resources)
     }
 
-    /// Does something with the way that leads to a folder.
+    /// Does some work with the path to a folder added.
     fn below<T>(&mut self, item: &Value, work: impl FnOnce(&mut Self) -> T) -> T {
         let trail = self.trail.clone();
         self.trail = path::join(&trail, text(item, &[]));
@@ -380,7 +381,7 @@ impl Builder<'_> {
         resources: &mut Vec<Resource>,
         names: &mut Places,
     ) -> Result<(), Problem> {
-        // Where nothing composes the kustomization, nobody could say that charts are wanted.
+        // Without a composing project, there is no place for an option that enables charts.
         if !self.is_alone && !self.arguments.renders_charts {
             let problem = self.wrong(entry, "charts are rendered only with `--enable-helm`".to_owned());
             return Err(problem.hint("add `--enable-helm` to the arguments of the build").into());
@@ -446,7 +447,7 @@ impl Builder<'_> {
         Ok(found)
     }
 
-    /// Two resources of one name are not one resource. Where there were as many before, all of them were asked.
+    /// Reports two resources with the same name. With `known` resources, none was added since the last check.
     fn check_unique(&self, kustomization: &Kustomization, known: usize, resources: &[Resource]) -> Result<(), Problem> {
         if resources.len() == known {
             return Ok(());
@@ -513,7 +514,7 @@ impl Builder<'_> {
         vars::absorb(&mut gathered.vars, found.vars).map_err(|why| self.wrong_at(why).into())
     }
 
-    /// Charges the resources of a base: each way that leads to it takes all of them again.
+    /// Charges the resources of a base: each path to it includes all of them again.
     fn charge(&self, found: &[Resource], item: &Value) -> Result<(), Problem> {
         let count = found.len() as u64;
         self.spend(STEPS_PER_BASE + count * STEPS_PER_RESOURCE, count * size_of::<Resource>() as u64, item)
@@ -523,7 +524,7 @@ impl Builder<'_> {
         spend(self.session, item, steps, bytes)
     }
 
-    /// The place of something local; addresses are left to the installed tool.
+    /// The location of a local path; addresses are left to the installed tool.
     fn local(&self, kustomization: &Kustomization, item: &Value) -> Result<String, Problem> {
         let Some(written) = item.as_str().filter(|text| !text.is_empty()) else {
             return Err(self.wrong(item, "expected a path, found nothing".to_owned()).into());
@@ -547,7 +548,7 @@ impl Builder<'_> {
         wrong(self.session, item, message)
     }
 
-    /// A problem with the place that led to it, if it has none of its own.
+    /// A problem with the location of the item, if it has none of its own.
     fn at(&self, problem: Problem, item: &Value) -> Problem {
         match problem {
             Problem::Wrong(diagnostic) => Problem::Wrong(self.placed(diagnostic, item)),
@@ -562,7 +563,7 @@ impl Builder<'_> {
     }
 }
 
-/// That parts of a kustomization are not built, at the first of them.
+/// The message that parts of a kustomization are not built, at the first of them.
 fn unbuilt(left_out: &[(String, Option<Span>)]) -> Diagnostic {
     let (first, span) = left_out.first().cloned().unwrap_or_default();
     let message = match left_out.len() {

@@ -1,4 +1,4 @@
-//! Which fields a build knows: those of Kustomize itself and those that `configurations` and `crds` add.
+//! Known fields of a build: those of Kustomize itself and those that `configurations` and `crds` add.
 
 use crate::defaults;
 use crate::edit::text;
@@ -20,7 +20,7 @@ pub struct Config {
     pub namespace: Vec<FieldSpec>,
     /// Labels and what selects by them.
     pub common_labels: Vec<FieldSpec>,
-    /// What every entry of `labels` is written to.
+    /// Fields that every entry of `labels` is written to.
     pub labels: Vec<FieldSpec>,
     /// Labels of resources and of pods that are made later.
     pub template_labels: Vec<FieldSpec>,
@@ -28,7 +28,7 @@ pub struct Config {
     pub common_annotations: Vec<FieldSpec>,
     /// Names of other resources.
     pub name_reference: Vec<References>,
-    /// What may hold variables.
+    /// Fields that may hold variables.
     pub var_reference: Vec<FieldSpec>,
     /// Images, besides those of containers.
     pub images: Vec<FieldSpec>,
@@ -36,10 +36,10 @@ pub struct Config {
     pub replicas: Vec<FieldSpec>,
 }
 
-/// What following a reference to a type takes, besides looking whether it contains itself.
+/// Steps for following a reference to a type, besides checking it for recursion.
 const STEPS_PER_TYPE: u64 = 8;
 
-/// What reading a property takes.
+/// Steps for reading a property.
 const STEPS_PER_PROPERTY: u64 = 16;
 
 /// The fields that name resources of a kind.
@@ -94,8 +94,8 @@ impl Config {
         Ok(config)
     }
 
-    /// Adds what the properties of a type say, following references. Types that contain themselves are followed once;
-    /// others as often as they are named, and as deep, which is counted.
+    /// Adds the fields in the properties of a type, following references. Recursive types are followed once; others as
+    /// often and as deep as they are referred to, which is charged.
     fn add_properties(
         &mut self,
         meter: &Meter,
@@ -142,7 +142,7 @@ impl Config {
         Ok(())
     }
 
-    /// How many fields there are.
+    /// Number of fields.
     pub fn fields(&self) -> u64 {
         let lists = [
             &self.name_prefix,
@@ -221,7 +221,7 @@ impl References {
     }
 }
 
-/// What a build knows so far: Kustomize's own fields, shared until something is added.
+/// Known fields of a build: Kustomize's own, shared until others are added.
 #[derive(Clone)]
 pub struct Known(Option<Arc<Config>>);
 
@@ -244,7 +244,7 @@ impl Known {
         Ok(())
     }
 
-    /// Adds what another build knows.
+    /// Adds the known fields of another build.
     pub fn add_known(&mut self, other: &Known) -> Result<(), String> {
         match (&self.0, &other.0) {
             (_, None) => Ok(()),

@@ -1,13 +1,13 @@
-//! The fields that Kustomize knows of its own: where names, labels, images and variables are in Kubernetes' kinds.
+//! Kustomize's built-in fields: the locations of names, labels, images and variables in Kubernetes' kinds.
 //!
-//! Pods are in many kinds. What is in a pod is listed once, with the kinds that hold pods in that list.
+//! Many kinds contain pods. Fields of pods are listed once, with the kinds that contain pods in that list.
 
 use crate::config::{Config, References};
 use crate::fieldspec::FieldSpec;
 use crate::identity::Gvk;
 use std::sync::{Arc, OnceLock};
 
-/// Where a kind has its pod.
+/// Path of a kind's pod.
 const PODS: &[(&str, &str)] = &[
     ("Pod", "spec"),
     ("PodTemplate", "template/spec"),
@@ -20,17 +20,17 @@ const PODS: &[(&str, &str)] = &[
     ("StatefulSet", "spec/template/spec"),
 ];
 
-/// The kinds of pods whose config maps and secrets are known.
+/// The kinds with pods whose config maps and secrets are known.
 const MOUNTING: &[&str] =
     &["Pod", "PodTemplate", "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"];
 
-/// The kinds of pods whose accounts, claims and priorities are known.
+/// The kinds with pods whose accounts, claims and priorities are known.
 const CLAIMING: &[&str] = &["Pod", "CronJob", "DaemonSet", "Deployment", "Job", "ReplicationController", "StatefulSet"];
 
-/// The kinds of pods whose texts may hold variables.
+/// The kinds with pods whose texts may hold variables.
 const TALKING: &[&str] = &["Pod", "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"];
 
-/// What refers to a kind: the kind, fields of pods with the kinds that hold them, other fields by kind.
+/// References to a kind: the kind, fields of pods with the kinds that contain them, other fields by kind.
 type Referrers =
     (&'static str, &'static [&'static str], &'static [&'static str], &'static [(&'static str, &'static str)]);
 
@@ -185,7 +185,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("batch::CronJob", "spec/jobTemplate/spec/template/metadata"),
 ];
 
-/// What selects by labels, and whether it is made.
+/// Label selectors, and whether they are created.
 const SELECTORS: &[(&str, &str, bool)] = &[
     ("v1:Service", "spec/selector", true),
     ("v1:ReplicationController", "spec/selector", true),
@@ -201,7 +201,7 @@ const SELECTORS: &[(&str, &str, bool)] = &[
     ("networking.k8s.io::NetworkPolicy", "spec/egress/to/podSelector/matchLabels", false),
 ];
 
-/// What selects by labels in the pods of deployments and stateful sets.
+/// Label selectors in the pods of deployments and stateful sets.
 const NEIGHBOURS: &[&str] = &[
     "affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
     "affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
@@ -210,7 +210,7 @@ const NEIGHBOURS: &[&str] = &[
     "topologySpreadConstraints/labelSelector/matchLabels",
 ];
 
-/// All that Kustomize knows. Made once.
+/// All built-in fields. Created once.
 pub fn config() -> &'static Arc<Config> {
     static CONFIG: OnceLock<Arc<Config>> = OnceLock::new();
     CONFIG.get_or_init(|| Arc::new(make()))
@@ -259,7 +259,7 @@ fn make() -> Config {
     }
 }
 
-/// Pods of stateful sets are annotated whatever group those are of.
+/// Pods of stateful sets get annotations for any group.
 fn annotated(mut templates: Vec<FieldSpec>) -> Vec<FieldSpec> {
     templates.iter_mut().filter(|spec| spec.of.kind == "StatefulSet").for_each(|spec| spec.of.group = "".into());
     templates

@@ -1,4 +1,4 @@
-//! Kustomizations as projects of their own, for paths where nothing else is: what they build are their nodes.
+//! Kustomizations as projects of their own, for paths without another project: their objects are the nodes.
 
 use crate::build;
 use crate::kustomization::FILES;
@@ -7,7 +7,7 @@ use purlin_model::{Ask, Dialect, Glance, Request, Resolved, Role, Sign, Variants
 use purlin_syntax::Diagnostic;
 use purlin_value::{Session, Value, path};
 
-/// The dialect of kustomizations. It is asked last: what composes kustomizations is found before them.
+/// The dialect of kustomizations. It comes last: projects that compose kustomizations are found before them.
 pub const DIALECT: Dialect = Dialect {
     name: "kustomize",
     summary: "Kustomizations: resources, generators, patches, manifests.",

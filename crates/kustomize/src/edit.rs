@@ -6,7 +6,7 @@ use ecow::EcoString;
 use purlin_value::{Data, List, Map, Value};
 use std::sync::Arc;
 
-/// The map of a value, made where there is none.
+/// The map of a value, created if missing.
 pub fn map(value: &mut Value) -> &mut Map {
     if !matches!(value.data, Data::Map(_)) {
         value.data = Data::Map(Arc::default());
@@ -38,13 +38,12 @@ pub fn set(value: &mut Value, key: &str, to: Value) {
     map(value).insert(EcoString::from(key), to);
 }
 
-/// Takes a key out of a map, keeping the order of the rest.
+/// Removes a key from a map, keeping the order of the rest.
 pub fn take(value: &mut Value, key: &str) -> Option<Value> {
     as_map(value)?.shift_remove(key)
 }
 
-/// Calls a function with the value at the end of each way a path leads: lists are gone through, and missing keys are
-/// made if that is wanted.
+/// Calls a function with every value at a path: lists are expanded, and missing keys are created on request.
 pub fn visit(value: &mut Value, path: &[&str], create: bool, change: &mut dyn FnMut(&mut Value)) {
     let [key, rest @ ..] = path else { return change(value) };
     if let Some(list) = as_list(value) {
@@ -58,7 +57,7 @@ pub fn visit(value: &mut Value, path: &[&str], create: bool, change: &mut dyn Fn
     visit(inner, rest, create, change);
 }
 
-/// The text at the end of a path of keys; empty if there is none.
+/// The string at the end of a path of keys; empty if missing.
 pub fn text<'v>(value: &'v Value, path: &[&str]) -> &'v str {
     path.iter().try_fold(value, |value, key| value.get(key)).and_then(Value::as_str).unwrap_or_default()
 }

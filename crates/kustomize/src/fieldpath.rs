@@ -9,10 +9,10 @@ use crate::select::compiled;
 use ecow::EcoString;
 use purlin_value::{Data, Value};
 
-/// What is made at the end of a path where nothing is.
+/// The value created at the end of a path if missing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Made {
-    /// Nothing: the path is required.
+    /// None: the path is required.
     Nothing,
     /// A scalar.
     Scalar,
@@ -64,7 +64,7 @@ fn entry(step: &str) -> Option<&str> {
     step.strip_prefix('[')?.strip_suffix(']')
 }
 
-/// The value at a path, if there is one; an error if the path goes through a scalar.
+/// The value at a path, if it exists; an error if the path goes through a scalar.
 pub fn find<'v>(value: &'v Value, path: &[EcoString]) -> Result<Option<&'v Value>, String> {
     let mut value = value;
     for step in path {
@@ -129,7 +129,7 @@ pub fn visit(value: &mut Value, path: &[EcoString], made: Made, change: &mut Cha
     visit(inner, rest, made, change)
 }
 
-/// What a missing value is made as, by what follows it.
+/// The placeholder for a missing value, depending on the rest of the path.
 fn blank(rest: &[EcoString], made: Made) -> Value {
     let kind = match rest.first() {
         None => made,
@@ -162,7 +162,7 @@ fn visit_index(
     }
 }
 
-/// Items whose field fits a pattern, or that fit it themselves.
+/// Items whose field matches a pattern, or that match it themselves.
 fn visit_entries(
     value: &mut Value,
     wanted: &str,
@@ -185,7 +185,7 @@ fn visit_entries(
     }
     let mut count = 0;
     for item in items.iter_mut().filter(|item| fits(item)) {
-        // What follows an item that is a scalar itself is not looked at.
+        // The rest of the path is not applied to scalar items.
         count += visit(item, if key.is_empty() { &[] } else { rest }, made, change)?;
     }
     Ok(count)

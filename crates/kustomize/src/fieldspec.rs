@@ -1,6 +1,6 @@
-//! Field specifications: which field of which kinds something is written to, and the walk to it.
+//! Field specifications: the field of some kinds that a value is written to, and the walk to it.
 //!
-//! It must not know what is written there.
+//! It must not know the values.
 
 use crate::edit::{as_list, map, text};
 use crate::identity::Gvk;
@@ -14,7 +14,7 @@ pub struct FieldSpec {
     pub of: Gvk,
     /// The keys that lead to it. Lists on the way have no key of their own.
     pub path: Vec<EcoString>,
-    /// Whether it is made where it is missing.
+    /// Whether it is created if missing.
     pub create: bool,
 }
 
@@ -30,7 +30,7 @@ impl FieldSpec {
         FieldSpec::new(Gvk::read(value), text(value, &["path"]), create)
     }
 
-    /// Whether the path is this one.
+    /// Whether it has this path.
     pub fn is_at(&self, path: &[&str]) -> bool {
         self.path.iter().map(EcoString::as_str).eq(path.iter().copied())
     }
@@ -41,12 +41,12 @@ pub fn read_all(value: Option<&Value>) -> Vec<FieldSpec> {
     value.and_then(Value::as_list).unwrap_or_default().iter().map(FieldSpec::read).collect()
 }
 
-/// The steps to add so many specifications to others. Those of one path are compared with each other.
+/// The steps to add `new` specifications to others. Those with the same path are compared with each other.
 pub fn merging(known: u64, new: u64) -> u64 {
     known + new + (known + new).saturating_mul(new) / COMPARED_PER_STEP
 }
 
-/// So many specifications are compared in one step.
+/// Number of specifications compared in one step.
 const COMPARED_PER_STEP: u64 = 8;
 
 /// Adds specifications unless there is one for the same field. Both must agree on whether it is made.
@@ -92,7 +92,7 @@ pub fn split(path: &str, delimiter: char) -> Vec<EcoString> {
     parts.into_iter().map(EcoString::from).collect()
 }
 
-/// What is done with a field that was found. The error says why that is not possible.
+/// The change of a found field. The error is the reason why it is not possible.
 pub type Change<'c> = dyn FnMut(&mut Value) -> Result<(), String> + 'c;
 
 /// Calls a function with each value a path leads to: lists are gone through, and missing keys are made if that is

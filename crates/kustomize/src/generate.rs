@@ -17,10 +17,10 @@ use purlin_value::{Map, Origin, Origins, Session, Value, encoding, path};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// Bytes that an entry takes for each byte of it: the text, and what it is encoded and hashed as.
+/// Bytes charged for each byte of an entry: the text, and its encoded and hashed forms.
 const BYTES_PER_BYTE: u64 = 4;
 
-/// What a rule makes, with its behavior.
+/// Resources made by a rule, with its behavior.
 pub fn make(
     session: &Session,
     kustomization: &Kustomization,
@@ -161,7 +161,7 @@ impl Generator<'_> {
         Ok((entries.data, entries.binary))
     }
 
-    /// The place in a file that something was read from, or what names the file if it holds no text.
+    /// The location of a part of a file, or of the file's name if it is not text.
     fn origin(&self, source: Option<&Arc<Source>>, range: std::ops::Range<usize>, item: &Value) -> Origin {
         match source {
             Some(source) => self.session.origins.file(source.span(range.start, range.end)),
@@ -232,8 +232,8 @@ impl Entries<'_> {
     }
 }
 
-/// Adds what was made, or puts it in the place of what is there, with that one's names and, merged, its data. `names`
-/// says which resources have or had a name.
+/// Adds generated resources, or replaces existing ones, keeping their names and, if merged, their data. `names` maps
+/// names, current and earlier, to resources.
 pub fn place(
     session: &Session,
     (mut made, behavior): (Resource, EcoString),
@@ -286,7 +286,7 @@ pub fn place(
     Ok(())
 }
 
-/// So many bytes of what is there are joined with what is made in one step.
+/// Bytes of existing and generated data that are joined in one step.
 const BYTES_JOINED: u64 = 2;
 
 /// Adds the entries of an older mapping that a mapping under a key does not have.
@@ -299,7 +299,7 @@ fn join(value: &mut Value, key: &str, old: Option<&Value>) {
     set(value, key, Value::map(all));
 }
 
-/// What is encoded and too long for one line, in lines as the original has them; the last one ends, too.
+/// Long encoded data, wrapped in lines as in the original; the last line ends, too.
 fn in_lines(encoded: &str) -> String {
     const LINE: usize = 70;
     if encoded.len() < LINE {
@@ -324,7 +324,7 @@ fn sort(map: &mut Map) {
     map.sort_unstable_keys();
 }
 
-/// Adds the digest of a resource's content to its name, which then comes from all of that.
+/// Adds the digest of a resource's content to its name, which then depends on all of the content.
 pub fn add_digest(origins: &Origins, resource: &mut Resource) {
     let name = format!("{}-{}", resource.name(), digest(resource));
     let old = resource.metadata("name").map_or(Origin::NONE, |name| name.origin);
@@ -354,8 +354,8 @@ fn digest(resource: &Resource) -> String {
         Some(_) => format!("{}:{},", quoted(key), section(key)),
         None => String::new(),
     };
-    // The keys of the object in their order, as the original writes it.
-    // The original looks for the name where it never is.
+    // The keys of the object in order, as written by the original.
+    // The original reads the name from a field that is never set.
     let (data, kind, name) = (section("data"), quoted(resource.kind()), quoted(""));
     let encoded = match resource.kind() {
         "Secret" => {

@@ -1,6 +1,6 @@
-//! `helmCharts`: charts rendered by the engine of charts, with the values that a kustomization has for them.
+//! `helmCharts`: charts rendered by the engine for charts, with the values given in a kustomization.
 //!
-//! It knows the keys of an entry, and no chart.
+//! It knows the keys of an entry, but not charts.
 
 use crate::arguments::Arguments;
 use crate::edit::{set, text};
@@ -17,7 +17,7 @@ const HOME: &str = "charts";
 /// The major version of Helm that Kustomize runs.
 const HELM: &str = "3";
 
-/// What the keys of `helmChartInflationGenerator` are called under `helmCharts`.
+/// Names under `helmCharts` for the keys of `helmChartInflationGenerator`.
 const OLD_KEYS: &[(&str, &str)] = &[
     ("chartName", "name"),
     ("chartVersion", "version"),
@@ -102,7 +102,7 @@ impl Entry<'_> {
         list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
-    /// The folder of the chart. One from a repository is in a folder with its version, where it was pulled to.
+    /// The folder of the chart. A pulled chart from a repository is in a folder with its version.
     fn chart(&self) -> Result<String, Problem> {
         let (name, version, repo) = (self.text("name"), self.text("version"), self.text("repo"));
         if name.is_empty() {

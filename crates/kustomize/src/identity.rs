@@ -1,4 +1,4 @@
-//! What a resource is called: group, version, kind, name and namespace, and how such names are compared.
+//! Identity of a resource: group, version, kind, name and namespace, and comparison of identities.
 //!
 //! It must not know the content of resources.
 
@@ -27,7 +27,7 @@ impl Gvk {
         Gvk { group, version, kind }
     }
 
-    /// Whether this, taken as a selector, selects another.
+    /// Whether this, used as a selector, selects another.
     pub fn selects(&self, other: &Gvk) -> bool {
         let fits = |wanted: &EcoString, found: &EcoString| wanted.is_empty() || wanted == found;
         fits(&self.group, &other.group) && fits(&self.version, &other.version) && fits(&self.kind, &other.kind)
@@ -39,13 +39,13 @@ impl Gvk {
         Gvk { group: group.into(), version: version.into(), kind: kind.into() }
     }
 
-    /// Whether resources of this kind are in no namespace.
+    /// Whether resources of this kind have no namespace.
     pub fn is_cluster_wide(&self) -> bool {
         CLUSTER_WIDE.iter().any(|(group, kinds)| *group == self.group && kinds.contains(&self.kind.as_str()))
     }
 }
 
-/// Whether objects of a kind are in a namespace.
+/// Whether objects of a kind have a namespace.
 pub fn is_namespaced(api_version: &str, kind: &str) -> bool {
     !Gvk::of(api_version, kind).is_cluster_wide()
 }
@@ -57,7 +57,7 @@ pub struct Id {
     pub kind: EcoString,
     /// The name.
     pub name: EcoString,
-    /// The namespace: the default one if none was written, [`NO_NAMESPACE`] for what is in none.
+    /// The namespace: the default one if not written, [`NO_NAMESPACE`] for kinds without namespaces.
     pub namespace: EcoString,
 }
 

@@ -13,7 +13,7 @@ use purlin_syntax::Diagnostic;
 use purlin_value::{Data, Origin, Origins, Session, Value};
 use regex::Regex;
 
-/// Gives containers, and what else is known to hold images, the image that a rule wants. Returns whether there are any.
+/// Sets the image of a rule in containers and other known fields for images. Returns whether there are any.
 pub fn image(
     session: &Session,
     rule: &Value,
@@ -64,7 +64,7 @@ fn each(resource: &mut Resource, specs: &[FieldSpec], change: &mut dyn FnMut(&mu
     Ok(())
 }
 
-/// Finds lists of containers wherever they are. Depth is bounded by the reader's limit.
+/// Finds all lists of containers. Depth is bounded by the reader's limit.
 fn walk(value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
     if let Some(list) = as_list(value) {
         return list.iter_mut().for_each(|item| walk(item, change));
@@ -82,7 +82,7 @@ fn walk(value: &mut Value, change: &mut dyn FnMut(&mut Value)) {
     }
 }
 
-/// What a rule replaces, and by what.
+/// The replaced image of a rule, and its replacement.
 struct Rule<'r> {
     origins: &'r Origins,
     rule: &'r Value,
@@ -91,12 +91,12 @@ struct Rule<'r> {
 
 /// The images that a rule is about. The original takes the name for a pattern.
 enum About {
-    /// A name in which only dots stand for something else.
+    /// A name with dots as the only special characters.
     Plain(EcoString),
     Pattern(Regex),
 }
 
-/// What may follow the name of an image, as a pattern.
+/// Pattern for the rest after the name of an image.
 const VERSION: &str = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$";
 
 impl<'r> Rule<'r> {
@@ -140,7 +140,7 @@ impl<'r> Rule<'r> {
         if new == image {
             return;
         }
-        // What the rule says is named by its own place, the rest by that of the image.
+        // Values of the rule have its origin, the rest that of the image.
         let from = |key: &str| self.rule.get(key).filter(|value| !value.is_null()).map(|value| value.origin);
         let name_from = from("newName").filter(|_| new_name != name).unwrap_or(field.origin);
         let tag_from = from("newTag").or_else(|| from("tagSuffix")).unwrap_or(field.origin);
@@ -152,14 +152,14 @@ impl<'r> Rule<'r> {
     }
 }
 
-/// Whether an image has this name, in which a dot is any character, and at most a tag and a digest besides.
+/// Whether an image has this name, in which a dot matches any character, followed by at most a tag and a digest.
 fn is_version_of(name: &str, image: &str) -> bool {
     let mut rest = image.chars();
     let is_same = |wanted: char, found: char| found == wanted || (wanted == '.' && found != '\n');
     name.chars().all(|wanted| rest.next().is_some_and(|found| is_same(wanted, found))) && is_version(rest.as_str())
 }
 
-/// Whether a text is what [`VERSION`] describes.
+/// Whether a string matches [`VERSION`].
 fn is_version(text: &str) -> bool {
     let (tag, digest) = match text.split_once('@') {
         Some((tag, digest)) => (tag, digest.strip_prefix("sha256:")),
@@ -176,7 +176,7 @@ fn split(image: &str) -> (&str, &str, &str) {
     (parts.name, parts.tag.unwrap_or_default(), parts.digest.unwrap_or_default())
 }
 
-/// Sets the number of replicas of the named resources; an error if there are none.
+/// Sets the number of replicas of the named resources; an error if none exist.
 pub fn replicas(
     session: &Session,
     rule: &Value,

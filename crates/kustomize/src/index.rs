@@ -1,7 +1,7 @@
-//! Which resources an item of a step is about, without asking all of them for every item.
+//! Finds the resources that an item of a step concerns, without checking all of them for every item.
 //!
-//! An index serves the items of one step. Each part of it is made when it is first needed, and forgotten when names may
-//! have changed.
+//! An index serves the items of one step. Each part of it is computed on first use, and dropped when names may have
+//! changed.
 
 use crate::kustomization::{Problem, spend};
 use crate::resource::Resource;
@@ -9,25 +9,25 @@ use ecow::EcoString;
 use purlin_value::weight::weight;
 use purlin_value::{FastMap, Session, Value};
 
-/// So many bytes of resources are looked at by a transformer in one step.
+/// Number of bytes of resources that a transformer processes in one step.
 const BYTES_CHANGED: u64 = 16;
 
-/// What it takes to look at an earlier name of a resource.
+/// Steps for checking an earlier name of a resource.
 const STEPS_PER_NAME: u64 = 16;
 
-/// What finding the images of a resource takes, besides its bytes: there are many places where it may have one.
+/// Steps for finding the images of a resource, besides its bytes: there are many possible locations.
 pub const STEPS_PER_IMAGES: u64 = 12;
 
-/// What comparing a resource with what selects it takes, besides its bytes.
+/// Steps for comparing a resource with a selector, besides its bytes.
 const STEPS_PER_FIT: u64 = 12;
 
-/// So many fields that are configured are compared with a resource in one step.
+/// Number of configured fields that are compared with a resource in one step.
 pub const SPECS_PER_STEP: u64 = 2;
 
-/// Which resources something is true of, by a text.
+/// Resources by a string property.
 pub type Places = FastMap<EcoString, Vec<usize>>;
 
-/// Where resources of a name or with an image are.
+/// Resources by name or image.
 #[derive(Default)]
 pub struct Index {
     names: Option<Places>,
@@ -52,7 +52,7 @@ impl Index {
         Ok(found)
     }
 
-    /// The resources of a name, or all of them where none is given.
+    /// The resources of a name, or all of them if none is given.
     pub fn named_or_all(
         &mut self,
         session: &Session,
@@ -90,7 +90,7 @@ impl Index {
         Ok(found)
     }
 
-    /// Whether images were noted.
+    /// Whether images were indexed.
     pub fn knows_images(&self) -> bool {
         self.images.is_some()
     }
@@ -107,7 +107,7 @@ impl Index {
     }
 }
 
-/// The steps to go through all resources, with so many besides for each.
+/// The steps to go through all resources, with `looks` additional steps for each.
 pub fn work_of_all(resources: &[Resource], looks: u64) -> u64 {
     resources.iter().map(|resource| looks + work(resource)).sum()
 }

@@ -6,7 +6,7 @@ use purlin_syntax::{Diagnostic, Flavor, Span};
 use purlin_value::world::Command;
 use purlin_value::{MergeKeys, Session, WorldError, value_of};
 
-/// What permits it.
+/// The option that permits it.
 pub const HINT: &str = "add `--allow-exec` to run `kubectl kustomize`";
 
 /// Why a folder is not built.

@@ -1,32 +1,32 @@
-//! Lists whose items are known by two keys of which the second may be missing: ports by number and protocol.
+//! Lists whose items are identified by two keys, the second of which may be missing: ports by number and protocol.
 //!
-//! The original compares such items as it finds them and not as the cluster reads them, so that an item of a patch is
-//! lost where only one of the two says its protocol. What it makes of a list is followed step by step.
+//! The original compares such items as written and not as the cluster reads them, so that an item of a patch is lost if
+//! only one of the two has a protocol. Its algorithm is reproduced step by step.
 
 use crate::edit::as_list;
 use crate::names::scalar_text;
 use ecow::EcoString;
 use purlin_value::{FastMap, FastSet, Value};
 
-/// Longer lists are joined as if every item said its second key: what is done here compares all items with each other.
+/// Longer lists are joined as if every item had its second key: this algorithm compares all items with each other.
 const MOST_ITEMS: usize = 500;
 
-/// What an item is known by; empty where it does not say.
+/// Identity of an item; empty strings for missing keys.
 type Known = [EcoString; 2];
 
 fn known(item: &Value, keys: [&str; 2]) -> Known {
     keys.map(|key| item.get(key).and_then(scalar_text).unwrap_or_default())
 }
 
-/// Whether some items say the second key and some do not.
+/// Whether some items have the second key and some do not.
 pub fn is_uneven(base: &Value, patch: &Value, keys: [&str; 2]) -> bool {
     let items = || [base, patch].into_iter().filter_map(Value::as_list).flatten();
     let says = |item: &&Value| item.get(keys[1]).is_some_and(|value| !value.is_null());
     items().count() <= MOST_ITEMS && items().any(|item| says(&item)) && items().any(|item| !says(&item))
 }
 
-/// Joins the items of a patch with those of a list. `merge` joins two items; it answers with nothing if the item is
-/// removed. The items of the patch that are lost are the answer.
+/// Joins the items of a patch with those of a list. `merge` joins two items; it returns `None` if the item is removed.
+/// Returns the items of the patch that are lost.
 pub fn join(
     base: &mut Value,
     patch: &Value,
@@ -46,7 +46,7 @@ pub fn join(
             items.retain(|item| !says_all(item, keys, &known));
             continue;
         };
-        // The original changes the item where it is.
+        // The original changes the item in place.
         if let Some(place) = own.and_then(|at| items.get_mut(at)) {
             *place = merged.clone();
         }
@@ -65,13 +65,13 @@ pub fn join(
     lost
 }
 
-/// Whether an item has all that another one says.
+/// Whether an item has all keys of another.
 fn holds(item: &Value, said: &Value) -> bool {
     said.as_map().is_none_or(|map| map.iter().all(|(key, value)| item.get(key) == Some(value)))
 }
 
-/// What all items are known by, those of the patch first. An item that does not say its second key counts as one that
-/// does and has the same first key: as the first of those before it, or else as the last behind it.
+/// Identities of all items, those of the patch first. An item without its second key counts as one that has it and the
+/// same first key: as the first of those before it, or else as the last behind it.
 fn sides(patches: &[Value], items: &[Value], keys: [&str; 2]) -> Vec<Known> {
     let mut seen: FastSet<Known> = FastSet::default();
     let all = patches.iter().chain(items).map(|item| known(item, keys));
@@ -92,7 +92,7 @@ fn sides(patches: &[Value], items: &[Value], keys: [&str; 2]) -> Vec<Known> {
     found
 }
 
-/// Whether an item has both keys, with these values where they are not empty.
+/// Whether an item has both keys, with these values unless they are empty.
 fn says_all(item: &Value, keys: [&str; 2], wanted: &Known) -> bool {
     let own = known(item, keys);
     (0..2).all(|at| if wanted[at].is_empty() { !own[at].is_empty() } else { own[at] == wanted[at] })

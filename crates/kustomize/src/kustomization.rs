@@ -1,4 +1,4 @@
-//! A kustomization file: where it is, which fields it may have, and how they are read.
+//! A kustomization file: its location, its allowed fields, and how they are read.
 
 use crate::{restriction, rules, shape};
 use purlin_syntax::Message;
@@ -18,7 +18,7 @@ pub(crate) const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";
 /// The version of Kubernetes' definitions that the original brings along.
 const OPENAPI: &str = "v1.21.2";
 
-/// Fields that say what a file is, and nothing else.
+/// Fields that only declare the type of the file.
 const HEAD: &[&str] = &["apiVersion", "kind"];
 
 /// Fields that need the installed tool.
@@ -30,13 +30,13 @@ pub enum Problem {
     Wrong(Diagnostic),
     /// It concerns a resource that it does not have.
     Unmatched(Diagnostic),
-    /// What is wrong has been reported.
+    /// The problem has been reported.
     Reported,
     /// It uses what is not built natively.
     Elsewhere {
-        /// What that is.
+        /// The unsupported part.
         what: String,
-        /// Where it is written.
+        /// Its location.
         span: Option<Span>,
     },
 }
@@ -54,12 +54,12 @@ pub fn wrong(session: &Session, part: &Value, message: impl Into<Message>) -> Di
     diagnostic
 }
 
-/// Takes steps and bytes for what a part of a kustomization asks for.
+/// Charges steps and bytes for a part of a kustomization.
 pub fn spend(session: &Session, part: &Value, steps: u64, bytes: u64) -> Result<(), Problem> {
     session.meter.charge(steps, bytes).map_err(|exceeded| over(session, part, exceeded))
 }
 
-/// That a part of a kustomization asks for more than is left.
+/// The message that a part of a kustomization exceeds the remaining budget.
 pub fn over(session: &Session, part: &Value, exceeded: Exceeded) -> Problem {
     let limit = wrong(session, part, exceeded.message()).hint(exceeded.hint());
     Diagnostic { rule: exceeded.rule(), ..limit }.into()
@@ -77,7 +77,7 @@ pub struct Kustomization {
     /// Its fields.
     pub value: Value,
     reads_anywhere: bool,
-    /// Whether nothing composes it, so that the repository decides how it is built.
+    /// Whether no project composes it, so that the repository decides how it is built.
     is_alone: bool,
 }
 
@@ -119,7 +119,7 @@ impl Kustomization {
         Ok(kustomization)
     }
 
-    /// What the original refuses besides keys and kinds of values, and what only an installed tool can build.
+    /// Checks beyond keys and types that the original makes, and for parts that only an installed tool can build.
     fn check(&self, root: Node<'_>) -> Result<(), Problem> {
         let is_set = |key: &&str| self.value.get(key).is_some_and(|value| !is_empty(value));
         let span = |key: &str| {
@@ -162,8 +162,8 @@ impl Kustomization {
         Ok(())
     }
 
-    /// The place of a file that it names. Kustomize takes only those of its folder, wherever links lead; other folders are
-    /// bases. Flux takes all, and so does Kustomize with an option.
+    /// The location of a named file. Kustomize allows only files of its folder, after resolving links; other folders
+    /// are bases. Flux allows all, and so does Kustomize with an option.
     pub fn own_file(&self, session: &Session, item: &Value, written: &str) -> Result<String, Problem> {
         if written.starts_with("https://") || written.starts_with("http://") {
             let span = session.origins.span(item.origin, &session.sources);
@@ -175,7 +175,7 @@ impl Kustomization {
         }
         let is_below = is_inside(&path::normalize(&self.folder), &place);
         let (message, hint) = if !is_below {
-            // What is not there is not refused, but missing.
+            // A missing path is reported as missing, not as disallowed.
             if let Err(error) = session.world.stat(&place) {
                 let mut diagnostic = session.refusal(&error, &place);
                 diagnostic.span = session.origins.span(item.origin, &session.sources);
@@ -215,7 +215,7 @@ impl Kustomization {
         self.value.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether it is a component, which changes what the kustomization that names it has gathered.
+    /// Whether it is a component, which changes the resources collected by the kustomization that names it.
     pub fn is_component(&self) -> bool {
         self.text("kind") == "Component"
     }
@@ -237,7 +237,7 @@ fn is_inside(folder: &str, place: &str) -> bool {
 /// Links that are followed before a path is taken for a cycle.
 const MOST_LINKS: usize = 40;
 
-/// Where a path below a folder leads, if a link on the way leads out of the folder.
+/// The target of a path below a folder, if a link on the way leads out of the folder.
 fn leads_out(world: &dyn World, folder: &str, place: &str) -> Option<String> {
     let folder = path::normalize(folder);
     let real = real_path(world, &folder, place)?;
@@ -246,7 +246,7 @@ fn leads_out(world: &dyn World, folder: &str, place: &str) -> Option<String> {
     (!is_inside(&home, &real)).then_some(real)
 }
 
-/// The path without links, of which there are none up to `known`; `None` if there is no link at all.
+/// Resolves links below `known`, which is already resolved. `None` if there was no link to resolve.
 fn real_path(world: &dyn World, known: &str, place: &str) -> Option<String> {
     let mut done = known.to_owned();
     let below = if known == "." { place } else { place.strip_prefix(known)?.trim_start_matches('/') };
@@ -270,7 +270,7 @@ fn real_path(world: &dyn World, known: &str, place: &str) -> Option<String> {
         if target.starts_with("..") {
             return Some(target);
         }
-        // What a link leads to may have links on its way, from the root on.
+        // The target of a link may itself contain links, from the root on.
         left.extend(target.split('/').rev().map(str::to_owned));
         done = ".".to_owned();
     }

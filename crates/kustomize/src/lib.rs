@@ -1,8 +1,8 @@
-//! Kustomizations: resources gathered from files and folders, generated, changed and named as Kustomize does it.
+//! Kustomizations: resources collected from files and folders, generated, changed and named as Kustomize does it.
 //!
-//! An engine that dialects ask for manifests (see `model::inner`); it knows none of them. Nearly all fields are built
-//! natively; whatever else a kustomization uses is named, and an installed `kubectl kustomize` does the work if programs
-//! are allowed. Every part of a result still knows its file.
+//! An engine that dialects request manifests from (see `model::inner`); it knows none of them. Nearly all fields are
+//! built natively; other fields are named, and an installed `kubectl kustomize` does the work if programs are allowed.
+//! Every part of a result keeps its origin.
 
 mod arguments;
 mod build;

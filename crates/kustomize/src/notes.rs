@@ -1,14 +1,14 @@
-//! Where resources come from and what changed them, as `buildMetadata` has it written into annotations.
+//! Notes on the origins and changes of resources, as requested by `buildMetadata` and written into annotations.
 
 use crate::edit::{set, visit};
 use crate::kustomization::Kustomization;
 use crate::resource::Resource;
 use purlin_value::{Value, path};
 
-/// The version whose behaviour this engine has, for the label that tells who made a resource.
+/// The version whose behaviour this engine has, for the label that names a resource's builder.
 const MANAGER: &str = "kustomize-v5.5.0";
 
-/// What a kustomization wants to have noted.
+/// The notes requested by a kustomization.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
     origins: bool,
@@ -17,7 +17,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Reads `buildMetadata` of the kustomization that is built. Who builds it may ask for the label of its manager too.
+    /// Reads `buildMetadata` of the kustomization that is built. The caller may request the label of its manager too.
     pub fn read(kustomization: &Kustomization, is_managed: bool) -> Wanted {
         let options = kustomization.list("buildMetadata");
         let has = |name: &str| options.iter().any(|option| option.as_str() == Some(name));
@@ -68,7 +68,7 @@ pub fn changed(note: &str, resources: &mut [Resource]) {
     let entry = lines.fold(first, |entry, line| entry + "  " + line + "\n");
     for resource in resources {
         match resource.origin {
-            // What has no origin yet was made by it.
+            // A resource without origin was made by this kustomization.
             None => resource.origin = Some(note.to_owned()),
             Some(_) => resource.changes.push(entry.clone()),
         }

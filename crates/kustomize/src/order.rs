@@ -33,7 +33,7 @@ const FIRST: &[&str] = &[
 
 const LAST: &[&str] = &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-/// Where a kind is in the original's order of kinds.
+/// Position of a kind in the original's order of kinds.
 pub fn place(gvk: &Gvk) -> (i64, String) {
     let at = |list: &[&str]| list.iter().position(|known| *known == gvk.kind).map(|at| at as i64);
     let rank = at(FIRST).map(|at| at - FIRST.len() as i64).or_else(|| at(LAST).map(|at| at + 1)).unwrap_or(0);

@@ -23,7 +23,7 @@ fn is_native(resource: &Resource) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
 }
 
-/// One object after one patch of a kind that `kubectl patch --type` knows: `strategic`, `merge` or `json`.
+/// One object after one patch of a type of `kubectl patch --type`: `strategic`, `merge` or `json`.
 pub fn patched(session: &Session, object: &Value, patch: &Value, kind: &str) -> Result<Value, Problem> {
     let mut resource = Resource::new(object.clone(), "".into());
     match kind {
@@ -73,7 +73,7 @@ pub fn written(
     patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), index, resources))
 }
 
-/// What kind of entry a patch is written in.
+/// The kind of entry that contains a patch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// `patches`.
@@ -163,7 +163,7 @@ pub fn entry(
     Ok(())
 }
 
-/// That operations which begin with a bracket are not JSON: the original reads them as nothing else.
+/// The message that operations starting with a bracket are not JSON: the original accepts no other format there.
 fn written_in_flow(session: &Session, item: &Value, documents: &[Value], written: &str) -> Option<Diagnostic> {
     let is_list = documents.first().is_some_and(|document| document.as_list().is_some());
     if !is_list || !written.starts_with('[') {
@@ -218,7 +218,7 @@ fn is_removal(patch: &Value) -> bool {
     text(patch, &["$patch"]) == "delete"
 }
 
-/// A strategic merge without a target is for the resource it names.
+/// A strategic merge without a target applies to the resource it names.
 fn apply_to_named(
     session: &Session,
     item: &Value,
@@ -292,7 +292,7 @@ fn apply_strategic(
     Ok(())
 }
 
-/// Warns of an item of a patch that Kustomize loses, because only one of two ports says its protocol.
+/// Warns of an item of a patch that Kustomize loses, because only one of two ports has a protocol.
 fn warn_of_lost(session: &Session, item: &Value, resource: &Resource) {
     let port = ["containerPort", "port"].into_iter().find_map(|key| item.get(key)).and_then(scalar_text);
     let message = format!(
@@ -305,7 +305,7 @@ fn warn_of_lost(session: &Session, item: &Value, resource: &Resource) {
     session.sink.push(warning);
 }
 
-/// So many bytes of a patch are merged in one step.
+/// Bytes of a patch that are merged in one step.
 const BYTES_MERGED: u64 = 2;
 
 fn apply_operations(session: &Session, operations: &Value, resource: &mut Resource) -> Result<(), Problem> {
@@ -318,7 +318,7 @@ fn apply_operations(session: &Session, operations: &Value, resource: &mut Resour
                 format!("`{}` of `{}` fails in {name}: {why}", text(operation, &["op"]), text(operation, &["path"]));
             return Err(wrong(session, operation, message).into());
         }
-        // Only copying makes more of what there is; copies of copies are shared until they are written.
+        // Only copying increases the size; copies of copies are shared until they are written.
         let most = session.meter.most_output();
         if text(operation, &["op"]) == "copy" && weight(&resource.value) > most {
             let message = format!("this resource has more than the {most} bytes allowed when it is written out");
@@ -329,7 +329,8 @@ fn apply_operations(session: &Session, operations: &Value, resource: &mut Resour
     Ok(())
 }
 
-/// Charges an operation by the length of the lists whose items it moves, and of all that is weighed again after a copy.
+/// Charges an operation by the length of the lists whose items it moves, and by all that is measured again after a
+/// copy.
 fn charge(session: &Session, operation: &Value, value: &Value) -> Result<(), Problem> {
     let is_copy = text(operation, &["op"]) == "copy";
     let length = |key: &str| {
@@ -350,10 +351,10 @@ fn charge(session: &Session, operation: &Value, value: &Value) -> Result<(), Pro
     spend(session, operation, steps, ENTRY_BYTES)
 }
 
-/// What reading an operation and going along its paths takes.
+/// Steps for reading an operation and following its paths.
 const STEPS_PER_OPERATION: u64 = 60;
 
-/// How many entries of collections are weighed in the time of a step.
+/// Number of entries of collections measured in one step.
 const ENTRIES_PER_STEP: u64 = 4;
 
 fn entries(value: &Value) -> u64 {
@@ -380,7 +381,7 @@ fn operate(value: &mut Value, operation: &Value) -> Result<(), String> {
         "test" => {
             let wanted = given()?;
             let found = match path.split_last() {
-                // A key that is not there is null to the original's library.
+                // A missing key is null in the original's library.
                 Some((last, parents)) if wanted.is_null() => {
                     let parent = at(value, parents)?;
                     match as_map(parent).is_some_and(|map| !map.contains_key(last.as_str())) {

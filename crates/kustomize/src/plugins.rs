@@ -1,6 +1,6 @@
 //! `generators` and `transformers`: the original's own ones, configured by objects of `apiVersion: builtin`.
 //!
-//! What runs a program is left to the installed tool.
+//! Plugins that run a program are left to the installed tool.
 
 use crate::edit::{set, text};
 use crate::fieldspec::read_all;
@@ -15,7 +15,7 @@ use ecow::EcoString;
 use purlin_syntax::what;
 use purlin_value::{Map, Session, Value};
 
-/// What a generator makes, with its behavior.
+/// Resources made by a generator, with its behavior.
 pub fn generate(
     session: &Session,
     kustomization: &Kustomization,
@@ -39,7 +39,7 @@ pub fn generate(
     Ok(vec![generate::make_alone(session, kustomization, &rule, kind)?])
 }
 
-/// The account of a cluster in Google's cloud that stands for one of the cloud.
+/// The account of a cluster in Google's cloud that acts as an account of the cloud.
 fn account(session: &Session, config: &Resource) -> Result<(Resource, EcoString), Problem> {
     let value = &config.value;
     let cloud = text(value, &["cloud"]);

@@ -14,11 +14,11 @@ use purlin_value::{Data, Origin, Session, Value};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-/// What a resource is called, for those that refer to it.
+/// Name of a resource for its references.
 struct Named {
     gvk: Gvk,
     id: Id,
-    /// Where the name is from.
+    /// Origin of the name.
     origin: Origin,
     /// The namespace as it is written.
     namespace: EcoString,
@@ -36,13 +36,13 @@ impl Named {
         &self.before.first().unwrap_or(&self.id).namespace
     }
 
-    /// Whether it was of a kind that a selector selects.
+    /// Whether it had a kind that a selector selects.
     fn was(&self, wanted: &Gvk) -> bool {
         self.before.iter().any(|id| wanted.selects(&Gvk { kind: id.kind.clone(), ..self.gvk.clone() }))
     }
 }
 
-/// Updates all references. The error names a resource whose reference may mean several; `top` is the kustomization.
+/// Updates all references. The error names a resource with an ambiguous reference; `top` is the kustomization.
 pub fn update(session: &Session, top: &Value, config: &Config, resources: &mut [Resource]) -> Result<(), Problem> {
     let named: Vec<Named> = resources.iter().map(name).collect();
     let (mut by_name, mut by_origin): (Places, Places) = Default::default();
@@ -173,7 +173,7 @@ fn follow_object(object: &mut Value, from: &Referrer<'_>, names: &Names<'_>) -> 
     Ok(())
 }
 
-/// What looking whether a name means a resource takes.
+/// Steps for checking whether a name refers to a resource.
 const STEPS_PER_CANDIDATE: u64 = 4;
 
 /// The resource that a name means.
@@ -229,7 +229,8 @@ fn in_namespace<'n>(
 }
 
 impl Referrer<'_> {
-    /// What is in a namespace refers to what is there, to what is in none, and a binding to where its accounts are.
+    /// A resource can refer to others in its namespace and to those without one, and a binding to the namespaces of its
+    /// accounts.
     fn reaches(&self, other: &Named) -> bool {
         self.own.is_cluster_wide()
             || other.is_cluster_wide()

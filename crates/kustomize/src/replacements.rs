@@ -16,7 +16,7 @@ use purlin_value::origin::Piece;
 use purlin_value::weight::weight;
 use purlin_value::{Data, Origin, Origins, Session, Value};
 
-/// Applies one replacement, and returns the targets that select nothing.
+/// Applies one replacement, and returns the targets without a match.
 pub fn replace(
     session: &Session,
     rule: &Value,
@@ -132,7 +132,7 @@ fn write_into(
     let (origins, most) = (&session.origins, session.meter.most_output());
     for path in paths {
         let steps = steps(path);
-        // Entries are found by a pattern, which all of them are compared with.
+        // Entries are found by a pattern, which is compared with all of them.
         let patterns = path.matches(['[', '*']).count() as u64;
         spend(session, rule, 1 + work(resource) + patterns * (STEPS_PER_PATTERN + work(resource) * 2), 0)?;
         let count =
@@ -150,10 +150,10 @@ fn write_into(
     Ok(())
 }
 
-/// What reading a pattern takes.
+/// Steps for parsing a pattern.
 const STEPS_PER_PATTERN: u64 = 2_000;
 
-/// What selects the source or a target of a replacement: names as they are written, and selectors of labels.
+/// Selector of the source or a target of a replacement: names as written, and label selectors.
 struct Selector<'s> {
     gvk: Gvk,
     name: &'s str,
@@ -169,7 +169,7 @@ impl Selector<'_> {
         Selector { gvk: Gvk::read(value), name: part("name"), namespace: part("namespace"), labels, annotations }
     }
 
-    /// Whether it names a resource by anything that is or was called.
+    /// Whether it matches a resource by a current or earlier identity.
     fn names(&self, resource: &Resource) -> bool {
         let own = resource.gvk();
         resource.ids().any(|id| {
@@ -188,7 +188,7 @@ impl Selector<'_> {
         self.names(resource) && self.has_labels(resource)
     }
 
-    /// Whether it leaves a resource out: by its names, or by its labels.
+    /// Whether it excludes a resource: by its names, or by its labels.
     fn rejects(&self, resource: &Resource) -> bool {
         let has_names = !self.name.is_empty() || !self.namespace.is_empty() || self.gvk != Gvk::default();
         let has_labels = !self.labels.is_empty() || !self.annotations.is_empty();
@@ -231,7 +231,7 @@ fn put(origins: &Origins, field: &mut Value, value: &Value, delimiter: Option<(&
     };
     let data = match (&field.data, plain(&new)) {
         (Data::Str(_), _) => Data::Str(new),
-        // What was written without quotes is read again, and must be what it was.
+        // A string written without quotes is parsed again, and must keep its type.
         (Data::Null, plain)
         | (Data::Int(_), plain @ Data::Int(_))
         | (Data::Float(_), plain @ (Data::Float(_) | Data::Int(_)))
@@ -244,7 +244,7 @@ fn put(origins: &Origins, field: &mut Value, value: &Value, delimiter: Option<(&
     Ok(())
 }
 
-/// What a text means when it is written without quotes.
+/// The value of a text written without quotes.
 fn plain(text: &EcoString) -> Data {
     match resolve_plain(text, Flavor::GoObjects) {
         Scalar::Bool(flag) => Data::Bool(flag),

@@ -1,4 +1,4 @@
-//! A resource on its way through a kustomization: what it is, and what it was called before.
+//! A resource during a build, with its earlier identities.
 
 use crate::edit::{map, set, take, text, visit};
 use crate::identity::{Gvk, Id, NO_NAMESPACE};
@@ -14,7 +14,7 @@ pub struct Resource {
     pub value: Value,
     /// The file it is from.
     pub source: EcoString,
-    /// What it was called before, oldest first.
+    /// Its earlier identities, oldest first.
     pub before: Vec<Id>,
     /// Prefixes its name got, oldest first.
     pub prefixes: Vec<EcoString>,
@@ -22,9 +22,9 @@ pub struct Resource {
     pub suffixes: Vec<EcoString>,
     /// Variables that read it.
     pub vars: Vec<EcoString>,
-    /// Where it is from, if that is noted.
+    /// Its origin, if noted.
     pub origin: Option<String>,
-    /// What changed it, if that is noted.
+    /// Its changes, if noted.
     pub changes: Vec<String>,
     /// Whether it was generated.
     pub generated: bool,
@@ -80,7 +80,7 @@ impl Resource {
         Gvk::of(text(&self.value, &["apiVersion"]), self.kind())
     }
 
-    /// What it is called now.
+    /// Its current identity.
     pub fn id(&self) -> Id {
         let namespace = match self.namespace() {
             _ if self.gvk().is_cluster_wide() => NO_NAMESPACE,
@@ -90,7 +90,7 @@ impl Resource {
         Id { kind: self.kind().into(), name: self.name().into(), namespace: namespace.into() }
     }
 
-    /// What it was called at first.
+    /// Its first identity.
     pub fn first_id(&self) -> Id {
         self.before.first().cloned().unwrap_or_else(|| self.id())
     }
@@ -100,12 +100,12 @@ impl Resource {
         Gvk { kind: self.first_id().kind, ..self.gvk() }
     }
 
-    /// What it was called, and what it is called now.
+    /// Its earlier identities and the current one.
     pub fn ids(&self) -> impl Iterator<Item = Id> {
         self.before.iter().cloned().chain([self.id()])
     }
 
-    /// Whether it is, or was, what another one is called.
+    /// Whether it has or had the identity of another.
     pub fn answers_to(&self, gvk: &Gvk, id: &Id) -> bool {
         // Most differ in their name.
         if self.name() != id.name && !self.before.iter().any(|known| known.name == id.name) {
@@ -115,7 +115,7 @@ impl Resource {
         own.group == gvk.group && own.version == gvk.version && self.ids().any(|known| known == *id)
     }
 
-    /// Remembers what it is called before that changes.
+    /// Records its identity before a change.
     pub fn remember(&mut self) {
         let now = self.id();
         self.before.push(now);
@@ -145,7 +145,7 @@ impl Resource {
         });
     }
 
-    /// Takes annotations away that hold nothing: the original keeps notes among them, and removes them in the end.
+    /// Removes empty annotations: the original keeps notes among them, and removes them after the build.
     pub fn drop_empty_annotations(&mut self) {
         let written = self.value.get("metadata").and_then(|metadata| metadata.get("annotations"));
         let is_empty = |value: &Value| value.is_null() || value.as_map().is_some_and(|map| map.is_empty());
@@ -156,7 +156,7 @@ impl Resource {
         }
     }
 
-    /// Makes strings of its annotations: the original reads all of them as such, to keep its notes among them.
+    /// Converts its annotations to strings: the original reads all of them as such, to keep its notes among them.
     pub fn write_annotations_as_strings(&mut self) {
         let is_plain = |value: &Value| value.as_str().is_none() && (value.is_null() || scalar_text(value).is_some());
         if !self.metadata("annotations").and_then(Value::as_map).is_some_and(|map| map.values().any(is_plain)) {
@@ -170,7 +170,7 @@ impl Resource {
         });
     }
 
-    /// Makes annotations where there are none, as long as the resource is being changed.
+    /// Adds empty annotations if missing, as long as the resource is being changed.
     pub fn have_annotations(&mut self) {
         visit(&mut self.value, &["metadata", "annotations"], true, &mut |annotations| {
             map(annotations);

@@ -1,12 +1,12 @@
 //! Whether a repository is built without Kustomize's restriction to files of a kustomization's own folder.
 //!
-//! Flux builds without it. Others pass an option that turns it off, so a script or a manual of the repository names that
-//! option. This file searches for these two words and must not know what else the files mean.
+//! Flux builds without it. Others pass an option that turns it off, so a script or a manual of the repository names
+//! that option. This file searches for these two strings and must not know other contents of the files.
 
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
 
-/// What an object that tells Flux what to build has as its `apiVersion`, up to the version.
+/// Prefix of the `apiVersion` of objects that configure builds of Flux.
 const FLUX: &[u8] = b"kustomize.toolkit.fluxcd.io/";
 
 /// The option of Kustomize.
@@ -19,11 +19,11 @@ const SCRIPT_ENDS: &[&str] = &[".yaml", ".yml", ".mk", ".sh", ".bash", ".md", ".
 /// Larger files are not written by hand.
 const LARGEST: u64 = 1 << 20;
 
-/// Steps of looking at one entry of a folder, and of looking through so many bytes.
+/// Steps per listed entry of a folder, and bytes searched per step.
 const STEPS_PER_ENTRY: u64 = 20;
 const BYTES_PER_STEP: u64 = 64;
 
-/// Whether a file of the repository says so. Asked only where a kustomization would be refused otherwise.
+/// Whether a file of the repository turns it off. Checked only where a kustomization would be rejected otherwise.
 pub fn is_lifted(session: &Session) -> bool {
     session.finding_of_run("restriction", |session| Lifted(search(session))).0
 }

@@ -8,7 +8,7 @@ pub(crate) const KUSTOMIZATION: Rule = Rule::error("kustomization", "A kustomiza
 pub const UNSUPPORTED: Rule =
     Rule::denied("kustomization-unsupported", "A kustomization uses what only an installed tool can build.");
 
-/// An entry that selects nothing.
+/// An entry without a match.
 pub(crate) const NO_EFFECT: Rule =
     Rule::warning("kustomization-no-effect", "An entry of a kustomization concerns no resource.");
 

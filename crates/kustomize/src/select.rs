@@ -18,7 +18,7 @@ pub struct Target {
     annotations: String,
 }
 
-/// A pattern of a whole text. Most are nothing but the text.
+/// A pattern of a whole string. Most are literal.
 enum Pattern {
     Text(EcoString),
     Regex(Regex),
@@ -59,7 +59,7 @@ impl Target {
         Ok(Target { patterns, labels: selector("labelSelector"), annotations: selector("annotationSelector") })
     }
 
-    /// The name of all that it is about, if it says one.
+    /// The exact name that it selects, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.patterns.iter().find_map(|(key, pattern)| match pattern {
             Pattern::Text(name) if *key == "name" => Some(name.as_str()),
@@ -67,7 +67,7 @@ impl Target {
         })
     }
 
-    /// Whether a patch is about a resource. Name and namespace may be those it had at first.
+    /// Whether a patch selects a resource. Name and namespace may be its first ones.
     pub fn fits(&self, resource: &Resource) -> bool {
         let (first, now) = (resource.first_id(), resource.id());
         let gvk = resource.gvk();
@@ -127,7 +127,7 @@ pub fn compiled(pattern: &str, written: &str) -> Result<Regex, (&'static Rule, S
     })
 }
 
-/// Whether a selector such as `app=web,tier!=db,!old,env in (a, b)` fits labels.
+/// Whether a selector such as `app=web,tier!=db,!old,env in (a, b)` matches labels.
 pub fn selects(selector: &str, labels: Option<&Value>) -> bool {
     let has = |key: &str| labels.and_then(|labels| labels.get(key.trim())).and_then(Value::as_str);
     terms(selector).iter().all(|term| {

@@ -10,7 +10,7 @@ use purlin_syntax::{Diagnostic, Node};
 use purlin_value::{Data, Value};
 use std::sync::Arc;
 
-/// What a key holds.
+/// Content of a key.
 pub enum Shape {
     /// A string.
     Text,

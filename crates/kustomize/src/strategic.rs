@@ -1,7 +1,7 @@
-//! Strategic merge: maps are joined, lists of known things by their key, all else is replaced; null removes.
+//! Strategic merge: maps are joined, lists of known types by their key, other values are replaced; null removes.
 //!
-//! Which lists are joined is known for Kubernetes' own kinds; resources of other groups have theirs replaced. It must
-//! not know which resource a patch is for.
+//! Joined lists are known for Kubernetes' own kinds; resources of other groups have theirs replaced. It must not know
+//! the patched resource.
 
 use crate::edit::{as_list, as_map};
 use crate::keyed;
@@ -29,7 +29,7 @@ const JOINED: &[(&str, &[&str])] = &[
     ("resourceClaims", &["name"]),
 ];
 
-/// What becomes of lists of known things.
+/// Treatment of lists of known types.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Lists {
     /// They are replaced, as any other list is.
@@ -52,7 +52,7 @@ pub fn merge_noting(base: &mut Value, patch: &Value, key: &str, lists: Lists) ->
     how.lost
 }
 
-/// How a patch is merged, and what is lost on the way.
+/// Mode of a merge, and the items lost by it.
 struct How {
     lists: Lists,
     lost: Vec<Value>,
@@ -105,7 +105,8 @@ fn merge_maps(base: &mut Value, patch: &Map, how: &mut How) {
     }
 }
 
-/// Whether a key of a patch says how to merge. Kustomize knows only one such key, and takes the others for content.
+/// Whether a key of a patch is a directive for merging. Kustomize supports only one such key, and treats the others as
+/// content.
 fn is_directive(key: &str, lists: Lists) -> bool {
     if lists == Lists::Interleaved { key.starts_with('$') } else { key == "$patch" }
 }
@@ -127,25 +128,25 @@ fn identity(key: &str, patch: &Value, lists: Lists) -> Option<&'static [&'static
     Some(if lists == Lists::Interleaved { keys.get(..1).unwrap_or(keys) } else { keys })
 }
 
-/// What tells an item of a list from the others.
+/// Identity of an item in a list.
 type Identity = Vec<(Option<EcoString>, Option<i64>)>;
 
-/// What an item is known by, if it has all of the keys.
+/// Identity of an item, if it has all of the keys.
 fn identity_by(item: &Value, keys: &[&str]) -> Option<Identity> {
     let part = |key: &&str| match item.get(key) {
         Some(value) => Some((value.as_str().map(EcoString::from), value.as_int())),
-        // A port is of TCP unless it says otherwise.
+        // The default protocol of a port is TCP.
         None => (*key == "protocol").then(|| (Some("TCP".into()), None)),
     };
     keys.iter().map(part).collect()
 }
 
-/// What a text in a list is known by.
+/// Identity of a string in a list.
 fn identity_of_text(item: &Value) -> Option<Identity> {
     Some(vec![(item.as_str().map(EcoString::from), None)])
 }
 
-/// Items that are taken one after the other by what they are known by, the first of equal ones first.
+/// Items to be taken by identity, the first of equal ones first.
 struct Known {
     items: Vec<Option<Value>>,
     places: FastMap<Identity, VecDeque<usize>>,
@@ -168,13 +169,13 @@ impl Known {
         self.places.clear();
     }
 
-    /// Takes an item, and says where it was.
+    /// Removes an item, and returns it with its position.
     fn take(&mut self, identity: Option<&Identity>) -> Option<(usize, Value)> {
         let at = self.places.get_mut(identity?)?.pop_front()?;
         Some((at, self.items.get_mut(at)?.take()?))
     }
 
-    /// What is left, with where it was.
+    /// The remaining items, with their positions.
     fn left(self) -> impl Iterator<Item = (usize, Value)> {
         self.items.into_iter().enumerate().filter_map(|(at, item)| Some((at, item?)))
     }
@@ -230,7 +231,7 @@ fn interleave(base: &mut Value, patch: &Value, identity: impl Fn(&Value) -> Opti
     **items = all;
 }
 
-/// Joins items of which some do not say the second of their keys.
+/// Joins items, some of which do not have their second key.
 fn merge_uneven(base: &mut Value, patch: &Value, keys: [&str; 2], how: &mut How) {
     let lists = how.lists;
     let mut lost = Vec::new();
@@ -293,8 +294,8 @@ fn add_missing(base: &mut Value, patch: &Value) {
     }
 }
 
-/// Takes away keys without a value in a resource that was patched: wherever the original goes to merge, it leaves none
-/// behind. What is written as `null` stays. Depth is bounded by the reader's limit.
+/// Removes keys without a value from a patched resource: where the original merges, it leaves none. Explicit `null`
+/// values stay. Depth is bounded by the reader's limit.
 pub fn drop_unwritten(session: &Session, value: &mut Value, key: &str, lists: Lists) {
     if value.as_list().is_some() {
         if identity(key, value, lists).is_some() {

@@ -1,4 +1,4 @@
-//! What a kustomization changes in its resources, step by step in the original's order.
+//! Changes of a kustomization to its resources, step by step in the original's order.
 
 use crate::config::Config;
 use crate::index::Index;
@@ -10,13 +10,13 @@ use crate::{images, labels, replacements, rules};
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::{MergeKeys, Session, Value, value_of};
 
-/// A step: the original's name for what does it, the keys it is about, and whether it runs once for each item of them.
+/// A step: the original's name of its transformer, its keys, and whether it runs once for each item of them.
 pub struct Step {
     /// The name.
     pub kind: &'static str,
     keys: &'static [&'static str],
     each: bool,
-    /// Whether resources have another name or namespace behind it.
+    /// Whether resources have another name or namespace after it.
     pub renames: bool,
 }
 
@@ -37,7 +37,7 @@ pub const STEPS: &[Step] = &[
 ];
 
 impl Step {
-    /// What it runs for.
+    /// The items it runs for.
     pub fn items(&self, kustomization: &Kustomization) -> Vec<Value> {
         let set = self.keys.iter().filter_map(|key| kustomization.value.get(key)).filter(|value| !value.is_null());
         match self.each {
@@ -52,7 +52,7 @@ impl Step {
         if self.kind == "LabelTransformer" { kustomization.list("labels").len() + 1 } else { 1 }
     }
 
-    /// Whether it looks at every resource for an item; otherwise only at those that an index finds, which counts them.
+    /// Whether it checks every resource for an item; otherwise only those found by an index, which charges for them.
     pub fn goes_through_all(&self) -> bool {
         matches!(self.kind, "NamespaceTransformer" | "PrefixTransformer" | "SuffixTransformer")
     }

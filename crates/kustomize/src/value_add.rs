@@ -90,7 +90,7 @@ fn write(
     Ok(())
 }
 
-/// A path with a part more; behind all of them if it has not so many.
+/// A path with an additional part, at its end if the path is shorter than `at`.
 fn inserted(path: &str, at: usize, part: &str) -> EcoString {
     if path.is_empty() {
         return part.into();

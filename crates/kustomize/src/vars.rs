@@ -22,7 +22,7 @@ pub type Vars = BTreeMap<EcoString, Var>;
 #[derive(Clone)]
 pub struct Var {
     path: Vec<EcoString>,
-    /// Where it is written.
+    /// Its location.
     pub origin: Origin,
 }
 
@@ -64,7 +64,7 @@ fn read(value: &Value) -> (EcoString, Var) {
     (text_of(value, "name").into(), Var { path, origin: value.origin })
 }
 
-/// Notes in the one resource of those `near` that a variable refers to that it does.
+/// If a variable refers to exactly one of the `near` resources, records the variable there.
 fn note(name: &EcoString, reference: &Value, near: &[usize], resources: &mut [Resource]) -> Result<(), String> {
     let gvk = match text_of(reference, "apiVersion") {
         "" => {
@@ -94,7 +94,7 @@ fn note(name: &EcoString, reference: &Value, near: &[usize], resources: &mut [Re
     Ok(())
 }
 
-/// Fills variables in. Names of variables that nothing uses are returned.
+/// Replaces variables by their values. Returns the names of unused variables.
 pub fn fill(
     origins: &Origins,
     vars: &Vars,
@@ -162,7 +162,7 @@ fn expand_field(
     Ok(())
 }
 
-/// Fills a text. One that is nothing but a variable takes its value as it is.
+/// Replaces variables in a string. A string that is only a variable gets its value unconverted.
 fn expand(origins: &Origins, value: &mut Value, values: &Values<'_>, used: &mut BTreeSet<EcoString>) {
     let Data::Str(text) = &value.data else { return };
     if !text.contains('$') {

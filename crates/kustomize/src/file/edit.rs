@@ -1,4 +1,4 @@
-//! What `edit` changes in a kustomization file, with the rules of Kustomize. A change that cannot be made says why.
+//! Changes to a kustomization file by `edit`, with the rules of Kustomize. Errors state the reason.
 
 use super::KustomizationFile;
 use crate::edit::{set, take};
@@ -6,7 +6,7 @@ use ecow::EcoString;
 use purlin_value::{Map, Value, image};
 use std::collections::BTreeMap;
 
-/// What a change could not do, and what it left out: the file is written all the same.
+/// Parts of a change that were skipped: the file is written anyway.
 pub type Notes = Vec<String>;
 
 /// Keeps a part of an image as it is.
@@ -235,7 +235,7 @@ pub fn add_patch(file: &mut KustomizationFile, patch: Value) -> Notes {
     Notes::new()
 }
 
-/// Removes a patch. A note if it is not there.
+/// Removes a patch. Returns a note if it does not exist.
 pub fn remove_patch(file: &mut KustomizationFile, patch: &Value) -> Notes {
     let patches = file.list("patches");
     let kept: Vec<Value> = patches.iter().filter(|known| *known != patch).cloned().collect();
@@ -246,7 +246,7 @@ pub fn remove_patch(file: &mut KustomizationFile, patch: &Value) -> Notes {
     Notes::new()
 }
 
-/// What a generated ConfigMap or Secret is made of.
+/// Contents of a generated ConfigMap or Secret.
 #[derive(Clone, Debug, Default)]
 pub struct Generated {
     /// Its name.
@@ -259,7 +259,7 @@ pub struct Generated {
     pub literals: Vec<String>,
     /// A file of `KEY=VALUE` lines.
     pub env: String,
-    /// What becomes of one of a base.
+    /// Behavior with an existing one of a base.
     pub behavior: String,
     /// The type of a Secret.
     pub kind: String,
@@ -267,7 +267,7 @@ pub struct Generated {
     pub is_plain: bool,
 }
 
-/// Whether a generator is meant by a name and a namespace. No namespace is `default`.
+/// Whether a generator has this name and namespace. An empty namespace is `default`.
 fn is_meant(generator: &Value, name: &str, namespace: &str) -> bool {
     let text = |key: &str| generator.get(key).and_then(Value::as_str).unwrap_or_default();
     let full = |namespace: &str| if namespace.is_empty() { "default".to_owned() } else { namespace.to_owned() };
@@ -372,7 +372,7 @@ fn literal_of(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Removes generators by name. Names that are not there are notes, unless none is.
+/// Removes generators by name. Unknown names give notes; if all are unknown, that is an error.
 pub fn remove_generated(
     file: &mut KustomizationFile,
     field: &str,
@@ -391,7 +391,7 @@ pub fn remove_generated(
     Ok(notes)
 }
 
-/// Replaces fields that are no longer recommended. `is_file` says whether a text is the path of a file.
+/// Replaces deprecated fields. `is_file` tests whether a string is the path of a file.
 pub fn fix(file: &mut KustomizationFile, is_file: impl Fn(&str) -> bool) -> Result<(), String> {
     let mut patches = file.list("patches");
     patches.extend(file.list("patchesJson6902"));

@@ -1,6 +1,6 @@
-//! A kustomization file as commands change it: its fields in the order they are written, each with the comments above it.
+//! A kustomization file as commands change it: its fields in written order, each with the comments above it.
 //!
-//! Knows how Kustomize writes such a file. What is changed, and why, is in `edit.rs`; it must not know command lines.
+//! Knows the file format as written by Kustomize. Changes are in `edit.rs`; it must not know command lines.
 
 pub mod edit;
 
@@ -57,7 +57,7 @@ pub struct KustomizationFile {
     /// Comments below the last field.
     end: String,
     value: Value,
-    /// Whether comments stand behind values, where they cannot be kept.
+    /// Whether it has comments behind values, where they cannot be kept.
     pub loses_comments: bool,
 }
 
@@ -92,7 +92,7 @@ impl KustomizationFile {
         file
     }
 
-    /// What Kustomize does with every file that it reads.
+    /// Kustomize's own changes to every file that it reads.
     fn modernise(&mut self) {
         if self.text("kind").is_empty() {
             self.set("kind", Value::str("Kustomization"));
@@ -168,7 +168,7 @@ impl KustomizationFile {
         text
     }
 
-    /// The lines of a field; none if it is not set.
+    /// The lines of a field; empty if it is not set.
     fn field(&self, field: &str) -> String {
         let shape = KUSTOMIZATION.iter().find(|(name, _)| *name == field).map(|(_, shape)| shape);
         let value = self.value.get(field).zip(shape).and_then(|(value, shape)| full(value, shape));
@@ -176,8 +176,8 @@ impl KustomizationFile {
     }
 }
 
-/// The fields of a text, each with the comments and blank lines above it, and the comments below the last one. A comment
-/// inside a field goes above it.
+/// The fields of a file, each with the comments and blank lines above it, and the comments below the last one. A
+/// comment inside a field is moved above it.
 fn written(text: &str) -> (Vec<(&'static str, String)>, String) {
     let mut found: Vec<(&'static str, String)> = Vec::new();
     let mut comments = String::new();
@@ -201,7 +201,7 @@ fn written(text: &str) -> (Vec<(&'static str, String)>, String) {
     (found, end)
 }
 
-/// A value without what is empty; `None` if nothing is left.
+/// A value without empty parts; `None` if it is empty itself.
 fn full(value: &Value, shape: &Shape) -> Option<Value> {
     let is_empty = |value: &Value| value.is_null() || value.as_str() == Some("");
     match shape {
@@ -226,7 +226,7 @@ fn full(value: &Value, shape: &Shape) -> Option<Value> {
     }
 }
 
-/// Nothing is the empty string where strings are expected.
+/// Null becomes the empty string where strings are expected.
 fn texted(value: &Value) -> Value {
     if value.is_null() { Value::str("") } else { value.clone() }
 }
