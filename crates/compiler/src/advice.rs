@@ -1,14 +1,14 @@
-//! A hint for every error that comes without one: what to do, by what is wrong and by its rule. And the very name that a
-//! problem is about, where its location is only the mapping around it. No message is read, and no rule is known here.
+//! Adds a hint to every error without one: advice by kind of problem and by rule. Also narrows the location of a
+//! problem to its name, if it covers the mapping around it. Messages are not parsed, and rules are not known here.
 //!
-//! A hint of the place that found the problem says more and is never replaced.
+//! A hint of the code that found the problem is more specific and never replaced.
 
 use crate::entry::entry_at;
 use crate::once::suggestion;
 use purlin_syntax::what::listed;
 use purlin_syntax::{About, Diagnostic, Node, Sources, Span, What};
 
-/// So many problems are narrowed; nobody reads more.
+/// Maximum number of problems that are narrowed; longer reports are not read.
 const MOST_NARROWED: usize = 500;
 
 /// Points at the names that messages are about, where they are written once inside the place that is shown.
@@ -39,7 +39,7 @@ fn narrow_one(diagnostic: &mut Diagnostic, sources: &Sources) {
     }
 }
 
-/// Where the unknown name of a message is, if it is written once in the text of a place, as a part of an expression.
+/// Location of a message's unknown name, if it is written exactly once in the given text, as a part of an expression.
 fn unknown_in(diagnostic: &Diagnostic, span: Span, sources: &Sources) -> Option<Span> {
     let (_, name) = diagnostic.what().undeclared()?;
     let source = sources.get(span.file)?;
@@ -49,7 +49,7 @@ fn unknown_in(diagnostic: &Diagnostic, span: Span, sources: &Sources) -> Option<
     }
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     let last = name.rsplit(if name.contains('/') { '/' } else { '.' }).next()?;
-    // What a hint proposes takes the place of what is shown.
+    // The suggestion of a hint replaces the shown text.
     let has_dots = suggestion(diagnostic).is_none_or(|meant| meant.contains('.'));
     let names = if has_dots { [name, last] } else { [last, name] };
     names.into_iter().filter(|name| !name.is_empty()).find_map(|name| {
@@ -74,7 +74,7 @@ fn point_at_key(diagnostic: &mut Diagnostic, sources: &Sources) {
     }
 }
 
-/// Whether a text is a name, as it is or as a path.
+/// Whether a string is a name, as it is or as a path.
 fn is_same(text: &str, name: &str) -> bool {
     let plain = |path: &str| path.trim_start_matches("./").trim_end_matches('/').to_owned();
     text == name || (!text.is_empty() && plain(text) == plain(name))
@@ -113,20 +113,20 @@ pub fn advise(diagnostic: &mut Diagnostic, sources: &Sources) {
     }
 }
 
-/// Whether the value that is shown is in quotes.
+/// Whether the shown value is in quotes.
 fn is_quoted(diagnostic: &Diagnostic, sources: &Sources) -> bool {
     let text = diagnostic.span.and_then(|span| Some(sources.get(span.file)?.slice(span).to_owned()));
     text.is_some_and(|text| text.starts_with(['"', '\'']))
 }
 
-/// What to do about what is wrong.
+/// Advice by kind of problem.
 fn by_what(what: &What, is_quoted: impl FnOnce() -> bool) -> Option<String> {
     match what {
         What::Expected { wanted, found: Some(_) } if wanted == "a string" => Some(match is_quoted() {
             true => "write one string".to_owned(),
             false => "put the value in quotes, or write one string".to_owned(),
         }),
-        // Only what can be written can be told to be written.
+        // "write" only fits descriptions of values.
         What::Expected { wanted, .. } if ["a ", "an ", "`"].iter().any(|start| wanted.starts_with(start)) => {
             Some(format!("write {wanted}"))
         }
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(hint(what::missing_names("key", ["command", "script"], true)), "add `command` or `script`");
         assert_eq!(hint(what::must_be("the value of `$merge`", "a map")), "write a map");
         assert_eq!(hint(what::expected("a string", "a number")), "put the value in quotes, or write one string");
-        // The words of a message decide nothing.
+        // The text of a message has no effect.
         assert_eq!(hint("missing key `name`".into()), "define the anchor earlier in the same document");
     }
 }

@@ -26,8 +26,8 @@ pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) ->
     let nodes: HashMap<&str, &Node> = resolved.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
     for (node, whole) in wholes(resolved) {
         let affected = |field: String| Affected { node: node.to_owned(), field, environment: environment.clone() };
-        // The line that gives a node its name or its type decides on the node, and on the nodes inside it, whose names
-        // begin with that name.
+        // The line that gives a node its name or its type affects the node, and the nodes inside it, whose names begin
+        // with that name.
         let own = nodes.get(node).copied();
         let outer = own.and_then(|node| nodes.get(node.inside.as_deref()?).copied());
         let is_named_here = own.into_iter().chain(outer).any(|node| search.names(node));
@@ -59,7 +59,7 @@ impl Search<'_> {
         while let Some((path, value, decided, around)) = open.pop() {
             // A value without an origin has that of the collection around it.
             let origin = if value.origin.is_known() || value.is_absent() { value.origin } else { around };
-            // What decides on a collection decides on everything in it.
+            // A decision on a collection affects everything in it.
             let decided = decided || deciding(self.session, value.origin).into_iter().any(|one| self.touches(one));
             match &value.data {
                 Data::Map(map) if !map.is_empty() && !value.is_tainted() => {
@@ -80,14 +80,14 @@ impl Search<'_> {
         found
     }
 
-    /// Whether the line has the key of a field, and nothing of its value.
+    /// Whether the line has the key of a field, but no part of its value.
     fn is_key_of(&self, key: &str, value: &Value) -> bool {
         let (origins, sources) = (&self.session.origins, &self.session.sources);
         let place = origins.key_place(value.origin, key, sources).filter(|span| self.is_line(*span));
         place.is_some() && !origins.span(value.origin, sources).is_some_and(|span| self.is_line(span))
     }
 
-    /// Whether the line is among what an origin depends on. Answers are kept: values share most of what is behind them.
+    /// Whether the line is among the sources of an origin. Results are cached: values share most of their sources.
     fn touches(&mut self, origin: Origin) -> bool {
         let mut open = vec![(origin, false)];
         while let Some((origin, is_back)) = open.pop() {
@@ -106,7 +106,7 @@ impl Search<'_> {
             } else if self.is_here(&kind) {
                 self.known.insert(origin, true);
             } else {
-                // What leads back to itself is not decided by itself.
+                // A cycle of origins adds no sources.
                 self.known.insert(origin, false);
                 open.push((origin, true));
                 open.extend(behind.into_iter().map(|one| (one, false)));
@@ -131,7 +131,7 @@ impl Search<'_> {
         is_source || self.touches(node.named) || self.touches(node.typed)
     }
 
-    /// Whether a place is a name rather than everything that stands under it.
+    /// Whether a place is a name rather than everything under it.
     fn is_short(&self, span: Span) -> bool {
         Place::of(self.session, span).is_some_and(|place| place.line == place.last_line)
     }

@@ -1,30 +1,29 @@
-//! Projects of a repository that are checked on several threads, and taken over in the order in which one thread checks
-//! them.
+//! Checks projects of a repository on several threads, and merges the results in the order of a single-threaded check.
 //!
-//! Each project is checked in a branch of the run, which shares nothing that depends on when it is asked: the result is
-//! the same whatever else runs, and however many threads there are. Knows nothing of what a check is.
+//! Each project is checked in a branch of the run, which shares nothing that depends on time: the result is the same
+//! for any other work and any number of threads. Does not know what a check does.
 
 use purlin_value::Session;
 use purlin_value::stack;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// How many projects each thread may be ahead of what was taken over: what they hold is in memory until then.
+/// Number of projects each thread may be ahead of merging: their data is in memory until then.
 const AHEAD: usize = 4;
 
-/// What came of the work on one item: the branch that it was done in, and its result.
+/// Result of the work on one item, with its branch.
 pub(crate) struct Branched<R> {
     pub branch: Session,
     pub result: R,
 }
 
-/// How many items are worked on before any of them is taken over.
+/// Number of items processed before any of them is merged.
 pub(crate) fn round(session: &Session) -> usize {
     if session.threads < 2 { 1 } else { session.threads.saturating_mul(AHEAD) }
 }
 
-/// Works on items in branches of a run, on as many threads as the run has. The results are in the order of the items;
-/// nothing for one that needs more memory than it may have beside the others.
+/// Processes items in branches of a run, on as many threads as the run has. The results are in the order of the items;
+/// `None` for one that exceeds the memory available beside the others.
 pub(crate) fn in_branches<T: Sync, R: Send>(
     session: &Session,
     items: &[T],
@@ -46,7 +45,7 @@ pub(crate) fn in_branches<T: Sync, R: Send>(
         }
     };
     std::thread::scope(|scope| {
-        // Where there is no room for a thread, there is none for the next.
+        // If one thread cannot be started, neither can the next.
         let _ = (1..threads).all(|_| stack::spawn(scope, take));
         take();
     });

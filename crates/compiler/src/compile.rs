@@ -16,11 +16,11 @@ use purlin_value::world::FileKind;
 pub struct Compiled {
     /// The dialect.
     pub dialect: &'static Dialect,
-    /// What it made of the project.
+    /// The resolved project.
     pub resolved: Resolved,
 }
 
-/// What the path of a request means.
+/// Detects the project of a request's path.
 pub fn detect(session: &Session, request: &Request) -> Detection {
     match purlin_model::detect::detect(session, request, DIALECTS) {
         Detection::Nothing => purlin_model::detect::detect(session, request, &[&purlin_kustomize::DIALECT]),
@@ -28,7 +28,7 @@ pub fn detect(session: &Session, request: &Request) -> Detection {
     }
 }
 
-/// Resolves a project. Problems are in the session's sink; `None` if there is nothing to show.
+/// Resolves a project. Problems are in the session's sink; `None` if there is no result.
 pub fn compile(session: &Session, request: &Request) -> Option<Compiled> {
     let (dialect, request) = detect_or_report(session, request)?;
     let request = Request { engines: ENGINES, ..request };
@@ -65,7 +65,7 @@ fn detect_or_report(session: &Session, request: &Request) -> Option<(&'static Di
     }
 }
 
-/// Says that a path is no project, and what could be meant.
+/// The message that a path is not a project, with suggestions.
 pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &Detection) -> Diagnostic {
     let named = request.file.as_deref().unwrap_or(&request.path);
     let is_folder = session.world.stat(named).is_ok_and(|stat| stat.kind == FileKind::Folder);
@@ -174,10 +174,10 @@ fn wrong_beginning(session: &Session, folder: &str, usual: &Usual) -> Option<Dia
     Some(Diagnostic::at(&rules::NOTHING_FOUND, span, message).hint(hint))
 }
 
-/// What is looked for, in one line.
+/// The recognised files, in one line.
 const KNOWN: &str = "it looks for `garden.yml`, `skaffold.yaml`, `Chart.yaml`, `ensemble.yaml`, TOSCA service templates, CSARs and kustomizations";
 
-/// How many paths a hint lists.
+/// Maximum number of paths in a hint.
 const MOST_LISTED: usize = 3;
 
 fn listed(session: &Session, paths: &[String]) -> String {
@@ -196,7 +196,7 @@ fn place(session: &Session, folder: &str) -> String {
     }
 }
 
-/// A path as seen from where the user stands.
+/// A path relative to the user's working folder.
 pub(crate) fn here(session: &Session, full: &str) -> String {
     let (here, full) = (session.world.here(), path::normalize(full));
     let shown = session.sources.shown(&full);

@@ -3,7 +3,7 @@
 use purlin_model::Dialect;
 use purlin_syntax::Rule;
 
-/// All dialects, in the order they are asked whether a folder is theirs.
+/// All dialects, in the order of detection.
 #[rustfmt::skip]
 pub const DIALECTS: &[&Dialect] = &[
     &purlin_charts::DIALECT,

@@ -1,6 +1,6 @@
-//! Two resolved projects compared, each difference with its causes.
+//! Compares two resolved projects, and gives each difference with its causes.
 //!
-//! Items of lists are matched by what names them, nodes that are gone by those that came and look the same.
+//! Items of lists are matched by their names, removed nodes with similar added ones.
 
 use crate::matching::{items, renamed};
 use crate::why::{Because, Cause, cause, origin_text, why};
@@ -19,17 +19,17 @@ pub struct Difference {
     pub node: String,
     /// The field's dotted path; empty where the whole node was added, removed or renamed.
     pub field: String,
-    /// What the node was called before, where only its name is another.
+    /// The former name of the node, if only its name differs.
     pub renamed_from: Option<String>,
-    /// What it was; `None` if it was not there.
+    /// Its former value; `None` if it is new.
     pub before: Option<Value>,
-    /// What it is; `None` if it is gone.
+    /// Its new value; `None` if it was removed.
     pub after: Option<Value>,
-    /// Where what it was comes from: the inputs that the other side does not share.
+    /// Causes of the former value: the inputs that the other side does not share.
     pub before_causes: Vec<Cause>,
-    /// Where what it is comes from, likewise.
+    /// Causes of the new value, likewise.
     pub after_causes: Vec<Cause>,
-    /// The variants of the project that have it, where several were compared and not all of them do.
+    /// The variants of the project with this difference, if several were compared and not all have it.
     pub variants: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub fn in_variants(found: Vec<(String, Vec<Difference>)>) -> Vec<Difference> {
     merged
 }
 
-/// What causes a difference, on both sides, in one line; empty if it comes from no line, option or variable.
+/// Causes of a difference, on both sides, in one line; empty if it has none in a line, option or variable.
 pub fn cause_text(difference: &Difference) -> String {
     let side = |causes: &[Cause]| {
         let texts: Vec<String> = causes.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
@@ -76,7 +76,7 @@ pub fn cause_text(difference: &Difference) -> String {
     }
 }
 
-/// One side of a comparison: what was resolved, and the session that knows where it came from.
+/// One side of a comparison: the resolved project, and the session with its origins.
 pub type Side<'a> = (&'a Session, &'a Resolved);
 
 /// All differences: the variables, then the nodes in the order before, added ones last, then the outputs.
@@ -120,7 +120,7 @@ pub fn compared(node: &Node) -> Value {
     whole.with(Data::Map(fields.into()))
 }
 
-/// Hides what is hidden in one place wherever else it differs: a value that a Secret takes over is one.
+/// Hides the values of hidden differences in all others: a value that a Secret takes over is one.
 fn hide_copies(found: &mut [Difference]) {
     let sides = |difference: &Difference| [difference.before.clone(), difference.after.clone()];
     let hidden = found.iter().flat_map(sides).flatten().filter(Value::is_tainted);
@@ -140,8 +140,8 @@ fn hide_copies(found: &mut [Difference]) {
     }
 }
 
-/// Both sides with everything hidden that is a secret on one of them: what the other has in its place is another one.
-/// Items of lists are matched as they are compared.
+/// Both sides, with all values hidden that are secret on either of them: the other side has another secret in its
+/// place. Items of lists are matched as in the comparison.
 pub fn hidden_alike(before: &Value, after: &Value) -> (Value, Value) {
     alike(before, after, 0)
 }
@@ -176,7 +176,7 @@ fn alike(before: &Value, after: &Value, level: usize) -> (Value, Value) {
             }
             (before.clone().with(Value::list(sides.0).data), after.clone().with(Value::list(sides.1).data))
         }
-        // A collection with a secret in it hides that by itself. The value on the other side may be the same secret in
+        // A collection that contains a secret hides it itself. The value on the other side may be the same secret in
         // clear, and is hidden as a whole.
         _ => {
             let whole = !is_open || secrets == (true, true);
@@ -217,7 +217,7 @@ fn whole(node: &str, before: Option<&Value>, after: Option<&Value>, session: &Se
 struct Sides<'s> {
     before: &'s Session,
     after: &'s Session,
-    /// Whether both were read from the same texts: then what is written at a place is the same on both sides.
+    /// Whether both were read from the same texts: then text at the same location is equal on both sides.
     have_same_files: bool,
 }
 
@@ -232,7 +232,7 @@ fn have_same_files(before: &Session, after: &Session) -> bool {
     })
 }
 
-/// A piece of a value: its text, unless it is a secret, and where it comes from.
+/// A piece of a value: its text, unless it is secret, and its origin.
 type Input = (Option<String>, Cause);
 
 /// The causes of a difference. Where the files are the same, what is written at a place is no cause: another place was
@@ -266,7 +266,7 @@ fn conditions(session: &Session, value: Option<&Value>) -> Vec<Because> {
     why.because.into_iter().chain(why.pieces.into_iter().flat_map(|piece| piece.because)).collect()
 }
 
-/// What those conditions were computed from that did not come to the same on the other side.
+/// Inputs of those conditions that gave another result on the other side.
 fn deciding(mine: &[Because], theirs: &[Because]) -> Vec<Cause> {
     let is_same = |one: &Because| theirs.iter().any(|other| other.text == one.text && other.place == one.place);
     let mut found: Vec<Cause> = Vec::new();
@@ -278,7 +278,7 @@ fn deciding(mine: &[Because], theirs: &[Because]) -> Vec<Cause> {
     found
 }
 
-/// What went into a value: the ends of its pieces, each once. A collection that comes from nowhere is made of its parts.
+/// Inputs of a value: the ends of its pieces, each once. A collection without origin consists of its parts.
 fn inputs(session: &Session, value: Option<&Value>) -> Vec<Input> {
     let Some(value) = value else { return Vec::new() };
     let found = pieces(session, value);
@@ -294,7 +294,7 @@ fn inputs(session: &Session, value: Option<&Value>) -> Vec<Input> {
     found
 }
 
-/// How many parts of a collection are asked where they come from.
+/// Number of parts of a collection whose origins are examined.
 const MOST_PARTS: usize = 8;
 
 fn pieces(session: &Session, value: &Value) -> Vec<Input> {
@@ -309,8 +309,8 @@ fn pieces(session: &Session, value: &Value) -> Vec<Input> {
     found
 }
 
-/// Causes that the other side does not share; all of them if that leaves none. A piece of the same text is no cause, however
-/// far it has moved in its file, and in whatever folder that is.
+/// Causes that the other side does not share; all of them if that leaves none. A piece of the same text is no cause,
+/// even if it has moved within or between files.
 fn own(mine: &[Input], theirs: &[Input]) -> Vec<Cause> {
     let is_same = |(text, cause): &Input| {
         theirs.iter().any(|(other, from)| match (text, other) {
@@ -340,7 +340,7 @@ fn compare<'v>(sides: &Sides<'_>, node: &str, before: &'v Value, after: &'v Valu
     let mut stack = vec![(String::new(), Some(before), Some(after))];
     while let Some((path, a, b)) = stack.pop() {
         let below = |key: &str| below(&path, key);
-        // What is secret as a whole is compared as a whole: its keys are secret too.
+        // A value that is secret as a whole is compared as a whole: its keys are secret too.
         let open = |side: Option<&'_ Value>| side.is_none_or(|value| !value.is_tainted());
         let parts = |side: Option<&'v Value>| side.map(|value| &value.data).filter(|_| open(a) && open(b));
         match (parts(a), parts(b)) {

@@ -11,7 +11,7 @@ pub(crate) struct Entry {
     pub(crate) around: Around,
 }
 
-/// What is around a key.
+/// Surroundings of a key.
 pub(crate) struct Around {
     /// The mapping that has it.
     pub(crate) mapping: Span,
@@ -22,7 +22,7 @@ pub(crate) struct Around {
 }
 
 impl Around {
-    /// Whether a place is of the mapping, its key, or directly next to that.
+    /// Whether a place is part of the mapping, its key, or directly next to that.
     pub(crate) fn is_near(&self, span: Span) -> bool {
         Some(span) == self.above
             || is_inside(span, self.mapping)
@@ -30,7 +30,7 @@ impl Around {
     }
 }
 
-/// The entry whose key or value is at a place; a single value may be meant by a part of it.
+/// The entry whose key or value is at a place; a place within a single value selects the whole.
 pub(crate) fn entry_at(place: Span, sources: &Sources) -> Option<Entry> {
     sources.with_tree(place.file, |tree| tree.roots().find_map(|root| entry_below(root, place))).flatten()
 }

@@ -1,8 +1,8 @@
-//! A project in all its variants at once: problems are said once with the variants that have them, and what no variant
-//! uses is found.
+//! A project in all its variants at once: problems are reported once with the variants that have them, and parts unused
+//! by all variants are found.
 //!
-//! Files are read and parsed once, since all variants share them. Everything is told from what resolution noted: the
-//! table of origins, and what dialects say they declare.
+//! Files are read and parsed once, since all variants share them. All results come from the records of resolution: the
+//! table of origins, and the declarations of dialects.
 
 use crate::judged::judged;
 use crate::rules;
@@ -18,11 +18,11 @@ use std::collections::HashMap;
 pub(crate) struct Everywhere {
     /// Their names; a variant without a name is the project as it is.
     pub names: Vec<EcoString>,
-    /// Names of those that could not be resolved completely, because something was not allowed.
+    /// Names of those that could not be resolved completely, because of missing permissions.
     pub incomplete: Vec<EcoString>,
-    /// Files that none of them reads, beside files of the same kind that they read.
+    /// Files that no variant reads, beside files of the same kind that are read.
     pub unread: Vec<Unread>,
-    /// What is kept of each that could be resolved.
+    /// Data kept of each variant that could be resolved.
     pub sides: Vec<Side>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) ->
     let found = problems.told();
     let is_sound = !found.iter().any(|problem| problem.severity == Severity::Error);
     session.sink.extend(found);
-    // What is broken uses nothing, so that only sound projects can be judged.
+    // Broken variants use nothing, so that only sound projects can be checked.
     if is_sound && all.iter().all(Option::is_some) {
         let sides: Vec<(&Variant, &Side)> = variants.iter().zip(all.iter().flatten()).collect();
         let usage = Usage::of(session, claim, &sides);
@@ -62,8 +62,8 @@ pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) ->
     Everywhere { names, incomplete, unread, sides: all.into_iter().flatten().collect() }
 }
 
-/// Leaves out variants beyond the limit, and says so: each reads the project's text again, so that their number times
-/// its size is what they cost.
+/// Drops variants beyond the limit, with a warning: each reads the project's text again, so that the cost is their
+/// number times its size.
 fn report_too_many(session: &Session, claim: &Claim, variants: &mut Vec<Variant>) {
     let Ok(stat) = session.world.stat(claim.file()) else { return };
     let most = usize::try_from(session.limits.variants / stat.size.max(1)).unwrap_or(usize::MAX).max(1);
@@ -82,21 +82,21 @@ fn report_too_many(session: &Session, claim: &Claim, variants: &mut Vec<Variant>
     session.sink.push(diagnostic);
 }
 
-/// What is kept of a variant that is resolved: nothing that could be looked up in the table of origins.
+/// Data kept of a resolved variant: without references to the table of origins.
 pub(crate) struct Side {
     /// The project's name.
     pub project: EcoString,
-    /// How many nodes it has.
+    /// Number of its nodes.
     pub nodes: usize,
-    /// How many projects are inside it and were checked with it.
+    /// Number of projects inside it that were checked with it.
     pub contained: usize,
     /// The variables of the project, and those of each node that has some.
     pub variables: Vec<Value>,
-    /// What the dialect declares.
+    /// Declarations of the dialect.
     pub declared: Vec<Declared>,
     /// Projects that it takes in.
     pub inner: Vec<String>,
-    /// Folders of charts whose dependencies it fetches when it is deployed.
+    /// Folders of charts whose dependencies are fetched on deployment.
     pub fetched_later: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ impl Side {
 struct Problems<'v> {
     session: &'v Session,
     noun: &'static str,
-    /// Rules whose problems of a variant count only if the project by itself has them too.
+    /// Rules whose problems in a variant count only if the project by itself has them too.
     in_company: &'static [&'static Rule],
     variants: &'v [Variant],
     /// In the order in which they were found.
@@ -131,15 +131,14 @@ struct Problems<'v> {
 struct Problem {
     said: Diagnostic,
     variants: Vec<usize>,
-    /// Whether they do not find the same value.
+    /// Whether their values differ.
     differs: bool,
 }
 
-/// What tells one problem from another, whichever variant has it: rule, file and place, subject, and which of several
-/// it is.
+/// Identity of a problem across variants: rule, file and place, subject, and its number among equal ones.
 type Identity = (&'static str, Option<(String, u32, u32)>, Subject, usize);
 
-/// What a problem is about, whatever was found in a variant.
+/// Subject of a problem, independent of the values in a variant.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Subject {
     /// A value of another shape than this one.
@@ -218,7 +217,7 @@ impl<'v> Problems<'v> {
     }
 }
 
-/// ` (in the environment `a`, and similar in 2 others)`: what a problem says is that of its first variant.
+/// ` (in the environment `a`, and similar in 2 others)`: the text of a problem is that of its first variant.
 fn first_of(noun: &str, first: &str, others: usize) -> String {
     let preposition = preposition(noun);
     let first = if first.is_empty() { without(noun) } else { format!("{preposition} the {noun} `{first}`") };

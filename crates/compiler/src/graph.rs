@@ -9,7 +9,7 @@ use purlin_value::EcoString;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// How a graph is drawn.
+/// Format of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphFormat {
     /// A tree a person reads.
@@ -23,7 +23,7 @@ pub enum GraphFormat {
 /// The colours of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Theme {
-    /// As the reader's system says.
+    /// The reader's system setting.
     #[default]
     Auto,
     /// Dark on light.
@@ -32,13 +32,13 @@ pub enum Theme {
     Dark,
 }
 
-/// The shape of the paper that a picture is for.
+/// Paper size of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Page {
     /// As large as the picture.
     #[default]
     Own,
-    /// A4, upright or lying, whichever the picture fills better.
+    /// A4, portrait or landscape, whichever the picture fills better.
     A4,
     /// A slide, 16 to 9.
     Slide,
@@ -66,7 +66,7 @@ pub fn draw(shown: &Shown<'_>, format: GraphFormat) -> String {
     }
 }
 
-/// What is not in the picture, in a sentence; nothing if everything is.
+/// The omitted parts, in a sentence; `None` if the picture is complete.
 pub(crate) fn left_out(shown: &Shown<'_>) -> Option<String> {
     let count = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     match (shown.hidden, shown.cut) {
@@ -79,19 +79,19 @@ pub(crate) fn left_out(shown: &Shown<'_>) -> Option<String> {
     }
 }
 
-/// What a node is, in words.
+/// Kind and type of a node, in words.
 fn description(node: &Node) -> String {
     let kind =
         if node.type_name.is_empty() { node.kind.to_string() } else { format!("{} {}", node.kind, node.type_name) };
     if node.disabled { format!("{kind}, disabled") } else { kind }
 }
 
-/// The same where kind and type are told apart by a dot.
+/// The same with kind and type separated by a dot.
 pub(crate) fn description_parts(node: &Node) -> String {
     if node.type_name.is_empty() { node.kind.to_string() } else { format!("{} · {}", node.kind, node.type_name) }
 }
 
-/// A tree from each node that nobody needs. What was written out above is only named.
+/// A tree from each node without dependents. Subtrees that are printed above are only named.
 fn text(shown: &Shown<'_>) -> String {
     let mut needs: Vec<Vec<Branch<'_>>> = shown.nodes.iter().map(|_| Vec::new()).collect();
     let mut is_needed = vec![false; shown.nodes.len()];
@@ -118,7 +118,7 @@ fn text(shown: &Shown<'_>) -> String {
 
 #[derive(Clone, Copy)]
 struct Branch<'r> {
-    /// The place of the other node; none if it is not in the project.
+    /// The position of the other node; `None` if it is not in the project.
     to: Option<usize>,
     how: &'r Dependency,
 }
@@ -130,7 +130,7 @@ struct Tree<'s> {
     out: String,
 }
 
-/// How far the indentation of a tree goes; what is deeper is named and written out by itself.
+/// Maximum indentation of a tree; deeper nodes are named and printed separately.
 const DEEPEST: usize = 40;
 
 impl Tree<'_> {
@@ -138,7 +138,7 @@ impl Tree<'_> {
         self.name(root);
         self.out.push('\n');
         self.is_written[root] = true;
-        // The node, the next of its branches, and what stands before a line below it.
+        // The node, the next of its branches, and the prefix of lines below it.
         let mut open = vec![(root, 0, String::new())];
         while let Some((at, next, before)) = open.pop() {
             let Some(branch) = self.needs[at].get(next).copied() else { continue };
@@ -184,17 +184,17 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", plain(name).replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A step through nodes that lie in each other.
+/// A step through nested nodes.
 enum Visit {
-    /// A node in which nothing lies.
+    /// A node without contents.
     Node(usize),
-    /// A node, before what lies in it.
+    /// A node, before its contents.
     Enter(usize),
     /// The same node, behind it.
     Leave,
 }
 
-/// Nodes with what lies in them behind each, and how deep each step is.
+/// Nodes, each followed by its contents, with the depth of each step.
 fn nested(shown: &Shown<'_>) -> Vec<(usize, Visit)> {
     let known: HashMap<&str, usize> = shown.nodes.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
     let outer = |id: &str| id.rmatch_indices('/').find_map(|(at, _)| known.get(id.get(..at)?).copied());

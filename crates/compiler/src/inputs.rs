@@ -6,10 +6,10 @@ use crate::why::{Cause, cause, deciding};
 use purlin_value::{Origin, OriginKind, Session, Value};
 use std::collections::HashSet;
 
-/// What is told of one value at most; a guard against absurd tables.
+/// Maximum number of inputs for one value; a guard against absurd tables.
 const MOST: usize = 10_000;
 
-/// What an origin depends on, each cause once, in the order in which they are met.
+/// Inputs of an origin, each cause once, in order of discovery.
 pub fn inputs(session: &Session, origin: Origin) -> Vec<Cause> {
     let mut found = Vec::new();
     for origin in dependencies(session, origin) {
@@ -17,7 +17,7 @@ pub fn inputs(session: &Session, origin: Origin) -> Vec<Cause> {
             OriginKind::Chosen { .. } | OriginKind::Selected { .. } | OriginKind::Parent { .. } => None,
             _ => cause(session, origin),
         };
-        // A computation without a place says nothing.
+        // A computation without location is no useful cause.
         let ends = ends.filter(|cause| cause.place.is_some() || cause.kind != "computed");
         if let Some(cause) = ends.filter(|cause| !found.contains(cause)) {
             found.push(cause);
@@ -26,7 +26,7 @@ pub fn inputs(session: &Session, origin: Origin) -> Vec<Cause> {
     found
 }
 
-/// What the value at a path depends on, with what decided on everything it is a part of.
+/// Inputs of the value at a path, with the decisions on everything around it.
 pub fn inputs_at(session: &Session, whole: &Value, path: &str) -> Option<Vec<Cause>> {
     let mut chain = whole.chain(path)?;
     let value = chain.pop()?;

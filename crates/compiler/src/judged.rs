@@ -11,7 +11,7 @@ use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
-/// What is wrong with the objects of a project. Where something else is wrong with it, some objects may be missing.
+/// Problems with the objects of a project. If the project has other problems, some objects may be missing.
 pub(crate) fn judged(
     session: &Session,
     request: &Request,
@@ -40,7 +40,7 @@ pub(crate) fn judged_at(
     judge(session, &all, terms)
 }
 
-/// What is wrong with objects that belong to no project, and how many they are.
+/// Problems with objects that belong to no project, and the number of objects.
 pub(crate) fn judged_alone(session: &Session, request: &Request, manifests: &[Manifest]) -> (Vec<Diagnostic>, usize) {
     let all: Vec<Object<'_>> = manifests.iter().filter_map(|manifest| Object::of(&manifest.value)).collect();
     let definitions = definitions(session, &request.schema_folders, &all);
@@ -54,7 +54,7 @@ pub fn is_kube_version(text: &str) -> bool {
     minor(table(), text).is_some()
 }
 
-/// The built-in policies that are asked for.
+/// The requested built-in policies.
 fn policies(request: &Request) -> Vec<Policy> {
     request.policies.iter().filter_map(|name| Policy::named(name)).collect()
 }
@@ -64,7 +64,7 @@ pub fn policy_names() -> Vec<&'static str> {
     purlin_kubernetes::POLICIES.iter().map(|(name, _)| *name).collect()
 }
 
-/// The version of Kubernetes that is asked for.
+/// The requested version of Kubernetes.
 fn version(request: &Request) -> Option<Minor> {
     minor(table(), request.chart.kube_version.as_deref()?)
 }
@@ -101,7 +101,7 @@ fn definitions(session: &Session, folders: &[String], objects: &[Object<'_>]) ->
     found
 }
 
-/// The group and kind of an object that no table knows.
+/// The group and kind of an object that is not in any table.
 fn custom_kind(object: &Value) -> Option<(&str, &str)> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     let (version, kind) = (text("apiVersion")?, text("kind")?);
@@ -109,7 +109,7 @@ fn custom_kind(object: &Value) -> Option<(&str, &str)> {
     (group.contains('.') && table().kind(version, kind).is_none()).then_some((group, kind))
 }
 
-/// Where definitions are: folders of the user, then those of a chart and of the charts inside it.
+/// Folders of definitions: the user's, then those of a chart and of the charts inside it.
 fn folders(session: &Session, request: &Request, dialect: &str, file: &str) -> Vec<String> {
     let mut found = request.schema_folders.clone();
     if dialect != "charts" {

@@ -1,6 +1,6 @@
 //! The façade: the list of dialects, the phase pipeline, `why` and `diff`.
 //!
-//! Everything a command or an editor needs is a function here. It knows every dialect by name and none by heart.
+//! The interface for commands and editors. It lists every dialect, but does not depend on their details.
 
 mod advice;
 mod affects;

@@ -1,5 +1,4 @@
-//! Kubernetes objects that belong to no project: a kustomization, or files with nothing but objects, as `kubectl apply`
-//! takes them.
+//! Kubernetes objects that belong to no project: a kustomization, or files with only objects, as for `kubectl apply`.
 
 use crate::inner::ENGINES;
 use purlin_kubernetes::table::table;
@@ -11,7 +10,7 @@ use purlin_value::{MergeKeys, Session, Value, path, value_of};
 /// The endings of files that `kubectl apply` reads in a folder.
 const ENDINGS: &[&str] = &[".yaml", ".yml", ".json"];
 
-/// What a path means that no dialect knows better: the folder of a kustomization, or a file or folder with objects.
+/// The objects at a path that no dialect recognises: the folder of a kustomization, or a file or folder with objects.
 pub fn loose_objects(session: &Session, request: &Request, detection: &Detection) -> Option<String> {
     if request.file.is_some() {
         return None;
@@ -59,7 +58,7 @@ fn files(session: &Session, start: &str) -> Vec<String> {
     names
 }
 
-/// Whether a file, or one right in a folder, begins with an object of a built-in kind. Nothing is parsed.
+/// Whether a file, or one directly in a folder, begins with an object of a built-in kind. Nothing is parsed.
 pub(crate) fn holds_objects(session: &Session, place: &str) -> bool {
     let is_object = |file: &String| {
         let glance = Glance::found(session, file);

@@ -1,7 +1,7 @@
-//! How a value was made, top down: each step with the line it is written in and the value it has there.
+//! Derivation of a value, top down: each step with its source line and its value there.
 //!
-//! Reads the table of origins, as `why.rs` does, and keeps its shape: what went into a step is below it, what a value
-//! overrode is beside the value. Values of steps are those that the answer itself holds, or literals in files; nothing
+//! Reads the table of origins, as `why.rs` does, and keeps its shape: inputs of a step are below it, overridden values
+//! are beside the overriding one. Values of steps are those found in the result itself, or literals in files; nothing
 //! is computed again.
 
 use crate::why::{Because, Cause, Place, Range, STEPS, because, cause, conditions, scalar_text};
@@ -12,19 +12,19 @@ use purlin_value::{Origin, OriginKind, Piece, Session, Value};
 /// One step in the making of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
-    /// The value at this step; `None` for a secret, a collection, and what only the evaluator knew.
+    /// The value at this step; `None` for a secret, a collection, and values known only to the evaluator.
     pub value: Option<String>,
-    /// Where it comes from.
+    /// Its origin.
     pub cause: Cause,
-    /// The expression that computed it, as it is written; `None` for what is written as it is.
+    /// The expression that computed it, as written; `None` for literals.
     pub expression: Option<String>,
-    /// The line in which it begins; `None` for a secret.
+    /// The line of its start; `None` for a secret.
     pub line: Option<String>,
-    /// What it was computed from, without literals of the expression itself.
+    /// Its inputs, without literals of the expression itself.
     pub inputs: Vec<Made>,
-    /// How many inputs are not listed.
+    /// Number of unlisted inputs.
     pub more_inputs: usize,
-    /// What it overrode, the strongest first.
+    /// Overridden values, the strongest first.
     pub overrode: Vec<Made>,
     /// The conditions that decided on it, the innermost first.
     pub because: Vec<Because>,
@@ -39,7 +39,7 @@ const ALL: usize = 60;
 /// The longest value or expression that is quoted, in characters.
 const QUOTED: usize = 60;
 
-/// How a value was made.
+/// The derivation of a value.
 pub fn made(session: &Session, value: &Value) -> Made {
     let text = scalar_text(value);
     let end = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -82,7 +82,7 @@ impl Making<'_> {
         }
         let mut made = self.written(origin, range);
         if let OriginKind::Derived { span, pieces, .. } = self.session.origins.get(origin, &self.session.sources) {
-            // What is only referred to is what it refers to, whatever evaluated it.
+            // A plain reference is replaced by its target, whatever evaluated it.
             let is_reference = made.expression.as_deref().is_some_and(is_reference);
             let range = if is_reference && self.is_all(range) { Range { is_opaque: false, ..range } } else { range };
             (made.inputs, made.more_inputs) = self.inputs(span, pieces, range, is_reference, depth);
@@ -95,7 +95,7 @@ impl Making<'_> {
         made
     }
 
-    /// A step that says nothing of its own: it has no place, or what it passes on is computed in the same place.
+    /// A step without information: it has no location, or its input is computed at the same location.
     fn passes_on(&self, span: Option<Span>, pieces: &[Piece]) -> Option<Origin> {
         let [only] = pieces else { return None };
         if !only.origin.is_known() {
@@ -113,7 +113,7 @@ impl Making<'_> {
         Some((span.file, self.session.sources.get(span.file)?.position(span.start).line))
     }
 
-    /// Whether an origin is a literal that is another text: a name that was put together from it.
+    /// Whether an origin is a literal with another text: a name that was assembled from it.
     fn says_other(&self, origin: Origin) -> bool {
         match self.session.origins.get(self.behind(origin), &self.session.sources) {
             OriginKind::File(span) => self.literal(span).is_some_and(|literal| literal != quoted(self.text)),
@@ -121,7 +121,7 @@ impl Making<'_> {
         }
     }
 
-    /// What a choice came to.
+    /// The result of a choice.
     fn behind(&self, origin: Origin) -> Origin {
         let mut origin = origin;
         for _ in 0..STEPS {
@@ -135,7 +135,7 @@ impl Making<'_> {
         origin
     }
 
-    /// Whether a range is all of the text.
+    /// Whether a range covers the whole text.
     fn is_all(&self, range: Range) -> bool {
         range.start == 0 && range.end as usize == self.text.len() && !self.text.is_empty()
     }
@@ -175,13 +175,13 @@ impl Making<'_> {
         (shown, more)
     }
 
-    /// What was overridden: where it is written, and what stands there.
+    /// An overridden value: its location and text.
     fn lost(&mut self, origin: Origin, range: Range) -> Made {
         self.left = self.left.saturating_sub(1);
         self.written(self.behind(origin), range)
     }
 
-    /// A step by itself.
+    /// A step without inputs.
     fn written(&self, origin: Origin, range: Range) -> Made {
         let kind = self.session.origins.get(origin, &self.session.sources);
         let nothing = Cause { kind: "computed", place: None, detail: String::new() };
@@ -215,7 +215,7 @@ impl Making<'_> {
         (!inner.is_empty()).then(|| inner.to_owned())
     }
 
-    /// The value of a scalar as a file has it, without its quotes; `None` for collections and for text of templates.
+    /// The value of a scalar in a file, without its quotes; `None` for collections and for text of templates.
     fn literal(&self, span: Span) -> Option<String> {
         let text = self.written_at(span)?;
         if text.starts_with(['{', '[', '|', '>', '&', '*']) || text.contains("{{") || text.contains(": ") {
@@ -238,7 +238,7 @@ impl Making<'_> {
     }
 }
 
-/// Whether an expression does nothing but refer to a value: `var.replicas`, `.Values.image.tag`, `$.Values.x`.
+/// Whether an expression is only a reference to a value: `var.replicas`, `.Values.image.tag`, `$.Values.x`.
 fn is_reference(expression: &str) -> bool {
     let inner = expression.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or(expression);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
@@ -253,7 +253,7 @@ fn quoted(text: &str) -> String {
     if is_whole { text.to_owned() } else { line.chars().take(QUOTED - 1).chain(['…']).collect() }
 }
 
-/// Where a step is written, in short: `garden.yml:33`.
+/// Short location of a step: `garden.yml:33`.
 pub fn place_text(place: &Place) -> String {
     format!("{}:{}", place.file, place.line)
 }

@@ -1,6 +1,6 @@
-//! Which items of two lists, and which nodes of two projects, are the same thing.
+//! Matches corresponding items of two lists, and nodes of two projects.
 //!
-//! Pure comparisons of values. Nothing here is shown, so secrets may be looked at.
+//! Pure comparisons of values. Nothing here is shown, so secrets may be compared.
 
 use purlin_model::Node;
 use purlin_value::{Data, Value};
@@ -9,18 +9,18 @@ use std::collections::HashMap;
 /// Keys that name an item of a list, the best first.
 const NAMES: &[&str] = &["name", "key", "id", "image", "containerPort", "port", "mountPath", "path", "host", "url"];
 
-/// Lists whose product of lengths is larger are compared place by place.
+/// Lists whose product of lengths is larger are compared by position.
 const MOST_PAIRS: usize = 1 << 18;
 
-/// How much of two nodes must be equal for one to be the other under a new name.
+/// Minimum equal share of two nodes for a rename.
 const ALIKE: f64 = 0.7;
 
-/// A place before and a place after; one of them is missing where an item came or went.
+/// A position before and one after; one of them is missing for an added or removed item.
 pub(crate) type Pair = (Option<usize>, Option<usize>);
 
 /// The items of two lists that belong together.
 pub(crate) fn items(low: &[Value], high: &[Value]) -> Vec<Pair> {
-    // The only item is the same one, whatever it is called now.
+    // A single item matches, whatever its name.
     if let ([_], [_]) = (low, high) {
         return vec![(Some(0), Some(0))];
     }
@@ -67,7 +67,7 @@ fn by_place(low: std::ops::Range<usize>, high: std::ops::Range<usize>) -> Vec<Pa
     std::iter::from_fn(next).collect()
 }
 
-/// Items matched by the longest common sequence; what lies between is matched place by place.
+/// Items matched by the longest common sequence; those between are matched by position.
 fn by_content(low: &[Value], high: &[Value]) -> Vec<Pair> {
     let width = high.len() + 1;
     let mut common = vec![0u32; (low.len() + 1) * width];
@@ -94,7 +94,7 @@ fn by_content(low: &[Value], high: &[Value]) -> Vec<Pair> {
     pairs
 }
 
-/// Nodes that are gone with those that came in their place under another name, each at most once.
+/// Removed nodes with the added nodes that replace them under another name, each at most once.
 pub(crate) fn renamed<'n>(gone: &[&'n Node], came: &[&'n Node]) -> Vec<(&'n Node, &'n Node)> {
     if gone.len().saturating_mul(came.len()) > 10_000 {
         return Vec::new();
@@ -131,7 +131,7 @@ fn is_kin(one: &Node, two: &Node) -> bool {
     one.kind == two.kind && one.type_name == two.type_name && one.dialect == two.dialect && one.inside == two.inside
 }
 
-/// Whether no other node could be meant: the only object of a kind in a chart is the same, whatever it is called.
+/// Whether no other node is possible: the only object of a kind in a chart is the same, whatever its name.
 fn alone(node: &Node, all: &[&Node]) -> bool {
     all.iter().filter(|other| is_kin(node, other)).count() == 1
 }
@@ -143,7 +143,7 @@ fn likeness(one: &HashMap<String, &Value>, two: &HashMap<String, &Value>) -> f64
     if most == 0 { 0.0 } else { equal as f64 / most as f64 }
 }
 
-/// The single values of a node by where they stand, without those that name it.
+/// The scalars of a node by path, without those that name it.
 fn leaves(value: &Value) -> HashMap<String, &Value> {
     let mut found = HashMap::new();
     let mut open = vec![(String::new(), value)];
@@ -164,7 +164,7 @@ fn leaves(value: &Value) -> HashMap<String, &Value> {
     found
 }
 
-/// What an item of a list goes by: its name if it has one, else its place.
+/// Label of an item of a list: its name if it has one, else its position.
 fn item_name(at: usize, item: &Value) -> String {
     let named = NAMES.iter().find_map(|name| item.as_map()?.get(*name).filter(|value| !is_collection(value)));
     named.map_or_else(|| at.to_string(), crate::why::scalar_text)
@@ -198,7 +198,7 @@ mod tests {
     fn items_with_names_are_matched_by_them() {
         let pairs = items(&named("a=1 b=2 c=3"), &named("c=3 d=4 a=9"));
         assert_eq!(pairs, [(Some(0), Some(2)), (Some(1), None), (Some(2), Some(0)), (None, Some(1))]);
-        // A name that stands there twice names nothing.
+        // A duplicate name does not identify an item.
         assert_eq!(items(&named("a=1 a=2"), &named("a=1 a=2")), [(Some(0), Some(0)), (Some(1), Some(1))]);
     }
 

@@ -1,7 +1,7 @@
-//! The names of projects over all their variants: which places declare and use the same thing.
+//! The names of projects over all their variants: the locations that declare and use each name.
 //!
-//! Every variant notes names while it is resolved; a place that is the same name in any of them is the same name. What
-//! comes of each variant is kept beside the names, so that a rename can compare what it was with what it becomes.
+//! Every variant records names while it is resolved; locations with the same name in any of them have the same name.
+//! The result of each variant is kept beside the names, so that a rename can compare the results before and after.
 
 use crate::survey::Claim;
 use purlin_model::{Request, Resolved, Variant};
@@ -10,7 +10,7 @@ use purlin_value::{Bound, EcoString, NameId, NameRole, NoteBook, Read, Session, 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-/// What a place does with a name.
+/// Role of a location for a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// Declares it; first and last byte of the whole declaration.
@@ -30,18 +30,18 @@ pub struct Named {
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
-    /// What kind of thing has the name.
+    /// Kind of the named entity.
     pub kind: &'static str,
     /// The whole name.
     pub name: EcoString,
-    /// What the place does with it.
+    /// Role of the location.
     pub part: Part,
     /// Places of one group mean the same.
     pub group: usize,
 }
 
 impl Named {
-    /// What is written there.
+    /// Its text.
     pub fn text(&self) -> &str {
         self.source.text().get(self.start as usize..self.end as usize).unwrap_or("")
     }
@@ -59,17 +59,17 @@ pub struct NameTable {
     groups: HashMap<usize, Vec<usize>>,
 }
 
-/// What a variant of a project comes to.
+/// Result of a variant of a project.
 pub struct VariantResult {
     /// The file that makes it a project.
     pub project: String,
     /// The variant's name; empty for the project as it is.
     pub variant: EcoString,
-    /// What one is called: `environment`, `profile`.
+    /// Noun for a variant: `environment`, `profile`.
     pub noun: &'static str,
     /// The project, as far as it could be resolved.
     pub resolved: Option<Resolved>,
-    /// What is wrong with it.
+    /// Its problems.
     pub problems: Vec<Diagnostic>,
     /// The texts that the problems point at.
     pub sources: Arc<Sources>,
@@ -80,7 +80,7 @@ pub struct VariantResult {
 pub struct NamedProjects {
     /// Their names.
     pub table: NameTable,
-    /// What each variant of each comes to.
+    /// Results of all variants of each project.
     pub results: Vec<VariantResult>,
     /// The files that they have read.
     pub files: HashSet<String>,
@@ -92,7 +92,7 @@ pub fn names(world: &Arc<dyn World>, limits: &Limits, request: &Request, claims:
     let mut merge = Merge::default();
     for (number, claim) in claims.iter().enumerate() {
         let session = Session::with_limits(world.clone(), limits.clone(), 1).noting_names();
-        // What is wrong with them is found in each of them, too.
+        // Their problems are reported by each of the variants, too.
         let (mut variants, found_again) = session.sink.apart(|| claim.variants(&session, request));
         drop(found_again);
         if variants.is_empty() {
@@ -120,7 +120,7 @@ pub fn names(world: &Arc<dyn World>, limits: &Limits, request: &Request, claims:
     found
 }
 
-/// What a name stands for, comparable between runs: files are known by their paths.
+/// Entity of a name, comparable between runs: files are identified by their paths.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Key {
     Place(EcoString, u32, u32),

@@ -1,23 +1,23 @@
-//! One mistake gives one message: takes away what only follows from another problem. It works on what rules say they are
-//! about and on the texts of the files; it knows no dialect.
+//! One mistake gives one message: removes problems that only follow from another one. It uses the subjects of rules and
+//! the texts of the files; it does not know dialects.
 //!
-//! A problem is never taken away for the sake of a milder one, so an error stays an error.
+//! A problem is never removed in favour of a milder one, so an error stays an error.
 
 use crate::entry::{Around, Entry, entry_at, is_inside};
 use purlin_syntax::{About, Diagnostic, Label, Loses, Node, Relation, Severity, Sources, Span, What, suggest};
 use purlin_value::{FastMap, FastSet};
 use std::collections::hash_map::Entry as Slot;
 
-/// So many problems are looked at for what follows from them; nobody reads more.
+/// Maximum number of problems examined for consequences; longer reports are not read.
 const MOST_CAUSES: usize = 50;
-/// So much of a text that was not read is searched for names, and so many of them are kept.
+/// Size of an unread text that is searched for names, and maximum number of names kept.
 const MOST_TEXT: usize = 64 << 10;
 const MOST_NAMES: usize = 10_000;
 
 /// Leaves one problem for each mistake.
 pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
     let readers = drop_repeated(found, sources);
-    // Names of one project say nothing about those of another, unless both read the file that is wrong.
+    // Names of one project do not concern another, unless both read the broken file.
     let concerns = |at: usize, problem: &Diagnostic| readers.get(at).is_some_and(|all| all.contains(&problem.project));
     let gaps = first(found, |problem| Gap::of(problem, sources));
     let misspelt = first(found, |problem| Misspelt::of(problem, sources));
@@ -43,7 +43,7 @@ pub fn once(found: &mut Vec<Diagnostic>, sources: &Sources) {
     gather(found);
 }
 
-/// So many places of one unknown name are shown.
+/// Maximum number of locations shown for one unknown name.
 const MOST_PLACES: usize = 10;
 
 /// Several uses of one unknown name are one problem, at the first of them; the others are shown with it.
@@ -91,11 +91,11 @@ fn key_of(span: &Span) -> (u32, u32, u32) {
     (span.file.0, span.start, span.end)
 }
 
-/// What further places of an unknown name are labelled with.
+/// Label for further locations of an unknown name.
 const USED: &str = "also used here";
 
-/// What a message about an unknown name is about: that name and its kind. Where the words around it tell of more than
-/// where it is used, all of them count.
+/// The name in a message about an unknown name, with its kind. If the message has details beyond the location of its
+/// use, all of them count.
 fn unknown_name(problem: &Diagnostic) -> Option<String> {
     problem.span?;
     match problem.what() {
@@ -103,7 +103,7 @@ fn unknown_name(problem: &Diagnostic) -> Option<String> {
         What::Missing { kind, names, .. } if kind == "value" => return names.first().cloned(),
         _ if problem.rule.about != About::Name => return None,
         What::Unknown { kind, name, of: None } => Some(format!("{} `{name}`", last_word(kind))),
-        // What something lacks is the same mistake only where the same was meant.
+        // A missing part is the same mistake only if the owner is the same.
         What::Unknown { kind, name, of: Some(_) } => {
             suggestion(problem).map(|meant| format!("no {} `{name}`, not `{meant}`", last_word(kind)))
         }
@@ -175,7 +175,7 @@ fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) -> Vec<Vec<u32>
             continue;
         };
         match seen.entry((problem.rule.name, place, problem.message.clone())) {
-            // What is a warning for one reader may be an error for another.
+            // A warning for one reader may be an error for another.
             Slot::Occupied(slot) => {
                 if let Some((known, readers)) = kept.get_mut(*slot.get()).zip(readers.get_mut(*slot.get())) {
                     known.severity = known.severity.max(problem.severity);
@@ -201,7 +201,7 @@ struct Gap {
     cause: Span,
     severity: Severity,
     loses: Loses,
-    /// What was not read.
+    /// The unread part.
     unread: Span,
     /// The value that was not looked into at all.
     value: Option<Span>,
@@ -260,7 +260,7 @@ impl Gap {
 }
 
 impl Gap {
-    /// Whether a problem is about what was read last before reading stopped, which is not what it was meant to be.
+    /// Whether a problem concerns the last part before reading stopped, which may be incomplete.
     fn is_at_stop(&self, problem: &Diagnostic) -> bool {
         let reaches =
             |span: Span| span.file == self.unread.file && span.end > self.unread.start && span.start <= self.cause.end;
@@ -269,10 +269,10 @@ impl Gap {
     }
 }
 
-/// Keys without which the whole mapping means nothing.
+/// Keys without which the whole mapping has no meaning.
 const HEADINGS: &[&str] = &["name", "kind", "type", "template"];
 
-/// What follows the place where reading stopped, from the line before on: the mistake may be there.
+/// The text from the line before the place where reading stopped: the mistake may be there.
 fn rest(stop: Span, sources: &Sources) -> Option<Span> {
     let source = sources.get(stop.file)?;
     let text = source.text();
@@ -310,21 +310,21 @@ impl Misspelt {
     }
 }
 
-/// What a problem leaves open for a whole project.
+/// A missing part that affects the whole project.
 enum Lack {
-    /// One name: something has none.
+    /// One name: an entity without a name.
     Name,
     /// Any names: files that declare some are not taken in.
     Names,
-    /// What a type has from others.
+    /// Inherited parts of a type.
     Parents,
-    /// What fits a requirement: a type is not known.
+    /// Candidates for a requirement: a type is not known.
     Types,
     /// A name that is not allowed.
     Refused(String),
 }
 
-/// A problem from which others follow wherever they are in the project.
+/// A problem with consequences anywhere in the project.
 struct Wide {
     cause: Span,
     project: u32,
@@ -374,7 +374,7 @@ impl Wide {
     }
 }
 
-/// Whether a name is written that cannot be read as one: `name: [web]`.
+/// Whether a name has the wrong type: `name: [web]`.
 fn is_name_of_wrong_shape(problem: &Diagnostic, sources: &Sources) -> bool {
     let is_name = |span: Span| entry_at(span, sources).is_some_and(|entry| entry.name == "name" && entry.value == span);
     problem.rule.loses == Loses::Entry
@@ -382,18 +382,18 @@ fn is_name_of_wrong_shape(problem: &Diagnostic, sources: &Sources) -> bool {
         && problem.span.is_some_and(is_name)
 }
 
-/// Whether a problem is about a requirement that nothing meets.
+/// Whether a problem reports an unmet requirement.
 fn is_unmet(problem: &Diagnostic) -> bool {
     matches!(problem.what(), What::Missing { kind, .. } if kind == "requirement")
 }
 
-/// Whether a problem is about a name that nothing declares, nor one like it.
+/// Whether a problem reports an undeclared name that resembles no declared one.
 fn is_undeclared(problem: &Diagnostic) -> bool {
     suggestion(problem).is_none() && problem.what().undeclared().is_some()
 }
 
-/// Something without a name may be what an unknown name stands for, but only as many as there are: with more unknown
-/// names, some of them are mistakes of their own, and nobody knows which.
+/// Each entity without a name may explain one unknown name: with more unknown names than such entities, some are
+/// mistakes of their own, and it is not known which.
 fn keep_plausible(wide: &mut Vec<(usize, Wide)>, found: &[Diagnostic]) {
     let mut names: FastMap<u32, FastSet<String>> = FastMap::default();
     for problem in found.iter().filter(|problem| problem.rule.about == About::Name && is_undeclared(problem)) {

@@ -73,7 +73,7 @@ struct Pending<'v> {
     session: &'v Session,
     /// The keys and indices that lead to what is looked at.
     segments: Vec<Segment<'v>>,
-    /// Collections with nothing pending in them, which several may hold.
+    /// Collections without pending values, which may be shared.
     known: HashSet<usize>,
     found: Vec<String>,
 }
@@ -162,7 +162,7 @@ fn cause_value(cause: &Cause) -> Value {
     map(entries)
 }
 
-/// What the history of a repository says of a line, if it was asked.
+/// Looks up a line in the history of a repository, if requested.
 pub type Blame<'a> = &'a dyn Fn(&Place) -> Option<Value>;
 
 /// `why -o json`.
@@ -217,7 +217,7 @@ fn made_value(made: &Made, blame: Blame<'_>) -> Value {
     map(entries)
 }
 
-/// The value in another environment, profile or values file; no value where it has none.
+/// The value in another environment, profile or values file; null if it has none.
 fn elsewhere_value((name, value): &(String, Option<Value>)) -> Value {
     let mut entries = vec![("environment", Value::str(name.as_str()))];
     entries.extend(value.clone().map(|value| ("value", value)));

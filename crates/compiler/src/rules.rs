@@ -16,7 +16,7 @@ pub const ACTION_FAILED: Rule =
     Rule::error("action-failed", "An action that was run failed.").advice("`purlin logs` shows its output");
 /// Settings that cannot be used.
 pub const SETTINGS: Rule = Rule::error("settings", "`purlin.toml` cannot be read or has an unknown setting.");
-/// A comment that ignores a rule and matches nothing.
+/// A comment that ignores a rule without effect.
 pub const UNUSED_IGNORE: Rule = Rule::warning("unused-ignore", "A comment that ignores a rule has no effect.");
 /// Files that no project takes in.
 pub const OUTSIDE_PROJECT: Rule =
@@ -25,19 +25,19 @@ pub const OUTSIDE_PROJECT: Rule =
 pub const SUBMODULE: Rule =
     Rule::warning("submodule-missing", "A git submodule is not checked out, so what is in it was not checked.");
 
-/// A value that something overrides in every environment.
+/// A value that is overridden in every environment.
 pub const NEVER_WINS: Rule =
     Rule::warning("overridden-everywhere", "A value is overridden in every environment, so it has no effect.");
 /// A branch that no environment takes.
 pub const DEAD_BRANCH: Rule =
     Rule::warning("branch-never-taken", "A condition has the same result in every environment.");
-/// A variable that nothing uses.
+/// An unused variable.
 pub const UNUSED_VARIABLE: Rule = Rule::warning("unused-variable", "No environment uses this variable.");
-/// A template that nothing uses.
+/// An unused template.
 pub const UNUSED_TEMPLATE: Rule = Rule::warning("unused-template", "No environment uses this template.");
-/// Something else that is declared and that nothing uses.
+/// Another unused declaration.
 pub const UNUSED_DECLARATION: Rule = Rule::warning("unused-declaration", "Nothing uses what is declared here.");
-/// A file that nothing uses.
+/// An unused file.
 pub const UNUSED_FILE: Rule = Rule::warning("unused-file", "No environment reads this file.");
 
 /// More variants of a project than are checked in one run.
@@ -48,14 +48,14 @@ pub const LIMIT_VARIANTS: Rule =
 pub const TEST_FAILED: Rule = Rule::error("test-failed", "An assertion of a unit test does not hold.");
 /// A suite of tests that cannot be read.
 pub const TEST_SUITE: Rule = Rule::error("test-suite", "A file of unit tests cannot be read.");
-/// A key of a suite that means nothing.
+/// An unknown key of a suite.
 pub const TEST_KEY: Rule = Rule::warning("test-key", "A key in a file of unit tests has no effect.");
-/// A snapshot that nothing compares with.
+/// A missing snapshot.
 pub const SNAPSHOT_MISSING: Rule =
     Rule::warning("snapshot-missing", "A test compares with a snapshot that is not stored.")
         .advice("store it with `purlin verify --update-snapshots`");
 
-/// All of them.
+/// All rules.
 pub const RULES: &[&Rule] = &[
     &NOTHING_FOUND,
     &UNKNOWN_FIELD,

@@ -5,7 +5,7 @@ use purlin_model::schema::Edition;
 use purlin_syntax::{Diagnostic, Node, suggest};
 use purlin_value::{Session, Value, path};
 
-/// What a schema describes.
+/// Subject of a schema.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum SchemaOf {
     /// A document of a Garden configuration file.
@@ -37,7 +37,7 @@ pub const SCHEMA_NAMES: &[(&str, &str)] = &[
 ];
 
 impl SchemaOf {
-    /// What a name means; otherwise what could be meant.
+    /// The schema of a name; the error is a suggestion.
     pub fn named(name: &str) -> Result<SchemaOf, String> {
         if let Some(edition) = skaffold_edition(name) {
             return Ok(SchemaOf::Skaffold(edition));
@@ -77,7 +77,7 @@ impl SchemaOf {
             }
             SchemaOf::Ensemble => purlin_unfurl::entities::json_schema(),
             SchemaOf::Chart => purlin_charts::json_schema::chart(),
-            // Without a chart nothing is known of its values.
+            // Without a chart its values are unknown.
             SchemaOf::ChartValues => Value::from(true),
         }
     }
@@ -101,12 +101,12 @@ fn skaffold_edition(name: &str) -> Option<purlin_skaffold::editions::Edition> {
     editions::parse(&format!("{GROUP}{version}"))
 }
 
-/// What a document of a file is described by: what it says about itself, or what the file's name says.
+/// The schema of a document in a file: by its contents, or by the file's name.
 pub fn schema_of(file: &str, root: Node<'_>) -> Option<SchemaOf> {
     schema_by(file, |key| root.get(key).filter(|value| value.is_scalar()).map(Node::text))
 }
 
-/// The same for whoever knows only some scalars of the document's root.
+/// The same for callers with access to only some scalars of the document's root.
 pub fn schema_by<'t>(file: &str, scalar: impl Fn(&str) -> Option<&'t str>) -> Option<SchemaOf> {
     let version = scalar("apiVersion").unwrap_or_default();
     let name = path::file_name(file);

@@ -1,17 +1,17 @@
-//! Which part of a graph is shown: around one node, of some kinds or dialects, without lines that others imply.
+//! Selects the part of a graph to show: around one node, of some kinds or dialects, without lines implied by others.
 //!
-//! Knows nothing of formats. What is left out is counted, so that a picture can say so.
+//! Does not know formats. Omitted parts are counted, so that a picture can mention them.
 
 use purlin_model::{Dependency, Node, Resolved};
 use purlin_value::EcoString;
 use std::collections::{HashMap, HashSet, VecDeque};
 
-/// What is asked for.
+/// The request.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// Only what this node needs and what needs it.
     pub focus: Option<String>,
-    /// How far from it; all the way if left out.
+    /// Maximum distance from it; unlimited if not set.
     pub depth: Option<usize>,
     /// Only nodes of these kinds or types; all if empty.
     pub kinds: Vec<String>,
@@ -28,9 +28,9 @@ pub struct Edge<'r> {
     pub from: usize,
     /// The place of the node that is needed.
     pub to: usize,
-    /// How it is needed.
+    /// Kind of dependency.
     pub how: &'r Dependency,
-    /// What flows along it, over all dependencies of the pair.
+    /// Values passed along it, over all dependencies of the pair.
     pub names: Vec<EcoString>,
 }
 
@@ -43,15 +43,15 @@ pub struct Shown<'r> {
     pub nodes: Vec<&'r Node>,
     /// Its lines, in source order; one for each pair.
     pub edges: Vec<Edge<'r>>,
-    /// How many nodes are left out.
+    /// Number of omitted nodes.
     pub hidden: usize,
-    /// How many lines lead to what is left out, or follow from others.
+    /// Number of lines that lead to omitted nodes, or follow from others.
     pub cut: usize,
     /// Dependencies on what is not in the project, by the place of the node that has them.
     pub missing: Vec<(usize, &'r Dependency)>,
 }
 
-/// The part of a graph that is asked for; nothing if there is no node of the name in focus.
+/// The requested part of a graph; `None` if the node in focus does not exist.
 pub fn show<'r>(resolved: &'r Resolved, view: &View) -> Option<Shown<'r>> {
     let all: Vec<&Node> = resolved.nodes.iter().collect();
     let index: HashMap<&str, usize> = all.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
@@ -100,7 +100,7 @@ pub fn show<'r>(resolved: &'r Resolved, view: &View) -> Option<Shown<'r>> {
     Some(shown)
 }
 
-/// Whether a node is of a kind or a type, whichever case it is written in.
+/// Whether a node has a kind or a type, ignoring case.
 fn is_of(node: &Node, kind: &str) -> bool {
     node.kind.eq_ignore_ascii_case(kind) || node.type_name.eq_ignore_ascii_case(kind)
 }
@@ -141,7 +141,7 @@ impl Shown<'_> {
     }
 }
 
-/// So many nodes are looked at together; what they take at a time is this many bits for each node.
+/// Number of nodes processed together; the memory is this many bits for each node.
 const TOGETHER: usize = 4_096;
 /// The bits of a word.
 const BITS: usize = u64::BITS as usize;
@@ -156,7 +156,7 @@ fn implied(needs: &[Vec<usize>]) -> HashSet<(usize, usize)> {
         let words = size.div_ceil(BITS);
         let bit = |at: usize| at.checked_sub(start).filter(|at| *at < size).map(|at| (at / BITS, 1u64 << (at % BITS)));
         let mut reached = vec![0u64; words * groups.members.len()];
-        // Groups are in an order in which what is needed comes first.
+        // Groups are sorted with dependencies first.
         for (group, members) in groups.members.iter().enumerate() {
             let (known, rest) = reached.split_at_mut(group * words);
             let own = &mut rest[..words];
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(show(&ring, &View { is_reduced: true, ..View::default() }).unwrap().edges.len(), 2);
     }
 
-    /// Line by line, as the rule is said.
+    /// Line by line, straight from the definition.
     fn implied_slowly(needs: &[Vec<usize>]) -> HashSet<(usize, usize)> {
         let reached = |start: usize| {
             let (mut seen, mut open) = (HashSet::from([start]), vec![start]);

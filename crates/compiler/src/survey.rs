@@ -1,7 +1,7 @@
 //! Checks everything below a path, each project by its own dialect.
 //!
-//! Files are judged by what they say, so that a project at the top hides nothing beside or below it. What no dialect
-//! recognises is not configuration and is not read.
+//! Files are classified by their contents, so that a project at the top does not hide others beside or below it. Files
+//! that no dialect recognises are not configuration and are not read.
 
 use crate::ahead::{Branched, in_branches, round};
 use crate::compile::{detect, here, nothing_found};
@@ -27,29 +27,29 @@ use std::collections::{HashMap, HashSet};
 /// A project that was checked.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// The folder or file a user would name, as seen from where they stand.
+    /// The folder or file in the form a user would name, relative to the working folder.
     pub path: String,
     /// The project's name.
     pub name: EcoString,
-    /// What the project is best known by: its path, or its name or file if it is in this very folder.
+    /// Label of the project: its path, or its name or file if it is in this very folder.
     pub label: String,
-    /// What it is.
+    /// Noun for the project.
     pub noun: &'static str,
-    /// What its nodes are called.
+    /// Noun for its nodes.
     pub unit: &'static str,
-    /// How many nodes its graph has.
+    /// Number of nodes in its graph.
     pub nodes: usize,
-    /// How many errors it has.
+    /// Number of its errors.
     pub errors: usize,
-    /// How many projects are inside it and were checked with it: charts in `charts/`.
+    /// Number of projects inside it that were checked with it: charts in `charts/`.
     pub contained: usize,
     /// The label of the project that it is checked with, if that is another one.
     pub part_of: Option<String>,
-    /// The variants that were checked; none if the project comes in one form only, or one was asked for.
+    /// The variants that were checked; empty if the project has only one form, or one was requested.
     pub variants: Vec<EcoString>,
-    /// What one of them is called: `environment`, `profile`.
+    /// Noun for a variant: `environment`, `profile`.
     pub variant_noun: &'static str,
-    /// The variants of which a part was not checked, because something that it asks for is not allowed.
+    /// Variants that were checked only in part, because of missing permissions.
     pub incomplete: Vec<EcoString>,
 }
 
@@ -62,7 +62,7 @@ const VENDORED: (&str, &[&str]) = ("vendor", &["modules.txt", "autoload.php", "b
 /// Folders of what was built, if one of these files is beside them.
 const BUILT: (&str, &[&str]) = ("target", &["Cargo.toml", "pom.xml", "build.sbt"]);
 
-/// Hidden folders in which tools keep what they have made or fetched. Other hidden folders are the user's.
+/// Hidden folders with output or downloads of tools. Other hidden folders are the user's.
 const OF_TOOLS: &[&str] = &[
     ".bundle",
     ".cache",
@@ -104,10 +104,10 @@ const OF_TOOLS: &[&str] = &[
 /// Dialects of which a project that another one takes in is listed all the same: users know it as a project.
 const LISTED: &[&str] = &["skaffold", "charts"];
 
-/// Folders of a chart whose files are the chart's: templates are no YAML, and charts inside are its dependencies.
+/// Folders of a chart whose files are the chart's: templates are not YAML, and charts inside are its dependencies.
 const OF_A_CHART: &[&str] = &["templates", "charts", "crds"];
 
-/// A file that says it is, or may be, a project.
+/// A file that is, or may be, a project.
 #[derive(Clone)]
 pub struct Claim {
     file: String,
@@ -125,7 +125,7 @@ impl Claim {
         self.judged.dialect
     }
 
-    /// Whether it is checked with the project that takes it in, if one does.
+    /// Whether it is checked with the project that includes it, if any.
     pub fn is_shared(&self) -> bool {
         self.judged.sign.is_shared
     }
@@ -169,7 +169,7 @@ impl Claim {
         all
     }
 
-    /// The same, with each handed over as it is done: whoever keeps only a part of it needs less memory.
+    /// The same, with a callback for each result: callers that keep only a part of it need less memory.
     pub(crate) fn resolve_each(
         &self,
         session: &Session,
@@ -201,35 +201,35 @@ impl Claim {
         (self.judged.dialect.variants.list)(session, &self.asked(request))
     }
 
-    /// The folder if the file's name says nothing more, otherwise the file.
+    /// The folder if the file's name adds no information, otherwise the file.
     pub(crate) fn shown_path(&self) -> String {
         shown_path(&self.file, self.judged.dialect)
     }
 
-    /// Whether it is a library that others may take in.
+    /// Whether it is a library for others.
     fn is_library(&self) -> bool {
         self.judged.sign.role == Role::Part && self.judged.sign.is_shared
     }
 
-    /// Whether it is listed even if another project takes it in.
+    /// Whether it is listed even if another project includes it.
     fn is_listed(&self) -> bool {
         self.judged.sign.role == Role::Project && LISTED.contains(&self.judged.dialect.name)
     }
 
-    /// Whether its file holds several documents of which another project may take in some.
+    /// Whether its file holds several documents of which another project may include some.
     fn has_several_parts(&self, session: &Session) -> bool {
         let text = || session.load_text(&self.file, &self.file);
         self.judged.dialect.name == "skaffold" && text().is_ok_and(|text| text.source.text().contains("\n---"))
     }
 
-    /// Whether both are one project: of some dialects a folder holds one, whatever its files are called.
+    /// Whether both are one project: in some dialects a folder is one project, whatever its files' names.
     fn is_same(&self, other: &Claim) -> bool {
         let dialect = self.judged.dialect;
         let one_per_folder = dialect.reaches_below && dialect.name == other.judged.dialect.name;
         self.file == other.file || (one_per_folder && path::parent(&self.file) == path::parent(&other.file))
     }
 
-    /// Projects that take in others come first: what they have read need not be checked again.
+    /// Projects that include others come first: the files they read need not be checked again.
     fn order(&self) -> (bool, usize, usize, &str) {
         let rank = RANKS.iter().position(|name| *name == self.judged.dialect.name).unwrap_or(RANKS.len());
         (self.judged.sign.role == Role::Part, rank, self.file.matches('/').count(), &self.file)
@@ -243,14 +243,14 @@ fn shown_path(file: &str, dialect: &Dialect) -> String {
     if (dialect.is_usual)(path::file_name(file)) { path::parent(file).to_owned() } else { file.to_owned() }
 }
 
-/// What lies below a folder.
+/// Projects and other files below a folder.
 #[derive(Clone, Default)]
 pub struct Found {
     /// Projects, and what may be one.
     pub claims: Vec<Claim>,
     /// Files that belong to a project further up, with their dialects.
     members: Vec<(String, &'static Dialect)>,
-    /// Files and folders with nothing but Kubernetes objects, where no project is near.
+    /// Files and folders with only Kubernetes objects, with no project nearby.
     objects: Vec<String>,
 }
 
@@ -260,7 +260,7 @@ pub fn survey_declared(session: &Session, request: &Request, paths: &[String]) -
     survey_with(session, request, paths, check_declared)
 }
 
-/// Checks what every path means as the request says, in one variant; options of the request hold for every project.
+/// Checks the project at every path as requested, in one variant; options of the request apply to every project.
 /// Problems are in the session's sink.
 pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
     survey_with(session, request, paths, check)
@@ -274,12 +274,12 @@ pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -
 /// Checks one project.
 type Check = fn(&Session, &Request, &Claim) -> Outcome;
 
-/// What came of checking a project.
+/// Result of checking a project.
 struct Outcome {
     checked: Checked,
     /// The projects that it took in.
     inner: Vec<String>,
-    /// Folders of charts whose dependencies it fetches when it is deployed.
+    /// Folders of charts whose dependencies are fetched on deployment.
     fetched_later: Vec<String>,
     /// Files beside its own that it does not read.
     unread: Vec<Unread>,
@@ -306,7 +306,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     let alone = survey.together(&libraries);
     survey.one_by_one(&alone);
     found.objects.iter().for_each(|place| survey.objects(place));
-    // Of a single file nothing is known about what others read.
+    // A single file says nothing about files that others read.
     let is_folder = |path: &String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if paths.iter().all(is_folder) {
         let unread = survey.unread.iter().filter(|unread| !session.has_read(&unread.file));
@@ -323,7 +323,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
 /// Dialects whose projects compose kustomizations.
 const COMPOSING: &[&str] = &["garden", "skaffold"];
 
-/// Arguments of Kustomize that allow more than it does by itself.
+/// Arguments of Kustomize that lift its restrictions.
 const ARGUMENTS: &[&str] = &["load-restrictor", "load_restrictor", "enable-helm", "enable-alpha-plugins"];
 
 /// Kustomizations that no project has built: those beside charts, services and ensembles, and below a Garden project or a
@@ -357,7 +357,7 @@ fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
 /// A project that was checked before its turn.
 struct Ahead {
     done: Branched<Outcome>,
-    /// Whether it was known then that its dependencies are fetched when it is deployed.
+    /// Whether its dependencies were then known to be fetched on deployment.
     is_fetched_later: bool,
 }
 
@@ -366,10 +366,10 @@ struct Survey<'a> {
     session: &'a Session,
     request: &'a Request,
     check: Check,
-    /// Whether there is one project and no other: it is checked in the run itself.
+    /// Whether there is only one project: it is checked in the run itself.
     is_single: bool,
     checked: Vec<Checked>,
-    /// What projects have taken in, with their labels.
+    /// Included projects, with the labels of those that include them.
     taken: HashMap<String, String>,
     /// Folders of charts whose dependencies are fetched when a project is deployed.
     fetched_later: HashSet<String>,
@@ -416,11 +416,11 @@ impl Survey<'_> {
         self.check_in(self.session, claim, self.is_fetched_later(claim))
     }
 
-    /// Checks a project by itself: what it comes to does not depend on which others were checked before.
+    /// Checks a project by itself: its result does not depend on projects checked before.
     fn check_apart(&self, claim: &Claim) -> Outcome {
         let branch = self.session.branch(1);
         let result = self.check_in(&branch, claim, self.is_fetched_later(claim));
-        // What is too much beside all others is checked among them, which says so.
+        // A project that exceeds the memory beside all others is checked in the run, which reports it.
         self.take_over(Branched { branch, result }).unwrap_or_else(|| self.check(claim))
     }
 
@@ -441,7 +441,7 @@ impl Survey<'_> {
     fn look_ahead(&self, claims: &[&Claim], from: usize) -> HashMap<usize, Ahead> {
         let first = claims.get(from).map(|claim| claim.dialect().name);
         let next = claims.iter().enumerate().skip(from).take_while(|(_, claim)| Some(claim.dialect().name) == first);
-        // What one of the next projects may take in is not checked for nothing.
+        // A project that one of the next may include is not checked in vain.
         let next = next.filter(|(at, claim)| *at == from || !(claim.is_shared() || self.is_taken(claim)));
         let next: Vec<(usize, &Claim, bool)> =
             next.map(|(at, claim)| (at, *claim, self.is_fetched_later(claim))).take(round(self.session)).collect();
@@ -459,14 +459,14 @@ impl Survey<'_> {
         done.collect()
     }
 
-    /// What a project that was checked in a branch came to; nothing if the run has no room for all that it has read.
+    /// The result of a project that was checked in a branch; `None` if the run has no room for the files it has read.
     fn take_over(&self, done: Branched<Outcome>) -> Option<Outcome> {
         let problems = done.branch.sink.hand_on();
         done.branch.sink.extend(without_ways(self.session, problems));
         self.session.join(&done.branch).then_some(done.result)
     }
 
-    /// What a project comes to: as it was found ahead of its turn, unless more is known now or there was no room for it.
+    /// The result of a project: the one computed ahead, unless more is known now or there was no room for it.
     fn outcome(&self, claim: &Claim, ahead: Option<Ahead>) -> Outcome {
         if self.is_single {
             return self.check(claim);
@@ -485,7 +485,7 @@ impl Survey<'_> {
             if self.is_taken(claim) {
                 let taker = self.taker(claim).cloned().filter(|_| claim.is_listed());
                 if taker.is_some() && claim.has_several_parts(self.session) {
-                    // The other project decides which of them it takes in; problems of those are not reported twice.
+                    // The other project decides which of them it includes; their problems are not reported twice.
                     self.check(claim);
                 }
                 self.checked.extend(taker.map(|taker| within(self.session, claim, taker)));
@@ -506,7 +506,7 @@ impl Survey<'_> {
                 }
             }
             self.checked.push(done);
-            // Names of one project say nothing about those of another.
+            // Names of one project do not concern another.
             self.session.sink.belong_to(u32::try_from(self.checked.len()).unwrap_or(u32::MAX), known);
         }
     }
@@ -536,12 +536,12 @@ impl Survey<'_> {
     }
 }
 
-/// Most files that are named of those that belong to nothing.
+/// Maximum number of unclaimed files named.
 const NAMED: usize = 5;
 
 impl Found {
-    /// Names the files that belong to no project, because nothing else would be said of them. `is_read` says whether
-    /// some project has read a file.
+    /// Names the files that belong to no project, since they would be ignored silently. `is_read` tests whether some
+    /// project has read a file.
     pub fn report_outside(&self, session: &Session, is_read: &dyn Fn(&str) -> bool) {
         let is_inside = |file: &str, dialect: &Dialect| {
             let mut own = self.claims.iter().filter(|claim| claim.judged.dialect.name == dialect.name);
@@ -570,12 +570,12 @@ impl Found {
     }
 }
 
-/// Where git keeps the list of submodules.
+/// Git's list of submodules.
 const SUBMODULES: &str = ".gitmodules";
 
 impl Found {
-    /// Names the submodules in Garden projects that are not checked out: what a project takes in is not declared, so
-    /// that nothing else would tell why it is missing.
+    /// Names the submodules in Garden projects that are not checked out: their contents are not declared, so the reason
+    /// for missing ones would otherwise remain unknown.
     fn report_submodules(&self, session: &Session) {
         let projects: Vec<&Claim> = self.claims.iter().filter(|claim| claim.judged.dialect.reaches_below).collect();
         if projects.is_empty() || !session.world.exists(SUBMODULES) {
@@ -613,7 +613,7 @@ fn is_below(file: &str, folder: &str) -> bool {
     folder == "." || file.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// What paths mean. Projects are in the order in which they are checked: those that take in others come first.
+/// Projects at the given paths, in the order in which they are checked: those that include others come first.
 pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
     let mut all = Found::default();
     for path in paths {
@@ -634,7 +634,7 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let mark = session.sources.mark();
     let (resolved, mut found) = own.sink.apart(|| claim.resolve(&own, request));
     let declared = resolved.iter().flat_map(|resolved| &resolved.declared);
-    // What one of several variants does not use, another one may.
+    // A declaration unused by one of several variants may be used by another.
     if declared.clone().any(|declared| !declared.is_used)
         && !found.has_errors()
         && claim.variants(session, request).is_empty()
@@ -675,7 +675,7 @@ fn check_variants(session: &Session, request: &Request, claim: &Claim) -> Outcom
     let (name, nodes) = first.map(|side| (side.project.clone(), side.nodes)).unwrap_or_default();
     let mut checked = described(session, claim, name, nodes, found.errors());
     checked.contained = first.map_or(0, |side| side.contained);
-    // Of a project in one form its problems say what is missing.
+    // For a project in one form, its problems show what is missing.
     if names.len() > 1 {
         (checked.variants, checked.incomplete) = (names, incomplete);
     }
@@ -742,7 +742,7 @@ fn within(session: &Session, claim: &Claim, taker: String) -> Checked {
     Checked { part_of: Some(taker), ..described(session, claim, EcoString::new(), 0, 0) }
 }
 
-/// What a path means: all projects below a folder, or the one of a file.
+/// Projects at a path: all below a folder, or the one of a file.
 fn found_at(session: &Session, request: &Request) -> Found {
     let is_folder = session.world.stat(&request.path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if is_folder && request.file.is_none() {
@@ -752,7 +752,7 @@ fn found_at(session: &Session, request: &Request) -> Found {
         if !found.claims.is_empty() {
             return found;
         }
-        // Kustomizations are projects where nothing composes them.
+        // Kustomizations are projects unless another project composes them.
         let kustomizations = find(session, &request.path, &[&purlin_kustomize::DIALECT]);
         if !kustomizations.claims.is_empty() {
             return Found { members: found.members, ..kustomizations };
@@ -777,7 +777,8 @@ fn found_at(session: &Session, request: &Request) -> Found {
     }
 }
 
-/// The dialects whose project may be further up: all if there is none here, otherwise those of files without one.
+/// The dialects whose project may be further up: all if there is no file here, otherwise those of files without a
+/// project.
 fn outside_of(found: &Found) -> Vec<&'static Dialect> {
     if found.claims.is_empty() {
         return DIALECTS.to_vec();
@@ -797,7 +798,7 @@ fn claim(session: &Session, file: String) -> Option<Claim> {
     Some(Claim { file, judged })
 }
 
-/// A named file that nobody recognises may be broken; then that is what is wrong with it.
+/// A named file that is not recognised may be broken; then its syntax errors are the problem.
 fn reports_syntax(session: &Session, request: &Request) -> bool {
     let file = request.file.as_ref().unwrap_or(&request.path);
     if !is_data(path::file_name(file)) {
@@ -812,12 +813,12 @@ fn reports_syntax(session: &Session, request: &Request) -> bool {
     session.sink.len() > before
 }
 
-/// All files below a folder that say what they are. Links are not followed; folders of tools are left out, and in a git
-/// repository what `.gitignore` names and git does not track.
+/// All files below a folder that declare their format. Links are not followed; folders of tools are left out, and in a
+/// git repository those that `.gitignore` names and git does not track.
 pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]) -> Found {
     let mut found = Found::default();
     let start = path::normalize(start);
-    // Whatever an archive of a repository holds was tracked.
+    // All files in an archive of a repository were tracked.
     let in_git = session.world.exists(".git");
     let above = if in_git { Ignores::above(&*session.world, &start) } else { Ignores::default() };
     let mut folders = vec![(start.clone(), above)];
@@ -864,7 +865,7 @@ pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]
     found
 }
 
-/// Whether a folder holds what a tool has fetched or built; `beside` are the entries of the folder it is in.
+/// Whether a folder holds downloads or output of a tool; `beside` are the entries of the folder it is in.
 fn is_foreign(session: &Session, folder: &str, beside: &[Entry]) -> bool {
     let has = |entries: &[Entry], names: &[&str]| entries.iter().any(|entry| names.contains(&entry.name.as_str()));
     match path::file_name(folder) {

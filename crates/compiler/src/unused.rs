@@ -1,7 +1,8 @@
-//! What no variant of a project uses: values that never win, branches that are never taken, variables, templates and
-//! files without a use.
+//! Parts of a project unused by all variants: values that are always overridden, branches that are never taken, unused
+//! variables, templates and files.
 //!
-//! Reads the table of origins that all variants share. It must not know dialects: what they declare they say themselves.
+//! Reads the table of origins that all variants share. It must not know dialects: they list their declarations
+//! themselves.
 
 use crate::everywhere::Side;
 use crate::inputs::dependencies;
@@ -20,9 +21,9 @@ pub(crate) struct Usage<'a> {
     session: &'a Session,
     claim: &'a Claim,
     sides: &'a [(&'a Variant, &'a Side)],
-    /// Origins that went into something.
+    /// Origins that were used as inputs.
     used: OriginSet,
-    /// Where they are written.
+    /// Their locations.
     spans: Spans,
     /// The expressions among them, each a part of the text it is written in.
     expressions: Spans,
@@ -31,10 +32,10 @@ pub(crate) struct Usage<'a> {
 /// The rule by which a values file or flag overrides an earlier one.
 const GIVEN_LATER: &str = "a later values file or flag";
 
-/// A variable, with where it comes from in one variant.
+/// A variable, with its origin in one variant.
 struct Variable {
     name: String,
-    /// What it comes from, without what it was chosen from.
+    /// Its origin, without the choice it is the result of.
     origin: Origin,
     span: Span,
 }
@@ -47,12 +48,12 @@ struct Lost<'v> {
     by: Vec<(&'v str, Span)>,
 }
 
-/// What a condition came to: the origins of each answer.
+/// Results of a condition: the origins of each.
 #[derive(Default)]
 struct Outcomes {
     is_true: Vec<Origin>,
     is_false: Vec<Origin>,
-    /// Whether it was once about something that was missing.
+    /// Whether its operand was ever missing.
     is_open: bool,
 }
 
@@ -73,7 +74,7 @@ impl<'a> Usage<'a> {
             }
             session.origins.look(origin, &session.sources, |kind| match kind {
                 OriginKind::File(span) => spans.push(*span),
-                // What went into it is among the roots already.
+                // Its inputs are among the roots already.
                 OriginKind::Derived { span, .. } => expressions.extend(*span),
                 other => roots.extend(other.inputs()),
             });
@@ -105,7 +106,7 @@ impl<'a> Usage<'a> {
         all.flat_map(|whole| whole.leaves().map(|(path, leaf)| (path, leaf.clone())).collect::<Vec<_>>()).collect()
     }
 
-    /// Where a value comes from in the end, and what it overrode on the way.
+    /// The ultimate origin of a value, and the origins that it overrode.
     fn winner(&self, value: &Value) -> (Origin, Vec<Origin>) {
         let mut origin = value.origin;
         let mut lost = Vec::new();
@@ -131,7 +132,7 @@ impl<'a> Usage<'a> {
         self.used.contains(origin) || self.spans.hold(span) || self.expressions.lie_in(span)
     }
 
-    /// Variables that are overridden wherever they apply, and those that nothing uses.
+    /// Variables that are overridden wherever they apply, and unused ones.
     fn variables(&self, found: &mut Vec<Diagnostic>) {
         let mut winners: BTreeMap<Span3, Variable> = BTreeMap::new();
         let mut used: HashSet<Span3> = HashSet::new();
@@ -173,7 +174,7 @@ impl<'a> Usage<'a> {
         }
     }
 
-    /// Values of files that are given to what is inside the project and that later ones override wherever they are given.
+    /// Values in files for the project's contents that later ones always override.
     fn given(&self, found: &mut Vec<Diagnostic>) {
         let mut lost: BTreeMap<Span3, (Origin, Option<Span>)> = BTreeMap::new();
         let mut won: HashSet<Span3> = HashSet::new();
@@ -212,7 +213,7 @@ impl<'a> Usage<'a> {
         (!key.is_empty()).then(|| key.trim_matches(['"', '\'']).to_owned())
     }
 
-    /// Conditions that came to the same wherever they were looked at.
+    /// Conditions with the same result in all evaluations.
     fn branches(&self, found: &mut Vec<Diagnostic>) {
         let mut outcomes: BTreeMap<Span3, Outcomes> = BTreeMap::new();
         let mut conditions = Vec::new();
@@ -258,7 +259,7 @@ impl<'a> Usage<'a> {
         }
     }
 
-    /// Whether something decides that is not the project's: a variable of the machine, an option.
+    /// Whether an origin depends on inputs from outside the project: a variable of the machine, an option.
     fn depends_on_surroundings(&self, origin: Origin) -> bool {
         let is_outside = |kind: &OriginKind| match kind {
             OriginKind::Env(_) => true,
@@ -270,7 +271,7 @@ impl<'a> Usage<'a> {
         all.any(|origin| origins.look(origin, &self.session.sources, is_outside))
     }
 
-    /// What dialects declare and no variant uses.
+    /// Declarations of dialects that no variant uses.
     fn declared(&self, found: &mut Vec<Diagnostic>) {
         let reported = self.session.sink.since(0);
         found.extend(not_used(&reported, self.sides.iter().flat_map(|(_, side)| &side.declared)));
@@ -280,7 +281,7 @@ impl<'a> Usage<'a> {
     pub(crate) fn files(&self) -> Vec<Unread> {
         let texts = self.session.sources.all();
         let read: BTreeSet<String> = texts.iter().map(|source| path::normalize(source.path())).collect();
-        // What is named under a condition is not unused.
+        // A declaration named under a condition counts as used.
         let is_named = |name: &str| texts.iter().any(|source| source.text().contains(name));
         let mut folders: BTreeMap<String, Vec<&String>> = BTreeMap::new();
         for file in read.iter().filter(|file| is_data(path::file_name(file)) && self.is_plain(file)) {
@@ -306,7 +307,7 @@ impl<'a> Usage<'a> {
         found
     }
 
-    /// Whether a file is no project's own: someone named it.
+    /// Whether a file is not the project's own: the user named it.
     fn is_plain(&self, file: &str) -> bool {
         let folder = path::parent(file);
         let is_of_chart =
@@ -331,7 +332,7 @@ pub(crate) struct Unread {
     pub file: String,
     /// A file of the same kind beside it that is read.
     like: String,
-    /// What the variants are called.
+    /// Noun for the variants.
     noun: &'static str,
 }
 
@@ -343,14 +344,14 @@ impl Unread {
     }
 }
 
-/// What a file looks like from outside.
+/// Outward form of a file.
 struct Kind {
     keys: BTreeSet<String>,
     extension: String,
 }
 
 impl Kind {
-    /// Whether another file looks the same: a Kubernetes object, or one with keys that this one has too.
+    /// Whether another file has the same form: a Kubernetes object, or one with common keys.
     fn is_like(&self, other: &Kind) -> bool {
         let object = |kind: &Kind| kind.keys.contains("apiVersion") && kind.keys.contains("kind");
         if object(self) || object(other) {
@@ -360,7 +361,7 @@ impl Kind {
     }
 }
 
-/// What is declared and not used by any of those that declare it. What a problem is about already is left out.
+/// Declarations unused by all that declare them. Those with reported problems are left out.
 pub(crate) fn not_used<'d>(
     reported: impl IntoIterator<Item = &'d Diagnostic>,
     declared: impl Iterator<Item = &'d Declared>,
@@ -399,7 +400,7 @@ fn overridden(name: &str, span: Span, by: &[(&str, Span)]) -> Diagnostic {
     diagnostic.hint("remove it, or one of the values that override it")
 }
 
-/// A span as something that sorts.
+/// A span in a sortable form.
 type Span3 = (u32, u32, u32);
 
 fn span3(span: Span) -> Span3 {
@@ -433,7 +434,7 @@ impl Spans {
         Spans { files }
     }
 
-    /// Whether one of them holds a place: a collection that is used uses what is in it.
+    /// Whether one of them contains a place: a used collection uses its contents.
     fn hold(&self, span: Span) -> bool {
         let Some(list) = self.files.get(&span.file.0) else { return false };
         let behind = list.partition_point(|(start, ..)| *start <= span.start);

@@ -5,7 +5,7 @@ use crate::inner::ENGINES;
 use purlin_model::{Detection, Request, Variant};
 use purlin_value::Session;
 
-/// All variants of the project that a request means; none if it comes in one form only. Reports nothing.
+/// All variants of a request's project; empty if it has only one form. Reports nothing.
 pub fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let Detection::Project(file, dialect) = detect(session, request) else { return Vec::new() };
     let request = Request { found: Some(file), engines: ENGINES, ..request.clone() };

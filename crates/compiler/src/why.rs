@@ -1,12 +1,12 @@
-//! Where a value comes from, piece by piece.
+//! Origin of a value, piece by piece.
 //!
-//! Reads the table of origins that resolution itself wrote; there is no second implementation of any rule here.
+//! Reads the table of origins written by resolution itself; no rule is implemented twice here.
 
 use crate::inputs::inputs;
 use purlin_syntax::Span;
 use purlin_value::{Data, Origin, OriginKind, Piece, Session, Value};
 
-/// A place in a file, as a user would be told. Unlike a span it means something without the session.
+/// A place in a file, in terms for the user. Unlike a span it is independent of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file's path, as messages show it.
@@ -35,12 +35,12 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Where something comes from, as a user would be told.
+/// An origin, in terms for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// `file`, `default`, `flag`, `env`, `computed` or `parent`.
     pub kind: &'static str,
-    /// Where it is written.
+    /// Its location.
     pub place: Option<Place>,
     /// Which default, flag, variable or parent.
     pub detail: String,
@@ -49,20 +49,20 @@ pub struct Cause {
 /// A step a value went through on its way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What happened (`template`, `join()`, `deep merge`).
+    /// The step (`template`, `join()`, `deep merge`).
     pub text: String,
-    /// Where it is written.
+    /// Its location.
     pub place: Option<Place>,
 }
 
 /// A condition that decided on a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Because {
-    /// The condition as it is written, and what it came to.
+    /// The condition as written, and its result.
     pub text: String,
-    /// Where it is written.
+    /// Its location.
     pub place: Option<Place>,
-    /// What it was computed from.
+    /// Its inputs.
     pub inputs: Vec<Cause>,
 }
 
@@ -73,24 +73,24 @@ pub struct WhyPiece {
     pub text: Option<String>,
     /// Its bytes in the whole text.
     pub range: (u32, u32),
-    /// Where it comes from.
+    /// Its origin.
     pub cause: Cause,
-    /// What it went through, the last step first.
+    /// Its steps, the last one first.
     pub through: Vec<Step>,
     /// The conditions that decided on it, the innermost first.
     pub because: Vec<Because>,
-    /// What it overrode, the strongest first.
+    /// Overridden values, the strongest first.
     pub overrode: Vec<Cause>,
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Debug)]
 pub struct Why {
     /// The value.
     pub value: Value,
     /// Its parts, in order.
     pub pieces: Vec<WhyPiece>,
-    /// The conditions that decided on what it is a part of, the innermost first.
+    /// The conditions that decided on the enclosing collections, the innermost first.
     pub because: Vec<Because>,
 }
 
@@ -98,7 +98,7 @@ pub struct Why {
 pub(crate) const STEPS: usize = 200;
 const PIECES: usize = 1_000;
 
-/// Where a value comes from.
+/// The origin of a value.
 pub fn why(session: &Session, value: &Value) -> Why {
     let text = scalar_text(value);
     let whole = Range { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX), is_opaque: false };
@@ -108,7 +108,7 @@ pub fn why(session: &Session, value: &Value) -> Why {
     Why { value: value.clone(), pieces: walk.pieces, because }
 }
 
-/// What decided on every piece decided on the whole, and is told once.
+/// Conditions on every piece are conditions on the whole, and are listed once.
 fn shared_conditions(pieces: &mut [WhyPiece]) -> Vec<Because> {
     let [first, rest @ ..] = pieces else { return Vec::new() };
     if rest.is_empty() {
@@ -121,14 +121,14 @@ fn shared_conditions(pieces: &mut [WhyPiece]) -> Vec<Because> {
     because
 }
 
-/// Where the value at a path comes from; `None` if there is nothing.
+/// The origin of the value at a path; `None` if it does not exist.
 pub fn why_at(session: &Session, whole: &Value, path: &str) -> Option<Why> {
     let mut chain = whole.chain(path)?;
     let value = chain.pop()?;
     let mut found = why(session, &value);
     for around in chain.iter().rev() {
         for condition in deciding(session, around.origin).into_iter().map(|origin| because(session, origin)) {
-            // What decided on the value itself and on a collection around it is told once.
+            // A condition on the value itself and on a collection around it is listed once.
             let is_told = |piece: &WhyPiece| piece.because.contains(&condition);
             let told = !found.pieces.is_empty() && found.pieces.iter().all(is_told);
             if !told && !found.because.contains(&condition) {
@@ -139,7 +139,7 @@ pub fn why_at(session: &Session, whole: &Value, path: &str) -> Option<Why> {
     Some(found)
 }
 
-/// What led to a piece so far.
+/// The steps to a piece so far.
 #[derive(Clone, Default)]
 struct Trail {
     through: Vec<Step>,
@@ -154,26 +154,25 @@ struct Walk<'a> {
     pieces: Vec<WhyPiece>,
 }
 
-/// Which part of the text an origin stands for.
+/// The part of the text that an origin covers.
 #[derive(Clone, Copy)]
 pub(crate) struct Range {
     pub start: u32,
     pub end: u32,
-    /// Whether it went through a function that does not say where its parts are: those of what went in are not those
-    /// of what came out.
+    /// Whether it passed a function without recorded parts: parts of its inputs are not those of its result.
     pub is_opaque: bool,
 }
 
 impl Range {
-    /// The parts of this one that several pieces stand for.
+    /// The parts of this one that several pieces cover.
     pub fn parts(self, pieces: Vec<Piece>) -> Vec<(Origin, Range)> {
         let last = pieces.iter().map(|piece| piece.end).max().unwrap_or(0);
-        // Where the lengths agree, what went in came through as it was.
+        // If the lengths are equal, the input was passed through unchanged.
         let fits = !self.is_opaque || last == self.end - self.start;
         let part = |piece: Piece| {
             let whole = piece.start == 0 && piece.end == 0;
             let range = match whole || !fits {
-                // Inputs of an opaque function have no place in the text: they stand for all of it.
+                // Inputs of an opaque function have no position in the text: they cover all of it.
                 true => Range { is_opaque: true, ..self },
                 false => Range { start: self.start + piece.start, end: self.start + piece.end, is_opaque: false },
             };
@@ -210,13 +209,13 @@ impl Walk<'_> {
                 }
                 OriginKind::Derived { step, span, pieces } => {
                     let place = span.and_then(|span| Place::of(self.session, span));
-                    // An input that is neither known nor a part of the text says nothing.
+                    // An input that is neither known nor a part of the text has no information.
                     let says = |piece: &Piece| piece.origin.is_known() || piece.start < piece.end;
                     let known: Vec<_> = pieces.into_iter().filter(says).collect();
                     if known.is_empty() {
                         break;
                     }
-                    // A template says where its parts are, and what holds it where it is written: one step.
+                    // A template records its parts, and its owner the location: one step.
                     match trail.through.last_mut().filter(|last| last.text == step.as_str()) {
                         Some(last) if last.place.is_none() => last.place = place,
                         Some(_) if place.is_none() => {}
@@ -239,7 +238,7 @@ impl Walk<'_> {
     }
 }
 
-/// The conditions that decided on a value, whatever it was made from: those of all choices it went through unchanged.
+/// The conditions that decided on a value, whatever its source: those of all choices it went through unchanged.
 pub(crate) fn deciding(session: &Session, origin: Origin) -> Vec<Origin> {
     // A chain is as long as the layers that were merged; the bound only guards against a loop.
     session.origins.deciding(origin, STEPS).into_iter().flat_map(|because| conditions(session, because)).collect()
@@ -282,7 +281,7 @@ pub(crate) fn because(session: &Session, condition: Origin) -> Because {
     };
     let place = span.and_then(|span| Place::of(session, span));
     let mut inputs = inputs(session, condition);
-    // The condition itself, with its own literals, is told already.
+    // The condition itself, with its own literals, is listed already.
     let is_inside = |cause: &Cause| match (&cause.place, &place, span) {
         (Some(own), Some(whole), Some(span)) => {
             let columns = whole.column..=whole.column.saturating_add(span.end - span.start);
@@ -294,7 +293,7 @@ pub(crate) fn because(session: &Session, condition: Origin) -> Because {
     Because { text, place, inputs }
 }
 
-/// Where an origin leads in one step, as a user would be told.
+/// One step of an origin, in terms for the user.
 pub(crate) fn cause(session: &Session, origin: Origin) -> Option<Cause> {
     let (kind, span, detail) = match session.origins.get(origin, &session.sources) {
         OriginKind::Unknown => return None,
@@ -315,7 +314,7 @@ pub(crate) fn cause(session: &Session, origin: Origin) -> Option<Cause> {
 /// The place and detail of a cause in one line: `values.yaml:3:8`, `flag --set image.tag`, `default …`.
 pub fn origin_text(cause: &Cause) -> String {
     let detail = match cause.kind {
-        // Some dialects say themselves that it is a default.
+        // Some dialects describe a default themselves.
         "default" if cause.detail.starts_with("default ") => cause.detail.clone(),
         "default" => format!("default {}", cause.detail),
         "env" => format!("environment variable {}", cause.detail),

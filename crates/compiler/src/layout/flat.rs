@@ -28,7 +28,7 @@ pub(super) enum Side {
 pub(super) struct Wire {
     pub from: usize,
     pub to: usize,
-    /// Where it begins and ends, measured from the middle of each box.
+    /// Its start and end, relative to the middle of each box.
     pub from_off: f64,
     pub to_off: f64,
     /// Wires of one bundle come together.
@@ -44,7 +44,7 @@ pub(super) struct Step {
     pub to_off: f64,
 }
 
-/// What a level is made of.
+/// Contents of a level.
 #[derive(Debug, Default)]
 pub(super) struct Flat {
     pub places: Vec<Place>,
@@ -56,14 +56,14 @@ pub(super) struct Flat {
 }
 
 const COLUMN_GAP: f64 = 56.0;
-/// Between a box and the edge of the box that it lies in, where lines are bundled.
+/// Gap between a box and the edge of the box around it, where lines are bundled.
 const PORT_GAP: f64 = 26.0;
 pub(super) const ROW_GAP: f64 = 18.0;
-/// The room that a wire takes where it passes boxes.
+/// Space for a wire beside boxes.
 const WAY_GAP: f64 = 9.0;
 /// More waypoints than this would cost more than they help; then wires are drawn straight.
 const WAYPOINTS: usize = 40_000;
-/// How often each phase goes over the whole level.
+/// Number of passes of each phase over the whole level.
 pub(super) const SWEEPS: usize = 12;
 
 /// Places boxes and wires. `words` is the room for words between columns.
@@ -73,7 +73,7 @@ pub(super) fn lay_out(cells: &[Cell], wires: &[Wire], words: f64) -> Flat {
     net.place(cells, &columns, words)
 }
 
-/// The column of each box: as far left as what needs it allows, then nearer to what it has more wires to.
+/// The column of each box: as far left as its dependencies allow, then nearer to those with more wires to it.
 pub(super) fn layers(cells: &[Cell], wires: &[Wire]) -> Vec<usize> {
     let count = cells.len();
     let (mut needs, mut needed_by) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -96,7 +96,7 @@ pub(super) fn layers(cells: &[Cell], wires: &[Wire]) -> Vec<usize> {
         }
     }
     let is_free = |at: usize| cells.get(at).is_some_and(|cell| cell.side == Side::Free);
-    // What has no wire to another box stays with those that have none either.
+    // Boxes without wires stay with each other.
     for sweep in 0..SWEEPS {
         let mut is_changed = false;
         for at in 0..sorted.len() {
@@ -138,7 +138,7 @@ pub(super) struct Net {
     ways: Vec<Vec<usize>>,
 }
 
-/// Neighbours of each place in one direction: which, where the step ends there, and where it ends here.
+/// Neighbours of each place in one direction: their place, the step's end there, and its end here.
 pub(super) type Neighbours = Vec<Vec<(usize, f64, f64)>>;
 
 impl Net {
@@ -246,7 +246,7 @@ impl Net {
         Curve { start, turn, end, finish: end, is_vertical: false }
     }
 
-    /// Spreads boxes over the height: each as near as may be to its neighbours, none too near to the next.
+    /// Spreads boxes over the height: each as close as possible to its neighbours, with gaps between boxes.
     fn spread(&self, columns: &[Vec<usize>], middle: &mut [f64]) {
         let (left, right) = self.neighbours();
         let apart = |above: usize, below: usize| {
@@ -299,10 +299,10 @@ fn squeeze(mut members: Vec<usize>, heights: &[f64], middle: &mut [f64]) {
     }
 }
 
-/// The places nearest to what is wanted, by weight and least squares, that keep their order and their gaps: whatever is
-/// too near is pushed apart around its common middle.
+/// The positions nearest to the wanted ones, by weighted least squares, that keep order and gaps: positions that are
+/// too close are moved apart around their common middle.
 fn nearest(wanted: &[(f64, f64)], gaps: &[f64]) -> Vec<f64> {
-    // Sum and weight of the wanted places of those that touch each other, less what lies above them; and how many.
+    // Sum and weight of the wanted positions of a contiguous group, less the height above them; and their number.
     let mut groups: Vec<(f64, f64, usize)> = Vec::new();
     let mut offset = 0.0;
     for (at, &(place, weight)) in wanted.iter().enumerate() {

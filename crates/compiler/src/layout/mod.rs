@@ -1,7 +1,7 @@
-//! Where the boxes and lines of a picture go. Boxes may hold others, as deep as they like.
+//! Layout of the boxes and lines of a picture. Boxes may be nested to any depth.
 //!
-//! Plain numbers in, plain numbers out; knows nothing of nodes or pictures. [`flat`] places the boxes of one level in
-//! columns, [`order`] decides what is above what in a column, [`nested`] puts levels into each other.
+//! Plain numbers in, plain numbers out; does not know nodes or pictures. [`flat`] places the boxes of one level in
+//! columns, [`order`] sorts each column, [`nested`] combines levels.
 
 mod flat;
 mod nested;
@@ -18,7 +18,7 @@ pub(crate) struct Item {
     pub width: f64,
     /// Likewise.
     pub height: f64,
-    /// The box it lies in, which comes before it.
+    /// The box around it, which comes before it.
     pub parent: Option<usize>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Line {
     pub words: f64,
 }
 
-/// Where a box lies: the left upper corner, and its size.
+/// Position of a box: the upper left corner, and its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Place {
     /// Left edge.
@@ -57,13 +57,13 @@ pub struct Point {
 /// A piece of a line: straight from `start` to `turn`, in a curve to `end`, and straight to `finish`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
-    /// Where it begins.
+    /// Its start.
     pub start: Point,
-    /// Where the curve begins.
+    /// Start of the curve.
     pub turn: Point,
-    /// Where the curve ends.
+    /// End of the curve.
     pub end: Point,
-    /// Where it ends.
+    /// Its end.
     pub finish: Point,
     /// Whether the line as a whole runs from top to bottom rather than from left to right.
     pub is_vertical: bool,
@@ -108,20 +108,20 @@ pub(crate) struct Step {
     pub has_back_tip: bool,
 }
 
-/// What a picture is made of.
+/// Contents of a picture.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     /// The boxes.
     pub places: Vec<Place>,
     /// All pieces of lines, each once.
     pub steps: Vec<Step>,
-    /// The pieces of each line; none for one between a box and a box around it.
+    /// The pieces of each line; empty for one between a box and a box around it.
     pub ways: Vec<Vec<usize>>,
     pub width: f64,
     pub height: f64,
 }
 
-/// Where arrows lead.
+/// Direction of arrows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Direction {
     /// To the right.

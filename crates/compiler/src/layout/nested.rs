@@ -1,7 +1,7 @@
-//! Levels put into each other: what lies in a box is laid out by itself, then the box as one of its level.
+//! Nesting of levels: the contents of a box are laid out on their own, then the box as an item of its level.
 //!
-//! A line between boxes of different levels is cut where it leaves or enters a box: there is a port at the box's edge, which
-//! is a place of the inner level and an end of a wire of the outer one.
+//! A line between boxes of different levels is cut where it leaves or enters a box: there is a port at the box's edge,
+//! which is a place of the inner level and an end of a wire of the outer one.
 
 use super::flat::{self, Cell, Flat, ROW_GAP, Side, Wire};
 use super::{Curve, Direction, Item, Layout, Line, Place, Point, Step};
@@ -15,7 +15,7 @@ const ASPECT: f64 = 1.7;
 /// Places boxes and lines.
 pub(crate) fn lay_out(items: &[Item], lines: &[Line], direction: Direction) -> Layout {
     let mut nest = Nest::new(items, lines, direction);
-    // Contents come before what they lie in.
+    // Contents come before the box around them.
     for at in nest.outermost_last() {
         nest.level(at);
     }
@@ -28,17 +28,17 @@ struct Course {
     from: usize,
     to: usize,
     kind: u8,
-    /// Whether the line itself leads the other way, because it closes a cycle.
+    /// Whether the line itself points the other way, because it closes a cycle.
     is_back: bool,
-    /// The box in which its ends are parts of different boxes; `None` for the picture as a whole.
+    /// The box whose parts contain its ends; `None` for the picture as a whole.
     around: Option<usize>,
-    /// How many levels below that its ends lie.
+    /// Number of levels below that of each end.
     depths: (usize, usize),
     /// The room for its words.
     words: f64,
 }
 
-/// Where a line crosses the edge of a box: on which side, and what it comes together with there.
+/// Crossing of a line and the edge of a box: the side, and the bundle.
 type Port = (Side, usize);
 
 /// A port of a box that has been laid out.
@@ -51,11 +51,11 @@ struct Opening {
 /// A level that has been laid out.
 struct Done {
     flat: Flat,
-    /// What each of its cells is.
+    /// Kind of each of its cells.
     cells: Vec<Inner>,
     /// Each wire with its lines.
     wires: Vec<(Wire, Vec<usize>)>,
-    /// How far its contents are from the box's corner.
+    /// Offset of its contents from the box's corner.
     x: f64,
     y: f64,
 }
@@ -70,7 +70,7 @@ struct Nest<'i> {
     items: &'i [Item],
     direction: Direction,
     courses: Vec<Option<Course>>,
-    /// The lines that each level has something of; the picture as a whole is the last.
+    /// The lines with a part in each level; the picture as a whole is the last.
     lines_of: Vec<Vec<usize>>,
     children: Vec<Vec<usize>>,
     sizes: Vec<(f64, f64)>,
@@ -130,12 +130,12 @@ impl<'i> Nest<'i> {
         }
     }
 
-    /// The boxes of a line's level in which its ends lie.
+    /// The boxes of a line's level that contain its ends.
     fn ends(&self, course: &Course) -> (usize, usize) {
         (self.above(course.from, course.depths.0), self.above(course.to, course.depths.1))
     }
 
-    /// The box so many levels above another.
+    /// The enclosing box, `levels` levels above another.
     fn above(&self, mut at: usize, levels: usize) -> usize {
         for _ in 0..levels {
             at = self.items[at].parent.unwrap_or(at);
@@ -143,7 +143,7 @@ impl<'i> Nest<'i> {
         at
     }
 
-    /// Tells every level which lines it has something of.
+    /// Assigns each line to the levels it passes through.
     fn share_out(&mut self) {
         let whole = self.items.len();
         for at in 0..self.courses.len() {
@@ -170,8 +170,8 @@ impl<'i> Nest<'i> {
         found
     }
 
-    /// What lines come together with on their way: those whose arrows are at one end, of one kind. The arrow of a line that
-    /// leads back is where it is laid out to begin.
+    /// The bundle of a line: lines of one kind whose arrows are at the same end. The arrow of a reversed line is where
+    /// its layout begins.
     fn bundle(&self, course: &Course) -> usize {
         let end = if course.is_back { course.from } else { course.to };
         end * 4 + usize::from(course.kind) * 2 + usize::from(course.is_back)
@@ -243,7 +243,7 @@ impl<'i> Nest<'i> {
         }
     }
 
-    /// The box of a level in which an end of a line lies, and how many levels below that box the end is.
+    /// The box of a level that contains an end of a line, and the number of levels from that box to the end.
     fn child_towards(&self, end: usize, depth: usize, level: usize) -> Option<(usize, usize)> {
         let mut at = end;
         for below in 0..=depth {
@@ -256,7 +256,7 @@ impl<'i> Nest<'i> {
         None
     }
 
-    /// Where a line meets a box, measured from its middle: at a port, or at its title.
+    /// Where a line meets a box, relative to its middle: at a port, or at its title.
     fn offset(&self, at: usize, below: usize, port: Port) -> f64 {
         let height = self.sizes[at].1;
         let y = match self.openings[at].get(&port).filter(|_| below > 0) {
@@ -267,7 +267,7 @@ impl<'i> Nest<'i> {
         y - height / 2.0
     }
 
-    /// Where the contents of a box begin.
+    /// Upper left corner of a box's contents.
     fn corner(&self, level: usize) -> (f64, f64) {
         let title = self.items.get(level).map_or(0.0, |item| item.height);
         match self.direction {
@@ -371,7 +371,7 @@ impl<'i> Nest<'i> {
     }
 }
 
-/// How a line runs; nothing if it begins where it ends, or one of its ends is a box around the other.
+/// The course of a line; `None` if it starts and ends at the same box, or one of its ends is a box around the other.
 fn course(items: &[Item], line: &Line) -> Option<Course> {
     let around = |end: usize| {
         let mut found = Vec::new();
@@ -406,7 +406,7 @@ fn closing(lines: &[(usize, usize, usize)], found: &mut Vec<usize>) {
     let mut starts: Vec<usize> = lines.iter().map(|(from, _, _)| *from).collect();
     starts.sort_unstable();
     starts.dedup();
-    // Boxes that nothing leads to come first, so that a cycle is entered where people enter it.
+    // Boxes without incoming lines come first, so that a cycle is entered at its natural start.
     let reached: HashSet<usize> = lines.iter().map(|(_, to, _)| *to).collect();
     starts.sort_by_key(|start| reached.contains(start));
     for start in starts {

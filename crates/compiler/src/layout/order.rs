@@ -1,16 +1,16 @@
-//! What is above what in each column, so that few wires cross.
+//! Vertical order of boxes in each column, to minimise crossings of wires.
 
 use super::flat::{Neighbours, Net, SWEEPS};
 
-/// Parts of a box's height that are told apart where wires end.
+/// Number of sections of a box's height that are distinguished for ends of wires.
 const PARTS: f64 = 16.0;
 /// Columns up to this size are improved by exchanging neighbours.
 const EXCHANGED: usize = 400;
-/// How often neighbours are exchanged in one go until nothing gets better.
+/// Maximum number of rounds of exchanging neighbours in one pass.
 const ROUNDS: usize = 4;
 /// Pictures up to this many steps are gone over most thoroughly.
 const SMALL: usize = 3_000;
-/// How often those are gone over from each start.
+/// Number of passes from each start.
 const THOROUGH: usize = 24;
 
 /// The boxes and waypoints of each column from top to bottom: the best of two starts.
@@ -36,7 +36,7 @@ pub(super) fn order(net: &Net) -> Vec<Vec<usize>> {
     best.map(|(_, columns)| columns).unwrap_or_default()
 }
 
-/// Goes over the columns again and again; keeps the best order that was met, and how many steps cross in it.
+/// Repeats passes over the columns; returns the best order found, and its number of crossings.
 fn improved(
     net: &Net,
     mut columns: Vec<Vec<usize>>,
@@ -71,7 +71,7 @@ fn improved(
             column.iter().enumerate().for_each(|(at, &node)| row[node] = at);
         }
         if is_small || sweep % 4 == 3 {
-            // What crosses as often either way is exchanged too, now and then.
+            // Now and then, exchanges without effect on crossings are made too.
             exchange(net, &mut columns, &mut row, (left, right), sweep % 4 == 1);
         }
         let now = crossings(net, &columns, &row);
@@ -109,7 +109,7 @@ fn first_order(net: &Net, left: &Neighbours, right: &Neighbours) -> Vec<usize> {
     found
 }
 
-/// Where in its row a step ends, from 0 at the top of the box to just below 1 at its bottom.
+/// End of a step within its row, from 0 at the top of the box to just below 1 at its bottom.
 fn within(net: &Net, node: usize, off: f64) -> f64 {
     let height = net.heights[node];
     if height <= 0.0 { 0.5 } else { (off / height + 0.5).clamp(0.0, 0.999) }
@@ -129,8 +129,8 @@ fn median(net: &Net, neighbours: &[(usize, f64, f64)], row: &[usize]) -> Option<
     Some((low + high) / 2.0)
 }
 
-/// Exchanges neighbours in a column as long as that leaves fewer crossings; in the first round also where it leaves as many,
-/// if asked.
+/// Exchanges neighbours in a column as long as that leaves fewer crossings; in the first round, if requested, also
+/// where the number is equal.
 fn exchange(
     net: &Net,
     columns: &mut [Vec<usize>],
@@ -160,7 +160,7 @@ fn exchange(
     }
 }
 
-/// How many pairs of steps cross on one side of two neighbours.
+/// Number of crossing steps on one side of two neighbours.
 fn between(net: &Net, above: &[(usize, f64, f64)], below: &[(usize, f64, f64)], row: &[usize]) -> usize {
     let place = |&(at, there, _): &(usize, f64, f64)| row[at] as f64 + within(net, at, there);
     let mut places: Vec<f64> = below.iter().map(place).collect();
@@ -168,7 +168,7 @@ fn between(net: &Net, above: &[(usize, f64, f64)], below: &[(usize, f64, f64)], 
     above.iter().map(|step| places.partition_point(|other| *other < place(step) - 1e-9)).sum()
 }
 
-/// How many pairs of steps cross, between all neighbouring columns.
+/// Number of crossing steps, between all neighbouring columns.
 pub(super) fn crossings(net: &Net, columns: &[Vec<usize>], row: &[usize]) -> usize {
     let key = |node: usize, off: f64| row[node] * PARTS as usize + (within(net, node, off) * PARTS) as usize;
     let mut between: Vec<Vec<(usize, usize)>> = vec![Vec::new(); columns.len()];

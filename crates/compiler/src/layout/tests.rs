@@ -14,7 +14,7 @@ impl Dice {
     }
 }
 
-/// A graph of up to so many boxes, in each other up to four levels deep.
+/// A graph with a random number of boxes, nested up to four levels deep.
 fn generated(seed: u64) -> (Vec<Item>, Vec<Line>) {
     let mut dice = Dice(seed.wrapping_mul(7_919).wrapping_add(13));
     let count = 2 + dice.below(if seed.is_multiple_of(20) { 120 } else { 30 });

@@ -28,7 +28,7 @@ pub(super) struct Boxes {
     pub of_node: Vec<usize>,
 }
 
-/// What is put into a picture: a node, or a group.
+/// An item of a picture: a node, or a group.
 struct Entry {
     id: String,
     node: Option<usize>,
@@ -74,7 +74,7 @@ fn within(entries: &[Entry], at: usize) -> Vec<usize> {
     found
 }
 
-/// How many nodes are in each entry, and the worst that is known of them.
+/// Number of nodes in each entry, and the worst of their marks.
 fn sums(entries: &[Entry], shown: &Shown<'_>, manners: &Manners<'_>) -> Vec<(usize, Mark)> {
     let own = |entry: &Entry| match entry.node {
         Some(node) => (manners.mark)(&shown.nodes[node].id),
@@ -158,7 +158,7 @@ fn made(
     }
 }
 
-/// Nodes and groups, each in what it lies in.
+/// Nodes and groups, each in its enclosing entry.
 fn entries(shown: &Shown<'_>, manners: &Manners<'_>) -> Vec<Entry> {
     let known: HashMap<&str, usize> = shown.nodes.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
     let entry = |(at, node): (usize, &&Node)| Entry {
@@ -179,12 +179,12 @@ fn entries(shown: &Shown<'_>, manners: &Manners<'_>) -> Vec<Entry> {
     entries
 }
 
-/// The node whose id begins another's: the longest.
+/// The node with the longest id that is a prefix of another's.
 fn outer(id: &str, known: &HashMap<&str, usize>) -> Option<usize> {
     id.rmatch_indices('/').find_map(|(at, _)| known.get(id.get(..at)?).copied())
 }
 
-/// Puts nodes that lie in no other into groups; folders lie in folders.
+/// Puts top-level nodes into groups; folders are nested.
 fn put_together(shown: &Shown<'_>, manners: &Manners<'_>, group_by: GroupBy, entries: &mut Vec<Entry>) {
     let mut groups: HashMap<String, usize> = HashMap::new();
     let mut names: Vec<(usize, String)> = Vec::new();
@@ -207,7 +207,7 @@ fn put_together(shown: &Shown<'_>, manners: &Manners<'_>, group_by: GroupBy, ent
     let folders: Vec<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
     let above = if group_by == GroupBy::Folder { folders_above(&folders) } else { HashMap::new() };
     for (at, name) in names.iter().map(|(at, name)| (*at, name.clone())) {
-        // The group, and the groups that it lies in, as far as they are new.
+        // The group, and the groups around it, as far as they are new.
         let mut child = at;
         let mut next = Some(name);
         while let Some(name) = next {
@@ -226,7 +226,7 @@ fn put_together(shown: &Shown<'_>, manners: &Manners<'_>, group_by: GroupBy, ent
     }
 }
 
-/// From so many groups of one level on, folders are put into folders.
+/// Number of groups of one level from which folders are put into folders.
 const MOST_BESIDE: usize = 24;
 
 /// The folder that each folder is shown in: the nearest with several folders below it, unless there are few folders.

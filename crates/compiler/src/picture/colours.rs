@@ -1,7 +1,7 @@
-//! The colours of dialects and kinds: fixed, told apart by eyes that do not tell red from green, on light paper and on dark.
+//! The colours of dialects and kinds: fixed, distinguishable for colour-blind readers, on light paper and on dark.
 //!
-//! A dialect has a hue, a kind one of four shades of it. Hues follow Wong's palette for colour-blind readers; what a box is
-//! also stands in it in words, so that no colour has to be known.
+//! A dialect has a hue, a kind one of four shades of it. Hues follow Wong's palette for colour-blind readers; a box
+//! also has its kind in words, so that no colour needs to be known.
 
 /// The colours of a dialect.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +14,7 @@ pub struct Hue {
     pub dark: [&'static str; 5],
 }
 
-/// All hues; the last one is for whatever has none.
+/// All hues; the last one is the default.
 #[rustfmt::skip]
 pub const HUES: &[Hue] = &[
     Hue { dialect: "garden", light: ["#00805c", "#e9f7f1", "#cdeede", "#f4fbf8", "#b4e3cd"], dark: ["#3fc79a", "#0d2b22", "#124033", "#0a211a", "#185543"] },
@@ -26,7 +26,7 @@ pub const HUES: &[Hue] = &[
     Hue { dialect: "", light: ["#6b7683", "#f4f6f8", "#e9edf1", "#fafbfc", "#dde3e9"], dark: ["#8c99a8", "#19212b", "#222c38", "#141b23", "#2c3846"] },
 ];
 
-/// Where a dialect is among the hues.
+/// Index of a dialect's hue.
 pub fn hue(dialect: Option<&str>) -> usize {
     HUES.iter().position(|hue| Some(hue.dialect) == dialect).unwrap_or(HUES.len() - 1)
 }
@@ -59,12 +59,12 @@ const SHADES: &[(&str, usize)] = &[
     ("policy", 3),
 ];
 
-/// Which of its dialect's colours a kind has, whatever the project.
+/// Index of a kind's shade of its dialect's hue, the same in all projects.
 pub fn shade(kind: &str) -> usize {
     SHADES.iter().find(|(known, _)| *known == kind).map_or(0, |(_, shade)| *shade)
 }
 
-/// What paper, words and lines look like: paper, ink, pale ink, lines, warning.
+/// Colours of paper and ink: paper, ink, pale ink, lines, warning.
 #[derive(Clone, Copy, Debug)]
 pub struct Paper {
     /// The ground.
@@ -75,7 +75,7 @@ pub struct Paper {
     pub pale: &'static str,
     /// Lines.
     pub line: &'static str,
-    /// What is wrong.
+    /// Errors.
     pub wrong: &'static str,
 }
 

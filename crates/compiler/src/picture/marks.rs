@@ -1,5 +1,5 @@
-//! What is known of nodes beside their configuration: which are broken, which differ from another state, which folder each
-//! is declared in.
+//! Properties of nodes besides their configuration: broken nodes, differences from another state, folders of
+//! declarations.
 
 use super::{Change, Mark, Standing};
 use crate::diff::{Difference, Side, diff};
@@ -8,7 +8,7 @@ use purlin_syntax::{FileId, Span};
 use purlin_value::{EcoString, Session, path};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What is known of the nodes of a project.
+/// Properties of the nodes of a project.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     broken: HashSet<EcoString>,
@@ -22,7 +22,7 @@ impl Marks {
         let mut starts: HashMap<FileId, BTreeMap<u32, &EcoString>> = HashMap::new();
         for node in &resolved.nodes {
             if let Some(span) = node.source {
-                // What lies in another node and is declared at the same place is that one's.
+                // A node inside another one that is declared at the same place does not count.
                 starts.entry(span.file).or_default().entry(span.start).or_insert(&node.id);
             }
         }
@@ -52,7 +52,7 @@ impl Marks {
         self.standings.insert(node.to_owned(), standing);
     }
 
-    /// What is known of a node.
+    /// Properties of a node.
     pub fn of(&self, node: &str) -> Mark {
         Mark {
             is_broken: self.broken.contains(node),

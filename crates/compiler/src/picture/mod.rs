@@ -1,7 +1,7 @@
-//! A graph as boxes and lines with words: what every kind of picture is made from.
+//! A graph as boxes and lines with text: the common basis of all picture formats.
 //!
-//! Knows no format: [`svg`] writes one, the explorer and its PNG others. Boxes are nodes, or groups of nodes; a box that is
-//! open shows what is in it, one that is closed says how much that is, and lines to its contents lead to it.
+//! Does not know formats: [`svg`] writes one, the explorer and its PNG others. Boxes are nodes, or groups of nodes; an
+//! open box shows its contents, a closed one their number, and lines to its contents lead to the box.
 
 mod boxes;
 pub mod colours;
@@ -19,7 +19,7 @@ use purlin_model::Node;
 use purlin_value::EcoString;
 use std::collections::{BTreeSet, HashMap};
 
-/// What nodes are put together by.
+/// Criterion for groups of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupBy {
     /// The folder that they are declared in.
@@ -33,14 +33,14 @@ pub enum GroupBy {
 /// Which boxes show what is in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Open {
-    /// All of them.
+    /// All.
     #[default]
     All,
     /// These, by id, as far as those around them are open.
     Only(BTreeSet<String>),
 }
 
-/// How a node differs from what it is compared with.
+/// Difference of a node from the state it is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It is only here.
@@ -51,7 +51,7 @@ pub enum Change {
     Changed,
 }
 
-/// What became of a node when it was run.
+/// Result of a node's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It is up to date.
@@ -66,14 +66,14 @@ pub enum Standing {
     New,
 }
 
-/// What is known of a node beside its configuration.
+/// Properties of a node besides its configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Whether there is an error in it.
+    /// Whether it has an error.
     pub is_broken: bool,
-    /// How it differs from what it is compared with.
+    /// Its difference from the state it is compared with.
     pub change: Option<Change>,
-    /// What became of it when it was run.
+    /// Result of its run.
     pub standing: Option<Standing>,
 }
 
@@ -98,21 +98,21 @@ impl Mark {
     }
 }
 
-/// How a picture is made.
+/// Options of a picture.
 pub struct Manners<'a> {
-    /// Where arrows lead.
+    /// Direction of arrows.
     pub direction: Direction,
-    /// What nodes are put together by.
+    /// Criterion for groups of nodes.
     pub group_by: Option<GroupBy>,
     /// Which boxes are open.
     pub open: Open,
-    /// What stands above the picture: the project, the environment, a date; none if nothing is to.
+    /// Text above the picture: the project, the environment, a date; empty for no text.
     pub title: Vec<String>,
     /// The folder of a node, for groups by folder.
     pub folder: &'a dyn Fn(&Node) -> String,
-    /// What is known of a node, by its id.
+    /// Properties of a node, by its id.
     pub mark: &'a dyn Fn(&str) -> Mark,
-    /// Whether lines have words.
+    /// Whether lines have labels.
     pub has_words: bool,
 }
 
@@ -133,29 +133,29 @@ impl Default for Manners<'_> {
 /// A box of a picture.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// The node's id; that of a group begins with what it is put together by: `folder:web`.
+    /// The node's id; that of a group begins with its criterion: `folder:web`.
     pub id: String,
-    /// What it is called in its box.
+    /// Its name in the picture.
     pub label: String,
-    /// What it is, in the second line.
+    /// Its kind, in the second line.
     pub subtitle: String,
-    /// The dialect of the node; none for a group of several.
+    /// The dialect of the node; `None` for a group of several.
     pub dialect: Option<&'static str>,
     /// Which of its dialect's colours its kind has.
     pub shade: usize,
-    /// Where it is.
+    /// Its position.
     pub place: Place,
-    /// The box it lies in.
+    /// The enclosing box.
     pub parent: Option<usize>,
-    /// Whether it shows what is in it.
+    /// Whether it shows its contents.
     pub is_open: bool,
-    /// Whether it is a group and no node.
+    /// Whether it is a group and not a node.
     pub is_group: bool,
-    /// How many nodes are in it.
+    /// Number of nodes in it.
     pub contents: usize,
-    /// Whether it is switched off.
+    /// Whether it is disabled.
     pub is_disabled: bool,
-    /// What is known of it; for what is closed, the worst of what is in it.
+    /// Its properties; for a closed box, the worst of its contents.
     pub mark: Mark,
 }
 
@@ -168,11 +168,11 @@ pub struct Link {
     pub to: usize,
     /// Whether the other must have run.
     pub is_runtime: bool,
-    /// What flows along it.
+    /// Values passed along it.
     pub names: Vec<EcoString>,
     /// The type of the relationship, if it is one.
     pub relationship: EcoString,
-    /// How many dependencies it stands for.
+    /// Number of dependencies combined in it.
     pub count: usize,
     /// Its pieces among the steps.
     pub way: Vec<usize>,
@@ -195,7 +195,7 @@ fn short(name: &str) -> String {
     const LONGEST: usize = 20;
     let name = name.strip_prefix("outputs.").unwrap_or(name);
     let count = name.chars().count();
-    // The end of a path says more than its beginning.
+    // The end of a path is more specific than its beginning.
     match count > LONGEST {
         true => std::iter::once('…').chain(name.chars().skip(count + 1 - LONGEST)).collect(),
         false => name.to_owned(),
@@ -205,20 +205,20 @@ fn short(name: &str) -> String {
 /// A piece of one or several lines.
 #[derive(Clone, Debug)]
 pub struct Stroke {
-    /// Where it runs.
+    /// Its course.
     pub curve: Curve,
     /// Whether the other must have run.
     pub is_runtime: bool,
-    /// Whether an arrow's tip is at its end, and at its start.
+    /// Whether it has arrow tips at its end, and at its start.
     pub tips: (bool, bool),
 }
 
 /// A picture.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
-    /// What stands above it.
+    /// Text above the picture.
     pub title: Vec<String>,
-    /// Boxes, each behind the one it lies in.
+    /// Boxes, each after its enclosing box.
     pub shapes: Vec<Shape>,
     /// Lines.
     pub links: Vec<Link>,
@@ -228,7 +228,7 @@ pub struct Scene {
     pub width: f64,
     /// Likewise.
     pub height: f64,
-    /// What is not in the picture, in a sentence.
+    /// The omitted parts, in a sentence.
     pub left_out: Option<String>,
 }
 
@@ -263,7 +263,7 @@ pub fn scene(shown: &Shown<'_>, manners: &Manners<'_>) -> Scene {
     for (link, way) in links.iter_mut().zip(layout.ways) {
         link.way = way;
     }
-    // A frame has the name of its node, which says enough: lines from it into it are not drawn.
+    // A frame has the name of its node, which is sufficient: lines from the node to its contents are not drawn.
     links.retain(|link| !link.way.is_empty());
     let shape = |(own, place): (Draft, Place)| Shape {
         id: own.id,

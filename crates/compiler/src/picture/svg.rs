@@ -102,7 +102,7 @@ pub fn tip_points(before: Point, end: Point, is_vertical: bool) -> [Point; 2] {
     }
 }
 
-/// The words of lines, each in the middle of a piece that is the line's own, where they lie on nothing else.
+/// The labels of lines, each in the middle of a piece that only this line has, where they cover nothing else.
 pub fn line_words(scene: &Scene) -> Vec<(Point, String)> {
     let mut uses = vec![0usize; scene.strokes.len()];
     scene.links.iter().flat_map(|link| &link.way).for_each(|&at| uses[at] += 1);
@@ -196,7 +196,7 @@ fn node(out: &mut String, shape: &Shape) {
     out.push_str("</g>\n");
 }
 
-/// What colours and lines mean, and what is not in the picture; and how wide that is.
+/// Meaning of colours and lines, and the omitted parts; with its width.
 fn legend(scene: &Scene, y: f64) -> (String, f64) {
     let (mut text, mut x) = (String::new(), MARGIN);
     let word = |text: &mut String, x: &mut f64, word: &str| {

@@ -1,4 +1,4 @@
-//! How wide words are, without a font: the widths of a common one, and guesses for what it lacks.
+//! Estimates the width of text without a font: the widths of a common one, and guesses for missing characters.
 //!
 //! Readers of an SVG have other fonts, which are a little wider or narrower; boxes leave room for that.
 
@@ -16,7 +16,7 @@ const PLAIN: [u16; 95] = [
     562, 568, 339, 516, 327, 551, 484, 751, 496, 473, 496, 338, 244, 338, 680,
 ];
 
-/// Likewise, where they are bold.
+/// Likewise, for bold text.
 #[rustfmt::skip]
 const BOLD: [u16; 95] = [
     249, 268, 324, 610, 568, 734, 639, 169, 349, 353, 442, 558, 220, 329, 279, 396,
@@ -29,7 +29,7 @@ const BOLD: [u16; 95] = [
 
 /// Other scripts than Latin, Greek and Cyrillic are about as wide as high.
 const FIRST_WIDE: u32 = 0x1100;
-/// What other systems' fonts are wider.
+/// Factor by which other systems' fonts are wider.
 const ROOM: f64 = 1.06;
 
 /// The width of a text in a font of some size.
