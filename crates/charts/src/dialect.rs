@@ -112,7 +112,7 @@ pub(crate) fn options(session: &Session, request: &Request) -> Options {
     }
 }
 
-/// `PATH=WHAT`, or a path alone, which then is what is waited for.
+/// `PATH=WHAT`, or a path alone, which is then used for both.
 fn pending_flag(text: &str) -> (String, String) {
     let (path, what) = text.split_once('=').unwrap_or((text, text));
     (path.to_owned(), what.to_owned())
@@ -373,7 +373,8 @@ fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Resul
     Ok(Documents { tracer, pieces, failed })
 }
 
-/// The documents of rendered files, resources and hooks, in the order of the files; what is not a manifest is reported.
+/// The documents of rendered files, resources and hooks, in the order of the files; documents that are not manifests
+/// are reported.
 fn documents(session: &Session, tracer: &Tracer<'_>, rendered: Rendered, helm: &Helm) -> (Vec<Piece>, Vec<Piece>) {
     let texts: Vec<(String, String)> = rendered
         .files

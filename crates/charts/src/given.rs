@@ -1,4 +1,4 @@
-//! The values a user gives: files, the `--set` family, what a host adds, and what is not known yet, in that order.
+//! The values a user gives: files, the `--set` family, values added by a host, and pending ones, in that order.
 
 use std::sync::Arc;
 

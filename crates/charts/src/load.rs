@@ -46,7 +46,7 @@ pub enum About {
     ChartFile,
     /// A `Chart.yaml` that is no mapping.
     ChartShape,
-    /// A key of `Chart.yaml`, with what is wrong in plain words.
+    /// A key of `Chart.yaml`, with the problem in plain words.
     Metadata(&'static str, Message),
     /// A chart for other versions of Kubernetes than the rendered one.
     Version {
@@ -70,7 +70,7 @@ pub enum About {
     Set(Box<Setting>),
     /// A schema, or the values of all charts, that take more than a limit allows.
     Schema(Stopped),
-    /// Values that an option gives, with what is wrong in plain words.
+    /// Values that an option gives, with the problem in plain words.
     Given(String),
 }
 

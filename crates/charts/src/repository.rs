@@ -67,7 +67,7 @@ pub fn is_in_sync(chart: &Chart, lock: &Lock) -> bool {
     lock.digest == digest(declared, &lock.dependencies) || is_old
 }
 
-/// The digest of what is declared and what was chosen.
+/// The digest of the declared and the selected dependencies.
 pub fn digest(declared: &[Dependency], chosen: &[Locked]) -> String {
     let mut out = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Go);
     out.begin_list(2);
@@ -87,7 +87,7 @@ pub fn digest(declared: &[Dependency], chosen: &[Locked]) -> String {
     hashed(out)
 }
 
-/// The digest that Helm 2 wrote: of what is declared alone.
+/// The digest that Helm 2 wrote: of the declared dependencies alone.
 fn old_digest(declared: &[Dependency]) -> String {
     let mut out = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Go);
     out.begin_map(1);
@@ -108,7 +108,7 @@ fn write_declared(declared: &[Dependency], out: &mut JsonWriter) {
     out.end_list();
 }
 
-/// A dependency as Go writes Helm's record of it: what is empty is left out, but for the name and the repository.
+/// A dependency as Go writes Helm's record of it: empty fields are left out, except the name and the repository.
 fn write_dependency(dependency: &Dependency, out: &mut JsonWriter) {
     out.begin_map(8);
     let text = |key: &str, value: &str, out: &mut JsonWriter| {
@@ -198,7 +198,7 @@ pub fn index_entries(session: &Session, index: &str, chart: &str) -> Result<Vec<
     Ok(found)
 }
 
-/// Sorts by version, the newest first; what is not a version is last.
+/// Sorts by version, the newest first; invalid versions are last.
 pub fn sort_newest_first<T>(items: &mut [T], version: impl Fn(&T) -> &str) {
     items.sort_by(|a, b| match (Version::parse(version(a)), Version::parse(version(b))) {
         (Some(a), Some(b)) => b.compare(&a),

@@ -181,7 +181,7 @@ impl Bench {
     }
 }
 
-/// Takes away templates that are not chosen; notes what is left.
+/// Removes templates that are not selected; records the rest.
 fn choose(chart: &mut Chart, path: &str, is_chosen: &dyn Fn(&str) -> bool, names: &mut Vec<String>) {
     chart.templates.retain(|file| {
         let full = format!("{path}/{}", file.name);

@@ -230,7 +230,7 @@ impl Judge<'_> {
 
     /// Reports unread keys, at the highest level. `of` is the chart of the values, at their root.
     fn judge(&self, keys: &[Key], path: &mut Vec<EcoString>, of: Option<&Chart>) {
-        // A mapping that is only tested is not empty because of what is in it.
+        // The keys of a mapping that is only tested make it non-empty, so they are not reported.
         let is_tested = of.is_none() && self.reads.holds(path) && !keys.iter().any(|key| key.is_live);
         for key in keys.iter().filter(|_| !is_tested) {
             let inside = of.and_then(|chart| chart.dependencies.iter().find(|inner| inner.name() == key.name));

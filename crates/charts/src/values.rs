@@ -32,7 +32,7 @@ pub fn merge_maps(base: Value, over: Value, origins: Option<&Origins>) -> Value 
     Value::of(merged.into(), over.origin, base.taint() | over.taint())
 }
 
-/// Puts a value under a dotted path; what is in the way and is no mapping is replaced.
+/// Puts a value under a dotted path; other values on the path are replaced by mappings.
 pub fn put(base: Value, path: &str, value: Value) -> Value {
     let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
     let mut map = base.as_map().cloned().unwrap_or_default();

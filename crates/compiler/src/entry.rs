@@ -1,4 +1,4 @@
-//! The key that a place in a file belongs to, and what is around that key.
+//! The key that a place in a file belongs to, with its surroundings.
 
 use purlin_syntax::{FileId, Node, Sources, Span};
 use std::collections::HashSet;

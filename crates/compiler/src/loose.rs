@@ -10,7 +10,7 @@ use purlin_value::{MergeKeys, Session, Value, path, value_of};
 /// The endings of files that `kubectl apply` reads in a folder.
 const ENDINGS: &[&str] = &[".yaml", ".yml", ".json"];
 
-/// The objects at a path that no dialect recognises: the folder of a kustomization, or a file or folder with objects.
+/// The folder of a kustomization, or the file or folder with objects, at a path that no dialect recognises.
 pub fn loose_objects(session: &Session, request: &Request, detection: &Detection) -> Option<String> {
     if request.file.is_some() {
         return None;

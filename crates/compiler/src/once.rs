@@ -103,7 +103,7 @@ fn unknown_name(problem: &Diagnostic) -> Option<String> {
         What::Missing { kind, names, .. } if kind == "value" => return names.first().cloned(),
         _ if problem.rule.about != About::Name => return None,
         What::Unknown { kind, name, of: None } => Some(format!("{} `{name}`", last_word(kind))),
-        // A missing part is the same mistake only if the owner is the same.
+        // An unknown member is the same mistake only with the same suggestion.
         What::Unknown { kind, name, of: Some(_) } => {
             suggestion(problem).map(|meant| format!("no {} `{name}`, not `{meant}`", last_word(kind)))
         }
@@ -195,7 +195,7 @@ fn drop_repeated(found: &mut Vec<Diagnostic>, sources: &Sources) -> Vec<Vec<u32>
     readers
 }
 
-/// A part of a file that was not read because of a problem. What is missing may be there.
+/// A part of a file that was not read because of a problem. Missing names may be there.
 struct Gap {
     /// The place of the problem itself.
     cause: Span,
@@ -423,7 +423,7 @@ fn words_in(place: Span, sources: &Sources) -> FastSet<String> {
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// The names that a part of a file declares: its keys, and what is called `name` there or nearly so.
+/// The names that a part of a file declares: its keys, and values under `name` or a similar key.
 fn declared_in(place: Span, sources: &Sources) -> FastSet<String> {
     let mut names = FastSet::default();
     sources.with_tree(place.file, |tree| {

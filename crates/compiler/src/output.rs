@@ -71,7 +71,7 @@ enum Segment<'v> {
 
 struct Pending<'v> {
     session: &'v Session,
-    /// The keys and indices that lead to what is looked at.
+    /// The keys and indices that lead to the current value.
     segments: Vec<Segment<'v>>,
     /// Collections without pending values, which may be shared.
     known: HashSet<usize>,
@@ -217,7 +217,7 @@ fn made_value(made: &Made, blame: Blame<'_>) -> Value {
     map(entries)
 }
 
-/// The value in another environment, profile or values file; null if it has none.
+/// The value in another environment, profile or values file; omitted if it has none.
 fn elsewhere_value((name, value): &(String, Option<Value>)) -> Value {
     let mut entries = vec![("environment", Value::str(name.as_str()))];
     entries.extend(value.clone().map(|value| ("value", value)));

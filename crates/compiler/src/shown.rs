@@ -47,7 +47,7 @@ pub struct Shown<'r> {
     pub hidden: usize,
     /// Number of lines that lead to omitted nodes, or follow from others.
     pub cut: usize,
-    /// Dependencies on what is not in the project, by the place of the node that has them.
+    /// Dependencies on nodes that are not in the project, by the place of the dependent node.
     pub missing: Vec<(usize, &'r Dependency)>,
 }
 

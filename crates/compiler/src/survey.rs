@@ -628,7 +628,7 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
     all
 }
 
-/// Checks one project. It has a sink of its own, because some checks are only made of what is sound so far.
+/// Checks one project. It has a sink of its own, because some checks are only made if there are no errors so far.
 fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     let own = session.sibling();
     let mark = session.sources.mark();

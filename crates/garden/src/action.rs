@@ -450,7 +450,7 @@ fn sorted_texts(mut list: Vec<Value>) -> Vec<Value> {
 fn dependency_list(ground: &Ground<'_>, list: &Value) -> Value {
     let Some(items) = list.as_list() else {
         if !list.is_poison() {
-            // What is written as something else was reported with the other shapes.
+            // A value of another type was reported with the other shapes.
             let span = ground.span_of(list);
             if !span.is_some_and(|span| ground.session.sink.has_at(&purlin_model::rules::WRONG_SHAPE, span)) {
                 let message = what::expected("a list", list.kind_name()).under("`dependencies`: ");

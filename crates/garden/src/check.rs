@@ -1,4 +1,4 @@
-//! Checks what is written against the rows of the tables: unknown and missing keys, wrong shapes.
+//! Checks source against the rows of the tables: unknown and missing keys, wrong shapes.
 //!
 //! Values that only evaluation brings are looked at in `shapes`.
 
@@ -106,10 +106,10 @@ fn one_message(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     found
 }
 
-/// Rows nest a handful deep; the bound is for a table that is wrong.
+/// Rows nest a few levels deep; the bound is for a faulty table.
 const DEPTH: u32 = 20;
 
-/// Looks at the words of what is written: names, paths, numbers. Shapes were looked at before.
+/// Checks the words of the source: names, paths, numbers. Shapes were checked before.
 struct Words<'s> {
     sink: &'s Sink,
     /// Whether null is an error unless declared otherwise, as in the specs of actions.
@@ -149,7 +149,7 @@ impl Words<'_> {
             let field = entity.field_or_alias(right, Edition(0));
             field.is_some_and(|field| field.is_required(Edition(0))) && node.get(right).is_none()
         };
-        // What is required and misspelt is an error.
+        // A required key that is misspelt is an error.
         let is_meant = hint.as_ref().and_then(Hint::name).is_some_and(|meant| is_missing(&meant.right));
         let ignores = if is_meant { "" } else { ", which Garden ignores" };
         let message = what::unknown("key", key).and(format!(" in {}{ignores}", with_article(entity.label)));

@@ -8,7 +8,7 @@ use crate::ground::Defaults;
 use purlin_model::schema::{Edition, Entity, Kind, Shape, Special};
 use purlin_value::{Data, Map, Session, Value};
 
-/// Rows nest a handful deep; the bound is for a table that is wrong.
+/// Rows nest a few levels deep; the bound is for a faulty table.
 const DEPTH: u32 = purlin_syntax::limits::ROW_LEVELS;
 
 /// Keys that hold for another where that is not set.

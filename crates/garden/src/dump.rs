@@ -18,7 +18,7 @@ use purlin_value::{Eval, Map, Value};
 /// Where Garden's own service is, unless the project names another.
 const DOMAIN: &str = "https://app.garden.io";
 
-/// What is shown.
+/// Selection of the output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown {
     /// Whether configurations are shown as they are written.
@@ -96,7 +96,7 @@ fn providers(resolution: &Resolution<'_>) -> Value {
     let Some(all) = forced.get("providers").and_then(Value::as_map) else { return empty_list() };
     let needs: Vec<(&EcoString, &[EcoString])> = resolution.making.providers.with_needs().collect();
     let mut done = Map::new();
-    // A provider is complete once those it depends on are; circles were reported.
+    // A provider is complete once its dependencies are; cycles were reported.
     while let Some((name, needed)) = needs.iter().find(|(name, needed)| {
         !done.contains_key(*name) && needed.iter().all(|need| done.contains_key(need) || need == *name)
     }) {

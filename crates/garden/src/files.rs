@@ -100,7 +100,7 @@ impl FileTree {
     }
 }
 
-/// The files that a pattern means, from a folder; what is ignored may be named all the same.
+/// The files that match a pattern, from a folder; ignored files can be named explicitly.
 ///
 /// A pattern that begins anywhere at all (`**/*.yaml`) means only what belongs to the project.
 pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern: &str) -> Vec<String> {

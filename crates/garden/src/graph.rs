@@ -50,7 +50,7 @@ pub struct Graph {
     pub cyclic: Vec<EcoString>,
 }
 
-/// Builds the graph and reports what is wrong with it.
+/// Builds the graph and reports its problems.
 pub(crate) fn build_graph(ground: &Ground<'_>, actions: Actions) -> Graph {
     let mut missing = Vec::new();
     let needs: FastIndex<EcoString, Vec<Needed>> = actions

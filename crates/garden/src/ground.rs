@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Outputs of actions that have run, by the action's key. What is not here is pending.
+/// Outputs of actions that have run, by the action's key. Others are pending.
 pub type KnownOutputs = BTreeMap<EcoString, Value>;
 
 /// The ground of one resolution.

@@ -1,6 +1,6 @@
 //! Default files of an action: each type of Garden has a rule of its own.
 //!
-//! The choice counts in versions, so it is Garden's, and it is made from what is known before the graph.
+//! The choice counts in versions, so it is Garden's, and it is made from values known before the graph.
 
 use crate::bind::{Binder, Env};
 use crate::config::ActionKind;
@@ -45,7 +45,7 @@ pub(crate) fn imply(
     }
 }
 
-/// The manifests, beside what is listed; a kustomization may lead anywhere, so it implies nothing.
+/// The manifests, besides those listed; a kustomization may refer to any file, so it implies none.
 fn manifests(ground: &Ground<'_>, config: &Config, fields: &Map, env: &Arc<Env>) -> Option<Vec<Value>> {
     let spec = config.field("spec");
     if spec.as_ref().and_then(|spec| spec.get("kustomize")).is_some_and(|draft| !draft.is_null()) {
@@ -70,7 +70,7 @@ fn chart(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Option<Vec<Val
     Some(files.map(|file| Value::str(path::join(&folder, file))).collect())
 }
 
-/// The texts at a place of the configuration, evaluated with what is known by now.
+/// The strings at a path of the configuration, evaluated with the values known so far.
 fn listed(ground: &Ground<'_>, config: &Config, env: &Arc<Env>, place: &[&str]) -> Vec<String> {
     let draft = place.iter().skip(1).try_fold(config.field(place[0]), |draft, key| Some(draft?.get(key)));
     let Some(draft) = draft.flatten() else { return Vec::new() };

@@ -22,7 +22,7 @@ enum Step<'v> {
     Key(&'v str),
 }
 
-/// Compact JSON. What is unknown or broken is null; the caller has looked before.
+/// Compact JSON. Unknown or broken values are null; the caller has checked before.
 pub fn write(value: &Value, order: KeyOrder) -> String {
     let mut out = String::with_capacity(256);
     let mut steps = Vec::with_capacity(32);

@@ -13,7 +13,7 @@ pub struct Asked {
     pub workflows: bool,
 }
 
-/// Makes warnings of errors that are in what a command does not come to.
+/// Turns errors into warnings in parts that a command does not reach.
 pub fn spare(resolution: &Resolution<'_>, found: &mut [Diagnostic], asked: Asked) {
     let mut late = Vec::new();
     for document in &resolution.making.scanned.documents {
@@ -43,7 +43,7 @@ fn is_action(config: Node<'_>) -> bool {
     config.get("kind").is_some_and(|kind| ActionKind::ALL.iter().any(|known| kind.text() == known.name()))
 }
 
-/// The spec of an action with its key, under which what is missing is shown.
+/// The spec of an action with its key, which is the location of missing keys.
 fn spec_of(node: Node<'_>) -> Option<Span> {
     let entry = node.entry("spec")?;
     Some(entry.key.span().to(entry.value.span()))

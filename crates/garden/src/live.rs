@@ -587,7 +587,7 @@ impl Thunk for Outputs {
     }
 }
 
-/// Outputs with what is known of the action's run over them. Of nodes, a run leaves only their attributes.
+/// Outputs overlaid with those of the action's run. Of nodes, a run keeps only their attributes.
 fn over(mut map: Map, known: Option<&Map>, session: &Session) -> Value {
     for (key, value) in known.into_iter().flat_map(|known| known.iter()) {
         let value = match map.get(key) {
@@ -809,7 +809,7 @@ impl Base {
         found
     }
 
-    /// Dependencies first; circles were found before, so this ends.
+    /// Dependencies first; cycles were found before, so this terminates.
     fn written_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
         let mut open: Vec<EcoString> = vec![key.into()];
         while let Some(next) = open.last().cloned() {

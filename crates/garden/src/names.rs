@@ -106,7 +106,7 @@ fn note_keys(session: &Session, layer: &Value, below: &[(&Value, bool)], prefix:
 
 /// Notes all names of a project that is resolved.
 pub(crate) fn note(resolution: &Resolution<'_>) {
-    // Evaluating these strings has reported what is wrong with them.
+    // Problems of these strings were reported by evaluation.
     let ((), reported) = resolution.ground.session.sink.apart(|| note_all(resolution));
     drop(reported);
 }
@@ -297,7 +297,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Names that expressions in the fields of an action come to cannot be edited.
+    /// Names computed by expressions in the fields of an action cannot be edited.
     fn needed(&self, action: &Action) {
         for (key, span) in action.links.get().into_iter().flat_map(|links| links.named()) {
             let source = self.session.sources.get(span.file);

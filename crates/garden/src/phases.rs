@@ -285,7 +285,7 @@ impl Phases {
         &self.names
     }
 
-    /// Everything but variables, in actions and in what is read after them.
+    /// Everything but variables, in actions and in configurations that are read after them.
     pub(crate) fn action_base(&self, stage: Stage) -> &Scope {
         let [before, after] = &self.bases;
         match stage {

@@ -67,7 +67,7 @@ pub const SECRET_NAME: Rule = Rule::error("garden-secret-name", "A name that the
 /// A dependency that names no action.
 pub const DEPENDENCY: Rule = Rule::error("garden-dependency", "A dependency does not name an action.")
     .advice("write `KIND.NAME`, for example `build.api`");
-/// A template that does not say which action it means.
+/// A template without the name of an action.
 pub const ACTION_REFERENCE: Rule =
     Rule::error("garden-action-reference", "A template refers to an action in an incomplete way.")
         .advice("write it as `actions.KIND.NAME`, for example `actions.build.api`");

@@ -18,10 +18,10 @@ use purlin_syntax::{Diagnostic, MergeKeys, Node, Span, suggest};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, FastMap, Map, Session, Value};
 
-/// Rows nest a handful deep; the bound is for a table that is wrong.
+/// Rows nest a few levels deep; the bound is for a faulty table.
 const DEPTH: u32 = 20;
 
-/// Checks an evaluated mapping against a row, beside what is written at its place.
+/// Checks an evaluated mapping against a row, with the locations of its source.
 pub fn check_evaluated(session: &Session, kind: Kind, map: &Map, written: Node<'_>) {
     Checker { session }.entity(kind, map, At::of(written), 0);
 }

@@ -133,7 +133,7 @@ impl Other<'_> {
         Shared { same, recalled, needed }
     }
 
-    /// Takes over the hashes of files, where the same action says how they are hashed.
+    /// Takes over the hashes of files, if the same action decides how they are hashed.
     pub(crate) fn share_sources(&self, ground: &Ground<'_>, graph: &Graph, owners: &Owners) {
         let known = self.resolution.ground.sources.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sources = ground.sources.lock().unwrap_or_else(PoisonError::into_inner);

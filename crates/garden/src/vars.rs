@@ -155,7 +155,7 @@ impl VarScope {
         (other.layers.len() - other.siblings == self.layers.len()).then_some(scope)
     }
 
-    /// The variables with a layer on top that is still to be filled, and a binder for what is in it.
+    /// The variables with a layer on top that is still to be filled, and a binder for its contents.
     fn with_layer(&self, ground: &Ground<'_>, base: &Scope, pre_graph: bool) -> (VarScope, Cell, Binder) {
         let cell = ground.cell();
         let mut layers = Vec::with_capacity(self.layers.len() + 1);

@@ -202,7 +202,7 @@ impl Builder<'_> {
     fn rest(mut self, folder: &str) -> Option<Vec<Manifest>> {
         let (built, findings) = self.session.sink.apart(|| self.build(folder));
         let left_out = self.left_out.unwrap_or_default();
-        // Entries may concern what is left out.
+        // Entries may concern parts that are left out.
         self.session.sink.extend(findings.into_iter().filter(|found| found.rule.name != rules::NO_EFFECT.name));
         let built = match built {
             Ok(manifests) => manifests,
@@ -273,7 +273,7 @@ impl Builder<'_> {
             }
         }
         self.check_unique(kustomization, known, &gathered.resources)?;
-        // Components may rename what is there.
+        // Components may rename existing resources.
         let known = if kustomization.list("components").is_empty() { gathered.resources.len() } else { 0 };
         self.configure(kustomization, &mut gathered.known)?;
         self.generate(kustomization, &mut gathered.resources)?;

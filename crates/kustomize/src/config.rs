@@ -9,7 +9,7 @@ use purlin_value::meter::{Exceeded, Meter};
 use purlin_value::{FastMap, Value};
 use std::sync::Arc;
 
-/// Fields by what is done with them.
+/// Fields by the changes made to them.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     /// Names that get a prefix.

@@ -1,6 +1,6 @@
 //! Changing values in place, along paths of keys.
 //!
-//! Collections are shared; what is changed is copied on the way. It must not know resources.
+//! Collections are shared; changed ones are copied on the way. It must not know resources.
 
 use ecow::EcoString;
 use purlin_value::{Data, List, Map, Value};

@@ -1,6 +1,6 @@
 //! Paths into resources as replacements and variables write them: `spec.ports.[name=http].port`, `data.a`, `args.0`.
 //!
-//! Reading finds one value; writing visits all that fit and may make what is missing.
+//! Reading finds one value; writing visits all matches and may create missing ones.
 
 use crate::edit::{as_list, as_map, map};
 use crate::fieldspec::{Change, split};

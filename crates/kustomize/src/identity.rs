@@ -9,7 +9,7 @@ use purlin_value::Value;
 /// The namespace that everything outside namespaces counts as being in.
 pub const NO_NAMESPACE: &str = "_non_namespaceable_";
 
-/// Group, version and kind. In a selector, what is empty selects all.
+/// Group, version and kind. In a selector, empty fields match all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gvk {
     /// The API group; empty for the core.

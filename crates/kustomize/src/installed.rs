@@ -1,4 +1,4 @@
-//! The installed tool, for what is not built natively.
+//! The installed tool, for kustomizations that are not built natively.
 
 use crate::rules;
 use purlin_model::Manifest;

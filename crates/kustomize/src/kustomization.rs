@@ -32,7 +32,7 @@ pub enum Problem {
     Unmatched(Diagnostic),
     /// The problem has been reported.
     Reported,
-    /// It uses what is not built natively.
+    /// It has parts that are not built natively.
     Elsewhere {
         /// The unsupported part.
         what: String,

@@ -93,7 +93,7 @@ fn name(resource: &Resource) -> Named {
     }
 }
 
-/// The namespaces of the accounts that a role binding names: it may refer to what is there.
+/// The namespaces of the accounts that a role binding names: it may refer to resources there.
 fn accounts(resource: &Resource) -> Vec<EcoString> {
     let subjects = resource.value.get("subjects").filter(|_| resource.kind() == "RoleBinding");
     let subjects = subjects.and_then(Value::as_list).unwrap_or_default().iter();

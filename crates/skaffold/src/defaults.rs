@@ -17,7 +17,7 @@ pub struct Surround<'a> {
     pub namespace: &'a str,
     /// The user's home folder, for `~`.
     pub home: &'a str,
-    /// Receives what is wrong.
+    /// Receives problems.
     pub sink: &'a Sink,
     /// Place for problems that are written nowhere.
     pub fallback: Span,
@@ -184,7 +184,7 @@ fn artifact(item: &mut Item<'_>, in_cluster: bool) {
     aliases(item);
 }
 
-/// Files that trigger a rebuild: all of the context unless the user says otherwise.
+/// Files that trigger a rebuild: all of the context by default.
 fn whole_folder(builder: &mut Item<'_>) {
     if builder.view().get("dependencies").is_none() {
         builder.set("dependencies", default(Item::single("paths", Item::texts(["."]))));

@@ -56,7 +56,7 @@ pub enum Change {
 pub fn build_environment(configs: &[Config<'_>], wanted: &Environment<'_>) -> Result<Vec<NewText>, Refusal> {
     let mut edits = Edits::default();
     let mut found = wanted.change == Change::Add || wanted.profile.is_none();
-    // Without a profile only the files the user named are changed; those they require are somebody else's.
+    // Without a profile only the files the user named are changed; the files they require have other owners.
     let concerned = |config: &&Config<'_>| !config.is_remote && (wanted.profile.is_some() || !config.is_dependency);
     for config in configs.iter().filter(concerned) {
         let Some(document) = config.file.documents.get(config.index) else { continue };
@@ -249,7 +249,7 @@ struct Edits<'f> {
     files: BTreeMap<String, Edited<'f>>,
 }
 
-/// A file and what is new in it.
+/// A file and its new contents.
 struct Edited<'f> {
     file: Rc<File<'f>>,
     changes: Vec<(Span, String)>,

@@ -348,7 +348,7 @@ impl<'f, W: Emit> Out<'f> for Written<'_, W> {
     }
 }
 
-/// Collects what is handed out into an owned [`Item`], typed and complete: what patches work on.
+/// Collects emitted values into an owned [`Item`], typed and complete, for patches.
 #[derive(Default)]
 pub struct ItemOut<'f> {
     open: Vec<(Item<'f>, Option<Key<'f>>)>,

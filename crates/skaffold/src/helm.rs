@@ -219,7 +219,7 @@ fn image_names(name: &str, tag: &str) -> Vec<(&'static str, String)> {
     found
 }
 
-/// The settings of a section, dotted and sorted by key; what is written as null is not set.
+/// The settings of a section, dotted and sorted by key; null values are not set.
 fn flat<'a, 'f: 'a>(release: View<'a, 'f>, key: &str) -> Vec<(String, View<'a, 'f>)> {
     let mut found = Vec::new();
     if let Some(section) = release.get(key) {

@@ -1,4 +1,4 @@
-//! The order of Helm releases: `dependsOn` must name releases of the list and form no ring.
+//! The order of Helm releases: `dependsOn` must name releases of the list and be free of cycles.
 
 use crate::item::View;
 use crate::rules;

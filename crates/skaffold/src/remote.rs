@@ -20,7 +20,7 @@ pub enum Sync {
     Never,
 }
 
-/// Another way to a local copy of a repository than the world's own; gives the copy's folder, or what is wrong.
+/// Another way to a local copy of a repository than the world's own; returns the copy's folder, or the problem.
 pub type Fetch<'x> = dyn Fn(&Git) -> Result<String, WorldError> + 'x;
 
 /// The path of a required configuration in a local copy of its repository.
@@ -50,7 +50,7 @@ pub fn fetch(loader: &Loader<'_>, git: &Git, sync: Sync, other: Option<&Fetch<'_
     }
 }
 
-/// The path inside the repository, or what is wrong with the requirement and what helps.
+/// The path inside the repository, or the problem of the requirement with advice.
 fn inside(git: &Git) -> Result<&str, (String, &'static str)> {
     if git.repo.is_empty() {
         return Err(("the requirement names no repository (`repo` is empty)".to_owned(), "set `git.repo`"));

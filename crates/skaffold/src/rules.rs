@@ -29,7 +29,7 @@ pub(crate) const REQUIRES: Rule =
 pub const UNKNOWN_MODULE: Rule = Rule::error("skaffold-unknown-module", "No configuration has this name.")
     .advice("correct the name, or name a configuration so with `metadata.name`")
     .about(About::Name);
-/// A ring of requirements.
+/// A cycle of requirements.
 pub const CYCLE: Rule = Rule::error("skaffold-cycle", "Configurations require each other in a cycle.");
 /// One configuration with two lists of profiles.
 pub(crate) const PROFILE_CONFLICT: Rule =

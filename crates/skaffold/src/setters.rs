@@ -35,7 +35,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// A value with what is put in below it. `key` is where its key ends.
+    /// A value with insertions below it. `key` is the end of its key.
     fn filled(&self, node: Node<'_>, key: Option<Span>, value: Value) -> Value {
         if node.is_alias() {
             return value;

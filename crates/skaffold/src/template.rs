@@ -35,7 +35,7 @@ fn set(text: &str) -> Result<Set, Unreadable> {
     }
 }
 
-/// Expands a template over what is made for it.
+/// Expands a template with the given names.
 fn execute(text: &str, make: impl FnOnce(&mut Heap) -> Val) -> Result<String, String> {
     let set = set(text).map_err(|why| why.message)?;
     let (outside, limits) = (Outside::default(), Limits::default());

@@ -9,7 +9,7 @@ use purlin_syntax::Node;
 use purlin_value::{Data, Map, Origin, OriginKind, Piece, Session, Value};
 use std::rc::Rc;
 
-/// Builds values from what is handed out.
+/// Builds values from emitted parts.
 pub struct ValueOut<'s> {
     session: &'s Session,
     open: Vec<Open>,

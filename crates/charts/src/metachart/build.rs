@@ -57,7 +57,7 @@ pub struct Note {
 /// Result of building a resource.
 type Attempt = Result<Str, Box<ExecError>>;
 
-/// Everything builds share: kinds, what was discovered, what is already built.
+/// State shared by all builds: kinds, discovered resources, finished builds.
 #[derive(Debug)]
 pub struct Workshop {
     /// The root context, without `params`.

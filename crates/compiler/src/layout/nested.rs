@@ -30,7 +30,7 @@ struct Course {
     kind: u8,
     /// Whether the line itself points the other way, because it closes a cycle.
     is_back: bool,
-    /// The box whose parts contain its ends; `None` for the picture as a whole.
+    /// The innermost box around both ends; `None` for the picture as a whole.
     around: Option<usize>,
     /// Number of levels below that of each end.
     depths: (usize, usize),
@@ -456,7 +456,7 @@ fn with_the_rest(cells: &[Cell], wires: &[Wire], words: f64) -> Flat {
     flat
 }
 
-/// Puts boxes into a grid below `top`, at least as wide as what is above it; returns where that ends.
+/// Puts boxes into a grid below `top`, at least as wide as the part above it; returns its end.
 fn in_rows(cells: &[Cell], rest: &[usize], (least, top): (f64, f64), places: &mut [Place]) -> (f64, f64) {
     let gap = 1.5 * ROW_GAP;
     let area: f64 = rest.iter().map(|&at| (cells[at].width + gap) * (cells[at].height + ROW_GAP)).sum();

@@ -1,4 +1,4 @@
-//! The boxes of a picture: nodes in nodes, nodes in groups, and what is closed.
+//! The boxes of a picture: nodes in nodes, nodes in groups, and closed boxes.
 
 use super::colours::shade;
 use super::{GroupBy, Manners, Mark, Open};

@@ -47,7 +47,7 @@ impl Marks {
         }
     }
 
-    /// Marks a node with what became of it.
+    /// Marks a node with the result of its run.
     pub fn note_standing(&mut self, node: &str, standing: Standing) {
         self.standings.insert(node.to_owned(), standing);
     }

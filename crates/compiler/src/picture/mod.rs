@@ -30,7 +30,7 @@ pub enum GroupBy {
     Kind,
 }
 
-/// Which boxes show what is in them.
+/// The boxes that show their contents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Open {
     /// All.

@@ -218,7 +218,7 @@ pub(super) const SYNC_PATH_KEYS: &[Field] = &[
     field("defaultGroup", OWNER, "The group of new files."),
 ];
 
-/// Keys of what is kept in step, of containers and of modules that are deployed to Kubernetes.
+/// Keys of synced paths, of containers and of modules that are deployed to Kubernetes.
 pub(super) const SYNC_KEYS: &[Field] = &[
     field("args", FULL_TEXTS, "Arguments in sync mode."),
     field("command", FULL_TEXTS, "The command in sync mode."),

@@ -25,7 +25,7 @@ pub(super) const PORT_FORWARDS: Field =
 pub(super) const TIMEOUT: Field =
     field("timeout", INTEGER, "Seconds to wait until everything is up.").default(Literal::Int(300));
 
-/// Keys that say which manifests there are.
+/// Keys that select manifests.
 pub(super) const MANIFEST_KEYS: &[Field] = &[
     field("kustomize", Shape::One(KUSTOMIZE), "A kustomization to build manifests with."),
     field("manifests", Shape::List(MANIFEST), "Resources, written in place.").default(EMPTY_LIST),

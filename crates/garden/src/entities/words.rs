@@ -72,7 +72,7 @@ pub(crate) const KUSTOMIZATION: Shape =
     Shape::Special(&word(KUSTOMIZATION_NUMBER, "a path or an address", Shape::Text));
 /// A path.
 pub(crate) const PATH: Shape = Shape::Special(&word(PATH_NUMBER, "a path", Shape::Text));
-/// A path in what is Purlin's own: Garden's rules for the characters of paths do not hold there.
+/// A path in Purlin's own keys: Garden's rules for the characters of paths do not apply there.
 pub(crate) const OWN_PATH: Shape = Shape::Special(&word(OWN_PATH_NUMBER, "a path", Shape::Text));
 /// The name of a file.
 pub(crate) const FILE_NAME: Shape = Shape::Special(&word(FILE_NAME_NUMBER, "a file name", Shape::Text));

@@ -101,7 +101,7 @@ pub enum Expr {
 /// One step of a lookup.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Part {
-    /// What is looked up.
+    /// The key.
     pub key: Key,
     /// Where it is written, without dot or brackets.
     pub at: At,

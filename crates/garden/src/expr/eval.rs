@@ -309,7 +309,7 @@ impl Evaluator<'_, '_> {
         if value.any(Value::is_poison) { Err(Stop::Poison) } else { Ok(value) }
     }
 
-    /// Pays for going through a collection as deep as it is, for what it waits for and what is secret in it.
+    /// Charges a walk through a whole collection, for its pending and secret values.
     fn go_through(&mut self, value: &Value) -> Result<(), Stop> {
         let steps = if value.is_collection() { weight(value) / BYTES_PER_WALKED } else { 0 };
         if self.eval.spend(steps) { Ok(()) } else { Err(Stop::Poison) }
@@ -465,7 +465,7 @@ impl Evaluator<'_, '_> {
         Ok(self.after(last, &passed).tainted_if(tainted))
     }
 
-    /// `a && b && c`: the first that is not true, or the last; what is missing counts as false.
+    /// `a && b && c`: the first that is not true, or the last; a missing key counts as false.
     fn conjunction(&mut self, first: &Node, rest: &[(BinaryOp, Node)]) -> Result<Value, Stop> {
         let mut tainted = false;
         let mut value = Value::from(true);

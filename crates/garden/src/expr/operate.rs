@@ -1,4 +1,4 @@
-//! Operators on values, as JavaScript would have them where the language says so.
+//! Operators on values, with the semantics of JavaScript where the language requires it.
 //!
 //! Pure functions on forced values. Errors are sentences; the caller adds the location.
 

@@ -160,7 +160,7 @@ impl Objects<'_> {
         built.map(|built| built.manifests).unwrap_or_default()
     }
 
-    /// Changes objects as `patchResources` says: each by the first patch for its kind and name.
+    /// Applies `patchResources` to objects: each gets the first patch for its kind and name.
     fn patch(&self, session: &Session, found: &mut [Manifest]) {
         let Some(patches) = self.spec.get("patchResources").and_then(Value::as_list) else { return };
         for manifest in found.iter_mut() {

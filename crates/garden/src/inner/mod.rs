@@ -185,7 +185,7 @@ impl About {
         };
         let Some(engine) = self.engines().get(name) else { return Err(Inner::Broken) };
         self.refuse_secret_names(action, spec, session)?;
-        // A Build makes images; what is deployed with them is a Deploy's.
+        // A Build makes images; deployment with them is up to a Deploy.
         let manifests = action.kind != ActionKind::Build;
         let mut request = Request { engines: self.engines(), manifests, ..Request::default() };
         request.namespace = text(spec, "namespace")?;
@@ -294,7 +294,7 @@ impl About {
         own.cloned().unwrap_or_else(|| self.cluster(eval).namespace(spec))
     }
 
-    /// Names are shown and stored everywhere, and a secret one could not be told apart in rendered text.
+    /// Names are shown and stored everywhere, and a secret one could not be recognised in rendered text.
     fn refuse_secret_names(&self, action: &Action, spec: &Value, session: &Session) -> Result<(), Inner> {
         let mut named =
             ["release", "releaseName", "namespace"].into_iter().filter_map(|key| Some((key, spec.get(key)?)));

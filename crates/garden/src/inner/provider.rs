@@ -23,7 +23,7 @@ impl About {
 }
 
 impl Base {
-    /// The same, for what is computed without an action.
+    /// The same, for values that are computed without an action.
     pub(crate) fn cluster(&self, eval: &mut Eval<'_>) -> Provider {
         let config = CLUSTER_PROVIDERS.iter().find_map(|name| self.provider(name, eval)).unwrap_or_else(Value::null);
         // The namespace, and whether it is production, are the environment's.

@@ -1,4 +1,4 @@
-//! Versions of modules: what is built, from which files, and from which other modules.
+//! Versions of modules: their build configuration, files, and dependencies.
 
 use super::{BuildDependency, COMMON_KEYS, Module};
 use crate::draft::Draft;

@@ -147,7 +147,7 @@ pub fn build_metadata(given: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Adds metadata of a build: what is there already is an error.
+/// Adds metadata of a build: existing entries are an error.
 pub fn add_build_metadata(file: &mut KustomizationFile, options: &[String]) -> Result<(), String> {
     match add_items(file, "buildMetadata", "`buildMetadata` option", options).into_iter().next() {
         Some(note) => Err(note),
@@ -155,7 +155,7 @@ pub fn add_build_metadata(file: &mut KustomizationFile, options: &[String]) -> R
     }
 }
 
-/// Sets images: `NAME=NEW:TAG@DIGEST`, `NAME:TAG`, `NAME@DIGEST`, with `*` for what is kept.
+/// Sets images: `NAME=NEW:TAG@DIGEST`, `NAME:TAG`, `NAME@DIGEST`, with `*` for unchanged parts.
 pub fn set_images(file: &mut KustomizationFile, items: &[String]) -> Result<(), String> {
     let mut images: BTreeMap<String, Value> = BTreeMap::new();
     for item in items {
@@ -174,7 +174,7 @@ pub fn set_images(file: &mut KustomizationFile, items: &[String]) -> Result<(), 
     Ok(())
 }
 
-/// Takes what is kept of an image from what it was.
+/// Copies the unchanged parts of an image from its old value.
 fn keep(image: &mut Value, known: Option<&Value>) {
     for key in ["newName", "newTag", "digest"] {
         if image.get(key).and_then(Value::as_str) != Some(KEPT) {

@@ -237,7 +237,7 @@ pub(crate) static MODULE_PROFILE: Entity = entity(
     ]],
 );
 
-/// The sections a profile or module may carry: what is built, tested, rendered, deployed and checked.
+/// The sections a profile or module may have: build, test, render, deploy and verify.
 pub fn pipeline() -> impl Iterator<Item = &'static Field> {
     PIPELINE.iter().filter(|row| row.window.has(crate::editions::LATEST))
 }

@@ -99,7 +99,7 @@ impl Profiles {
 
 /// Context for applying profiles.
 pub struct Application<'a, 'f> {
-    /// Receives what is wrong.
+    /// Receives problems.
     pub sink: &'a Sink,
     /// Budget of patches.
     pub meter: &'a Meter,

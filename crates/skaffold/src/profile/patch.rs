@@ -86,7 +86,7 @@ impl Way<'_> {
         problem(format!("`{}` of `{}` fails: {why}", self.op, self.path), self.span)
     }
 
-    /// Takes steps for items of a list that are moved, and bytes for what is copied.
+    /// Charges steps for moved items of a list, and bytes for copies.
     fn charge(&self, steps: usize, copied: usize) -> Done {
         let bytes = copied * FORMS * size_of::<Entry<'_>>();
         self.meter.charge(steps as u64 + 1, bytes as u64).map_err(|exceeded| Problem {

@@ -50,7 +50,7 @@ const IMAGE_NAMES: &[&str] = &[
     "IMAGE_TAG_",
 ];
 
-/// Warns of what is most likely a mistake in one configuration.
+/// Warns of likely mistakes in one configuration.
 pub(super) fn check(check: &Check<'_, '_>, session: &Session) {
     let view = check.config.item.view();
     artifacts(check, session, view);
@@ -129,7 +129,7 @@ fn other_profiles(check: &Check<'_, '_>, session: &Session) {
     }
 }
 
-/// Folders of a profile that are misspelt: the file alone decides, and what is beside it.
+/// Misspelt folders of a profile: only the file and its surroundings matter.
 struct FolderSlips(Vec<Diagnostic>);
 
 fn near_folders(check: &Check<'_, '_>, session: &Session, profile: View<'_, '_>) -> Vec<Diagnostic> {
