@@ -184,7 +184,7 @@ pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderErro
     with_stack(STACK_BYTES, work).unwrap_or(Err(RenderError::Thread))
 }
 
-/// A machine for a chart, what the chart's templates see, and what those of each chart see, by the path of the chart.
+/// A machine for a chart, the root object of its templates, and those of each chart inside, by the path of the chart.
 pub(crate) fn prepare(namespace: Rc<Namespace>, inputs: Inputs<'_>) -> (Machine<'_>, Val, BTreeMap<String, Val>) {
     let mut machine = Machine::new(namespace, inputs.outside, inputs.limits);
     let values = import(&mut machine.heap, inputs.values);

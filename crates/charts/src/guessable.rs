@@ -56,7 +56,7 @@ fn text_of(chart: &Chart, name: &str) -> Option<String> {
     own.or_else(|| chart.dependencies.iter().find_map(|child| text_of(child, inner.strip_prefix("charts/")?)))
 }
 
-/// Warns of passwords and keys in what was rendered that can be guessed.
+/// Warns of guessable passwords and keys in rendered documents.
 pub fn report(session: &Session) {
     if let Some(found) = session.finding(WARNING, Warning::default).0.get() {
         session.sink.push(found.clone());

@@ -28,7 +28,7 @@ pub struct Locked {
 pub struct Lock {
     /// The selected versions.
     pub dependencies: Vec<Locked>,
-    /// The digest of what was declared and chosen.
+    /// The digest of the declared and the selected dependencies.
     pub digest: String,
 }
 

@@ -181,7 +181,7 @@ impl<'s> Tracer<'s> {
         origin
     }
 
-    /// The conditions and loops around what a call printed, the innermost first; made once for each call.
+    /// The conditions and loops around a call's output, the innermost first; computed once for each call.
     fn conditions(&self, call: u32) -> Origin {
         let known = |call: u32| self.because.borrow().get(call as usize).copied().flatten();
         let mut open = Vec::new();

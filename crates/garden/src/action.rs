@@ -90,7 +90,7 @@ impl Action {
         if self.config.named.is_known() { self.config.named } else { written() }
     }
 
-    /// Notes that another action has its name, so that both decide which of them is on.
+    /// Records another action of the same name, so that both decide which of them is enabled.
     pub fn add_rival(&self, other: &Action) {
         let of = |action: &Action, key: &str| action.fields.get(key).map(|value| value.origin);
         let found = [self, other].into_iter().flat_map(|one| [of(one, "disabled"), of(one, "environments")]);

@@ -1,6 +1,6 @@
 //! Checks source against the rows of the tables: unknown and missing keys, wrong shapes.
 //!
-//! Values that only evaluation brings are looked at in `shapes`.
+//! Values known only after evaluation are checked in `shapes`.
 
 use crate::config::{ActionKind, ConfigKind};
 use crate::entities::words::{self, Given, Problem, Variable};
@@ -299,7 +299,8 @@ pub(crate) fn invalid(word: &Special, key: &str, shown: &str, problem: &Problem,
     Diagnostic::at(rule, span, message).hint(hint)
 }
 
-/// Garden refuses numbers where `exec` actions take strings, but its own examples have them, and what was meant is plain.
+/// Garden rejects numbers where `exec` actions take strings, but its own examples have them, and the intention is
+/// plain.
 pub(crate) fn softened(value: Variable, found: Diagnostic) -> Diagnostic {
     if value == Variable::Plain { found.warning() } else { found }
 }

@@ -1,4 +1,4 @@
-//! Configuration files: reading them, splitting them into documents, and telling what each document is.
+//! Configuration files: reads them, splits them into documents, and classifies each document.
 
 use crate::bind::entry;
 use crate::check::check_config;
@@ -47,7 +47,7 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [ActionKind; 4] = [ActionKind::Build, ActionKind::Deploy, ActionKind::Run, ActionKind::Test];
 
     /// As it is written under `kind`.
@@ -97,7 +97,7 @@ const NEVER_TEMPLATED: &[&str] = &["apiVersion", "kind", "type", "name"];
 /// One document of a configuration file.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// What it is.
+    /// Its kind.
     pub kind: ConfigKind,
     /// Its mapping.
     pub node: NodeRef,
@@ -197,7 +197,7 @@ fn document(sink: &Sink, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> Option
         return None;
     }
     if !root.is_map() {
-        // A file that cannot be read was reported; what was salvaged of it is not.
+        // A file that cannot be parsed was reported; problems of its salvaged parts are not.
         if tree.is_sound() {
             let message =
                 what::must_be("a configuration", "a map").and(format!(", and this document of `{file}` is none"));

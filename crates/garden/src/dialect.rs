@@ -59,7 +59,7 @@ pub const DIALECT: Dialect = Dialect {
     rules: rules::RULES,
 };
 
-/// A project file is the strongest sign there is: it composes what the other dialects describe.
+/// A project file is the strongest sign: it composes projects of other dialects.
 const STRENGTH: u8 = 100;
 
 /// Prefix of the versions in Garden's own files.
@@ -384,7 +384,8 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     Some(Answer { value: known(&value), trace })
 }
 
-/// A value without the mark of mappings of which more will be known later; where nothing is known yet, what they wait for.
+/// A value without the mark of mappings that get more keys later; if no key is known yet, the pending value in the
+/// mark.
 fn known(value: &Value) -> Value {
     if let Some(items) = value.as_list() {
         return value.clone().with(Value::list(items.iter().map(known).collect()).data);

@@ -24,7 +24,7 @@ pub enum Draft {
     List(Vec<Draft>),
     /// A template string that a conversion wrote.
     Template(EcoString),
-    /// An `$if` that a conversion wrote: the condition's template, and what it gives.
+    /// An `$if` made by a conversion: the condition's template, and its result.
     Choice(EcoString, Box<Draft>, Option<Box<Draft>>),
 }
 
@@ -58,7 +58,7 @@ impl Draft {
         }
     }
 
-    /// Binds it to another scope. What was bound `before` and is the same in every environment stays.
+    /// Binds it to another scope. Values bound `before` that are the same in every environment are kept.
     pub fn bind_again(&self, binder: &mut Binder, before: Option<&Value>) -> Value {
         let again = before.and_then(|before| binder.rebound(before));
         again.unwrap_or_else(|| self.bind(binder))
@@ -238,11 +238,11 @@ fn settle_node(node: &NodeRef, session: &Session, env: &Arc<Env>) -> Draft {
     }
     let settled = |(key, item): (EcoString, Node<'_>)| (key, settle_node(&node.other(item), session, env));
     let settled = entries(view).into_iter().map(settled);
-    // What turned out to be nothing at all is left out, as in any mapping.
+    // Absent values are left out, as in any mapping.
     Draft::Map(settled.filter(|(_, item)| !item.as_value().is_some_and(Value::is_absent)).collect())
 }
 
-/// Drops nothing-at-all items from lists, everywhere; lists of actions are sparse.
+/// Drops absent items from lists, everywhere; lists of actions are sparse.
 pub(crate) fn without_gaps(value: &Value) -> Value {
     if !value.any(Value::is_absent) {
         return value.clone();

@@ -247,7 +247,7 @@ fn module_config(resolution: &Resolution<'_>, module: &Module) -> Value {
     Value::map(config)
 }
 
-/// A service, task or test with what every one of them has.
+/// A service, task or test with the fields common to all of them.
 fn item_config(type_name: &str, list: &str, item: &Value) -> Value {
     let keys: &[&str] = match (list, type_name) {
         ("services", "container" | "jib-container") => &["name", "dependencies", "disabled"],

@@ -1,4 +1,4 @@
-//! The graph of actions: what each needs, from its fields and from what its templates refer to.
+//! The graph of actions: the dependencies of each, from its fields and from references of its templates.
 
 use crate::action::Action;
 use crate::config::ActionKind;
@@ -38,7 +38,7 @@ pub struct Needed {
 /// Actions by key, in the order they were found.
 pub type Actions = FastIndex<EcoString, Arc<Action>>;
 
-/// All actions with what they need.
+/// All actions with their dependencies.
 pub struct Graph {
     /// The actions.
     pub actions: Actions,

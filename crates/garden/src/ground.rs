@@ -163,7 +163,7 @@ impl<'s> Ground<'s> {
         Env { templates, scope, keep_escapes: false, pre_graph: false, varying, noted: self.noted.clone() }
     }
 
-    /// Takes note of what an evaluation has read.
+    /// Records the reads of an evaluation.
     pub fn note(&self, eval: &Eval<'_>) {
         if eval.varies() {
             self.varies.store(true, Ordering::Relaxed);

@@ -104,7 +104,7 @@ const fn phase(what: &'static str, keys: &'static [&'static str]) -> Phase {
     Phase { what, keys }
 }
 
-/// All phases in order. Keys that a template adds (`inputs`, `parent`, `template`) are there only in what it makes.
+/// All phases in order. Keys that a template adds (`inputs`, `parent`, `template`) exist only in its results.
 pub const PHASES: &[Phase] = &[
     phase("`defaultEnvironment` of the project", &[]),
     phase("other fields of the project, its variables", &["secrets", "imported", "var", "variables"]),
@@ -224,7 +224,7 @@ pub struct Phases {
 pub enum Stage {
     /// Before: other actions are not known.
     PreGraph,
-    /// After: other actions are there, what must run is pending.
+    /// After: other actions are known, outputs of runs are pending.
     Full,
 }
 

@@ -224,7 +224,7 @@ pub(crate) fn default_environment(session: &Session, request: &Request) -> Optio
     with_project(session, request, named).flatten().filter(|name| !name.is_empty() && !name.contains("${"))
 }
 
-/// Looks at the document of the project in its file.
+/// Calls a function with the document of the project.
 fn with_project<T>(session: &Session, request: &Request, look: impl FnOnce(Node<'_>) -> T) -> Option<T> {
     let file = DIALECT.file_of(session, request)?;
     let text = session.load_text(&file, &file).ok()?;

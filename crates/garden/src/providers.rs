@@ -234,7 +234,7 @@ fn check_others(ground: &Ground<'_>, project: &Project) {
         let Some(row) = name.as_ref().filter(|_| !is_enabled).and_then(|name| row_of(name)) else { continue };
         let found = Sink::new();
         check_provider(&found, node, row);
-        // Entries of one name are laid upon each other, so what one lacks another may have.
+        // Entries of one name are merged, so a key missing in one may be in another.
         let is_alone = name.as_ref().and_then(|name| count.get(name)) == Some(&1);
         let found = found.take().into_iter().filter(|problem| is_alone || !says_missing(problem));
         ground.session.sink.extend(found.map(Diagnostic::warning));

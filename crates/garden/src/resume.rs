@@ -130,7 +130,7 @@ impl Memory {
         })
     }
 
-    /// Resolves again what a change of some files concerns.
+    /// Resolves the parts affected by a change of some files again.
     fn resume(
         mut self,
         session: &Session,
@@ -177,7 +177,7 @@ impl Memory {
         Some((resolved, memory))
     }
 
-    /// The actions that a change concerns: those that are not what they were, and what depends on them.
+    /// The actions affected by a change: changed ones, and their dependents.
     fn concerned(&self, graph: &Graph, source: &FastSet<SourceKey>, changed: &[String]) -> FastSet<EcoString> {
         let is_same = |action: &Arc<Action>| {
             let before = self.graph.actions.get(&action.key);

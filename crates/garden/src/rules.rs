@@ -1,4 +1,4 @@
-//! The rules of the Garden dialect: what can be wrong with a project.
+//! The rules of the Garden dialect: possible problems of a project.
 
 use purlin_syntax::{About, Loses, Rule};
 
@@ -128,11 +128,11 @@ pub const INNER: Rule = Rule::error("garden-inner-project", "The project that an
     .advice("correct the path; it starts at the action's folder");
 /// Manifests that are not rendered.
 pub const NOT_RENDERED: Rule = Rule::warning("garden-not-rendered", "Manifests of an action are not rendered here.");
-/// Patches for nothing.
+/// Patches without a target.
 pub const UNUSED_PATCH: Rule =
     Rule::warning("garden-unused-patch", "A patch is for a resource that the action does not have.");
 
-/// All of them.
+/// All rules.
 pub const RULES: &[&Rule] = &[
     &TEMPLATE_SYNTAX,
     &UNKNOWN_KEY,

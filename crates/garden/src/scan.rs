@@ -1,4 +1,4 @@
-//! Scans a project: lists its files, reads every configuration file, and sorts the documents by what they are.
+//! Scans a project: lists its files, reads every configuration file, and sorts the documents by kind.
 
 use crate::config::{ConfigKind, Document, check_file, read_file};
 use crate::files::{FileTree, Selection, is_config_file};
@@ -13,7 +13,7 @@ use purlin_value::{Value, path};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Which files are looked at.
+/// Files to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Choice {
     ignore_file: String,

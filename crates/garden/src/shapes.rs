@@ -189,7 +189,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Looks at a word that an expression made.
+    /// Checks a word made by an expression.
     fn word(&self, slot: Slot, word: &'static Special, value: &Value, at: At<'_>) {
         let Some(span) = at.expression() else { return };
         let Some(given) = given(value) else { return };
@@ -200,7 +200,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Looks at environment variables that expressions made, all of them or some.
+    /// Checks environment variables made by expressions, all of them or some.
     fn environment(&self, word: &'static Special, map: &Map, at: At<'_>) {
         let keys = at.keys();
         for (name, value) in map.iter() {

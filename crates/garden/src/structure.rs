@@ -202,7 +202,7 @@ impl Operator {
                         overwrite(&mut map, key.clone(), value.clone(), eval);
                     }
                 }
-                // The keys beside it are needed to build the graph; what it adds is seen afterwards.
+                // The keys beside it are needed to build the graph; its additions are seen afterwards.
                 Data::Pending(_) if self.env.pre_graph => {}
                 Data::Pending(_) => return merged,
                 Data::Poison => {
@@ -419,7 +419,7 @@ impl Operator {
     }
 }
 
-/// Sets a key; what it replaces is remembered.
+/// Sets a key; the replaced value is recorded.
 fn overwrite(map: &mut Map, key: EcoString, value: Value, eval: &Eval<'_>) {
     let value = match map.get(&key) {
         Some(before) => replacing(value, before.origin, "later key of $merge", eval.session),

@@ -214,7 +214,7 @@ fn link_hash(session: &Session, path: &str) -> Result<Option<Blob>, WorldError> 
     Ok((!purlin_value::path::is_absolute(&target)).then(|| blob(target.as_bytes())))
 }
 
-/// The source of an action as it was hashed, to be looked at again later.
+/// The source of an action as hashed, for a later comparison.
 #[derive(Clone, Debug)]
 pub struct Hashed {
     /// The folder of the files.
@@ -230,7 +230,7 @@ pub struct Hashed {
 }
 
 impl Hashed {
-    /// The files, each with git's digest of what it held.
+    /// The files, each with git's digest of its contents.
     pub fn contents(&self) -> impl Iterator<Item = (&str, &Blob)> {
         self.files.iter().map(String::as_str).zip(self.blobs.iter())
     }

@@ -135,7 +135,7 @@ impl<'r, 's> Script<'r, 's> {
         Some(Script { resolution, config, env: workflow_env(resolution, config) })
     }
 
-    /// The command of a name, with what the user typed: `args` and `opts`.
+    /// The command of a name, with the user's arguments: `args` and `opts`.
     pub fn command(resolution: &'r Resolution<'s>, name: &str, typed: &Map) -> Option<Self> {
         let config = resolution.commands.iter().find(|command| command.name == name)?;
         Some(Script { resolution, config, env: command_env(resolution, config, typed) })

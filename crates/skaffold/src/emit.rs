@@ -312,7 +312,7 @@ fn scalar<'a, 'f: 'a>(view: View<'a, 'f>, out: &mut impl Out<'f>) {
     }
 }
 
-/// Hands what it receives on to a writer, which does not care where values come from.
+/// Passes values on to a writer, which ignores their origins.
 pub struct Written<'w, W>(pub &'w mut W);
 
 impl<'f, W: Emit> Out<'f> for Written<'_, W> {

@@ -100,7 +100,7 @@ pub fn flag_named(kind: &str, name: &str) -> Option<&'static Flag> {
     flags.iter().find(|flag| flag.name == name)
 }
 
-/// Writes what flags set into an environment. The message of what they cannot take.
+/// Writes the values of flags into an environment. The error is for an invalid value.
 pub fn set(section: &mut Item<'_>, kind: &str, settings: &[(String, String)]) -> Result<(), String> {
     section.map();
     for (name, text) in settings {

@@ -16,7 +16,7 @@ const FOLDERS: usize = 20_000;
 /// Steps that looking at a name in a folder counts for, and at the folder itself.
 const NAME_STEPS: u64 = 2;
 
-/// Folders that were looked at.
+/// Folders that were listed.
 pub type Seen = RefCell<HashMap<String, Arc<Listing>>>;
 
 /// The world that patterns are matched against.

@@ -1,4 +1,4 @@
-//! Names of images: their parts, and what they become under another registry.
+//! Names of images: their parts, and their form under another registry.
 //!
 //! Pure text; taking them apart is `purlin_value::image`.
 

@@ -111,7 +111,7 @@ impl<'f> Item<'f> {
         Data::Map(Vec::new()).into()
     }
 
-    /// A look at it.
+    /// A view of it.
     #[inline]
     pub fn view(&self) -> View<'_, 'f> {
         match &self.data {

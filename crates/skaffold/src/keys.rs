@@ -228,7 +228,7 @@ fn dockerfiles(artifact: &Artifact<'_, '_>) -> Vec<String> {
     named.into_iter().chain(is_docker(artifact).then(usual)).collect()
 }
 
-/// Folders of tools beside the sources: what they hold changes with every run.
+/// Folders of tools beside the sources: their contents change with every run.
 const OF_TOOLS: [&str; 2] = [".git", ".purlin"];
 
 /// Parts of a context that the builder ignores.

@@ -249,7 +249,7 @@ fn built_image<'s>(images: &'s HashMap<String, String>, text: &str) -> Option<&'
     match image::parse(text) {
         Ok(parts) if !parts.digest.is_empty() => None,
         Ok(parts) => {
-            // `NAME/NAME:TAG` is what a chart with registry and repository makes of one name.
+            // A chart with registry and repository turns one name into `NAME/NAME:TAG`.
             let twice = parts.name.split_once('/').filter(|(first, second)| first == second).map(|(first, _)| first);
             let found = images.get(&parts.name).or_else(|| twice.and_then(|name| images.get(name)));
             found.map(String::as_str)

@@ -23,7 +23,7 @@ pub enum Form {
     Broken,
 }
 
-/// A read-only look at a value, owned or not.
+/// A read-only view of a value, owned or not.
 #[derive(Clone, Copy)]
 pub enum View<'a, 'f> {
     /// A node of a tree.

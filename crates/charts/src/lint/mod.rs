@@ -98,7 +98,7 @@ fn loaded(session: &Session, path: &str) -> Result<Chart, String> {
     Ok(chart)
 }
 
-/// `values.yaml`: that it can be read, and fits the chart's own schema together with what the user gives.
+/// `values.yaml`: it can be parsed, and matches the chart's own schema together with the user's values.
 fn check_values(
     session: &Session,
     path: &str,
@@ -132,7 +132,7 @@ fn check_values(
 /// The release that templates are rendered for.
 const RELEASE: &str = "test-release";
 
-/// The folder of templates, and what they render to.
+/// The folder of templates, and their rendered output.
 fn check_templates(
     session: &Session,
     files: &[ChartFile],

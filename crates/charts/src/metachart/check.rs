@@ -16,7 +16,7 @@ use purlin_syntax::what;
 /// Keys at the root of the values that are no kinds.
 pub(crate) const ROOT_KEYS: &[&str] = &["context", "fullnameOverride", "settings", "global"];
 
-/// Deepest nesting that is looked at.
+/// Deepest nesting that is checked.
 const MAX_DEPTH: u32 = purlin_syntax::limits::SCHEMA_LEVELS;
 
 /// Values with reported problems, which get no further reports.

@@ -136,7 +136,7 @@ pub fn stopped(place: &str, fault: Fault, origin: u32) -> ExecError {
     }
 }
 
-/// Writes down what each checksum in the values is computed from.
+/// Records the inputs of each checksum in the values.
 pub fn computed(session: &Session, values: &Value, kinds: &[Kind]) -> Computed {
     let mut writer = Writer { session, values, kinds, of_kinds: HashMap::new(), found: Computed::new() };
     let mut open = vec![values];

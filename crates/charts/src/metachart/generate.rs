@@ -59,7 +59,7 @@ pub struct Undefined {
     pub origin: Origin,
 }
 
-/// The definitions that rules and kinds name and that do not exist. A rule may start from what one before it made.
+/// Missing definitions named by rules and kinds. A rule may start from the result of an earlier one.
 pub fn undefined(inputs: &Inputs<'_>) -> Vec<Undefined> {
     let mut known: BTreeSet<&str> = BTreeSet::from([CHECKSUMS]);
     let base = base_definitions();

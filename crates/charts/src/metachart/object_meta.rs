@@ -20,7 +20,7 @@ fn shortened(name: &str) -> String {
     cut.strip_suffix('-').unwrap_or(cut).to_owned()
 }
 
-/// The release's name, or what the values put in its place.
+/// The release's name, or its replacement in the values.
 pub fn fullname(heap: &Heap, context: &Val) -> Val {
     let chosen = at(heap, context, &["Values", "fullnameOverride"]).filter(|value| heap.truth(value));
     let given = chosen.or_else(|| at(heap, context, &["Release", "Name"])).unwrap_or(Val::NIL);

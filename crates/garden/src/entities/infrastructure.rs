@@ -73,7 +73,7 @@ pub(super) const PULUMI_KEYS: &[Field] = &[
 pub(super) const PULUMI_DEPLOY_ROW: Entity =
     entity(PULUMI_DEPLOY, "pulumi Deploy spec", "A Pulumi stack.", &[PULUMI_KEYS]);
 
-/// Names of what a module depends on, by services, tasks or actions.
+/// Names of a module's dependencies, by services, tasks or actions.
 pub(super) const DEPENDENCIES: Field =
     field("dependencies", Shape::ListOf(&Shape::Union(&[LABEL, Shape::Text])), "Services and tasks that come first.")
         .default(Literal::List(&[]));

@@ -63,7 +63,7 @@ pub struct Branch {
 /// An expression with its place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
-    /// What it is.
+    /// The expression.
     pub expr: Expr,
     /// Where it is in the text.
     pub at: At,

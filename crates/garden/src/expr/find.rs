@@ -453,7 +453,7 @@ impl Evaluator<'_, '_> {
 /// Keys with a fixed set of fields.
 const CLOSED: &[&str] = &["environment", "project", "git", "local", "datetime", "command"];
 
-/// Keys that a message looks at: a collection may have as many as a file has lines.
+/// Maximum number of keys that a message considers: a collection may have as many as a file has lines.
 const KEYS_LOOKED_AT: usize = 10_000;
 
 /// Missing keys that get suggestions. Each suggestion compares all keys, and a longer report is not read.

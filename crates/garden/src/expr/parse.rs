@@ -61,7 +61,7 @@ fn close_choice(arms: Vec<(Node, Node)>, otherwise: Node) -> Node {
     Node { expr: Expr::Choice(arms, Box::new(otherwise)), at }
 }
 
-/// A pending chain while operators are read: what was read so far at each level.
+/// A pending chain while operators are read: the expressions read so far at each level.
 struct Open {
     level: usize,
     first: Node,
@@ -302,7 +302,7 @@ fn list(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> {
     }
 }
 
-/// `.a`, `[b]`, directly after what they apply to.
+/// `.a`, `[b]`, directly after their operand.
 fn lookup_parts(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Vec<Part>> {
     let mut parts = Vec::new();
     loop {

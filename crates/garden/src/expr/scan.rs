@@ -147,7 +147,7 @@ impl<'a> Cursor<'a> {
         Ok(true)
     }
 
-    /// An identifier, or nothing. Pure digits count too.
+    /// An identifier, or `None`. Pure digits count too.
     pub fn name(&mut self) -> Option<(EcoString, At)> {
         let rest = self.rest();
         let length = name_length(rest).or_else(|| digits_length(rest))?;
@@ -163,7 +163,7 @@ impl<'a> Cursor<'a> {
         rest.starts_with(word) && !rest.get(word.len()..).and_then(|r| r.chars().next()).is_some_and(is_name_part)
     }
 
-    /// A number, or nothing. `01` is not a number.
+    /// A number, or `None`. `01` is not a number.
     pub fn number(&mut self) -> Option<f64> {
         let rest = self.rest();
         let (length, value) = hex_number(rest).or_else(|| decimal_number(rest))?;

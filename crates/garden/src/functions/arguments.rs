@@ -26,7 +26,7 @@ pub struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Charges what the function costs before it is called.
+    /// Charges the cost of the function before it is called.
     pub fn charge(&self) -> Result<(), Fault> {
         let cost = self.function.cost;
         let looked = self.values.iter().enumerate().filter(|(at, _)| cost.looks_at(*at));

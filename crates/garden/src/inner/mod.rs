@@ -76,7 +76,7 @@ pub enum Inside {
     Pod,
 }
 
-/// A question for an engine, with what it lives on.
+/// A request to an engine, with its inputs.
 struct Prepared {
     engine: Engine,
     name: &'static str,

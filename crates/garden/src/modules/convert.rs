@@ -337,7 +337,7 @@ fn is_off(item: &Draft) -> bool {
 pub(super) enum Tie {
     /// Its module makes no Build.
     None,
-    /// By `build` alone: what the Build depends on is left to the Build.
+    /// By `build` alone: dependencies of the Build are left to the Build.
     Key,
     /// By a dependency after those of the module and its own.
     Dependency,

@@ -621,7 +621,8 @@ fn resolve_one(
         fields,
     };
     if let Some(rendered) = &config.rendered {
-        // Inputs see what the module sees but its own variables; what only actions give is pending.
+        // Inputs see the same scope as the module, except its own variables; values that only actions provide are
+        // pending.
         let base = phases.module_base();
         let modules = Map::from_iter([("modules".into(), modules)]);
         let scope = project.vars.over(&base.push(MapLayer::new("modules", Value::map(modules))));

@@ -1,4 +1,4 @@
-//! Rows of the schema table: the document itself, what it requires, its profiles and modules.
+//! Rows of the schema table: the document itself, its requirements, its profiles and modules.
 //!
 //! Pure data, read by every phase; it must not know any behaviour.
 

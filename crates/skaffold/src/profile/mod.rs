@@ -1,4 +1,4 @@
-//! Profiles: which are active, and what an active one does.
+//! Profiles: selection of the active ones, and their effects.
 //!
 //! Works on one document that is up to date. It must not know files or other documents.
 
@@ -184,7 +184,7 @@ fn apply_patches<'f>(
             (None, None) => {}
         }
     }
-    // Patches may write anything; what the table does not know must not vanish silently.
+    // Patches may write any value; keys unknown to the table must not be dropped silently.
     let before = how.sink.len();
     let fallback = patches.span().unwrap_or(how.fallback);
     let check = Check { edition: LATEST, founding: how.founding, sink: how.sink, fallback };

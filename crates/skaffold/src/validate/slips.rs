@@ -186,7 +186,7 @@ fn dockerfile(
     let key = (context, text.to_string());
     let answer = looked_for.entry(key).or_insert_with_key(|(context, text)| missing(check, session, context, text));
     let Some(Missing { message, near }) = answer.clone() else { return };
-    // Written or not, the usual name is what an artifact starts with.
+    // An explicit default name is treated like an omitted one.
     match named.and_then(View::span).filter(|_| text != DOCKERFILE) {
         Some(span) => {
             let hint = near.unwrap_or_else(|| "correct the path; it starts at the artifact's `context`".into());
@@ -546,7 +546,7 @@ fn failing_patch(
     tried(&mut item, name).map(Diagnostic::warning)
 }
 
-/// Images of manifests that are nearly those of an artifact which no manifest uses: the built image would never get there.
+/// Images of manifests that resemble those of an artifact which no manifest uses: the built image would never get there.
 pub(crate) fn unused_images(session: &Session, configs: &[Config<'_>], manifests: &[Manifest]) {
     let built = super::built(configs);
     if built.is_empty() || manifests.is_empty() {

@@ -1,4 +1,4 @@
-//! Rules about how tags are made: what the original refuses when it prepares its taggers.
+//! Rules for tags: errors that the original reports when it prepares its taggers.
 
 use super::Check;
 use crate::entities::build::TAG_POLICIES;

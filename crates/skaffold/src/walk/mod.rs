@@ -249,7 +249,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         found
     }
 
-    /// Applies profiles and defaults to a fresh copy of a document and reads what it requires.
+    /// Applies profiles and defaults to a fresh copy of a document and reads its requirements.
     fn configure(
         &mut self,
         frame: &FileFrame<'f>,

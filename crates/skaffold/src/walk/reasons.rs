@@ -40,7 +40,7 @@ impl<'f> Walk<'_, 'f> {
         active.iter().filter_map(|name| Some((name.clone(), reason(name)?))).collect()
     }
 
-    /// The conditions of a profile that activates itself, and the environment variables they look at.
+    /// The conditions of an automatically activated profile, and the environment variables they read.
     fn conditions(&self, profile: Option<&View<'_, 'f>>) -> Vec<Origin> {
         let origins = &self.loader.session().origins;
         let Some(conditions) = profile.and_then(|profile| profile.get("activation")) else { return Vec::new() };
