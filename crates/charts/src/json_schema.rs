@@ -1,7 +1,7 @@
 //! JSON Schemas of `Chart.yaml` and of a chart's values.
 //!
-//! The values have the keys, defaults and comments of `values.yaml`; where the chart brings a `values.schema.json`, that
-//! decides and the rest is added to it.
+//! The values have the keys, defaults and comments of `values.yaml`; where the chart brings a `values.schema.json`,
+//! that decides and the rest is added to it.
 
 use crate::entities::{CHART, SCHEMA};
 use purlin_model::json_schema::{DRAFT, object, texts};

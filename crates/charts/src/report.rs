@@ -133,8 +133,8 @@ fn span_of(root: Node<'_>, path: &[&str]) -> Option<Span> {
     Some(node.span())
 }
 
-/// The problem of dependencies that are missing, and how many templates could not be rendered without them. Those nearby
-/// were read from the folders beside their names.
+/// The problem of dependencies that are missing, and how many templates could not be rendered without them. Those
+/// nearby were read from the folders beside their names.
 pub fn missing_dependencies(
     session: &Session,
     place: &ChartYaml<'_>,

@@ -235,7 +235,8 @@ impl<'s> Tracer<'s> {
         Span { end: span.start + u32::try_from(end.max(1)).unwrap_or(1), ..span }
     }
 
-    /// The origin of a range of rendered text; `text_start` is where the value's own text starts in it, if its bytes are the value's.
+    /// The origin of a range of rendered text; `text_start` is where the value's own text starts in it, if its bytes
+    /// are the value's.
     fn range_origin(&self, text: &Woven, from: usize, to: usize, text_start: Option<usize>) -> (Origin, bool) {
         let mut parts = Vec::new();
         let mut tainted = false;

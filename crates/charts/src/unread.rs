@@ -13,7 +13,8 @@ use crate::rules;
 use crate::unset::{SHORTEST, mentions, texts_of};
 use purlin_syntax::what;
 
-/// The same for a Metachart chart, where strings of values are templates as well and what is `rendered` is read as a whole.
+/// The same for a Metachart chart, where strings of values are templates as well and what is `rendered` is read as a
+/// whole.
 pub fn check_metachart(session: &Session, chart: &Chart, values: &Value, rendered: &[&str]) {
     let mut texts = texts_of(chart);
     strings(values, &mut |text, _| texts.push(text.to_owned()));

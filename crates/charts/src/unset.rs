@@ -317,8 +317,8 @@ pub fn check_strings(session: &Session, values: &Value) {
     });
 }
 
-/// Warns of conditions that name no value, so that the chart inside is always on. Of several that are given for one chart
-/// the first that is set counts.
+/// Warns of conditions that name no value, so that the chart inside is always on. Of several that are given for one
+/// chart the first that is set counts.
 pub fn check_conditions(session: &Session, folder: &str, chart: &Chart, values: &Value) {
     for dependency in &chart.metadata.dependencies {
         let conditions: Vec<Vec<&str>> =

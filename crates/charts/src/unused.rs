@@ -276,8 +276,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Values that the file of every environment sets. Where there are files for other purposes, or only one, the chart's
-    /// own values may be used.
+    /// Values that the file of every environment sets. Where there are files for other purposes, or only one, the
+    /// chart's own values may be used.
     fn overridden(&self, folder: &str, own: &str) {
         let listed = self.session.listed(folder);
         let mut files: Vec<&str> = listed.names().filter(|name| is_values_file(name)).collect();

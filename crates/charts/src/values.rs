@@ -44,8 +44,8 @@ pub fn put(base: Value, path: &str, value: Value) -> Value {
     base.with(map.into())
 }
 
-/// The winner, remembering what it overrode. Defaults of charts inside are met twice, as a part of the outer chart's and
-/// by themselves: a value does not override itself, nor one default twice.
+/// The winner, remembering what it overrode. Defaults of charts inside are met twice, as a part of the outer chart's
+/// and by themselves: a value does not override itself, nor one default twice.
 fn chosen(winner: Value, loser: &Value, rule: &'static str, origins: Option<&Origins>) -> Value {
     let is_known =
         |origins: &Origins| winner.origin == loser.origin || origins.has_overridden(winner.origin, loser.origin);

@@ -106,7 +106,8 @@ pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
     out
 }
 
-/// A node as it is compared. What a Secret of Kubernetes holds is compared and never shown: differences are sent around.
+/// A node as it is compared. What a Secret of Kubernetes holds is compared and never shown: differences are sent
+/// around.
 pub fn compared(node: &Node) -> Value {
     let whole = node.whole();
     let Some(fields) = whole.as_map().filter(|_| node.kind == "Secret" && node.type_name == "v1") else { return whole };

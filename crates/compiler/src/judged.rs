@@ -1,7 +1,7 @@
 //! The Kubernetes objects of a project, judged by `purlin-kubernetes` when it is checked.
 //!
-//! Objects come from charts, kustomizations, Garden, Skaffold; definitions of custom resources from the objects themselves,
-//! from `crds/` of charts, and from the folders that the user names.
+//! Objects come from charts, kustomizations, Garden, Skaffold; definitions of custom resources from the objects
+//! themselves, from `crds/` of charts, and from the folders that the user names.
 
 use crate::survey::Claim;
 use purlin_kubernetes::table::{Minor, table};

@@ -146,8 +146,9 @@ const TOGETHER: usize = 4_096;
 /// The bits of a word.
 const BITS: usize = u64::BITS as usize;
 
-/// The lines that follow from others: some other line of the same node leads there too. What leads back to the node is in a
-/// cycle with it, in which every line counts. Costs a bit for each line and node, one block of nodes after the other.
+/// The lines that follow from others: some other line of the same node leads there too. What leads back to the node is
+/// in a cycle with it, in which every line counts. Costs a bit for each line and node, one block of nodes after the
+/// other.
 fn implied(needs: &[Vec<usize>]) -> HashSet<(usize, usize)> {
     let groups = groups(needs);
     let mut found = HashSet::new();

@@ -161,8 +161,8 @@ impl Claim {
         (self.judged.dialect.resuming?.again)(session, &self.asked(request), kept, changed)
     }
 
-    /// Resolves the project in several variants, over the files and in the table of origins of a session. Each comes with
-    /// its problems.
+    /// Resolves the project in several variants, over the files and in the table of origins of a session. Each comes
+    /// with its problems.
     pub fn resolve_all(&self, session: &Session, requests: &[&Request]) -> Vec<(Option<Resolved>, Vec<Diagnostic>)> {
         let mut all = Vec::with_capacity(requests.len());
         self.resolve_each(session, requests, &mut |resolved, problems| all.push((resolved, problems)));
@@ -326,8 +326,8 @@ const COMPOSING: &[&str] = &["garden", "skaffold"];
 /// Arguments of Kustomize that lift its restrictions.
 const ARGUMENTS: &[&str] = &["load-restrictor", "load_restrictor", "enable-helm", "enable-alpha-plugins"];
 
-/// Kustomizations that no project has built: those beside charts, services and ensembles, and below a Garden project or a
-/// Skaffold configuration those that it has not read. To be asked when the projects are checked.
+/// Kustomizations that no project has built: those beside charts, services and ensembles, and below a Garden project or
+/// a Skaffold configuration those that it has not read. To be asked when the projects are checked.
 fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
     let composing = found.claims.iter().filter(|claim| COMPOSING.contains(&claim.judged.dialect.name));
     let composing: Vec<&str> = composing.map(|claim| path::parent(&claim.file)).collect();

@@ -161,8 +161,8 @@ impl Contents {
     }
 }
 
-/// Reads a configuration file, once for all runs that share its text. Problems go to the sink; sound documents are there
-/// all the same.
+/// Reads a configuration file, once for all runs that share its text. Problems go to the sink; sound documents are
+/// there all the same.
 pub fn read_file(session: &Session, templates: &Templates, file: &str, trees: &mut Vec<Arc<Tree>>) -> Vec<Document> {
     let tree = match session.read_yaml(file, Flavor::Core) {
         Ok(tree) => tree,

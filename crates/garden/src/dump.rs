@@ -1,5 +1,5 @@
-//! The whole configuration in the form of Garden's `get config`, which scripts read: providers with what they depend on,
-//! variables, actions and modules with the defaults of their rows, workflows.
+//! The whole configuration in the form of Garden's `get config`, which scripts read: providers with what they depend
+//! on, variables, actions and modules with the defaults of their rows, workflows.
 //!
 //! Nothing is run for it: a provider is `ready` if all its outputs follow from its configuration.
 

@@ -40,8 +40,8 @@ pub fn resolve_first<'s>(session: &'s Session, request: &'s Request) -> Option<R
 }
 
 impl Past {
-    /// What the next resolution can reuse of one that may have led to errors since. None for projects with modules, which are evaluated in several steps, and
-    /// with errors, which have to be reported again.
+    /// What the next resolution can reuse of one that may have led to errors since. None for projects with modules,
+    /// which are evaluated in several steps, and with errors, which have to be reported again.
     pub fn of(resolution: Resolution<'_>, is_sound: bool) -> Option<Past> {
         let Resolution { ground, project, phases, modules, live, workflows, commands, declared, making, .. } =
             resolution;

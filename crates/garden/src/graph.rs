@@ -275,8 +275,8 @@ fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, field: 
     ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message).maybe_hint(hint), need.span);
 }
 
-/// An output that a type of actions does not have, and that is nearly called like one that it has: Garden only finds out
-/// when the action has run.
+/// An output that a type of actions does not have, and that is nearly called like one that it has: Garden only finds
+/// out when the action has run.
 fn warn_of_near_output(ground: &Ground<'_>, of: &Action, output: &str, listed: &[&str], span: Option<Span>) {
     let Some(near) = suggest::nearest(output, listed.iter().copied()) else { return };
     let message = what::unknown("output", output).and(format!(" of `{}`, which is of type `{}`", of.key, of.type_name));

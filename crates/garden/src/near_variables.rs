@@ -1,5 +1,5 @@
-//! Variables of environments that are probably misspelt: they are there once, are not used in the project's file, and are
-//! nearly called like a variable that the environment should have. Garden takes them for others in silence.
+//! Variables of environments that are probably misspelt: they are there once, are not used in the project's file, and
+//! are nearly called like a variable that the environment should have. Garden takes them for others in silence.
 
 use crate::config::Document;
 use crate::place::NodeRef;

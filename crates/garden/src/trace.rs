@@ -1,5 +1,5 @@
-//! The steps that led to a value, for `eval --trace`: what computed it, and from what. Never the values themselves, which
-//! may be secret.
+//! The steps that led to a value, for `eval --trace`: what computed it, and from what. Never the values themselves,
+//! which may be secret.
 
 use purlin_value::{Origin, OriginKind, Session};
 

@@ -96,8 +96,8 @@ impl Step {
     }
 }
 
-/// Warns of an entry that concerns no resource. A component may be meant for resources that only some of those have that
-/// name it.
+/// Warns of an entry that concerns no resource. A component may be meant for resources that only some of those have
+/// that name it.
 pub fn no_effect(session: &Session, kustomization: &Kustomization, item: &Value, message: String) {
     if kustomization.is_component() {
         return;

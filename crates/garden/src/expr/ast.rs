@@ -1,4 +1,5 @@
-//! The syntax tree of template strings. Plain data, made by [`super::parse`], read by evaluation and by the static walk.
+//! The syntax tree of template strings. Plain data, made by [`super::parse`], read by evaluation and by the static
+//! walk.
 //!
 //! Chains of operators are flat lists, so that neither evaluating nor dropping a long chain needs a deep machine stack.
 

@@ -46,7 +46,8 @@ pub struct Missing {
     pub(super) itself: Option<String>,
 }
 
-/// Where the parts of a template string are written, found when it is first evaluated: they are the same in every scope.
+/// Where the parts of a template string are written, found when it is first evaluated: they are the same in every
+/// scope.
 #[derive(Default)]
 pub struct Places {
     /// Its only expression.
@@ -77,8 +78,8 @@ impl<'a, 's> Evaluator<'a, 's> {
 }
 
 impl Evaluator<'_, '_> {
-    /// Evaluates a string; problems go to the session's sink and the result is poison. Where its parts are written is kept
-    /// in `places`, if there are any.
+    /// Evaluates a string; problems go to the session's sink and the result is poison. Where its parts are written is
+    /// kept in `places`, if there are any.
     pub fn run(&mut self, template: &Template, places: Option<&Places>) -> Value {
         let value = match (places, template.segments.as_slice()) {
             (Some(places), [Segment::Expr(node) | Segment::LoneIf(node)]) => self.node(node).map(|value| {

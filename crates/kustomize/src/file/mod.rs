@@ -13,7 +13,8 @@ use purlin_value::emit::{Secrets, emit};
 use purlin_value::{Data, Map, MergeKeys, Value, value_of};
 use std::sync::Arc;
 
-/// The order in which fields are written that a file does not have yet. `imageTags` and the old form of charts are only read.
+/// The order in which fields are written that a file does not have yet. `imageTags` and the old form of charts are only
+/// read.
 const ORDER: &[&str] = &[
     "apiVersion",
     "kind",

@@ -1,7 +1,7 @@
 //! The schema as one table: every struct of every edition, one row per key.
 //!
-//! Reading, checking, overlaying, defaults, path rewriting, templates, writing, the JSON Schema and the reference page are
-//! all readers of these rows. The table must not know any phase.
+//! Reading, checking, overlaying, defaults, path rewriting, templates, writing, the JSON Schema and the reference page
+//! are all readers of these rows. The table must not know any phase.
 
 pub mod artifact;
 pub mod build;

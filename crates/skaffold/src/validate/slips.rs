@@ -479,7 +479,8 @@ fn template_text(check: &Check<'_, '_>, view: View<'_, '_>) {
     }
 }
 
-/// Patches of profiles that are not active. A patch may count on another profile, so it fails only if it fails with them too.
+/// Patches of profiles that are not active. A patch may count on another profile, so it fails only if it fails with
+/// them too.
 fn patches(check: &Check<'_, '_>, session: &Session) {
     let config = check.config;
     let Some(document) = config.file.documents.get(config.index) else { return };
@@ -546,7 +547,8 @@ fn failing_patch(
     tried(&mut item, name).map(Diagnostic::warning)
 }
 
-/// Images of manifests that resemble those of an artifact which no manifest uses: the built image would never get there.
+/// Images of manifests that resemble those of an artifact which no manifest uses: the built image would never get
+/// there.
 pub(crate) fn unused_images(session: &Session, configs: &[Config<'_>], manifests: &[Manifest]) {
     let built = super::built(configs);
     if built.is_empty() || manifests.is_empty() {
