@@ -1,4 +1,4 @@
-//! Chart archives: a folder with the chart's name, in gzip and tar. What every archive may hold the core decides.
+//! Chart archives: a folder with the chart's name, in gzip and tar. Limits of archives are in the core.
 
 use purlin_syntax::Limits;
 use purlin_value::archive::{Trouble, gunzip, gzip, safe_name, tar, untar};

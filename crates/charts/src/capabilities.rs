@@ -30,7 +30,7 @@ pub struct Capabilities {
 pub struct KubeVersion {
     /// As it was given, with a `v`.
     pub version: String,
-    /// Without what providers add, with a `v`.
+    /// Without suffixes of providers, with a `v`.
     pub normalized: String,
     /// The first number.
     pub major: String,

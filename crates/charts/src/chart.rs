@@ -11,7 +11,7 @@ pub struct Chart {
     pub metadata: Metadata,
     /// The chart's own `values.yaml`; null if missing.
     pub values: Value,
-    /// Its values with those of the charts inside and what it imports from them: what values of users are merged with.
+    /// Its values with those of the charts inside and its imports from them: users' values are merged with these.
     /// Known once dependencies are processed, if there are any.
     pub merged: Option<Value>,
     /// `values.schema.json`

@@ -1,4 +1,4 @@
-//! Builds what templates see: `.Values`, `.Release`, `.Chart`, `.Capabilities`, `.Files`, `.Subcharts`.
+//! Builds the root object of templates: `.Values`, `.Release`, `.Chart`, `.Capabilities`, `.Files`, `.Subcharts`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -91,7 +91,7 @@ impl<'h> Contexts<'h> {
         Self { heap, release, capabilities, origins: None }
     }
 
-    /// The same, noting what decided on the charts inside.
+    /// The same, recording the decisions on the charts inside.
     pub fn noting(self, origins: Option<Origins>) -> Self {
         Self { origins, ..self }
     }

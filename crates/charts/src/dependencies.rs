@@ -82,7 +82,7 @@ const COPY_STEPS: u64 = 100;
 const COPY_BYTES: u64 = 2_048;
 const FILE_BYTES: u64 = 96;
 
-/// Charges a chart, and all charts inside it, before it is copied: under several names it is there several times.
+/// Charges a chart, and all charts inside it, before it is copied: it is copied once for each name.
 fn charge_copy(chart: &Chart, account: &Account<'_>) -> Result<(), Exceeded> {
     let files = (chart.templates.len() + chart.files.len() + chart.written.len()) as u64;
     let dependencies = chart.metadata.dependencies.len() as u64;

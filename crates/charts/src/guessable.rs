@@ -48,7 +48,7 @@ fn word_at(session: &Session, chart: &Chart, name: &str, offset: u32) -> Option<
     Some(Span::new(source.id(), offset, offset + u32::try_from(length).ok()?))
 }
 
-/// The text of a template, by what templates call it.
+/// The text of a template, by its name.
 fn text_of(chart: &Chart, name: &str) -> Option<String> {
     let inner = name.strip_prefix(chart.name())?.strip_prefix('/')?;
     let own = chart.templates.iter().find(|file| file.name == inner);

@@ -77,7 +77,7 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
 /// The keys of `Chart.yaml` that a chart cannot do without, and those that are close to them.
 pub(crate) const KEYS: &[&str] = &["apiVersion", "appVersion", "kubeVersion", "name", "version", "type"];
 
-/// Keys that Helm ignores, values that it cannot read, and keys that are there twice.
+/// Keys that Helm ignores, values that it cannot read, and duplicate keys.
 fn odd(tree: &Tree, root: Node<'_>) -> Vec<Diagnostic> {
     let mut found = duplicates(tree);
     check(root, entities::CHART, "`Chart.yaml`", &mut found);
@@ -101,7 +101,7 @@ fn odd(tree: &Tree, root: Node<'_>) -> Vec<Diagnostic> {
     found
 }
 
-/// Keys that are there twice; Helm takes the last one without a word.
+/// Duplicate keys; Helm silently uses the last one.
 pub fn duplicates(tree: &Tree) -> Vec<Diagnostic> {
     let twice = tree.diagnostics().iter().filter(|found| found.rule.name == "duplicate-key");
     twice.map(|found| found.clone().warning()).collect()
@@ -170,7 +170,7 @@ fn import_value(node: Node<'_>) -> Value {
 /// An error in the metadata.
 #[derive(Clone, Debug)]
 pub struct Flaw {
-    /// The key it is about.
+    /// The key.
     pub key: &'static str,
     /// Helm's text.
     pub helm_text: String,

@@ -135,7 +135,7 @@ struct Walk<'s> {
     /// The identities of all values that are set somewhere.
     known: BTreeSet<String>,
     templates: HashMap<String, Vec<Defined>>,
-    /// Templates that were followed, with what they were given.
+    /// Templates that were followed, with their arguments.
     seen: HashSet<(usize, Meaning)>,
     steps: usize,
     /// Reads, if collected instead of names; parts that cannot be followed then count as read.
@@ -165,7 +165,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Looks through a chart, values files for it and what a project gives it.
+    /// Walks a chart, values files for it and a project's inputs.
     fn look(&mut self, chart: &Chart, files: BTreeSet<String>, options: &Options) {
         self.chart(chart, &[]);
         for file in files {

@@ -65,7 +65,7 @@ pub struct Options {
     pub inline: Value,
     /// Values a host gives, over those of files and flags; some may be pending.
     pub given: Value,
-    /// `--pending`: paths of values that are not known yet, with what they wait for.
+    /// `--pending`: paths of values that are not known yet, with their dependencies.
     pub pending: Vec<(String, String)>,
     /// Whether as much as possible is checked: library charts, charts with missing dependencies, and the files beside
     /// one that fails. Helm stops at each of these.

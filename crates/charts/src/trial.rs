@@ -18,7 +18,7 @@ use purlin_value::{Data, Map, Origin, Session, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Under what terms a chart is rendered.
+/// Conditions for rendering a chart.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// Values as given by users.

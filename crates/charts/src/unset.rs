@@ -218,7 +218,7 @@ impl UnknownField<'_> {
 fn unknown_fields(text: &str) -> Vec<UnknownField<'_>> {
     let mut found = Vec::new();
     for (object, known) in BUILT_IN {
-        // Nearly all templates use fields that are there; the others are looked at again, action by action.
+        // Nearly all templates use existing fields; the others are checked again, action by action.
         let is_unknown = |at: usize| {
             let names = names_at(text.get(at + object.len()..).unwrap_or_default());
             names.first().is_some_and(|name| !known.contains(name))
@@ -264,7 +264,7 @@ impl Wholes {
         for text in texts {
             for action in actions(text) {
                 let first = action.text.trim_start_matches(['-', ' ', '\n', '\t']).split_whitespace().next();
-                // A test does not read what it tests, and behind `with` keys have their names.
+                // A test does not read its operand, and inside `with` keys have their names.
                 if matches!(first, Some("if" | "else" | "with")) {
                     continue;
                 }

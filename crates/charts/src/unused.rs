@@ -21,7 +21,7 @@ use crate::{ci, rules};
 /// The file with a chart's own values.
 const OWN: &str = "values.yaml";
 
-/// Longer texts of a chart are not looked through for what `tpl` may be given.
+/// Longer texts of a chart are not searched for arguments of `tpl`.
 const LONGEST_TEXT: usize = 1 << 20;
 
 /// Maximum number of locations shown for an overridden value.
@@ -145,7 +145,7 @@ fn texts_of_files(chart: &Chart) -> Vec<String> {
     found
 }
 
-/// Names that problems are about already: a value that is misspelt is not reported as unread, too.
+/// Names with reported problems: a misspelt value is not reported as unread, too.
 fn names_reported(session: &Session) -> HashSet<String> {
     let about = |found: &Diagnostic| found.rule == &rules::UNREAD || found.rule == &rules::UNSET;
     let known = session.sink.since(0);
@@ -384,7 +384,7 @@ fn set_by_all(
     }
 }
 
-/// The keys of a mapping. What has an anchor is used where its alias is.
+/// The keys of a mapping. A value with an anchor is used at its alias.
 fn keys_of_node(node: Node<'_>) -> Vec<Key> {
     let is_plain = |value: Node<'_>| !value.is_alias() && !has_anchor(value);
     let own = node.entries().filter(|entry| !entry.key.is_merge_key() && is_plain(entry.value));

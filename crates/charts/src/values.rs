@@ -369,7 +369,7 @@ impl<'o> Coalescer<'o> {
         Ok(())
     }
 
-    /// Fills one table from another, keeping nulls: what importing values needs.
+    /// Fills one table from another, keeping nulls, as required for importing values.
     pub fn merge_tables(&mut self, strong: &Value, weak: &Value) -> Result<Value, Exceeded> {
         let (Some(high), Some(low)) = (strong.as_map(), weak.as_map()) else {
             return Ok(if strong.is_null() { weak.clone() } else { strong.clone() });

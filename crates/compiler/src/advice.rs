@@ -11,7 +11,7 @@ use purlin_syntax::{About, Diagnostic, Node, Sources, Span, What};
 /// Maximum number of problems that are narrowed; longer reports are not read.
 const MOST_NARROWED: usize = 500;
 
-/// Points at the names that messages are about, where they are written once inside the place that is shown.
+/// Points at the names in messages, where they are written once inside the shown location.
 pub fn narrow(found: &mut [Diagnostic], sources: &Sources) {
     for diagnostic in found.iter_mut().take(MOST_NARROWED) {
         narrow_one(diagnostic, sources);

@@ -54,7 +54,7 @@ pub fn eval(session: &Session, request: &Request, question: &Question) -> Option
     (dialect.eval)(session, &request, question)
 }
 
-/// The dialect, and the request with what detection found.
+/// The dialect, and the request with the results of detection.
 fn detect_or_report(session: &Session, request: &Request) -> Option<(&'static Dialect, Request)> {
     match detect(session, request) {
         Detection::Project(file, dialect) => Some((dialect, Request { found: Some(file), ..request.clone() })),
@@ -119,7 +119,7 @@ fn usual() -> impl Iterator<Item = &'static Usual> {
     DIALECTS.iter().flat_map(|dialect| dialect.usual)
 }
 
-/// A file of a folder that was meant to be a configuration: its name is nearly right, or what it begins with is wrong.
+/// A file of a folder that was meant to be a configuration: its name is nearly right, or its beginning is wrong.
 fn near_miss(session: &Session, folder: &str) -> Option<Diagnostic> {
     let names: Vec<String> = session.world.list(folder).ok()?.into_iter().map(|entry| entry.name).collect();
     let begun = |name: &String| usual().find(|usual| usual.name == name && usual.version.is_some());

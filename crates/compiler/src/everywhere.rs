@@ -163,7 +163,7 @@ impl<'v> Problems<'v> {
     }
 
     fn add(&mut self, variant: usize, found: Vec<Diagnostic>) {
-        // Several problems of one variant at one place stay separate: they are about several values.
+        // Several problems of one variant at one place stay separate: they concern several values.
         let mut times: HashMap<Identity, Vec<String>> = HashMap::new();
         for problem in found {
             // Some dialects register a file anew in every run.

@@ -222,7 +222,7 @@ fn nested(shown: &Shown<'_>) -> Vec<(usize, Visit)> {
     found
 }
 
-/// The words of a line: what flows along it, and the type of the relationship.
+/// The label of a line: values passed along it, and the type of the relationship.
 fn line_label(names: &[EcoString], relationship: &str) -> String {
     match (names.join(", "), relationship) {
         (names, "") => names,

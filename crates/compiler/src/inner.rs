@@ -1,4 +1,4 @@
-//! The list of what dialects may ask of each other. A new engine is a line here.
+//! The requests that dialects may make to each other. A new engine is a line here.
 
 use purlin_model::{Engine, Engines};
 

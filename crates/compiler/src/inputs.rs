@@ -1,4 +1,4 @@
-//! Everything a value depends on: what it was made from, what decided on it, and the expressions on the way.
+//! Everything a value depends on: its sources, the conditions that decided on it, and the expressions on the way.
 //!
 //! The ends of the table of origins, where `why` tells the way to them.
 
@@ -41,7 +41,7 @@ pub fn inputs_at(session: &Session, whole: &Value, path: &str) -> Option<Vec<Cau
     Some(found)
 }
 
-/// An origin and all origins behind it, without what was overridden.
+/// An origin and all origins behind it, without overridden ones.
 pub(crate) fn dependencies(session: &Session, origin: Origin) -> Vec<Origin> {
     let mut seen = HashSet::from([origin]);
     let mut order = Vec::new();

@@ -205,7 +205,7 @@ impl Making<'_> {
         Made { value, cause, expression, line, inputs, more_inputs: 0, overrode, because }
     }
 
-    /// An expression as it is written. If it begins inside an action of a template, what closes the action is left out.
+    /// An expression as written. If it begins inside an action of a template, the end of the action is left out.
     fn expression(&self, span: Span) -> Option<String> {
         let text = self.written_at(span)?;
         if text.contains("{{") {

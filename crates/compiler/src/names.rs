@@ -26,7 +26,7 @@ pub enum Part {
 pub struct Named {
     /// The text it is written in.
     pub source: Arc<Source>,
-    /// First byte of what a rename replaces.
+    /// First byte of the text that a rename replaces.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
@@ -127,7 +127,7 @@ enum Key {
     Named(usize, &'static str, EcoString, EcoString),
 }
 
-/// A place in a file, what it does there, and the number of its name.
+/// A place in a file, its role, and the number of its name.
 type Mark = (EcoString, u32, u32, Part, usize);
 
 /// Puts the notes of several projects together.
@@ -136,7 +136,7 @@ struct Merge {
     keys: HashMap<Key, usize>,
     /// For each key another one of its group, or itself.
     above: Vec<usize>,
-    /// By place and what the place does; places that cannot be edited may depend on several names.
+    /// By place and role; places that cannot be edited may depend on several names.
     marks: BTreeMap<Mark, (Named, usize)>,
 }
 
@@ -242,7 +242,7 @@ impl NameTable {
         found
     }
 
-    /// All places that mean what a place means.
+    /// All places with the same meaning as a place.
     pub fn group(&self, group: usize) -> impl Iterator<Item = &Named> {
         self.groups.get(&group).into_iter().flatten().filter_map(|&index| self.all.get(index))
     }

@@ -281,7 +281,7 @@ fn rest(stop: Span, sources: &Sources) -> Option<Span> {
     Some(Span { file: stop.file, start: u32::try_from(start).ok()?, end: u32::try_from(text.len()).ok()? })
 }
 
-/// A key that is not known, but nearly is. What it was meant to be is missing for that reason.
+/// An unknown key that resembles a known one, which is missing for that reason.
 struct Misspelt {
     cause: Span,
     severity: Severity,
@@ -332,7 +332,7 @@ struct Wide {
     lack: Lack,
 }
 
-/// Keys that take in files with further names, and that take over what another type has.
+/// Keys that include files with further names, and that inherit from another type.
 const TAKING_IN: &[&str] = &["imports", "import"];
 const PARENTS: &[&str] = &["derived_from"];
 

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// The request.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// Only what this node needs and what needs it.
+    /// Only the dependencies and dependents of this node.
     pub focus: Option<String>,
     /// Maximum distance from it; unlimited if not set.
     pub depth: Option<usize>,
@@ -130,7 +130,7 @@ fn around(all: &[&Node], index: &HashMap<&str, usize>, focus: usize, depth: Opti
 }
 
 impl Shown<'_> {
-    /// Leaves out lines to what another line leads to as well.
+    /// Drops lines to nodes that are reached through another line as well.
     fn reduce(&mut self) {
         let mut needs = vec![Vec::new(); self.nodes.len()];
         self.edges.iter().for_each(|edge| needs[edge.from].push(edge.to));
@@ -187,7 +187,7 @@ fn implied(needs: &[Vec<usize>]) -> HashSet<(usize, usize)> {
     found
 }
 
-/// Nodes that lead to each other, group by group; what a group needs is in groups before it.
+/// Nodes that lead to each other, group by group; the dependencies of a group are in groups before it.
 struct Groups {
     members: Vec<Vec<usize>>,
     /// The group of each node.

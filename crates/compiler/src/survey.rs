@@ -59,7 +59,7 @@ const SKIPPED: &[&str] = &["node_modules"];
 /// Folders of other people's code, if one of these files is in them.
 const VENDORED: (&str, &[&str]) = ("vendor", &["modules.txt", "autoload.php", "bundle", "cache"]);
 
-/// Folders of what was built, if one of these files is beside them.
+/// Folders of build output, if one of these files is beside them.
 const BUILT: (&str, &[&str]) = ("target", &["Cargo.toml", "pom.xml", "build.sbt"]);
 
 /// Hidden folders with output or downloads of tools. Other hidden folders are the user's.
@@ -135,13 +135,13 @@ impl Claim {
         (self.judged.dialect.resolve)(session, &self.asked(request))
     }
 
-    /// Judges the Kubernetes objects of the resolved project, as a check does, and adds to what was found in it.
+    /// Checks the Kubernetes objects of the resolved project, as a check does, and adds to its problems.
     pub fn judge(&self, session: &Session, request: &Request, resolved: &Resolved, found: &mut Findings) {
         let is_partial = found.has_errors();
         found.extend(judged(session, request, self, resolved, is_partial));
     }
 
-    /// The same, keeping what helps to resolve the project again after a change.
+    /// The same, keeping data to resolve the project again after a change.
     pub fn resolve_and_keep(&self, session: &Session, request: &Request) -> Resumable {
         match self.judged.dialect.resuming {
             Some(resuming) => (resuming.start)(session, &self.asked(request)),
@@ -246,7 +246,7 @@ fn shown_path(file: &str, dialect: &Dialect) -> String {
 /// Projects and other files below a folder.
 #[derive(Clone, Default)]
 pub struct Found {
-    /// Projects, and what may be one.
+    /// Projects, and possible projects.
     pub claims: Vec<Claim>,
     /// Files that belong to a project further up, with their dialects.
     members: Vec<(String, &'static Dialect)>,
@@ -332,7 +332,7 @@ fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
     let composing = found.claims.iter().filter(|claim| COMPOSING.contains(&claim.judged.dialect.name));
     let composing: Vec<&str> = composing.map(|claim| path::parent(&claim.file)).collect();
     let may_be_composed = |claim: &Claim| composing.iter().any(|folder| is_below(&claim.file, folder));
-    // With arguments of its own a configuration builds what Kustomize would refuse without them.
+    // With arguments of its own a configuration builds kustomizations that Kustomize would otherwise reject.
     let has_arguments = |claim: &&Claim| {
         let text = session.load_text(&claim.file, &claim.file).ok();
         text.is_some_and(|text| ARGUMENTS.iter().any(|argument| text.source.text().contains(argument)))
@@ -354,7 +354,7 @@ fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
     claims
 }
 
-/// A project that was checked before its turn.
+/// A project that was checked ahead.
 struct Ahead {
     done: Branched<Outcome>,
     /// Whether its dependencies were then known to be fetched on deployment.
@@ -652,7 +652,7 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> Outcome {
     Outcome { checked, inner, fetched_later, unread: Vec::new() }
 }
 
-/// A clone does not have what git leaves out, and that does not make a project wrong.
+/// A clone lacks the files that git ignores, which is not an error of the project.
 fn soften(found: &mut Findings) {
     let not_made = found.iter_mut().filter(|problem| problem.rule == &FILE_NOT_MADE);
     not_made.for_each(|problem| problem.severity = Severity::Warning);

@@ -44,7 +44,7 @@ struct Variable {
 struct Lost<'v> {
     name: String,
     origin: Origin,
-    /// The variants in which it is overridden, and the places of what overrides it.
+    /// The variants in which it is overridden, and the locations of the overriding values.
     by: Vec<(&'v str, Span)>,
 }
 

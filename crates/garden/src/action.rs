@@ -184,7 +184,7 @@ impl OwnScope<'_> {
         env_at(ground, vars.over(&base.push(MapLayer::new("this", Value::map(this)))), Stage::PreGraph)
     }
 
-    /// The environment of its templates before the graph is there, and its variables.
+    /// The environment of its templates before the graph exists, and its variables.
     fn before_graph(&self, ground: &Ground<'_>, project: &Project, phases: &Phases, this: Map) -> (Arc<Env>, VarScope) {
         let (env, vars, own) = self.environment(ground, project, phases, Stage::PreGraph, None);
         fill(&own, Value::map(Map::from_iter([("this".into(), Value::map(this))])));
@@ -254,7 +254,7 @@ impl OwnScope<'_> {
 /// Room for the fields of an ordinary action with its defaults.
 const FIELDS: usize = 14;
 
-/// Fields that are not evaluated before the graph is there.
+/// Fields that are not evaluated before the graph exists.
 const LATE_FIELDS: &[&str] = &["spec", "variables"];
 
 /// Fields with names of actions, shown wherever the graph is shown.
@@ -293,7 +293,7 @@ fn evaluated(
         let varfiles = read_varfiles(ground, &config, &own.fields(ground, project, phases, this(), &vars));
         (first, vars, varfiles)
     };
-    // Where there are files of variables, names mean something only with them.
+    // With files of variables, names have a meaning only in their scope.
     let (first, vars, varfiles) = match &ground.noted {
         Some(noted) if config.field("varfiles").is_some() => noted.without(before_files),
         _ => before_files(),

@@ -22,7 +22,7 @@ pub struct Additions {
     pub dependencies: Vec<(EcoString, EcoString)>,
 }
 
-/// The configuration of an action that an extension adds, in the folder of one that is there.
+/// The configuration of an action that an extension adds, in the folder of an existing one.
 pub fn added_action(
     kind: ActionKind,
     type_name: &str,

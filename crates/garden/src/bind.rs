@@ -26,7 +26,7 @@ pub struct Env {
     pub keep_escapes: bool,
     /// Whether the graph does not exist yet: a `$merge` that is not known then is skipped.
     pub pre_graph: bool,
-    /// What differs between environments that are resolved together.
+    /// Differences between environments that are resolved together.
     pub varying: Arc<Varying>,
     /// Collects strings for the table of names, if the table is needed.
     pub noted: Option<Arc<Noted>>,

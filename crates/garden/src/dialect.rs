@@ -356,7 +356,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     let template = match parsed {
         Ok(template) => template,
         Err(problems) => {
-            // What Garden cannot read may be of the language of the project inside the action.
+            // An expression that Garden cannot parse may be in the language of the project inside the action.
             let live = question.on.as_deref().and_then(|key| resolution.live.actions.get(key));
             if let Some(live) = live.filter(|live| live.holds_project() && !expr::is_template(text)) {
                 return live.eval_inner(&Question { on: None, ..question.clone() }, &mut Eval::new(session));

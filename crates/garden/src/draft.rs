@@ -176,7 +176,7 @@ impl Draft {
         }
     }
 
-    /// Evaluates all that can be known in a scope; what cannot stays a node.
+    /// Evaluates all parts that are known in a scope; the others stay nodes.
     pub fn settle(&self, session: &Session, env: &Arc<Env>) -> Draft {
         match self {
             Draft::Value(_) | Draft::Template(_) | Draft::Choice(..) => self.clone(),

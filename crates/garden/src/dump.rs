@@ -78,7 +78,7 @@ fn with_dotted(resolution: &Resolution<'_>, variables: Value) -> Value {
     variables.with(map.into())
 }
 
-/// A value with the defaults of a row, and those of what these defaults hold.
+/// A value with the defaults of a row, and those of nested defaults.
 fn completed(resolution: &Resolution<'_>, row: Kind, value: &Value) -> Value {
     let completer = Completer { session: resolution.ground.session, defaults: resolution.ground.defaults() };
     completer.entity(row, &completer.entity(row, value))

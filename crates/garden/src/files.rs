@@ -10,7 +10,7 @@ use purlin_value::{Session, path};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Never part of a project: repositories, what Garden and Purlin keep, and reports.
+/// Never part of a project: repositories, data of Garden and Purlin, and reports.
 const FIXED_EXCLUDES: &[&str] = &[".git", ".gitmodules", ".garden/**/*", ".purlin/**/*", "debug-info*/**"];
 
 /// Name of ignore files.
@@ -102,7 +102,7 @@ impl FileTree {
 
 /// The files that match a pattern, from a folder; ignored files can be named explicitly.
 ///
-/// A pattern that begins anywhere at all (`**/*.yaml`) means only what belongs to the project.
+/// A pattern without a fixed start (`**/*.yaml`) matches only files of the project.
 pub(crate) fn matching(session: &Session, tree: &FileTree, folder: &str, pattern: &str) -> Vec<String> {
     let selection = Selection::new(Some(&[pattern.to_owned()]), &[]);
     let pattern = path::normalize(pattern);

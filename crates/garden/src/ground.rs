@@ -116,7 +116,7 @@ impl<'s> Ground<'s> {
         ground
     }
 
-    /// Takes over what does not depend on the environment: templates, defaults and trees.
+    /// Takes over the parts that do not depend on the environment: templates, defaults and trees.
     pub fn go_on_from(&mut self, other: &Ground<'_>) {
         self.templates = other.templates.clone();
         self.defaults = other.defaults.clone();

@@ -265,7 +265,7 @@ impl LiveSet {
         &self.base.graph
     }
 
-    /// A spec with what Garden's providers write into it.
+    /// A spec with the additions of Garden's providers.
     pub(crate) fn implied_spec(&self, eval: &mut Eval<'_>, action: &Action, spec: Value) -> Value {
         self.base.implied_spec(eval, action, spec)
     }
@@ -735,7 +735,7 @@ impl Base {
         Some(eval.force_deep(provider.get("config")?))
     }
 
-    /// A spec with what Garden's providers write into it before they hash it.
+    /// A spec with the additions that Garden's providers make before they hash it.
     fn implied_spec(&self, eval: &mut Eval<'_>, action: &Action, spec: Value) -> Value {
         let Some(map) = spec.as_map().filter(|_| action.kind == ActionKind::Deploy) else { return spec };
         let is_open = |value: Option<&Value>| value.is_none_or(Value::is_null);

@@ -215,7 +215,7 @@ pub struct Phases {
     actions: Cell,
     /// Everything but variables in actions, before the graph and after.
     bases: [Scope; 2],
-    /// Everything but variables in what templates make names from.
+    /// Everything but variables, in names made by templates.
     names: Scope,
 }
 
@@ -258,7 +258,7 @@ impl Phases {
         &self.modules
     }
 
-    /// The cell that `actions` and `runtime` are read from once the graph is there.
+    /// The cell that `actions` and `runtime` are read from once the graph exists.
     pub fn actions(&self) -> &Cell {
         &self.actions
     }
@@ -268,7 +268,7 @@ impl Phases {
         vars.over(&self.scope.push(Late::new("providers", &self.providers)))
     }
 
-    /// Everything but variables, in modules, which are resolved before the graph is there.
+    /// Everything but variables, in modules, which are resolved before the graph exists.
     pub(crate) fn module_base(&self) -> Scope {
         let scope = self.scope.push(Late::new("providers", &self.providers)).push(Late::new("modules", &self.modules));
         scope.push(unknown_runtime())
@@ -295,7 +295,7 @@ impl Phases {
     }
 }
 
-/// Before the graph is there, everything about other actions is unknown.
+/// Before the graph exists, everything about other actions is unknown.
 fn unknown_actions() -> MapLayer {
     let layer = ["actions", "runtime"].map(|key| (EcoString::from(key), Value::pending("graph", key)));
     MapLayer::new("actions", Value::map(Map::from_iter(layer)))

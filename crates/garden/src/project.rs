@@ -46,7 +46,7 @@ pub struct Project {
     pub namespace: EcoString,
     /// Whether the environment is marked as production.
     pub production: bool,
-    /// Base keys and secrets, without variables: what exists before the environment does.
+    /// Base keys and secrets, without variables: the scope before the environment exists.
     pub early: Scope,
     /// Everything but variables: base keys, secrets, `environment`.
     pub scope: Scope,
@@ -60,7 +60,7 @@ impl Project {
         self.vars.over(&self.scope)
     }
 
-    /// The value of one of the project's fields in a scope, forced throughout; null if it is not there.
+    /// The value of one of the project's fields in a scope, forced throughout; null if missing.
     pub fn field(&self, ground: &Ground<'_>, key: &str, scope: &Scope) -> Value {
         match self.document.field(key) {
             Some(node) => force(ground, &ground.env(scope.clone()), &node),

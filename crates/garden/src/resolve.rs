@@ -127,7 +127,7 @@ pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other:
     let is_watched = ground.varying.is_watched();
     let making = making.filter(|making| Arc::ptr_eq(&making.scanned, &scanned));
     let other = other.filter(|_| making.is_some());
-    // Names that templates make may use what providers give, so providers come first.
+    // Names made by templates may use outputs of providers, so providers come first.
     let providers = resolve_providers(&ground, &project, &phases);
     let mut configs = render(&ground, &project, &phases, &scanned, making.map(|making| &making.configs));
     let declared = declared_templates(&scanned, &configs.all);
@@ -269,7 +269,7 @@ fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) -> bool {
     !found.is_empty()
 }
 
-/// The graph with what extensions add.
+/// The graph with the additions of extensions.
 fn augmented(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Graph, extensions: &[Augment]) -> Graph {
     let mut graph = graph;
     for extension in extensions {
@@ -359,7 +359,7 @@ impl Resolution<'_> {
         Some(spec)
     }
 
-    /// The spec of an action with what Garden's providers write into it.
+    /// The spec of an action with the additions of Garden's providers.
     pub(crate) fn counted_spec(&self, key: &str) -> Option<Value> {
         let spec = self.spec(key)?;
         let action = self.graph().actions.get(key)?;
@@ -448,7 +448,7 @@ impl Resolution<'_> {
     }
 }
 
-/// An action without a spec lacks what its type requires. Garden notices when it resolves the action.
+/// An action without a spec lacks the keys required by its type. Garden notices when it resolves the action.
 fn report_missing_spec(ground: &Ground<'_>, action: &Action, known: &SpecType) {
     let is_written = action.config.field("spec").is_some_and(|spec| !spec.is_null());
     // A key that is misspelt was reported.

@@ -36,7 +36,7 @@ pub struct Scanned {
     pub config_files: Vec<String>,
 }
 
-/// Reads all configuration of a project. What another environment has read of the same files is not read again.
+/// Reads all configuration of a project. Files already read for another environment are not read again.
 pub fn scan(ground: &Ground<'_>, project: &Project, before: Option<&Arc<Scanned>>) -> Arc<Scanned> {
     let scope = project.full_scope();
     let ignore = project.field(ground, "dotIgnoreFile", &scope);

@@ -1,6 +1,6 @@
 //! Structural operators: `$merge`, `$concat`, `$forEach` and `$if`, each one level at a time.
 //!
-//! An operator is a lazy value. Forcing it evaluates what decides its shape; everything else in it stays lazy.
+//! An operator is a lazy value. Forcing it evaluates the parts that decide its shape; everything else in it stays lazy.
 
 use crate::bind::{Binder, Env, entries, replacing};
 use crate::expr::Own;
@@ -162,7 +162,7 @@ impl Operator {
         self.bind_in(&self.env, node)
     }
 
-    /// Binds what decides the shape of this very value; it cannot look into the value itself.
+    /// Binds the part that decides the shape of this very value; it cannot refer to the value itself.
     fn bind_shape(&self, node: Node<'_>) -> Value {
         let own = self.own.clone().map(|own| Own { shapes: true, ..own });
         Binder::inside(&self.env, own.as_ref()).bind(&self.node.other(node))

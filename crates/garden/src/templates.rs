@@ -27,7 +27,7 @@ const LONGEST_SHARED: usize = 200;
 /// Maximum number of strings kept by text; where all differ, keeping them is useless.
 const MOST_SHARED: usize = 1_000;
 
-/// The template strings of one tree, by the number of their node. A string that cannot be read is there as `None`.
+/// The template strings of one tree, by the number of their node. `None` for a string that cannot be parsed.
 pub struct Strings {
     first: u32,
     strings: Vec<(u32, Option<Arc<Template>>)>,

@@ -6,7 +6,7 @@ use purlin_value::{Origin, OriginKind, Session};
 /// Steps that are shown, at most.
 const MOST_STEPS: usize = 200;
 
-/// The steps behind an origin, each with its place, what went into it indented below.
+/// The steps behind an origin, each with its place, with its inputs indented below.
 pub fn trace(session: &Session, origin: Origin) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut open = vec![(origin, 0)];

@@ -68,7 +68,7 @@ impl VarScope {
         below.filter_map(|(cell, level)| Some((cell.get()?.clone(), Some(level) == strongest))).collect()
     }
 
-    /// The same, with what differs between environments.
+    /// The same, with the differences between environments.
     pub fn watched(self, varying: Arc<Varying>) -> VarScope {
         VarScope { varying, ..self }
     }

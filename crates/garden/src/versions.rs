@@ -264,7 +264,7 @@ impl Hashed {
 pub struct Exclusions(Vec<(Regex, Work)>);
 
 impl Exclusions {
-    /// Compiles patterns; what cannot be compiled is returned with the reason.
+    /// Compiles patterns; invalid ones are returned with the reason.
     pub fn compile(session: &Session, patterns: &[String]) -> (Self, Vec<(String, String)>) {
         let mut broken = Vec::new();
         let most = session.limits.regex_bytes;

@@ -65,7 +65,7 @@ fn evaluate(resolution: &Resolution<'_>, config: &Config, env: &Arc<Env>) {
     }
 }
 
-/// A workflow evaluated, but for what its steps do.
+/// A workflow evaluated, except the work of its steps.
 pub(crate) fn fields_but_work(resolution: &Resolution<'_>, workflow: &Config) -> Value {
     let env = workflow_env(resolution, workflow);
     let force = |draft: &Draft| Eval::new(resolution.ground.session).force_deep(&draft.bind(&mut Binder::new(&env)));
@@ -121,7 +121,7 @@ fn command_env(resolution: &Resolution<'_>, command: &Config, typed: &Map) -> Ar
     env_at(ground, vars.over(&base), Stage::Full)
 }
 
-/// A workflow, or a command of the user's own, that is being run: each part is evaluated when it is its turn.
+/// A workflow, or the user's own command, during its run: each part is evaluated when it is reached.
 pub struct Script<'r, 's> {
     resolution: &'r Resolution<'s>,
     config: &'r Config,
@@ -152,13 +152,13 @@ impl<'r, 's> Script<'r, 's> {
         steps.iter().enumerate().map(|(index, step)| step_name(step, index)).collect()
     }
 
-    /// A step as it is written, for what decides whether it runs.
+    /// A step as written, to decide whether it runs.
     pub fn written_step(&self, index: usize) -> Value {
         let steps = self.config.body.get(STEPS).map(|draft| draft.items()).unwrap_or_default();
         steps.get(index).map_or_else(Value::null, Draft::written)
     }
 
-    /// A step, with what earlier ones gave: `log` and `outputs` by name.
+    /// A step, with the results of earlier ones: `log` and `outputs` by name.
     pub fn step(&self, index: usize, earlier: &Map) -> Value {
         let steps = self.config.body.get(STEPS).map(|draft| draft.items()).unwrap_or_default();
         let Some(step) = steps.get(index) else { return Value::null() };

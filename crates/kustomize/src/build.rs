@@ -483,7 +483,7 @@ impl Builder<'_> {
         for root in tree.roots().filter(|root| !root.is_null()) {
             let value = value_of(root, MergeKeys::Apply);
             let weight = weight(&value);
-            // It is read anew for every way that leads to it.
+            // It is read again for every path to it.
             self.spend(steps_for(weight), weight.saturating_mul(BYTES_PER_WRITTEN), item)?;
             for value in parts(&value) {
                 let mut resource = Resource::new(value, tree.source().path().into());

@@ -18,7 +18,7 @@ pub struct Config {
     pub name_suffix: Vec<FieldSpec>,
     /// Namespaces, besides that of the metadata.
     pub namespace: Vec<FieldSpec>,
-    /// Labels and what selects by them.
+    /// Labels and label selectors.
     pub common_labels: Vec<FieldSpec>,
     /// Fields that every entry of `labels` is written to.
     pub labels: Vec<FieldSpec>,
@@ -183,7 +183,7 @@ impl Config {
         Ok(merged)
     }
 
-    /// Adds what another one has.
+    /// Adds the fields of another configuration.
     fn absorb(&mut self, other: &Config) -> Result<(), String> {
         merge_all(&mut self.name_prefix, &other.name_prefix)?;
         merge_all(&mut self.name_suffix, &other.name_suffix)?;

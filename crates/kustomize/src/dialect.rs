@@ -34,7 +34,7 @@ pub const DIALECT: Dialect = Dialect {
     rules: rules::RULES,
 };
 
-/// Components are built with what uses them, unless one is named.
+/// Components are built with the kustomizations that use them, unless one is named.
 fn recognise(file: &Glance<'_>) -> Option<Sign> {
     let is_component = || file.head().get("kind") == Some("Component");
     (FILES.contains(&file.name()) && (file.is_named() || !is_component())).then_some(Sign::new(Role::Project, 10))

@@ -101,7 +101,7 @@ fn not_an_entry(step: &str) -> String {
     format!("expected `[KEY=VALUE]`, found `{step}`")
 }
 
-/// Calls a function with all values that a path leads to, and counts them.
+/// Calls a function with all values at a path, and counts them.
 pub fn visit(value: &mut Value, path: &[EcoString], made: Made, change: &mut Change<'_>) -> Result<usize, String> {
     let [step, rest @ ..] = path else { return change(value).map(|()| 1) };
     if let Ok(index) = step.parse::<usize>() {

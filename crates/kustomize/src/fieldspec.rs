@@ -12,7 +12,7 @@ use purlin_value::{Data, FastMap, Value};
 pub struct FieldSpec {
     /// The kinds.
     pub of: Gvk,
-    /// The keys that lead to it. Lists on the way have no key of their own.
+    /// The keys of its path. Lists on the path have no key of their own.
     pub path: Vec<EcoString>,
     /// Whether it is created if missing.
     pub create: bool,

@@ -206,7 +206,7 @@ struct Entries<'g> {
 }
 
 impl Entries<'_> {
-    /// Adds an entry. What it takes is charged before it is made: one file may be named many times.
+    /// Adds an entry. Its cost is charged before it is made: one file may be named many times.
     fn put(&mut self, key: &str, bytes: &[u8], origin: Origin) -> Result<(), Problem> {
         let Generator { session, kind, rule, .. } = self.generator;
         let length = bytes.len() as u64;

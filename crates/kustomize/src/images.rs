@@ -89,7 +89,7 @@ struct Rule<'r> {
     about: About,
 }
 
-/// The images that a rule is about. The original takes the name for a pattern.
+/// The images that a rule selects. The original uses the name as a pattern.
 enum About {
     /// A name with dots as the only special characters.
     Plain(EcoString),

@@ -67,7 +67,7 @@ impl Index {
         Ok((0..resources.len()).collect())
     }
 
-    /// Forgets what a change of names or the removal of a resource makes untrue.
+    /// Drops the parts invalidated by a change of names or the removal of a resource.
     pub fn forget(&mut self) {
         *self = Index::default();
     }

@@ -1,4 +1,4 @@
-//! Labels and annotations: of resources, of the pods they make, and of what selects those.
+//! Labels and annotations: of resources, of their pods, and of the selectors of those.
 
 use crate::config::Config;
 use crate::edit::set;

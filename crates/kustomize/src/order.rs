@@ -1,4 +1,4 @@
-//! The order of the result: what others need first, webhooks last; or as it was gathered.
+//! The order of the result: dependencies first, webhooks last; or as collected.
 
 use crate::edit::text;
 use crate::identity::Gvk;

@@ -1,4 +1,4 @@
-//! Patches: strategic merges and JSON patches, from files or written in place, for targets or for what they name.
+//! Patches: strategic merges and JSON patches, from files or inline, for targets or for the resources they name.
 
 use crate::edit::{as_list, as_map, text};
 use crate::index::Index;
@@ -78,7 +78,7 @@ pub fn written(
 pub enum Entry {
     /// `patches`.
     Any,
-    /// `patchesJson6902`, which does not keep what a resource was called.
+    /// `patchesJson6902`, which does not keep a resource's earlier names.
     Json,
 }
 
@@ -262,7 +262,7 @@ fn apply_to_named(
     Ok(())
 }
 
-/// Merges a patch; the name and kind stay unless they may change. What it adds is counted for each resource.
+/// Merges a patch; the name and kind stay unless they may change. Its additions are charged for each resource.
 fn apply_strategic(
     session: &Session,
     patch: &Value,
@@ -431,7 +431,7 @@ fn add(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Replaces an item of a list, or sets a key: the original's library does not look whether it is there.
+/// Replaces an item of a list, or sets a key: the original's library does not check that it exists.
 fn replace(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
     let Some((last, parents)) = path.split_last() else {
         *value = given;

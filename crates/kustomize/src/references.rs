@@ -51,7 +51,7 @@ pub fn update(session: &Session, top: &Value, config: &Config, resources: &mut [
         let names: HashSet<&EcoString> = named.before.iter().map(|id| &id.name).collect();
         names.into_iter().for_each(|name| by_name.entry(name.clone()).or_default().push(at));
     }
-    // Only what was renamed is followed.
+    // Only references to renamed resources are followed.
     if by_name.is_empty() {
         return Ok(());
     }
@@ -107,7 +107,7 @@ fn role(resource: &Resource) -> Option<Gvk> {
     Some(Gvk { group: part("apiGroup")?, version: "".into(), kind: part("kind")? })
 }
 
-/// The resource that refers, and what it refers to.
+/// The referring resource, and the target kind.
 struct Referrer<'r> {
     own: &'r Named,
     accounts: &'r [EcoString],

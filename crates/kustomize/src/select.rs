@@ -1,4 +1,4 @@
-//! Which resources a patch is about.
+//! Selects the resources of a patch.
 
 use crate::edit::text;
 use crate::resource::Resource;

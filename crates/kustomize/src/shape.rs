@@ -1,4 +1,4 @@
-//! The keys of a kustomization file and what they hold, and the check of a file against them.
+//! The keys of a kustomization file with their types, and the check of a file against them.
 //!
 //! Kustomize reads the file strictly: a key it does not know and a value of another kind end the build. Case does not
 //! matter in keys.
@@ -33,7 +33,7 @@ pub enum Shape {
 use Shape::{Any, Flag, Map, Maps, Number, Pairs, Text, Texts};
 use purlin_syntax::what;
 
-/// Keys and what they hold.
+/// Keys and their types.
 pub type Keys = [(&'static str, Shape)];
 
 /// The keys of a kustomization.

@@ -471,7 +471,7 @@ fn uses_founding_design(config: &Config<'_>) -> bool {
     config.is_inline || modules
 }
 
-/// A configuration ready to be joined with others: what has no `context` is found in the folder of its own file.
+/// A configuration ready to be merged with others: items without `context` are in the folder of its own file.
 fn with_contexts<'f>(config: &Config<'f>) -> Item<'f> {
     let mut config = config.clone();
     defaults::contexts(&mut config.item);

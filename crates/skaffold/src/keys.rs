@@ -191,7 +191,7 @@ impl Listing {
         let mut open = Vec::new();
         match world.stat(&start) {
             Ok(stat) if stat.kind == FileKind::Folder => open.push(start),
-            // A context that does not exist has no files; building it is what fails.
+            // A missing context has no files; its build reports the error.
             Err(WorldError::NotFound) if world.read_link(&start).is_err() => {}
             _ => self.take(start, found),
         }

@@ -165,7 +165,7 @@ pub struct Loader<'f> {
     /// Contents of standard input, for the path `-`.
     stdin: Option<Arc<[u8]>>,
     files: RefCell<HashMap<EcoString, Option<Rc<File<'f>>>>>,
-    /// The files that required paths lead to: most are required more than once.
+    /// The files of required paths: most are required more than once.
     targets: RefCell<HashMap<EcoString, Rc<File<'f>>>>,
     /// Number of documents read.
     documents: Cell<usize>,
@@ -221,7 +221,7 @@ impl<'f> Loader<'f> {
         files
     }
 
-    /// The file that a required path leads to. Problems inside it are reported once, when it is first read.
+    /// The file of a required path. Problems inside it are reported once, when it is first read.
     pub fn required(&self, target: &str) -> Result<Option<Rc<File<'f>>>, Missing> {
         if let Some(known) = self.targets.borrow().get(target) {
             return Ok(Some(known.clone()));

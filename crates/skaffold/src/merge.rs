@@ -196,7 +196,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Joins a list; an item with the same identity is there once, and must then be the same.
+    /// Joins a list; items with the same identity are included once, and must be equal.
     fn list<'f>(&mut self, whole: &mut Item<'f>, value: View<'_, 'f>) {
         whole.list();
         for item in value.items() {

@@ -14,7 +14,7 @@ use purlin_value::{WorldError, path};
 pub enum Sync {
     /// Every time.
     Always,
-    /// Only if there is no copy.
+    /// Only if missing.
     Missing,
     /// Never, and a missing copy is an error.
     Never,

@@ -24,7 +24,7 @@ pub(crate) const DEFAULT_MANIFESTS: &str = "k8s/*.yaml";
 /// Values inserted into manifests.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Built images by name: what manifests should use instead.
+    /// Built images by name: replacements for those in manifests.
     pub images: HashMap<String, String>,
     /// The same in the order they were given, for templates of releases.
     pub builds: Vec<(String, String)>,

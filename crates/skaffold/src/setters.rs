@@ -19,7 +19,7 @@ const PATTERN_BYTES: usize = 1 << 20;
 /// Values by name.
 pub type Setters = BTreeMap<String, String>;
 
-/// A document with the values put in. What cannot be put in is reported.
+/// A document with the values inserted. Values that cannot be inserted are reported.
 pub fn apply(session: &Session, root: Node<'_>, setters: &Setters) -> Value {
     let value = value_of(root, MergeKeys::Apply);
     if setters.is_empty() {

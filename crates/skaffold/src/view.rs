@@ -39,7 +39,7 @@ impl<'a, 'f> From<&'a Item<'f>> for View<'a, 'f> {
 }
 
 impl<'a, 'f: 'a> View<'a, 'f> {
-    /// The same without what happened to it, for reading.
+    /// The same without its history, for reading.
     #[inline]
     pub(crate) fn bare(self) -> View<'a, 'f> {
         match self {

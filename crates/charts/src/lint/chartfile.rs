@@ -155,7 +155,7 @@ fn is_request_url(text: &str) -> bool {
     starts_well && scheme.chars().all(is_scheme) && rest.starts_with('/') && !text.chars().any(|ch| ch <= ' ')
 }
 
-/// The first key that a strict reader does not expect: keys that are there twice come before unknown ones.
+/// The first key that a strict reader does not expect: duplicate keys come before unknown ones.
 fn unexpected(tree: &Tree, root: Node<'_>, text: &str) -> Option<String> {
     if let Some(twice) = metadata::duplicates(tree).first() {
         let (start, end) = twice.span.map_or((0, 0), |span| (span.start as usize, span.end as usize));

@@ -46,7 +46,7 @@ impl Level {
 pub struct Finding {
     /// Its severity.
     pub level: Level,
-    /// The file it is about.
+    /// Its file.
     pub path: String,
     /// The finding.
     pub message: String,

@@ -282,7 +282,7 @@ fn apply_rule(rule: &Rule, definitions: &Definitions) -> Result<Value, String> {
     Ok(Value::map(made))
 }
 
-/// The definitions that the properties lead to.
+/// The definitions that the properties refer to.
 fn reachable(properties: &Map, definitions: &Definitions) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open: Vec<String> = Vec::new();

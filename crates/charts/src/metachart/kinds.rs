@@ -72,7 +72,7 @@ pub fn preprocessors(chart: &Chart) -> BTreeSet<String> {
 /// Whether a configuration file exists.
 struct IsThere(bool);
 
-/// A configuration file of the chart, if it is there and can be read; its values know where they are written.
+/// A configuration file of the chart, if it exists and can be parsed; its values have locations.
 pub(crate) fn read_config(session: &Session, chart: &Chart, name: &str) -> Option<Value> {
     let path = path::join(&chart.folder, name);
     // Most charts have none, and the check is shared by all variants of a project.

@@ -121,14 +121,14 @@ pub(super) fn layers(cells: &[Cell], wires: &[Wire]) -> Vec<usize> {
             break;
         }
     }
-    // A column of its own only if a box needs one: what leads out is beside the last boxes otherwise.
+    // A column of its own only if a box needs one: otherwise lines that lead out are beside the last boxes.
     let ends = |at: usize| cells.get(at).is_some_and(|cell| cell.side == Side::Last);
     let last = (0..count).map(|at| layer[at]).max().unwrap_or(0);
     (0..count).filter(|&at| ends(at)).for_each(|at| layer[at] = last);
     layer
 }
 
-/// A graph in which every step leads to the next column.
+/// A graph in which every step goes to the next column.
 pub(super) struct Net {
     /// The column of each box and, behind them, of each waypoint.
     pub layer: Vec<usize>,

@@ -91,7 +91,7 @@ fn number(columns: &[Vec<usize>], row: &mut [usize]) {
     columns.iter().for_each(|column| column.iter().enumerate().for_each(|(at, &node)| row[node] = at));
 }
 
-/// A first order that keeps what belongs together together: depth first from the left.
+/// A first order that keeps neighbours together: depth first from the left.
 fn first_order(net: &Net, left: &Neighbours, right: &Neighbours) -> Vec<usize> {
     let mut is_seen = vec![false; net.layer.len()];
     let mut found = Vec::with_capacity(net.layer.len());
@@ -120,7 +120,7 @@ fn mean(net: &Net, neighbours: &[(usize, f64, f64)], row: &[usize]) -> Option<f6
     (!neighbours.is_empty()).then(|| sum / neighbours.len() as f64)
 }
 
-/// The middle one of the places that steps lead to.
+/// The median of the places that steps go to.
 fn median(net: &Net, neighbours: &[(usize, f64, f64)], row: &[usize]) -> Option<f64> {
     let mut places: Vec<f64> =
         neighbours.iter().map(|&(at, there, _)| row[at] as f64 + within(net, at, there)).collect();

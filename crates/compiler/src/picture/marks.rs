@@ -34,7 +34,7 @@ impl Marks {
         }
     }
 
-    /// Marks the nodes that differ from what they were.
+    /// Marks changed nodes.
     pub fn note_changes(&mut self, before: Side<'_>, after: Side<'_>) {
         for difference in diff(before, after) {
             let Difference { node, field, before: was, after: is, renamed_from, .. } = difference;

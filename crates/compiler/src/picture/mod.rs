@@ -179,7 +179,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Its words: the names of what flows, short enough for a line.
+    /// Its label: the names of the values, short enough for a line.
     pub fn words(&self) -> String {
         const MOST: usize = 2;
         let mut words: Vec<String> = self.names.iter().take(MOST).map(|name| short(name)).collect();
@@ -224,7 +224,7 @@ pub struct Scene {
     pub links: Vec<Link>,
     /// The pieces of lines, which several may share.
     pub strokes: Vec<Stroke>,
-    /// The size of what was laid out.
+    /// The size of the layout.
     pub width: f64,
     /// Likewise.
     pub height: f64,
@@ -305,7 +305,7 @@ fn width(own: &Draft) -> f64 {
     (needed + BESIDE).max(LEAST_WIDTH)
 }
 
-/// The lines between boxes: those of nodes that are not shown lead to the box that they are in.
+/// The lines between boxes: those of hidden nodes lead to the box around them.
 fn links(shown: &Shown<'_>, boxes: &boxes::Boxes) -> Vec<Link> {
     let mut found: Vec<Link> = Vec::new();
     let mut known: HashMap<(usize, usize, bool), usize> = HashMap::new();

@@ -241,7 +241,7 @@ pub(super) const SYNC_PATH_ROW: Entity = entity(
     ],
 );
 
-/// Keys of what runs here instead, of all types.
+/// Keys of programs that run locally instead, of all types.
 pub(super) const LOCAL_MODE_KEYS: &[Field] = &[
     field("ports", Shape::List(LOCAL_MODE_PORT), "Ports that are forwarded."),
     field("command", FULL_TEXTS, "What runs here."),

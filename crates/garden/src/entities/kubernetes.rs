@@ -1,4 +1,4 @@
-//! Rows of the types that deploy to Kubernetes: manifests, charts, and what runs in pods.
+//! Rows of the types that deploy to Kubernetes: manifests, charts, and pods.
 
 use super::container::{LOCAL_MODE_KEYS, OWNER, SYNC_KEYS, SYNC_PATH_KEYS};
 use super::words::{
@@ -105,7 +105,7 @@ pub(super) const HELM_CHART_ROW: Entity = entity(
 )
 .exactly_one(&["place"]);
 
-/// Keys of what runs once in a pod of its own, but for tests of modules.
+/// Keys of tasks that run once in a pod of their own, except tests of modules.
 pub(super) const POD_RUN_KEYS: &[Field] = &[
     field("cacheResult", BOOL, "Whether it is left out when nothing changed.").default(Literal::Bool(true)),
     NAMESPACE,

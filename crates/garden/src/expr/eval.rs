@@ -417,7 +417,7 @@ impl Evaluator<'_, '_> {
         })
     }
 
-    /// Counts what `+` is about to make.
+    /// Charges the result of `+`.
     fn make_sum(&mut self, op: BinaryOp, left: &Value, right: &Value, at: At) -> Result<(), Stop> {
         match (op, &left.data, &right.data) {
             (BinaryOp::Add, Data::Str(left), _) => self.make_text(0, left.len().saturating_add(text_size(right)), at),
@@ -440,7 +440,7 @@ impl Evaluator<'_, '_> {
         }
     }
 
-    /// `a || b || c`: the first that is there and true, or the last.
+    /// `a || b || c`: the first that exists and is true, or the last.
     fn alternatives(&mut self, first: &Node, rest: &[(BinaryOp, Node)]) -> Result<Value, Stop> {
         let mut node = first;
         let mut tainted = false;
@@ -593,7 +593,7 @@ impl Evaluator<'_, '_> {
         span.map_or(u64::from(at.start), |s| u64::from(s.file.0) << 32 | u64::from(s.start)) ^ origin << 56
     }
 
-    /// A result with the origin and taint of what went in.
+    /// A result with the origin and taint of its inputs.
     fn computed(&self, result: Value, step: &str, at: At, inputs: &[&Value]) -> Value {
         let tainted = inputs.iter().any(|value| value.is_tainted_deep());
         let origins = inputs.iter().flat_map(|value| input_origins(value)).filter(|origin| origin.is_known());

@@ -311,7 +311,7 @@ impl Evaluator<'_, '_> {
         Ok(found)
     }
 
-    /// Remembers a collection that the path goes through.
+    /// Records a collection on the path.
     fn go_into(&mut self, value: &Value) {
         if value.origin.is_derived() {
             self.around.push(value.origin);
@@ -354,7 +354,7 @@ impl Evaluator<'_, '_> {
                 Data::List(list) if step.name == "length" => Some(Value::from(i64::try_from(list.len()).unwrap_or(0))),
                 Data::List(list) => step.name.parse::<usize>().ok().and_then(|at| list.get(at)).cloned(),
                 Data::Poison => return Err(Stop::Poison),
-                // It may hold the key, and it is stronger than what follows.
+                // It may hold the key, and it is stronger than the layers after it.
                 Data::Pending(_) if next.is_empty() => return Ok(Found::One(self.pending_path(part.clone(), steps))),
                 _ => None,
             };
@@ -497,14 +497,14 @@ fn path_text(steps: &[Step]) -> EcoString {
 }
 
 impl Missing {
-    /// The keys that are there instead, each once.
+    /// The existing keys, each once.
     fn keys(&self) -> Vec<EcoString> {
         let mut seen = std::collections::HashSet::new();
         let within = self.without.iter().flat_map(available_keys);
         self.available.iter().cloned().chain(within).filter(|key| seen.insert(key.clone())).collect()
     }
 
-    /// The diagnostic for a key that was not found; with the keys that are there if that helps.
+    /// The diagnostic for a key that was not found; with the existing keys if that helps.
     pub(super) fn diagnostic(&self, has_hint: bool) -> Diagnostic {
         if let Some(phase) = self.phase {
             let message = format!("`{}` is not available here: it exists {phase}", self.key);

@@ -84,7 +84,7 @@ impl Evaluator<'_, '_> {
                 let names: Vec<EcoString> = rest.iter().map_while(plain).collect();
                 self.without_own_named(head, &names, parts)
             }
-            // Names of actions and modules mean the same before they are there.
+            // Names of actions and modules mean the same before these exist.
             Lookup::NotHere { .. } | Lookup::Later { .. } => Vec::new(),
         };
         self.note_steps(values, vec![head.clone()], rest);
@@ -170,7 +170,7 @@ impl Evaluator<'_, '_> {
         Some((kind::VARIABLE, id, shown))
     }
 
-    /// A key that cannot be computed here may be any of those that are there.
+    /// A key that cannot be computed here may be any of the existing ones.
     fn note_any(&mut self, values: &[Value], trail: &[EcoString], at: At) {
         let Some(span) = self.place.part(at) else { return };
         for value in values {

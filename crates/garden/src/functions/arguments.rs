@@ -42,7 +42,7 @@ impl Arguments<'_> {
         self.spend(steps.saturating_add(1), 0)
     }
 
-    /// Charges steps, and bytes that are about to be made.
+    /// Charges steps, and bytes to be allocated.
     pub fn spend(&self, steps: u64, bytes: u64) -> Result<(), Fault> {
         let charged = self.session.meter.charge(steps, bytes);
         charged.map_err(|exceeded| Fault::limit(exceeded.rule(), exceeded.message()))
@@ -79,7 +79,7 @@ impl Arguments<'_> {
         self.spend(items, items.saturating_mul(ITEM_BYTES))
     }
 
-    /// Whether every required argument is there.
+    /// Checks that every required argument is given.
     pub fn check_count(&self) -> Result<(), Fault> {
         for (index, parameter) in self.function.parameters.iter().enumerate() {
             if parameter.count == Count::One && self.values.get(index).is_none() {

@@ -427,7 +427,7 @@ impl Container<'_> {
         Ok(None)
     }
 
-    /// An object with what tells that Garden made it, and for whom.
+    /// An object with annotations that name Garden as its maker, and its project.
     fn marked(&self, shared: &Shared, object: &Value) -> Value {
         let making = &shared.making;
         let metadata = object.get("metadata").and_then(Value::as_map).cloned().unwrap_or_default();

@@ -44,7 +44,7 @@ const KEPT: &[&str] = &[
 /// Probes of a long-running container.
 const PROBES: &[&str] = &["readinessProbe", "livenessProbe", "startupProbe"];
 
-/// The longest name of a pod, without what makes it the only one of its name.
+/// The longest name of a pod, without its unique suffix.
 const LONGEST: usize = 56;
 
 /// Inputs for making it.

@@ -220,7 +220,7 @@ fn target_and_sync(names: &Names<'_>, module: &Module, resource: Option<&Draft>)
     fields
 }
 
-/// A pod for each task and test; what has no resource to take it from is left out, as in Garden.
+/// A pod for each task and test; those without a resource as a source are left out, as in Garden.
 fn pod_actions(
     names: &Names<'_>,
     module: &Module,

@@ -106,7 +106,7 @@ impl Module {
         origin_in(&self.fields, key)
     }
 
-    /// A field, if it is there.
+    /// A field, if set.
     pub fn field(&self, key: &str) -> Option<Draft> {
         self.fields.get(key).filter(|draft| !draft.is_null())
     }
@@ -599,7 +599,7 @@ fn resolve_one(
         let source = source.as_value().cloned();
         if let Some(name) = source.as_ref().and_then(Value::as_str) {
             let span = source.as_ref().and_then(|value| ground.span_of(value));
-            // One that is listed too is there twice, as in Garden; one that is not does not count in versions.
+            // One that is listed too is included twice, as in Garden; one that is not does not count in versions.
             let listed = dependencies.iter().any(|known| known.name == name);
             dependencies.push(BuildDependency { name: name.into(), copy: Vec::new(), span, listed });
         }

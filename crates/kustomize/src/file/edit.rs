@@ -30,7 +30,7 @@ pub fn pairs(items: &[String], kind: &str) -> Result<Vec<(String, String)>, Stri
     Ok(found)
 }
 
-/// Adds entries to a field. One that is there already is an error without `force`.
+/// Adds entries to a field. An existing one is an error without `force`.
 pub fn add_pairs(
     file: &mut KustomizationFile,
     field: &str,
@@ -105,7 +105,7 @@ pub fn remove_pairs(
     Ok(())
 }
 
-/// Adds items to a list of names; those that are there already are left out.
+/// Adds items to a list of names, except existing ones.
 pub fn add_items(file: &mut KustomizationFile, field: &str, kind: &str, items: &[String]) -> Notes {
     let mut list = file.list(field);
     let mut notes = Notes::new();
@@ -119,7 +119,7 @@ pub fn add_items(file: &mut KustomizationFile, field: &str, kind: &str, items: &
     notes
 }
 
-/// Adds bases: one that is there already is an error.
+/// Adds bases: an existing one is an error.
 pub fn add_bases(file: &mut KustomizationFile, paths: &[String]) -> Result<(), String> {
     match add_items(file, "resources", "base", paths).into_iter().next() {
         Some(note) => Err(note),
@@ -224,7 +224,7 @@ pub fn set_replicas(file: &mut KustomizationFile, items: &[String]) -> Result<()
     Ok(())
 }
 
-/// Adds a patch. A note if it is there already.
+/// Adds a patch. Returns a note if it exists already.
 pub fn add_patch(file: &mut KustomizationFile, patch: Value) -> Notes {
     let mut patches = file.list("patches");
     if patches.contains(&patch) {

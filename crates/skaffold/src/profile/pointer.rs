@@ -37,7 +37,7 @@ impl Pointer {
         self.segments.last().map_or("", EcoString::as_str)
     }
 
-    /// Every place the path's parent leads to, as plain segments; `key=value` may select several.
+    /// Every target of the path's parent, as plain segments; `key=value` may select several.
     pub fn parents(&self, root: View<'_, '_>) -> Vec<Vec<EcoString>> {
         let mut places: Vec<Vec<EcoString>> = vec![Vec::new()];
         let Some((_, parents)) = self.segments.split_last() else { return places };
@@ -58,7 +58,7 @@ impl Pointer {
         places
     }
 
-    /// The path with the first segment that leads nowhere corrected, if it is nearly a key that is there.
+    /// The path with its first unknown segment corrected, if it resembles an existing key.
     pub fn near(&self, root: View<'_, '_>) -> Option<String> {
         let mut view = root;
         for (at, segment) in self.segments.iter().enumerate() {

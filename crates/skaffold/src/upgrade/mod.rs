@@ -16,7 +16,7 @@ use purlin_syntax::{Diagnostic, Sink, Span};
 
 /// Context of a rule.
 pub struct Step<'s> {
-    /// Receives what cannot be kept.
+    /// Receives the parts that cannot be kept.
     sink: &'s Sink,
     /// Place of the document.
     place: Span,

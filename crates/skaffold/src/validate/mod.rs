@@ -28,7 +28,7 @@ use std::collections::HashSet;
 pub enum Scope {
     /// Checks of the configuration itself.
     Configuration,
-    /// Also that the manifests it names are there, and its tags can be made.
+    /// Also that the manifests it names exist, and its tags can be made.
     Manifests,
     /// The same; a pattern without matches is no error yet.
     Project,

@@ -83,7 +83,7 @@ pub struct Config<'f> {
 }
 
 impl<'f> Config<'f> {
-    /// The configuration without what led to it, its paths starting from its base.
+    /// The configuration without the path to it, its paths starting from its base.
     pub fn placed(&self) -> Item<'f> {
         let mut out = ItemOut::default();
         let finish = Finish { base: self.base.as_deref(), ..Finish::default() };

@@ -125,7 +125,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         self
     }
 
-    /// All configurations, in order. Problems are reported; what could be resolved is there all the same.
+    /// All configurations, in order. Problems are reported; the resolvable ones are returned anyway.
     pub fn run(mut self) -> Vec<Config<'f>> {
         let loader = self.loader;
         let (is_there, is_sound) = loader.sink().succeeds(|| self.enter_all());
@@ -355,7 +355,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         edge.profiles.iter().chain(further).cloned().collect()
     }
 
-    /// The file a requirement leads to.
+    /// The file of a requirement.
     fn target(&self, config: &Config<'f>, edge: &Edge) -> Option<(Rc<File<'f>>, bool)> {
         let (target, is_remote) = match &edge.place {
             Place::Same => return Some((config.file.clone(), false)),

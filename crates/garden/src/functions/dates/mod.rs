@@ -152,7 +152,7 @@ impl Instant {
         Self::from_millis(self.0.checked_add(millis)?)
     }
 
-    /// With one field set; what does not fit rolls over.
+    /// With one field set; excess values roll over.
     pub fn modified(self, amount: f64, unit: Unit) -> Option<Self> {
         if !amount.is_finite() || amount.abs() > 1e13 {
             return None;
