@@ -12,6 +12,7 @@ use std::sync::Arc;
 use purlin_gotmpl::Set;
 use purlin_gotmpl::ast::{Branch, Command, Expr, Pipe, Quoted, Stmt, Tree, Variable};
 use purlin_syntax::{Flavor, Node, Source, Span};
+use purlin_value::fast::{FastMap, FastSet};
 use purlin_value::names::{kind, unquoted, written};
 use purlin_value::{Bound, EcoString, NameId, Session, Value, path};
 
@@ -115,7 +116,7 @@ enum Place {
     /// A value of a chart.
     Value(usize, Vec<EcoString>),
     /// A mapping that a template makes.
-    Made(BTreeMap<EcoString, Meaning>),
+    Made(Arc<BTreeMap<EcoString, Meaning>>),
 }
 
 /// A template with the chart that it is written in.
@@ -136,7 +137,7 @@ struct Walk<'s> {
     known: BTreeSet<String>,
     templates: HashMap<String, Vec<Defined>>,
     /// Templates that were followed, with their arguments.
-    seen: HashSet<(usize, Meaning)>,
+    seen: FastSet<(usize, Meaning)>,
     steps: usize,
     /// Reads, if collected instead of names; parts that cannot be followed then count as read.
     reads: Option<RefCell<Reads>>,
@@ -146,7 +147,7 @@ struct Walk<'s> {
 #[derive(Clone)]
 struct Frame {
     dot: Meaning,
-    variables: HashMap<String, Meaning>,
+    variables: FastMap<String, Meaning>,
     source: Arc<Source>,
     depth: usize,
 }
@@ -159,7 +160,7 @@ impl<'s> Walk<'s> {
             prefixes: Vec::new(),
             known: BTreeSet::new(),
             templates: HashMap::new(),
-            seen: HashSet::new(),
+            seen: FastSet::default(),
             steps: 0,
             reads: None,
         }
@@ -506,7 +507,7 @@ impl<'s> Walk<'s> {
         if depth > DEPTH || self.steps > STEPS || !self.seen.insert((address, dot.clone())) {
             return;
         }
-        let variables = HashMap::from([("$".to_owned(), dot.clone())]);
+        let variables = FastMap::from_iter([("$".to_owned(), dot.clone())]);
         let mut frame = Frame { dot, variables, source: defined.source.clone(), depth };
         self.statements(&defined.tree.root, &mut frame);
     }
@@ -754,7 +755,7 @@ impl<'s> Walk<'s> {
 
     /// A mapping or list with these entries; one that is too large is not followed.
     fn made(&mut self, entries: BTreeMap<EcoString, Meaning>) -> Meaning {
-        let made = Place::Made(entries);
+        let made = Place::Made(Arc::new(entries));
         let size = made.size();
         self.steps = self.steps.saturating_add(size);
         if size > PLACES {
