@@ -1,4 +1,4 @@
-//! JavaScript modules that projects bring along: named texts, called with JSON, with bounds and without a way to the
+//! JavaScript modules that projects bring along: named texts, called with JSON, bounded, and isolated from the
 //! outside.
 //!
 //! Each call has an engine of its own, so nothing that a script leaves behind reaches another call, and the order of calls
@@ -10,13 +10,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What scripts find when they run: other modules and `puccini`.
+/// The environment of scripts: other modules and `puccini`.
 const PRELUDE: &str = include_str!("prelude.js");
 
 /// Bytes of the machine stack that one call may use.
 const STACK: usize = 512 << 10;
 
-/// What one call may cost. A single step may go through everything that is held, so both bounds together bound the time.
+/// Bounds of one call. A single step may go through all of its memory, so both bounds together bound the time.
 #[derive(Clone, Copy)]
 struct Bounds {
     /// Bytes that it may hold.
@@ -34,7 +34,7 @@ pub struct Modules {
     texts: IndexMap<String, Arc<str>>,
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
     /// The value as JSON.
@@ -43,7 +43,7 @@ pub struct Answer {
     pub checks: u64,
 }
 
-/// Why a call gave nothing.
+/// The reasons for a call to fail.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The script threw this, or could not be read.
@@ -77,13 +77,13 @@ impl Modules {
         self.texts.iter().map(|(name, text)| (name.as_str(), text))
     }
 
-    /// Calls what a module exports under a name with a JSON list of arguments.
+    /// Calls an export of a module with a JSON list of arguments.
     pub fn call(&self, module: &str, export: &str, arguments: &str) -> Result<Answer, Failure> {
         self.run(CALL, |entries| entries.get::<_, Function>("call")?.call((module, export, arguments)))
     }
 
-    /// Makes an engine for one call. What comes back begins with a letter: `v` for a value, `e` for what was thrown, `m`
-    /// for a missing function.
+    /// Makes an engine for one call. The first letter of the result tells its kind: `v` for a value, `e` for an
+    /// exception, `m` for a missing function.
     fn run(
         &self,
         bounds: Bounds,
@@ -125,7 +125,7 @@ impl Modules {
     }
 }
 
-/// What the engine throws when it may hold no more.
+/// The engine's error when its memory is used up.
 const OUT_OF_MEMORY: &str = "InternalError: out of memory";
 
 fn thrown(error: &CaughtError<'_>) -> Failure {
@@ -201,7 +201,7 @@ mod tests {
             let refused = matches!(answer, Err(Failure::Thrown(_))) || answer.as_deref() == Ok("\"object\"");
             assert!(refused && (text.starts_with("import") || answer.is_err()), "{text}: {answer:?}");
         }
-        // What one call leaves behind does not reach the next.
+        // No state survives a call.
         let counting = "globalThis.n = (globalThis.n || 0) + 1; exports.evaluate = () => globalThis.n;";
         let counted = modules(&[("m", counting)]);
         for _ in 0..2 {

@@ -1,8 +1,8 @@
 //! Phase 4, afterwards: whether types and definitions are sound in themselves.
 //!
-//! Definitions must have the keys they need once everything is inherited, defaults must have their declared type, and
-//! function calls must name functions that exist. Types of imported files are looked at too, but what is wrong there
-//! and not used is only worth a warning.
+//! Once everything is inherited, definitions must have their required keys, defaults must have the declared type, and
+//! function calls must name existing functions. Types of imported files are checked too, but problems of unused ones
+//! are only warnings.
 
 use crate::edition::{self, Edition, Standard};
 use crate::entities;
@@ -44,7 +44,7 @@ pub fn check(model: &Model, problems: &mut Problems) {
         let mut inspector = Inspector { model, problems: &mut found, partial: model.is_partial(id) };
         inspector.declaration(id, &decl.entity);
         for problem in found.list() {
-            // What is missing in a type that a template has is missing in the template.
+            // A key missing in the type of a template is missing in the template.
             let matters = rendered.contains(&id) && problem.diagnostic.rule == &rules::MISSING_KEY;
             let firm = file.role == Role::Root || matters;
             problems.add(if firm { problem.clone() } else { softened(problem) });
@@ -92,13 +92,13 @@ fn is_plain(value: &Val) -> bool {
     }
 }
 
-/// Whether an artifact definition may leave a key to those that use it. Before TOSCA 2.0 they may leave everything, and
-/// the short notation is a file alone; afterwards the type can be told from the file.
+/// Whether an artifact definition may leave a key to its users. Before TOSCA 2.0 it may leave every key, and the short
+/// notation is only a file; since then the type follows from the file.
 fn is_optional_of_artifact(own: &Entity, slot: &str) -> bool {
     own.kind == entities::ARTIFACT_DEFINITION && !own.edition.is_extended() && (!own.edition.is_2() || slot == "type")
 }
 
-/// The types of node templates, and what they derive from.
+/// The types of node templates and their ancestors.
 fn rendered(model: &Model) -> HashSet<DeclId> {
     let mut rendered = HashSet::new();
     for (_, template) in model.service().into_iter().flat_map(|service| service.entries("node_templates")) {
@@ -122,7 +122,7 @@ fn softened(problem: &Problem) -> Problem {
 struct Inspector<'a> {
     model: &'a Model,
     problems: &'a mut Problems,
-    /// Whether the type derives from something that could not be read, so that it may inherit what it does not say.
+    /// Whether an ancestor of the type could not be read, so that it may inherit the keys it lacks.
     partial: bool,
 }
 
@@ -245,7 +245,7 @@ impl Inspector<'_> {
         self.default_fits(own, complete, data_type);
     }
 
-    /// A default that its own constraints refuse. Only where it is used the original says so.
+    /// A default that violates its own constraints. The original reports it only where it is used.
     fn default_fits(&mut self, own: &Entity, complete: &Entity, data_type: DeclId) {
         let at = own.place("default");
         let Some(value) = own.value("default").filter(|value| is_plain(value)) else { return };

@@ -1,7 +1,7 @@
 //! Phase 7, coercion: values in the form they have in results.
 //!
 //! Quantities, versions, timestamps and ranges become maps that carry their meaning (`$number`, `$string`, …) beside
-//! what was written. The reverse exists too, because a function may hand such a value on to another property.
+//! the original text. The reverse exists too, because a function may pass such a value to another property.
 
 use crate::entities;
 use crate::entity::Entity;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
-/// Marks what was written in a coerced value.
+/// The key of the original text in a coerced value.
 pub const ORIGINAL: &str = "$originalString";
 
 /// The key under which a value of the type `bytes` has its bytes.
@@ -42,8 +42,8 @@ pub const NUMBER: &str = "$number";
 /// The text in a coerced value.
 pub const STRING: &str = "$string";
 
-/// What a host's files may write for another type, read as that type: anything for a string, digits for a number. None if
-/// the value has its type already, or cannot be read as one.
+/// A value that a host's files may write in another type, read as the declared type: any value for a string, digits
+/// for a number. None if it has its type already, or cannot be read as one.
 pub fn leniently(value: &Val, primitive: Primitive, stance: Stance) -> Option<Data> {
     if stance == Stance::Part {
         return as_part(value, primitive);
@@ -88,7 +88,7 @@ fn as_part(value: &Val, primitive: Primitive) -> Option<Data> {
     tolerated.then(|| value.data.clone())
 }
 
-/// A quantity with its unit spelt as the standard does, whatever its case.
+/// A quantity with the standard's spelling of its unit, ignoring case.
 fn with_known_unit(text: &str, primitive: Primitive) -> Option<EcoString> {
     let at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (amount, unit) = (text.get(..at)?.trim(), text.get(at..)?.trim());
@@ -238,7 +238,7 @@ fn stamp_entries(value: &Val, stamp: &timestamp::Timestamp, quoted: bool) -> Vec
     let int = |number: u32| value.with(Data::Int(i64::from(number)));
     let nanoseconds = i64::try_from(stamp.nanoseconds()).map_or(Data::Float(stamp.nanoseconds() as f64), Data::Int);
     let mut out = vec![(NUMBER, value.with(nanoseconds)), (STRING, value.with(Data::Str(stamp.canonical())))];
-    // Of a time that Go's YAML reads nothing but its moment is left.
+    // Go's YAML keeps only the instant of a timestamp.
     let sign = match stamp.west {
         true => "-",
         false if stamp.offset || !quoted => "+",
@@ -261,8 +261,7 @@ fn stamp_entries(value: &Val, stamp: &timestamp::Timestamp, quoted: bool) -> Vec
     out
 }
 
-/// A version without what was left out of it.
-/// What was written, of a coerced value; other values as they are.
+/// The original text of a coerced value; other values as they are.
 pub fn written(value: &Val) -> Val {
     if let Some(original) = value.get(ORIGINAL) {
         return original.clone();

@@ -1,4 +1,4 @@
-//! All phases in order, for those who want the whole answer.
+//! All phases in order, for callers that need the complete result.
 
 use crate::check;
 use crate::edition::Standard;
@@ -22,7 +22,7 @@ use purlin_syntax::{Diagnostic, RuleClass, Span};
 use purlin_value::Session;
 use std::sync::Arc;
 
-/// What to compile with.
+/// The settings of a compilation.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// How files are read.
@@ -31,25 +31,26 @@ pub struct Settings {
     pub inputs: Inputs,
     /// Where another project asks for the service, if one does.
     pub asked: Option<Span>,
-    /// Whether inputs without a value are a problem; if nothing is said, they are before TOSCA 2.0.
+    /// Whether inputs without a value are a problem; by default they are before TOSCA 2.0.
     pub missing: Option<MissingInputs>,
-    /// Whether texts of the command line are strings where strings are wanted, whatever they are in YAML.
+    /// Whether command line values are taken as strings where a string is expected, even if YAML would read them
+    /// otherwise.
     pub plain_inputs: bool,
     /// Whether literal values are checked in a service that has other errors.
     pub judge_literals: bool,
     /// Whether other services are put in the place of nodes that ask for it.
     pub substitution: Substitution,
-    /// Whether somebody will ask where values come from.
+    /// Whether origins of values are recorded.
     pub track: bool,
     /// Whether requirements are left as they are.
     pub unresolved: bool,
     /// Whether values are left as they are, so that no function is called and no constraint is looked at.
     pub unevaluated: bool,
-    /// The phase to stop after; all are gone through if nothing is said.
+    /// The phase to stop after; by default all are run.
     pub stop: Option<u8>,
 }
 
-/// What to do with nodes that ask for another service to stand for them.
+/// How nodes with the directive `substitute` are treated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Substitution {
     /// Find a template for them.
@@ -59,7 +60,7 @@ pub enum Substitution {
     Leave,
 }
 
-/// What came of it.
+/// The result of a compilation.
 #[derive(Debug)]
 pub struct Compiled {
     /// Files, names and types.
@@ -68,18 +69,18 @@ pub struct Compiled {
     pub topology: Topology,
     /// Which capability meets which requirement.
     pub resolution: Arc<Resolution>,
-    /// Nodes that other services stand for.
+    /// Nodes replaced by other services.
     pub substituted: Vec<Substituted>,
-    /// All values, evaluated; none if something is wrong before that.
+    /// All values, evaluated; none after a problem in an earlier phase.
     pub values: Arc<Values>,
-    /// What is wrong.
+    /// The problems found.
     pub problems: Problems,
 }
 
-/// What is wrong with types and definitions, whatever the inputs are.
+/// Problems of types and definitions, which do not depend on inputs.
 struct Checked(Problems);
 
-/// Goes through all phases.
+/// Runs all phases.
 pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     let mut problems = Problems::new();
     let mut model = model::build(session, path, &settings.options, &mut problems);
@@ -106,7 +107,7 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     service(session, model, settings, &[], &mut Nesting::new(&root), problems)
 }
 
-/// The phases after the model is built, for a service that may stand inside another one.
+/// The phases after the model is built, for a service that may be nested in another one.
 pub(crate) fn service(
     session: &Session,
     model: Arc<Model>,
@@ -125,8 +126,8 @@ pub(crate) fn service(
         topology = render::render(&model, &settings.inputs, missing, &mut problems);
         substitute::assign(&model, &mut topology, assigned);
     }
-    // Requirements and values are looked at only in a service that is sound so far: what is missing or misspelt would
-    // be reported a second time.
+    // Requirements and values are checked only in a service that is sound so far: missing or misspelt names would be
+    // reported a second time.
     if !is_invalid(&problems) && settings.stop.is_none() && is_whole(&model, &topology) {
         if model.edition().is_2() {
             topology = multiply::multiply(&model, topology, &mut problems);
@@ -162,7 +163,7 @@ pub(crate) fn service(
         finish::check_literals(&mut evaluator, &topology);
         take_news(&mut problems, evaluator.problems());
     }
-    // What is evaluated for the sake of a decision reports nothing itself.
+    // Evaluation on behalf of a decision reports only exceeded limits.
     let told = |problem: &Problem| problem.diagnostic.rule.class == RuleClass::Limit;
     if let Some(diagnostic) = model.budget.exceeded().filter(|_| !problems.list().iter().any(told)) {
         problems.push(diagnostic.clone());
@@ -185,7 +186,7 @@ fn resolved(model: &Model, topology: &Topology, problems: &mut Problems) -> Arc<
     resolution
 }
 
-/// Takes problems of values about which nothing was said yet.
+/// Takes problems of values that are not reported yet.
 fn take_news(problems: &mut Problems, found: &Problems) {
     let span = |problem: &Problem| problem.diagnostic.span;
     let known: Vec<Span> = problems.list().iter().filter_map(span).collect();
@@ -196,8 +197,8 @@ fn take_news(problems: &mut Problems, found: &Problems) {
     found.hidden().iter().for_each(|span| problems.hide(*span));
 }
 
-/// Whether all nodes and what they require are known. What comes from an import that was not read may have any
-/// capability and any value, so that nothing can be said of requirements and references.
+/// Whether all nodes and their requirements are known. The declarations of an unread import may have any capability
+/// and any value, so requirements and references cannot be judged.
 fn is_whole(model: &Model, topology: &Topology) -> bool {
     if model.host.is_some() || !model.files.any_unread {
         return true;
@@ -219,7 +220,7 @@ fn is_whole(model: &Model, topology: &Topology) -> bool {
     topology.nodes.len() == templates && topology.nodes.values().all(whole)
 }
 
-/// Whether the configuration is invalid; that something was not allowed or could not be fetched says nothing about it.
+/// Whether the configuration is invalid. Missing permissions and failed downloads do not make it so.
 pub fn is_invalid(problems: &Problems) -> bool {
     let outside = |diagnostic: &Diagnostic| {
         diagnostic.rule.class == RuleClass::Denied || diagnostic.rule == &purlin_value::rules::FETCH_FAILED

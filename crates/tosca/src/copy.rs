@@ -1,6 +1,6 @@
 //! `copy`: a template that starts from another one.
 //!
-//! Phase: read, after all templates of a section are there. Maps are merged key by key, everything else is replaced.
+//! Phase: read, once all templates of a section are read. Maps are merged key by key, everything else is replaced.
 
 use crate::entity::{Content, Defs, Entity};
 use crate::problem::Problems;
@@ -90,7 +90,7 @@ fn overlay(base: &Entity, over: &Entity) -> Entity {
     out
 }
 
-/// The merged content, or nothing where the upper one simply stays.
+/// The merged content; none where the upper one is kept unchanged.
 fn overlay_content(base: &Content, over: &Content) -> Option<Content> {
     match (base, over) {
         (Content::Values(below), Content::Values(above)) => {

@@ -11,15 +11,15 @@ pub const V1_1: Edition = Edition(1);
 pub const V1_2: Edition = Edition(2);
 /// TOSCA Simple Profile in YAML 1.3.
 pub const V1_3: Edition = Edition(3);
-/// TOSCA 1.3 with what a host such as `unfurl` adds to it. It stands after 1.3, so that it has what 1.3 has.
+/// TOSCA 1.3 with the extensions of a host such as `unfurl`. It is ordered after 1.3, so that it includes all of 1.3.
 pub const EXTENDED: Edition = Edition(4);
 /// TOSCA 2.0.
 pub const V2_0: Edition = Edition(5);
 
-/// What the editions are called, the oldest first.
+/// The names of the editions, the oldest first.
 pub(crate) const NAMES: &[&str] = &["1.0", "1.1", "1.2", "1.3", "Unfurl", "2.0"];
 
-/// What the standard says of an edition.
+/// Predicates on editions of the standard.
 pub trait Standard {
     /// The edition of the standard that this one is, or extends.
     fn standard(self) -> Edition;

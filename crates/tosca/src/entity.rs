@@ -1,10 +1,10 @@
-//! Entities as they are stored: a kind, a place and slots, whatever the table says they have.
+//! Entities as they are stored: a kind, a location and the slots of its table row.
 //!
 //! They are `purlin_model`'s instances with parsed contents: a template is looked at many times, and its ranges, clauses
 //! and calls are read once.
 //!
-//! Types and definitions share what they inherit: a map of definitions is a layer over its parent's map, so a
-//! thousand derived types cost a thousand layers, not a thousand copies.
+//! Types and definitions share what they inherit: a map of definitions is a layer over its parent's map, so a thousand
+//! derived types cost a thousand layers, not a thousand copies.
 
 use crate::edition::Edition;
 use crate::val::{Text, Val};
@@ -27,9 +27,9 @@ pub struct Entity {
     pub at: Span,
     /// The entity itself.
     pub span: Span,
-    /// What it has, in source order.
+    /// The slots, in source order.
     pub slots: Vec<Slot>,
-    /// Whether its values are secrets: its metadata says `sensitive`, or that of what it refines does.
+    /// Whether its values are secrets: `sensitive` in its metadata, or in that of a definition it refines.
     pub sensitive: bool,
 }
 
@@ -40,11 +40,11 @@ pub struct Slot {
     pub name: &'static str,
     /// The key it is written with.
     pub at: Span,
-    /// What is there.
+    /// The content.
     pub content: Content,
 }
 
-/// What a slot holds, by shape.
+/// The content of a slot, by shape.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// A text.
@@ -67,7 +67,7 @@ pub enum Content {
     Map(Arc<Defs>),
     /// Entities in order.
     List(Arc<Vec<Arc<Entity>>>),
-    /// Clauses that must all hold, the inherited ones first.
+    /// Clauses, all of which must hold, the inherited ones first.
     Clauses(Arc<Vec<Val>>),
 }
 
@@ -81,17 +81,17 @@ pub struct Range {
 }
 
 impl Range {
-    /// From nothing to everything.
+    /// From zero to unbounded.
     pub const ANY: Range = Range { lower: 0, upper: None };
     /// Exactly one.
     pub const ONE: Range = Range { lower: 1, upper: Some(1) };
 
-    /// Whether a number lies within.
+    /// Whether a number is within the range.
     pub fn contains(&self, number: u64) -> bool {
         self.lower <= number && self.upper.is_none_or(|upper| number <= upper)
     }
 
-    /// Whether another range lies within this one.
+    /// Whether another range is within this one.
     pub fn covers(&self, other: &Range) -> bool {
         self.lower <= other.lower
             && match (self.upper, other.upper) {
@@ -220,12 +220,12 @@ impl Entity {
         }
     }
 
-    /// Where to point for a slot: its key, or the entity when there is none.
+    /// The location to report for a slot: its key, or the entity if it has none.
     pub fn place(&self, name: &str) -> Span {
         self.slot(name).map_or(self.at, |slot| slot.at)
     }
 
-    /// Puts something into a slot, replacing what was there.
+    /// Sets a slot, replacing its content.
     pub fn set(&mut self, name: &'static str, at: Span, content: Content) {
         match self.slots.iter_mut().find(|slot| slot.name == name) {
             Some(slot) => *slot = Slot { name, at, content },
@@ -234,7 +234,7 @@ impl Entity {
     }
 }
 
-/// Every so many layers a map is flattened, so that looking a name up stays cheap however deep types derive.
+/// A map is flattened after this many layers, so that lookups stay cheap in deep type hierarchies.
 const FLATTEN_EVERY: u32 = 32;
 
 /// Definitions by name: own ones in a layer over inherited ones.

@@ -1,13 +1,13 @@
 //! `TOSCA.meta`: `Name: value` lines in blocks.
 
-/// What the metadata says.
+/// The contents of the metadata.
 #[derive(Debug, Default)]
 pub(super) struct Meta {
     /// The template to start with.
     pub entry: Option<String>,
     /// Further templates.
     pub others: Vec<String>,
-    /// Everything as it is written.
+    /// All pairs, as written.
     pub pairs: Vec<(String, String)>,
 }
 

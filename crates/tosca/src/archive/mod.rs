@@ -1,7 +1,7 @@
 //! CSAR archives, read from memory and never unpacked to a disk.
 //!
-//! Names that could lead out of the archive are refused before anything is read; sizes are believed only as far as
-//! the limits allow. `zip` knows that format, the core knows tar and gzip; `meta` knows `TOSCA.meta`.
+//! Names that could lead out of the archive are rejected before anything is read; sizes are trusted only within the
+//! limits. `zip` knows that format, the core knows tar and gzip; `meta` knows `TOSCA.meta`.
 
 mod meta;
 mod write;
@@ -21,13 +21,13 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::sync::OnceLock;
 
-/// Where the metadata of an archive lies.
+/// The path of the metadata in an archive.
 const META: &str = "TOSCA-Metadata/TOSCA.meta";
 
 /// An archive in memory.
 #[derive(Debug)]
 pub struct Archive {
-    /// Where the archive itself lies.
+    /// The path of the archive itself.
     pub path: String,
     files: IndexMap<String, Packed>,
     entry_limit: u64,
@@ -128,7 +128,7 @@ impl Archive {
         self.bytes(name).ok()
     }
 
-    /// What its metadata says, by name, in the order it is written; nothing without metadata.
+    /// The metadata by name, in source order; empty if the archive has none.
     pub fn metadata(&self) -> Result<Vec<(String, String)>, Diagnostic> {
         Ok(self.meta()?.map(|meta| meta.pairs).unwrap_or_default())
     }
@@ -147,7 +147,7 @@ impl Archive {
         meta::parse(&text).map(Some).map_err(fail)
     }
 
-    /// How large a file is once it is unpacked, as the archive says.
+    /// The unpacked size of a file, according to the archive.
     pub fn size(&self, name: &str) -> Option<u64> {
         Some(match &self.files.get(name)?.data {
             Data::Plain(bytes) => bytes.len() as u64,
@@ -155,7 +155,7 @@ impl Archive {
         })
     }
 
-    /// Whether its metadata says that it is a CSAR.
+    /// Whether its metadata marks it as a CSAR.
     pub fn has_metadata(&self) -> bool {
         self.contains(META)
     }
@@ -207,7 +207,7 @@ fn unpack(data: &Data, limit: u64) -> Result<Vec<u8>, Trouble> {
             if *size > limit {
                 return Err(Trouble::Large(format!("it has {size} bytes, more than the {limit} allowed")));
             }
-            // One byte more than promised is enough to see that the size is a lie.
+            // One byte more than declared is enough to detect a false size.
             let mut unpacked = Vec::new();
             let read = DeflateDecoder::new(bytes.as_slice()).take(size.saturating_add(1)).read_to_end(&mut unpacked);
             read.map_err(|_| Trouble::Bad("it cannot be unpacked".to_owned()))?;

@@ -30,7 +30,7 @@ pub struct Heading {
     pub csar_version: String,
     /// `Created-By`.
     pub created_by: String,
-    /// `Entry-Definitions`; the only YAML file in the root if nothing is said.
+    /// `Entry-Definitions`; if not set, the only YAML file in the root.
     pub entry: Option<String>,
     /// `Other-Definitions`.
     pub others: Vec<String>,
@@ -107,7 +107,7 @@ fn only_template(names: &[&str]) -> Result<String, String> {
     }
 }
 
-/// A name as it stands in a list of names.
+/// A name quoted for a list of names.
 fn quoted(name: &str) -> String {
     if name.contains([' ', '"', '\\']) {
         format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
@@ -129,7 +129,7 @@ fn zip(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, String> {
     let mut directory = Vec::new();
     for (name, bytes) in files {
         let packed = deflated(bytes).map_err(|error| error.to_string())?;
-        // What does not become smaller is kept as it is.
+        // Content that does not compress is stored as it is.
         let (method, content) = if packed.len() < bytes.len() { (8u16, &packed) } else { (0u16, bytes) };
         let name_length = u16::try_from(name.len()).map_err(|_| format!("the name `{name}` is too long"))?;
         let offset = long(out.len())?;

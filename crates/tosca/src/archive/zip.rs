@@ -1,4 +1,4 @@
-//! The zip container: its central directory, which alone says what is in it.
+//! The zip container: its central directory is the only authority on its contents.
 
 use super::{Data, Trouble};
 use purlin_syntax::Limits;

@@ -214,7 +214,7 @@ fn operation_out(operation: &Operation, inputs: Option<Out>) -> Out {
     Out::Fields(out)
 }
 
-/// Where an output goes.
+/// The target of an output.
 fn mapping(value: &Val) -> Out {
     Out::from(value)
 }

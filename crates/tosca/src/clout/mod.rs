@@ -1,7 +1,7 @@
 //! Emission: the service as a Clout, the graph format of the original tool.
 //!
 //! Ids are made from names, so that two runs give the same text. Values are either coerced (plain results) or raw
-//! (calls, with what is known about types).
+//! (calls, with information about types).
 
 mod interfaces;
 mod others;
@@ -32,11 +32,11 @@ use std::sync::Arc;
 pub enum Form {
     /// Evaluated and coerced.
     Coerced,
-    /// As calls, with what is known about their types.
+    /// As calls, with information about their types.
     Raw,
 }
 
-/// What goes into the Clout.
+/// The contents of the Clout.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The form of values.
@@ -60,7 +60,7 @@ pub fn write(compiled: &Compiled, options: Options, emit: &mut dyn Emit) {
     emit.end_map();
 }
 
-/// Parts that were made before, by what they are made from.
+/// Parts built before, by their sources.
 type Known<K> = HashMap<K, Arc<Shared>, RandomState>;
 
 struct Writer<'a> {
@@ -76,13 +76,13 @@ struct Writer<'a> {
     root: EcoString,
     /// The last place that was looked up; a node's parts share the node's.
     last: std::cell::Cell<(Span, (i64, i64))>,
-    /// What is known about types without places, by data type and definition.
+    /// Information about types without locations, by data type and definition.
     metas: Known<raw::MetaKey>,
-    /// Values that templates leave out, by where the value stands and what it is of.
+    /// Values that templates leave out, by location and definition.
     left_out: Known<(Span, raw::MetaKey)>,
     /// How many parts are shared so far.
     shared: u64,
-    /// Whether something with a place of its own was written since this was last reset; such things cannot be shared.
+    /// Whether something with a location of its own was written since the last reset; such parts cannot be shared.
     placed: std::cell::Cell<bool>,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Writer<'a> {
                     let prop = prop.clone();
                     inputs.push((name.clone(), self.keyed(Owner::Service, false, name, &prop, &path)));
                 }
-                // An optional input that is not given is there, and null; nothing is said about its type.
+                // An optional input without a value is present and null, without information about its type.
                 None if self.options.form == Form::Coerced => inputs.push((name.clone(), Out::Null)),
                 None => inputs.push((name.clone(), Out::map([("$primitive", Out::Null)]))),
             }
@@ -311,7 +311,7 @@ impl<'a> Writer<'a> {
         let part = if attribute { "attributes" } else { "properties" };
         let mut out = Vec::with_capacity(props.len());
         for (name, prop) in props {
-            // Most values say nothing of their path, and making one for each costs more than the values.
+            // Most values do not show their path, and making one for each costs more than the values.
             let path = if self.options.form == Form::Raw && self.shows_path(prop) {
                 eco_format!("{path}.{part}[\"{name}\"]")
             } else {
@@ -339,7 +339,7 @@ impl<'a> Writer<'a> {
         Out::from(&self.evaluator.force(Key { owner, attribute, name: name.clone() }))
     }
 
-    /// Values that nothing can refer to.
+    /// Values that cannot be referred to.
     fn props(&mut self, props: &Props, scope: &Scope, path: &str) -> Out {
         let mut out = Vec::with_capacity(props.len());
         for (name, prop) in props {
@@ -352,7 +352,7 @@ impl<'a> Writer<'a> {
         Out::Map(out)
     }
 
-    /// The path of the definition that gives a value, for those who give nothing themselves.
+    /// The path of the definition that gives a value its default.
     fn default_path(&mut self, prop: &Prop) -> Option<EcoString> {
         let definition = prop.definition.as_ref().filter(|_| prop.given == Given::Default)?;
         let files = &self.compiled.model.files;
@@ -374,7 +374,8 @@ impl<'a> Writer<'a> {
                     .values()
                     .chain(capability.attributes.values())
                     .all(|prop| !prop.value.has_call());
-                // What the template says nothing about is the same for every node, unless it holds calls or paths.
+                // Capabilities that the template does not mention are the same for every node, unless they hold calls
+                // or paths.
                 if capability.at.is_none() && constant && !self.placed.get() {
                     let (properties, attributes) = (self.share(properties), self.share(attributes));
                     self.capabilities.insert(identity, (properties.clone(), attributes.clone()));
@@ -446,7 +447,7 @@ fn metadata(entity: &Entity) -> Out {
     entity.value("metadata").map_or(Out::Null, Out::from)
 }
 
-/// Puts the text of a scriptlet where its name says: a map per part of the name.
+/// Nests the text of a scriptlet by its name: one map per part of the name.
 fn nest(out: &mut Vec<(EcoString, Out)>, name: &[&str], text: &str) {
     let [part, rest @ ..] = name else { return };
     if rest.is_empty() {

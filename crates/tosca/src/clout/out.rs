@@ -1,4 +1,4 @@
-//! Plain output data: what a vertex of the Clout says, ready to be written in any format.
+//! Plain output data: the contents of a vertex of the Clout, ready to be written in any format.
 //!
 //! Parts that many vertexes share are built once and referred to.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Output data.
 #[derive(Clone, Debug)]
 pub enum Out {
-    /// Nothing.
+    /// Null.
     Null,
     /// A truth value.
     Bool(bool),
@@ -34,10 +34,10 @@ pub enum Out {
     Shared(Arc<Shared>),
 }
 
-/// Output data that is said in several places.
+/// Output data used in several places.
 #[derive(Debug)]
 pub struct Shared {
-    /// What it is known by to writers; no other part of the same output has it.
+    /// Its number for writers, unique within the output.
     number: u64,
     out: Out,
 }
@@ -64,7 +64,7 @@ impl Out {
             Out::Null => emit.null(),
             Out::Bool(value) => emit.bool(*value),
             Out::Int(value) => emit.int(*value),
-            // The largest unsigned number stands for "unbounded"; as a float it would lose digits.
+            // The largest unsigned number means "unbounded"; as a float it would lose digits.
             Out::Float(value) if *value == u64::MAX as f64 => emit.number("18446744073709551615"),
             Out::Float(value) => emit.float(*value),
             Out::Str(text) => emit.string(text),

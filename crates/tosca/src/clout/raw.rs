@@ -1,4 +1,4 @@
-//! Raw values: `$primitive`, `$list`, `$map` and `$functionCall`, with `$meta` on what is known about the type.
+//! Raw values: `$primitive`, `$list`, `$map` and `$functionCall`, with type information in `$meta`.
 
 use super::{Out, Writer};
 use crate::clause;
@@ -20,8 +20,8 @@ const MAX_DEPTH: u32 = 100;
 pub(super) type MetaKey = (Option<DeclId>, usize);
 
 impl Writer<'_> {
-    /// A value with its meta-information. What no template says is the same for all that leave it out, unless it holds
-    /// places of theirs.
+    /// A value with its meta-information. A default is shared by all templates that leave the value out, unless it
+    /// holds their locations.
     pub(super) fn raw(&mut self, prop: &Prop, path: &str) -> Out {
         if !is_left_out(prop) {
             return self.raw_alone(prop, path);
@@ -32,7 +32,7 @@ impl Writer<'_> {
         }
         let before = self.placed.get();
         let (out, placed) = self.watched(|writer| writer.raw_alone(prop, path));
-        // The path of a default is that of its definition, whoever leaves the value out.
+        // The path of a default is that of its definition, for every template that leaves the value out.
         if placed && self.default_path(prop).is_none() {
             return out;
         }
@@ -59,7 +59,7 @@ impl Writer<'_> {
         out
     }
 
-    /// Makes something, and says whether it holds a place of its own.
+    /// Builds a part and returns whether it holds a location of its own.
     fn watched(&mut self, make: impl FnOnce(&mut Self) -> Out) -> (Out, bool) {
         let before = self.placed.replace(false);
         let out = make(self);
@@ -77,7 +77,7 @@ impl Writer<'_> {
         !(plain && prop.data_type.is_none_or(known))
     }
 
-    /// What is known about a type; shared by all values of a definition unless it holds places.
+    /// The meta-information of a type; shared by all values of a definition unless it holds locations.
     fn shared_meta(&mut self, id: DeclId, definition: Option<&Arc<Entity>>, path: &str, at: Span) -> Out {
         let key = meta_key(Some(id), definition);
         if let Some(known) = self.metas.get(&key) {
@@ -110,7 +110,7 @@ impl Writer<'_> {
         out
     }
 
-    /// What is known about the parts of a value whose type has properties: those that the value has, each with its own.
+    /// The meta-information of the parts of a value whose type has properties: one for each part the value has.
     fn parts(&mut self, value: &Val, id: DeclId, path: &str, depth: u32) -> Option<Out> {
         let model = &self.compiled.model;
         let Data::Map(entries) = &value.data else { return None };
@@ -146,7 +146,7 @@ impl Writer<'_> {
         let primitive = id.and_then(|id| model.primitive(id));
         match &value.data {
             Data::Call(call) => Out::map([("$functionCall", self.call(call, path, at, depth))]),
-            // What has no type is a primitive value whatever it is, but for the entries of a map.
+            // Without a type every value is primitive, except the entries of a map.
             Data::List(_) if id.is_none() && !value.has_call() => Out::map([("$primitive", Out::from(value))]),
             Data::Map(_) if id.is_none() && depth > 0 && !value.has_call() => {
                 Out::map([("$primitive", Out::from(value))])
@@ -232,7 +232,7 @@ impl Writer<'_> {
         self.meta_with(id, definition, (path, at), depth, None)
     }
 
-    /// The same with what is known about the parts of a value.
+    /// The same with the meta-information of the parts of a value.
     fn meta_with(
         &mut self,
         id: DeclId,
@@ -336,7 +336,7 @@ impl Writer<'_> {
         (listed(by_node), Out::Map(by_capability))
     }
 
-    /// Adds the validators of a filter's properties; a property may stand in it several times.
+    /// Adds the validators of a filter's properties; a property may occur several times.
     fn property_filters(&mut self, filter: &Entity, path: &str, out: &mut Validators) {
         let places = filter.values("properties").iter().map(|(_, value)| value.span);
         for (index, ((name, clauses), at)) in crate::render::property_filters(filter).zip(places).enumerate() {
@@ -359,7 +359,7 @@ fn is_left_out(prop: &Prop) -> bool {
     matches!(prop.given, Given::Default | Given::Nothing)
 }
 
-/// What identifies the meta-information of a definition.
+/// The identity of a definition's meta-information.
 fn meta_key(id: Option<DeclId>, definition: Option<&Arc<Entity>>) -> MetaKey {
     (id, definition.map_or(0, |definition| Arc::as_ptr(definition) as usize))
 }

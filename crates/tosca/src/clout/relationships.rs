@@ -1,4 +1,4 @@
-//! Requirements, and the edges of those that are met.
+//! Requirements, and the edges of resolved ones.
 
 use super::{Form, Out, Writer, description, edge, id, metadata};
 use crate::evaluate::{Owner, Scope};
@@ -32,7 +32,7 @@ impl Writer<'_> {
         let (by_node, by_capability) = self.filters(node, requirement, &path);
         let relationship = match &requirement.relationship {
             Some(relationship) => {
-                // What no node meets yet cannot be evaluated: its relationship stays as it is written.
+                // An unresolved requirement cannot be evaluated: its relationship stays as written.
                 let form = self.options.form;
                 if self.options.resolved && self.compiled.resolution.edge(index, at).is_none() {
                     self.options.form = Form::Raw;

@@ -1,5 +1,5 @@
-//! Libraries of types that are checked together: those of one repository import each other, so that each on its own
-//! would be looked at again by every other one.
+//! Libraries of types that are checked together: those of one repository import each other, so that checking each
+//! alone would check all others again.
 
 use super::{name_of, settings, version_of};
 use crate::check;
@@ -15,10 +15,10 @@ use purlin_syntax::Head;
 use purlin_value::{EcoString, Session};
 use std::collections::HashMap;
 
-/// So much of a file is looked at for its edition. In TOSCA 2.0 it is in the first line.
+/// Bytes of a file that are searched for its edition. In TOSCA 2.0 it is in the first line.
 const BEGINNING: usize = 4096;
 
-/// Checks libraries of TOSCA 2.0. Before, what a name means in a library can depend on the file that is asked for.
+/// Checks libraries of TOSCA 2.0. In earlier editions the meaning of a name in a library can depend on the root file.
 pub(super) fn check(session: &Session, request: &Request, paths: &[&str]) -> Vec<Together> {
     let mut together = vec![Together::Alone; paths.len()];
     let mut problems = Problems::new();
@@ -43,7 +43,7 @@ pub(super) fn check(session: &Session, request: &Request, paths: &[&str]) -> Vec
     together
 }
 
-/// Whether a file is one of TOSCA 2.0; then its text is read as well, while its bytes are at hand.
+/// Whether a file is written in TOSCA 2.0; if so, its text is read as well, while its bytes are loaded.
 fn takes(session: &Session, path: &str) -> bool {
     let Ok(bytes) = session.load_bytes(path) else { return false };
     let head = Head::scan(bytes.get(..BEGINNING).unwrap_or(&bytes));
@@ -51,12 +51,12 @@ fn takes(session: &Session, path: &str) -> bool {
     version.is_some_and(|version| version.edition == edition::V2_0) && session.load_text(path, path).is_ok()
 }
 
-/// Whether files may use names of the one that is asked for, or replace what others mean.
+/// Whether files may use names of the root file, or replace declarations of others.
 fn depends_on_root(quirks: &Quirks, edition: Edition) -> bool {
     [quirks::NAMESPACE_FLAT, quirks::NORMATIVE_REPLACE].iter().any(|quirk| quirks.allow(quirk, edition))
 }
 
-/// What became of each library: the first one takes in what it imports, the next one what is left of its imports.
+/// The result for each library: the first one lists its imports, each further one those not listed before.
 fn listed<'p>(session: &Session, files: &Files, paths: &[&'p str], problems: &Problems) -> HashMap<&'p str, Together> {
     let mut errors: HashMap<String, usize> = HashMap::new();
     for problem in problems.list().iter().filter(|problem| problem.diagnostic.is_error()) {

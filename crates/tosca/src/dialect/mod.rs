@@ -47,17 +47,17 @@ pub const DIALECT: Dialect = Dialect {
     rules: RULES,
 };
 
-/// What a folder's service template is usually called, the surest first.
+/// Usual names of a folder's service template, the surest first.
 const NAMES: &[&str] =
     &["service.yaml", "service-template.yaml", "service_template.yaml", "main.yaml", "topology.yaml"];
-/// How sure a file of a known version is, one with a version that nobody knows, and how much a usual name adds.
+/// Confidence in a file of a known version, in one of an unknown version, and the bonus for a usual name.
 const SURE: u8 = 40;
 const UNSURE: u8 = 20;
 
-/// The key that says which edition a file is written in.
+/// The key with the edition of a file.
 const VERSION: &str = "tosca_definitions_version";
 
-/// Keys of the root that hold what is deployed; a file without them is a library of types.
+/// Keys of the root that hold the deployed service; a file without them is a library of types.
 const SERVICE: &[&str] = &["topology_template", "service_template"];
 
 fn recognise(file: &Glance<'_>) -> Option<Sign> {
@@ -79,7 +79,7 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
     Some(Sign::new(Role::Project, SURE + usual).shared())
 }
 
-/// A file that looks like TOSCA should be told that it does not say which.
+/// Recognises a file that looks like TOSCA without a version, so that the missing version is reported.
 fn recognise_unversioned(file: &Glance<'_>) -> Option<Sign> {
     let head = file.head();
     let misspelt =
@@ -99,7 +99,7 @@ fn recognise_unversioned(file: &Glance<'_>) -> Option<Sign> {
     is_named.then_some(Sign::new(Role::Named, UNSURE))
 }
 
-/// An archive is a CSAR by its name, or by what is in it.
+/// An archive is a CSAR by its name, or by its contents.
 fn recognise_archive(file: &Glance<'_>) -> Option<Sign> {
     let name = file.name().to_ascii_lowercase();
     if name.ends_with(".csar") {
@@ -110,7 +110,7 @@ fn recognise_archive(file: &Glance<'_>) -> Option<Sign> {
     if opened.is_some_and(|archive| is_csar(&archive)) {
         return Some(Sign::new(Role::Project, SURE + 1));
     }
-    // A zip archive is nothing else that anybody reads; that it is no CSAR is worth saying.
+    // No other dialect reads zip archives, so an archive that is not a CSAR is reported.
     name.ends_with(".zip").then_some(Sign::new(Role::Named, UNSURE))
 }
 
@@ -123,15 +123,15 @@ fn known_version(keyword: &str) -> bool {
     profile::version(keyword).or_else(|| profile::spelt_otherwise(keyword)).is_some()
 }
 
-/// Whether an archive has the metadata of a CSAR, or an entry that says which edition of TOSCA it is. Any other archive
-/// may have a single YAML file in its root too.
+/// Whether an archive has the metadata of a CSAR, or an entry with a TOSCA version. Any other archive may have a
+/// single YAML file in its root too.
 fn is_csar(archive: &Archive) -> bool {
     let says_edition =
         |entry: String| archive.read(&entry).is_some_and(|bytes| version_of(&Head::scan(bytes)).is_some());
     archive.entry("").is_ok_and(|entry| archive.has_metadata() || says_edition(entry))
 }
 
-/// What a request asks of the compiler.
+/// The compiler settings of a request.
 fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Settings {
     let mut settings = Settings::default();
     let (quirks, unknown) = Quirks::parse(request.tosca.quirks.iter().map(String::as_str));
@@ -152,7 +152,7 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
     settings
 }
 
-/// Compiles a service template with what a request and another dialect give for its inputs.
+/// Compiles a service template with the inputs from a request and from another dialect.
 pub(crate) fn compiled(
     session: &Session,
     file: &str,
@@ -201,7 +201,7 @@ fn project_name(compiled: &Compiled, file: &str) -> EcoString {
     name_of(compiled.model.files.root().map(|file| file.entity.as_ref()), file)
 }
 
-/// What a file calls what it describes, otherwise what the file is called.
+/// The name in a file's metadata, otherwise the name of the file.
 fn name_of(entity: Option<&Entity>, file: &str) -> EcoString {
     let notes = entity.and_then(|entity| entity.value("metadata"));
     let named = notes.and_then(|notes| notes.get("template_name")).and_then(Val::as_str);
@@ -247,7 +247,7 @@ pub(crate) fn answer(session: &Session, compiled: &Compiled, question: &Question
     Some(Answer { value: value.with_origin(origin), trace })
 }
 
-/// The service that a node belongs to, and its place there: `node/inner` is inside the service that stands for `node`.
+/// The service that a node belongs to, and its index there: `node/inner` is in the service that replaces `node`.
 fn within<'c>(mut compiled: &'c Compiled, mut name: &str) -> (&'c Compiled, Option<usize>) {
     loop {
         if let Some(place) = compiled.topology.nodes.get_index_of(name) {

@@ -1,7 +1,7 @@
 //! Turns compiled services into the nodes that native commands show.
 //!
-//! A service that stands for a node gives nodes of its own, called `node/inner`; what connects the two is shown as
-//! dependencies.
+//! A service that replaces a node gives nodes of its own, called `node/inner`; the connections between the two are
+//! shown as dependencies.
 
 use crate::compile::Compiled;
 use crate::evaluate::{Evaluator, Key, Owner, Scope, text_of};
@@ -20,7 +20,7 @@ pub(crate) struct Printer<'a> {
     pub session: &'a Session,
     pub compiled: &'a Compiled,
     pub evaluator: Evaluator<'a>,
-    /// What stands before the names of nodes: the node that the service stands for.
+    /// The prefix of node names: the node that the service replaces.
     prefix: EcoString,
     /// The origins of the names of capabilities, by where they are declared: nodes of a type share them.
     declared: FastMap<Span, Origin>,
@@ -34,7 +34,7 @@ pub(crate) struct Printed {
     capabilities: Part,
     requirements: Part,
     interfaces: Part,
-    /// What the requirements lead to.
+    /// The targets of the requirements.
     dependencies: Vec<Dependency>,
 }
 
@@ -51,17 +51,17 @@ type Outside = Vec<(usize, Option<usize>, EcoString)>;
 impl<'a> Printer<'a> {
     pub fn new(session: &'a Session, compiled: &'a Compiled) -> Self {
         let Compiled { model, topology, resolution, values, .. } = compiled;
-        // Only an expression from outside, and what a relationship takes, is still to be evaluated.
+        // Only expressions from outside and allocations of relationships remain to be evaluated.
         let mut evaluator = Evaluator::after(model, topology, resolution, values).refuelled();
         evaluator.origins = Some(&session.origins);
         Printer { session, compiled, evaluator, prefix: EcoString::new(), declared: FastMap::default() }
     }
 
-    /// Adds all nodes of the service, and of those inside it.
+    /// Adds all nodes of the service and of nested services.
     pub fn service(&mut self, out: &mut Resolved, outside: &Outside) {
         out.trees.extend(self.compiled.model.files.list.iter().map(|file| file.tree.clone()));
         let compiled = self.compiled;
-        // What the first variant of a project has printed holds for the others where no input was read.
+        // Parts printed for the first variant of a project hold for the others where they read no input.
         let is_whole = self.prefix.is_empty() && outside.is_empty() && compiled.substituted.is_empty();
         let frame = compiled.model.frame().filter(|frame| is_whole && frame.values.get().is_some());
         let frame = frame.filter(|frame| frame.holds(&compiled.topology, &compiled.resolution));
@@ -90,7 +90,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A node that another service stands for depends on the nodes of that.
+    /// A replaced node depends on the nodes of the service that replaces it.
     fn decompose(&self, shown: &mut GraphNode, substituted: &Substituted, at: Span) {
         for name in substituted.service.topology.nodes.keys() {
             shown.dependencies.push(dependency(eco_format!("{}/{name}", shown.id), Some(at), false));
@@ -113,7 +113,7 @@ impl<'a> Printer<'a> {
         all.filter_map(|outward| Some((outward.node, outward.requirement, target(outward.by)?))).collect()
     }
 
-    /// The parts of a node; those that do not depend on inputs are taken over from another variant.
+    /// The parts of a node; those that do not depend on inputs are reused from another variant.
     fn parts(&mut self, index: usize, node: &Node, outside: &Outside, known: Option<&Printed>) -> Printed {
         let own = Owner::Node(index);
         let steady = |part: fn(&Printed) -> &Part| known.map(part).filter(|part| !part.varies);
@@ -167,7 +167,7 @@ impl<'a> Printer<'a> {
         out.resolved = Value::map(resolved);
         out.outputs = parts.attributes.value.clone();
         out.dependencies.clone_from(&parts.dependencies);
-        // A node that stands for one outside is that one.
+        // A selected node is the same node as the one outside.
         let same = outside.iter().filter(|(inner, requirement, _)| *inner == index && requirement.is_none());
         out.dependencies.extend(same.map(|(_, _, met)| dependency(met.clone(), Some(node.template.at), false)));
         out
@@ -239,7 +239,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The capability that a requirement leads to: the one it names, or one of the target that fits.
+    /// The target capability of a requirement: the named one, or a suitable one of the target.
     fn capability_name(&self, requirement: &Requirement, found: Option<(&EcoString, &Arc<Capability>)>) -> Value {
         let origins = &self.session.origins;
         let Some((name, capability)) = found else { return Value::str("").with_origin(origins.file(requirement.at)) };
@@ -261,7 +261,7 @@ impl<'a> Printer<'a> {
         self.session.origins.file(slot.map_or(requirement.at, |slot| slot.at))
     }
 
-    /// What a relationship takes of the capability it leads to.
+    /// The allocation of a relationship.
     fn allocation(&mut self, source: usize, at: usize, requirement: &Requirement) -> Value {
         let recorded = self.compiled.resolution.allocations.get(&(source, at));
         let mut out = Map::new();
@@ -280,7 +280,7 @@ impl<'a> Printer<'a> {
         Value::map(out)
     }
 
-    /// The nodes inside that stand for a capability.
+    /// The inner nodes behind a capability.
     fn behind(&self, edge: &Edge) -> Vec<EcoString> {
         let substituted = self.compiled.substituted.iter().find(|substituted| substituted.node == edge.target);
         let Some(substituted) = substituted else { return Vec::new() };
@@ -289,7 +289,7 @@ impl<'a> Printer<'a> {
         inward.filter_map(|inward| inner.get_index(inward.node)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// Interfaces with their inputs and all their operations, unless they say nothing at all.
+    /// Interfaces with their inputs and all their operations, unless they are empty.
     fn interfaces(&mut self, node: &Node, scope: &Scope) -> Value {
         let mut out = Map::new();
         for (name, interface) in &node.interfaces {
@@ -332,7 +332,7 @@ impl<'a> Printer<'a> {
         Value::map(out)
     }
 
-    /// A value with what it says about how it was given.
+    /// A value with how it was given.
     fn given(&self, name: &EcoString, prop: &Prop, value: &Val) -> Value {
         let mut out = self.value(value);
         let default = prop.definition.as_ref().filter(|definition| definition.slot("default").is_some());

@@ -1,4 +1,4 @@
-//! The result of each phase as plain data, for those who want to look at it.
+//! The result of each phase as plain data, for inspection.
 
 mod service;
 
@@ -10,7 +10,7 @@ use crate::names::DeclId;
 use ecow::{EcoString, eco_format};
 use purlin_model::Kind;
 
-/// What a phase has found; the fifth is the rendered service.
+/// The result of a phase; the fifth is the rendered service.
 pub fn phase(compiled: &Compiled, phase: u8) -> Out {
     match phase {
         1 => read(compiled),

@@ -1,4 +1,4 @@
-//! The rendered service as plain data: whole templates, with everything they got from their types.
+//! The rendered service as plain data: complete templates, including the parts from their types.
 
 use super::entity;
 use crate::clout::Out;

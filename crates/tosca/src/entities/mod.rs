@@ -128,7 +128,7 @@ const ENTITIES: &[Entity] = &[
     templates::DECORATOR_ROW,
 ];
 
-/// The tables. One place in memory: a constant would be laid down anew wherever it is used.
+/// The tables. A static: a constant would be duplicated wherever it is used.
 pub static SCHEMA: Schema = Schema::new("TOSCA", NAMES, ENTITIES).variants(&[EXTENDED]);
 
 /// The rows of one kind.
@@ -137,7 +137,7 @@ pub fn row(kind: Kind) -> &'static Entity {
     SCHEMA.entities.get(usize::from(kind.0)).unwrap_or(&UNKNOWN)
 }
 
-/// What people call an entity of this kind.
+/// The display name of a kind.
 pub fn label(kind: Kind) -> &'static str {
     row(kind).label
 }

@@ -39,7 +39,7 @@ pub const METADATA: Shape = Shape::Special(&Special {
     outline: Shape::MapOf(&Shape::Any),
 });
 
-/// Anything at all; it is only there to be referred to by YAML aliases, or for other tools.
+/// Any content; it exists to be referred to by YAML aliases, or for other tools.
 pub const ALIASES: Shape = Shape::Special(&Special { number: number::ALIASES, label: "anything", outline: Shape::Any });
 
 /// A version, checked as one.
@@ -61,14 +61,14 @@ pub const VALIDATION: Shape =
 pub const CONDITION: Shape =
     Shape::Special(&Special { number: number::CONDITION, label: "a condition", outline: Shape::Any });
 
-/// What a filter asks of properties: for each, a constraint clause or a list of them.
+/// The properties of a filter: for each, a constraint clause or a list of them.
 pub const PROPERTY_FILTERS: Shape = Shape::Special(&Special {
     number: number::PROPERTY_FILTERS,
     label: "a list of property filters",
     outline: Shape::ListOf(&Shape::MapOf(&Shape::Any)),
 });
 
-/// What is done in a workflow step or by a trigger.
+/// The activities of a workflow step or a trigger.
 pub const ACTIVITIES: Shape = Shape::Special(&Special {
     number: number::ACTIVITIES,
     label: "a list of activities",

@@ -1,4 +1,4 @@
-//! Rows of the service template and what it is made of.
+//! Rows of the service template and its parts.
 
 use super::definitions::ARTIFACT_KEYS;
 use super::*;
@@ -67,7 +67,7 @@ pub(super) const NODE_TEMPLATE_ROW: Entity = entity(
     ]],
 );
 
-/// What is added to a node template or to a requirement of one.
+/// Additions to a node template or to one of its requirements.
 pub(super) const DECORATOR_ROW: Entity = entity(
     DECORATOR,
     "decorator",

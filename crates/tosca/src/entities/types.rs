@@ -39,8 +39,8 @@ const FILE_KEYS: &[Field] = &[
     extension("template_version", shapes::ALIASES, "The version of the template."),
 ];
 
-/// What every type begins with. In the extended edition a type may have several parents; the further ones are stored in
-/// a slot of their own.
+/// The common keys of all types. In the extended edition a type may have several parents; the further ones are stored
+/// in a slot of their own.
 const HEADER: &[Field] = &[
     field("version", shapes::VERSION, "The version of the type itself."),
     METADATA,

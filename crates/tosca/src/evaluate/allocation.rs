@@ -1,7 +1,7 @@
-//! What relationships take of the capabilities they lead to, and what is left.
+//! Allocations of capabilities' properties by relationships, and the amounts left.
 //!
-//! Resolution writes down what each relationship takes when it is made; `$available_allocation` reads it, then and
-//! afterwards.
+//! Resolution records the allocations of each relationship when it is made; `$available_allocation` reads them, then
+//! and afterwards.
 
 use super::call::{Answer, failure};
 use super::walk::{Astray, Kind, Place};
@@ -16,35 +16,35 @@ use purlin_syntax::what;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a relationship takes of one property.
+/// The allocation of one property by a relationship.
 #[derive(Clone, Debug)]
 pub struct Share {
     /// The property.
     pub name: EcoString,
-    /// What is taken, in the form of the property's type.
+    /// The allocated amount, in the form of the property's type.
     pub value: Val,
-    /// The same as a number; nothing if it is not known yet.
+    /// The same as a number; none if it is not known yet.
     pub amount: Option<f64>,
 }
 
 impl Share {
-    /// What is taken, if it is counted in integers.
+    /// The allocated amount, if it is counted in integers.
     fn whole(&self) -> i128 {
         self.value.as_int().map_or_else(|| self.amount.unwrap_or(0.0) as i128, i128::from)
     }
 }
 
-/// What is taken of one property by all relationships together.
+/// The allocations of one property by all relationships together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     amount: f64,
-    /// The same of what is counted in integers: floats have no room for all of their digits.
+    /// The same for amounts counted in integers: floats cannot hold all of their digits.
     whole: i128,
     /// How many relationships take something that is not known yet.
     unknown: usize,
 }
 
-/// What is taken of the properties of capabilities, by node and capability.
+/// The allocations of capabilities' properties, by node and capability.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
     sums: HashMap<(usize, usize), Vec<(EcoString, Sum)>, foldhash::fast::RandomState>,
@@ -64,7 +64,7 @@ impl Taken {
         }
     }
 
-    /// A relationship to a capability was moved elsewhere.
+    /// Returns the allocations of a relationship that was moved to another capability.
     pub(crate) fn remove(&mut self, node: usize, capability: usize, shares: &[Share]) {
         for share in shares {
             self.change(node, capability, &share.name, |sum| match share.amount {
@@ -110,7 +110,7 @@ pub(super) fn number_of(value: &Val) -> Option<f64> {
     }
 }
 
-/// The same as an amount. What is infinite is none: it cannot be taken, and it has no end.
+/// A value as an amount. Infinite values are rejected: they cannot be allocated.
 pub(crate) fn amount_of(value: &Val) -> Option<f64> {
     number_of(value).filter(|number| *number != f64::INFINITY)
 }
@@ -121,14 +121,14 @@ fn exactly(number: i128) -> Data {
 }
 
 impl Evaluator<'_> {
-    /// A value in a requirement, if it is the same whoever meets it and whatever is taken meanwhile.
+    /// A value in a requirement, if it is the same for every candidate and independent of other allocations.
     pub(crate) fn same_for_all(&mut self, source: usize, requirement: usize, value: &Val) -> Option<Val> {
         self.tentative.set(false);
         let found = self.in_relationship(source, requirement, value)?;
         (!self.tentative.get() && !super::has_opaque(&found)).then_some(found)
     }
 
-    /// So much of the same kind as another value.
+    /// An amount as a value of the same kind as another one.
     pub(crate) fn amount_like(&self, like: &Val, amount: f64) -> Val {
         let amount = tidy(amount);
         like.with(match like.data {
@@ -138,7 +138,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// What is left of a property of a capability.
+    /// The amount left of a property of a capability.
     pub(super) fn available(&mut self, value: &Val, args: &[Val], scope: &Scope) -> Answer {
         let fail = |message: Message| failure("available_allocation", value, message);
         let walk = match self.walk(args, scope) {

@@ -1,7 +1,7 @@
-//! What evaluation may cost: steps, and how large one value may grow.
+//! Costs of evaluation: steps, and the size of one value.
 //!
-//! Phase: evaluation. A value that several others contain is shared in memory, but everybody who looks at it goes
-//! through all of it, so its parts are counted as often as they are met. Nothing here knows what functions do.
+//! Phase: evaluation. A value contained in several others is shared in memory, but each visitor goes through all of
+//! it, so its parts are counted per visit. This must not know what functions do.
 
 use super::{Evaluator, Failure};
 use crate::topology::{Group, Interface, Interfaces, Node, Operation, Policy};
@@ -23,22 +23,22 @@ use std::sync::{Arc, OnceLock};
 const STEPS_PER_PART: u64 = 32;
 /// Steps for each candidate that a filter is asked about: every requirement asks about every node that fits by type.
 const STEPS_PER_CANDIDATE: u64 = 80;
-/// So many parts can be looked at in one step.
+/// Parts visited in one step.
 const PARTS_PER_STEP: u64 = 8;
-/// So many levels above parts can be gone through in one step.
+/// Levels above parts visited in one step.
 const LEVELS_PER_STEP: u64 = 64;
 /// Bytes that a part of a collection takes.
 const PART_BYTES: u64 = size_of::<Val>() as u64;
 /// How many properties, attributes, capabilities and requirements a node may have without being counted.
 const USUAL_MEMBERS: usize = 32;
-/// What one of the others takes: it is made, evaluated, checked and shown for each node.
+/// Steps for each further member: it is made, evaluated, checked and shown for each node.
 const STEPS_PER_MEMBER: u64 = 32;
 const MEMBER_BYTES: u64 = 512;
 /// The same for what its capabilities, relationships and interfaces have: values, operations and their inputs.
 const USUAL_INNER: u64 = 64;
 const STEPS_PER_INNER: u64 = 16;
 const INNER_BYTES: u64 = 160;
-/// So many bytes of text can be copied in one step.
+/// Bytes of text copied in one step.
 pub(super) const BYTES_PER_STEP: u64 = 8;
 
 /// The limits of one service, the steps that the run has left, and what went beyond a limit first.
@@ -59,7 +59,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// What is left of a run's steps.
+    /// The remaining steps of a run.
     pub fn new(limits: &Limits, meter: Arc<Meter>) -> Self {
         Budget {
             limits: limits.clone(),
@@ -80,7 +80,7 @@ impl Budget {
         self.limits.list_items
     }
 
-    /// What went beyond a limit first.
+    /// The first limit exceeded.
     pub fn exceeded(&self) -> Option<&Diagnostic> {
         self.first.get()
     }
@@ -92,8 +92,8 @@ impl Budget {
         }
     }
 
-    /// Takes the bytes of what a node has of its type beyond what usual types have: a type with thousands of properties
-    /// and thousands of nodes of it are short to write.
+    /// Charges the bytes of a node's members beyond those of usual types: a type with thousands of properties and
+    /// thousands of nodes of it are short to write.
     pub(crate) fn hold_members(&self, node: &Node) -> Result<(), Exceeded> {
         // Relationships of a count have a limit of their own.
         let requirements = node.requirements.iter().filter(|requirement| !requirement.is_counted()).count();
@@ -223,20 +223,20 @@ impl Evaluator<'_> {
         self.budget.empty.load(Ordering::Relaxed)
     }
 
-    /// Takes the steps to ask a filter about one candidate; that there are none left is reported.
+    /// Charges the steps to apply a filter to one candidate; an exhausted budget is reported.
     pub(crate) fn can_afford_candidate(&self, requirement: Span) -> bool {
         let paid = self.spend(STEPS_PER_CANDIDATE);
         paid.map_err(|message| self.limited(Failure::new(message, requirement))).is_ok()
     }
 
-    /// Takes the steps to check a constraint of TOSCA 1.x; that there are none left is reported.
+    /// Charges the steps to check a constraint of TOSCA 1.x; an exhausted budget is reported.
     pub(crate) fn can_afford_clause(&self, argument: &Val, value: &Val) -> bool {
         let text = value.as_str().map_or(0, str::len) as u64;
         let paid = self.spend(1 + argument.items().len() as u64 + text / BYTES_PER_STEP);
         paid.map_err(|message| self.limited(Failure::new(message, argument.span))).is_ok()
     }
 
-    /// Takes the steps to check the parts of a collection; that there are none left is reported.
+    /// Charges the steps to check the parts of a collection; an exhausted budget is reported.
     pub(crate) fn can_afford_parts(&self, value: &Val) -> bool {
         let parts = match &value.data {
             Data::List(items) => items.len(),
@@ -267,7 +267,7 @@ impl Evaluator<'_> {
         self.spend_and_hold(items, items * PART_BYTES)
     }
 
-    /// Looks through a value once, for what is not known in it.
+    /// Searches a value once for parts that are not known.
     pub(super) fn looked_through<'v>(&self, value: &'v Val) -> Result<Weight<'v>, Message> {
         let weight = self.weigh(value)?;
         self.spend(weight.parts / PARTS_PER_STEP + weight.depths / LEVELS_PER_STEP + weight.bytes / BYTES_PER_STEP)?;
@@ -279,7 +279,7 @@ impl Evaluator<'_> {
         let weight = self.weigh(value)?;
         let text = weight.bytes / BYTES_PER_STEP;
         let steps = weight.parts * STEPS_PER_PART + weight.depths / LEVELS_PER_STEP + text;
-        // Texts are shared; a scalar of its own needs no room beside what holds it.
+        // Texts are shared; a lone scalar takes no room beyond its holder.
         self.spend_and_hold(steps, (weight.parts - 1) * PART_BYTES)?;
         Ok(weight)
     }
@@ -335,7 +335,7 @@ impl Evaluator<'_> {
         failure
     }
 
-    /// Whether a failure is still to be reported: that there are no steps or bytes left is said once.
+    /// Whether a failure is still to be reported: an exhausted budget is reported once.
     pub(super) fn is_news(&self, failure: &Failure) -> bool {
         let is_of_run = failure.limit.is_some_and(|rule| *rule == LIMIT_FUEL || *rule == LIMIT_MEMORY);
         !is_of_run || !self.budget.told.swap(true, Ordering::Relaxed)

@@ -1,6 +1,6 @@
-//! Calls: which function is called, with what, and what it says of the nodes of the service.
+//! Calls: the function, its arguments, and functions that look at nodes of the service.
 //!
-//! What is computed from arguments alone is in `compute`.
+//! Functions of their arguments alone are in `compute`.
 
 use super::compute::{is_lasting, takes_unknown, truth};
 use super::path::Reference;
@@ -28,7 +28,7 @@ impl Evaluator<'_> {
         if is_2 && matches!(name, "and" | "or") {
             return self.until_decided(value, call, scope, depth);
         }
-        // What is added up has the type of the sum; other arguments have their own.
+        // Summands have the type of the sum; other arguments have their own.
         let kept = matches!(name, "sum" | "difference" | "product" | "quotient" | "remainder");
         let plain = (!kept && scope.expected.is_some()).then(|| Scope { expected: None, ..scope.clone() });
         let within = plain.as_ref().unwrap_or(scope);
@@ -64,8 +64,8 @@ impl Evaluator<'_> {
         Ok(computed)
     }
 
-    /// A function of TOSCA 2.0 that looks at nothing but its arguments. Where some of a list or map is not known yet,
-    /// it is only answered if that makes no difference.
+    /// A function of TOSCA 2.0 that depends only on its arguments. While parts of a list or map are unknown, it is
+    /// answered only if they make no difference.
     fn computed_call(&mut self, value: &Val, call: &Call, args: &[Val], scope: &Scope) -> Result<Val, Message> {
         let name = call.name.as_str();
         let unknown = if takes_unknown(name) { None } else { self.unknown_in(args)? };
@@ -120,8 +120,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `$and` and `$or`: the arguments up to the first that decides. One that is not known yet matters only if none
-    /// decides.
+    /// `$and` and `$or`: the arguments up to the first that decides. An unknown one matters only if no other decides.
     fn until_decided(&mut self, value: &Val, call: &Call, scope: &Scope, depth: u32) -> Answer {
         let decisive = call.name == "or";
         let mut unknown = None;
@@ -220,8 +219,8 @@ impl Evaluator<'_> {
         Ok(found)
     }
 
-    /// The type by which the arguments of a call are compared: that of one of them, of the value under test, or of
-    /// what is computed.
+    /// The type by which the arguments of a call are compared: that of one of them, of the value under test, or of the
+    /// value being computed.
     fn compared(&self, call: &Call, scope: &Scope) -> Option<Declared> {
         let declared = call.args.iter().find_map(|arg| self.type_of(arg, scope));
         let tested = || scope.value.as_ref().and_then(|(_, id)| *id).or(scope.expected);
@@ -291,8 +290,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// The taint of what a call gives. Where it only moves values or chooses among them, each of those keeps its own;
-/// everything else is made from all of its arguments.
+/// The taint of a call's result. Where a call only moves or selects values, each keeps its own; every other result is
+/// made from all arguments.
 fn made_from(name: &str, args: &[Val], answer: &Answer) -> Taint {
     let moves = name.starts_with("get_") || name == "available_allocation";
     let joins = name == "concat" && answer.as_ref().is_ok_and(|value| matches!(value.data, Data::List(_)));
@@ -302,9 +301,9 @@ fn made_from(name: &str, args: &[Val], answer: &Answer) -> Taint {
 
 /// Why a call cannot be evaluated.
 pub(super) fn failure(name: &str, call: &Val, reason: Message) -> Failure {
-    // What names the function, or something that it refers to and that is not there, says enough.
+    // A reason that names the function, or a missing target, is clear without the call.
     let is_clear = matches!(reason.what(), What::Unknown { .. } | What::Call { .. });
-    // What names nothing is about the call.
+    // A reason that names neither is prefixed with the call.
     let reason = match reason.what() {
         What::Other => what::about([format!("${name}"), name.to_owned()], reason),
         _ => reason,

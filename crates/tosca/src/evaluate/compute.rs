@@ -1,6 +1,6 @@
-//! What the functions compute from arguments that are known.
+//! The functions on known arguments.
 //!
-//! Which arguments there are, and how many of them, was checked before. Nothing here looks at nodes.
+//! The number and names of arguments were checked before. This must not look at nodes.
 
 use super::Evaluator;
 use super::budget::BYTES_PER_STEP;
@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// So many entries of a map can be looked at in one step.
+/// Entries of a map visited in one step.
 const ENTRIES_PER_STEP: u64 = 8;
 
 /// A value as text; quantities and the like in their canonical notation.
@@ -44,7 +44,7 @@ pub(crate) fn length(value: &Val) -> Option<i64> {
     i64::try_from(count).ok()
 }
 
-/// Whether `true` can be said of a list or map of which not everything is known yet.
+/// Whether `true` is final for a list or map that is not completely known yet.
 pub(super) fn is_lasting(name: &str) -> bool {
     matches!(name, "valid_values" | "has_entry" | "has_any_entry" | "has_any_key" | "has_key")
 }
@@ -133,7 +133,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// What stands under a key that is a list or map.
+    /// The value under a key that is a list or map.
     fn under<'v>(&self, entries: &'v [(Val, Val)], step: &Val) -> Result<Option<&'v Val>, Message> {
         self.looked_through(step)?;
         for (key, value) in entries {
@@ -144,7 +144,7 @@ impl Evaluator<'_> {
         Ok(None)
     }
 
-    /// The functions of TOSCA 2.0; nothing for those that only an orchestrator can compute.
+    /// The functions of TOSCA 2.0; none for those that only an orchestrator can compute.
     pub(super) fn compute(
         &mut self,
         name: &str,
@@ -191,7 +191,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A text or date as a value of the type of what it stands beside.
+    /// A text or date, read as a value of the type it is compared with.
     fn literal(&self, value: &Val, declared: Option<&Declared>) -> Val {
         let Some(declared) = declared else { return value.clone() };
         match &value.data {
@@ -201,7 +201,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Two values, literals read as what they are compared with if that makes them alike.
+    /// Two values, with literals read as the type of the other where that makes them comparable.
     fn alike(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> (Val, Val) {
         let (read_a, read_b) = (self.literal(a, declared), self.literal(b, declared));
         if sort(&read_a) == sort(&read_b) { (read_a, read_b) } else { (a.clone(), b.clone()) }
@@ -257,7 +257,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A type that is none of lists or maps, so that it must be that of an entry.
+    /// A type other than lists and maps, which must be that of an entry.
     fn single(&self, declared: &Declared) -> Option<Declared> {
         let collection = matches!(self.model.primitive(declared.id), Some(Primitive::List | Primitive::Map));
         (!collection).then(|| declared.clone())
@@ -295,8 +295,8 @@ impl Evaluator<'_> {
         items.filter_map(|item| self.print(item, declared).transpose()).collect()
     }
 
-    /// A text that two values share if and only if they are the same; nothing for what is not known, which cannot be
-    /// said to be the same as anything.
+    /// A text that two values share if and only if they are equal; none for unknown values, whose equality cannot be
+    /// decided.
     fn print(&self, value: &Val, declared: Option<&Declared>) -> Result<Option<EcoString>, Message> {
         let mut out = EcoString::new();
         let known = print(&self.literal(value, declared), &mut out);
@@ -356,8 +356,8 @@ fn all_of(answers: impl Iterator<Item = Result<bool, Message>>) -> Result<bool, 
     Ok(true)
 }
 
-/// Whether one list is found in another without gaps. Each item is compared about twice: where a match breaks off, the
-/// longest end of it that is also a beginning of what is wanted need not be compared again.
+/// Whether one list occurs in another without gaps. Each item is compared about twice: after a mismatch, the longest
+/// matched end that is also a beginning of `wanted` is not compared again.
 fn has_run<T: PartialEq>(all: &[T], wanted: &[T]) -> bool {
     let step = |borders: &[usize], mut matched: usize, item: &T| {
         while matched > 0 && wanted.get(matched) != Some(item) {
@@ -387,7 +387,7 @@ enum Sort<'v> {
     Text,
     Timestamp,
     Version,
-    /// By what it is counted in.
+    /// By its unit.
     Quantity(&'v str),
     List,
     Map,
@@ -442,9 +442,9 @@ fn texts(a: &Val, b: &Val) -> Result<(EcoString, EcoString), Message> {
     Ok((text(a).ok_or_else(both)?, text(b).ok_or_else(both)?))
 }
 
-/// Writes a value so that the same values have the same text: a number is one whether it is an integer or not, the
-/// order of a map's entries does not count, and quantities, versions and dates count by what they mean. Says whether all
-/// of it is known.
+/// Writes a value so that equal values have equal texts: integers and floats are not distinguished, the order of a
+/// map's entries does not count, and quantities, versions and dates count by their meaning. Returns whether all of it
+/// is known.
 fn print(value: &Val, out: &mut EcoString) -> bool {
     match &value.data {
         Data::Null => out.push_str("null"),

@@ -50,7 +50,7 @@ impl Evaluator<'_> {
         clauses.iter().all(|clause| self.clause_holds(clause, &value, prop.data_type, &scope).unwrap_or(false))
     }
 
-    /// A value that stands in a requirement, evaluated; nothing if that fails.
+    /// A value in a requirement, evaluated; none if that fails.
     pub(crate) fn in_relationship(&mut self, source: usize, requirement: usize, value: &Val) -> Option<Val> {
         let scope = Scope { node: Some(source), ..Scope::relationship(source, requirement) };
         let found = self.eval(value, &scope, 0).ok();
@@ -67,7 +67,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Does something as if a requirement were met so. What is evaluated meanwhile and depends on it is forgotten.
+    /// Runs `act` as if a requirement were met by an edge. Values evaluated meanwhile that depend on it are discarded.
     pub(crate) fn considering<T>(&mut self, edge: Edge, act: impl FnOnce(&mut Self, &Scope) -> T) -> T {
         let scope = Scope::relationship(edge.source, edge.requirement);
         self.considered = Some(edge);
@@ -77,12 +77,12 @@ impl Evaluator<'_> {
         answer
     }
 
-    /// The part of a condition that does not hold if a requirement is met so; nothing if all of it holds, or may hold.
+    /// The part of a condition that fails if a requirement is met by an edge; none if all of it holds, or may hold.
     pub(crate) fn condition_fails(&mut self, edge: Edge, clause: &Val) -> Option<Val> {
         self.considering(edge, |evaluator, scope| evaluator.failing_part(clause, scope, 0))
     }
 
-    /// A condition with everything replaced by its result that is the same whoever meets a requirement.
+    /// A condition with all candidate-independent parts replaced by their results.
     pub(crate) fn folded(&mut self, edge: Edge, clause: &Val) -> Val {
         self.considering(edge, |evaluator, scope| match &clause.data {
             // Each part is reported for itself.
@@ -124,8 +124,8 @@ impl Evaluator<'_> {
         value.with(Data::Call(Arc::new(Call { args, ..(**call).clone() })))
     }
 
-    /// A type whose values are all quantities: what is compared with one can be read as one once and for all. A version
-    /// may have stayed a text.
+    /// A type whose values are all quantities, so that values compared with it can be read as quantities once. A
+    /// version may have stayed a text.
     fn of_quantities(&self, declared: Declared) -> Option<Declared> {
         self.model.primitive(declared.id).is_some_and(Primitive::is_quantity).then_some(declared)
     }
@@ -143,7 +143,7 @@ impl Evaluator<'_> {
             _ => {
                 self.tentative.set(false);
                 match self.eval(clause, scope, depth) {
-                    // Nobody could pass: nothing is decided by it, and its author must be told.
+                    // No candidate can pass: the condition decides nothing, and its author gets a warning.
                     Err(failure) if failure.astray && !self.tentative.get() && self.considered.is_some() => {
                         if !self.idle.iter().any(|known| known.span == failure.span) {
                             self.idle.push(failure);

@@ -1,7 +1,7 @@
 //! Phase 7, evaluation: function calls become values, values are coerced, and constraints are checked.
 //!
-//! A value that others refer to is evaluated once. What it refers to is evaluated before it with an explicit stack, so
-//! that a long chain of references costs memory and not machine stack; a ring is reported with all its members.
+//! A value that others refer to is evaluated once. Its references are evaluated before it with an explicit stack, so
+//! that a long chain of references costs memory and not machine stack; a cycle is reported with all its members.
 
 mod allocation;
 mod budget;
@@ -40,10 +40,10 @@ use std::sync::Arc;
 
 /// Calls may nest this deep.
 const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
-/// A value that is evaluated in the midst of another one counts as so many calls: it needs as much of the stack.
+/// A value evaluated within another one counts as this many calls: it needs as much of the stack.
 const VALUE_DEPTH: u32 = 4;
 
-/// Who owns a value.
+/// The owner of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Owner {
     /// The service itself: its inputs.
@@ -67,7 +67,7 @@ pub struct Key {
     pub name: EcoString,
 }
 
-/// What words such as `SELF` mean where a value stands.
+/// The meaning of words such as `SELF` at the location of a value.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     /// The node.
@@ -78,7 +78,7 @@ pub struct Scope {
     pub value: Option<(Val, Option<DeclId>)>,
     /// The type that the value is to have, if it is known.
     pub expected: Option<DeclId>,
-    /// Whether it stands in a workflow, which may have inputs of its own.
+    /// Whether it is in a workflow, which may have inputs of its own.
     pub in_workflow: bool,
 }
 
@@ -94,7 +94,7 @@ impl Scope {
     }
 }
 
-/// Per node and capability, the sources and requirements of what leads there.
+/// Per node and capability, the sources and requirements of incoming relationships.
 type Incoming = HashMap<(usize, usize), Vec<(usize, usize)>, foldhash::fast::RandomState>;
 
 /// Per relationship template, the sources and requirements that use it.
@@ -108,19 +108,19 @@ enum State {
     Tentative(Val),
 }
 
-/// Where a value stands that nothing can refer to: in which node or relationship, and where it is given.
+/// The site of a value that cannot be referred to: its node or relationship, and where it is given.
 type Site = (Option<usize>, Option<(usize, usize)>, Span, EcoString);
 
-/// The values of a service, each evaluated once: those that can be referred to, and those that stand somewhere.
+/// The values of a service, each evaluated once: named ones, and those that cannot be referred to.
 #[derive(Debug, Default)]
 pub struct Values {
     owned: HashMap<Key, Val, foldhash::fast::RandomState>,
     standing: HashMap<Site, Val, foldhash::fast::RandomState>,
-    /// Those that depend on inputs, if that was watched.
+    /// Values that depend on inputs, if that was tracked.
     varying: Varying,
-    /// Those of another variant of the project, which has the same where they do not depend on inputs.
+    /// The values of another variant of the project; they hold here where they do not depend on inputs.
     steady: Option<Arc<Values>>,
-    /// Texts that were computed from secrets, parts of longer ones among them.
+    /// Texts computed from secrets, including parts of longer ones.
     pub(crate) secrets: HashSet<EcoString>,
 }
 
@@ -146,7 +146,7 @@ impl Values {
         (!varies).then_some(value)
     }
 
-    /// The same for one that nothing can refer to.
+    /// The same for a value that cannot be referred to.
     fn standing(&self, site: &Site) -> Option<(&Val, bool)> {
         match self.standing.get(site) {
             Some(value) => Some((value, self.varying.standing.contains(site))),
@@ -166,7 +166,7 @@ struct Frame {
 /// Why a call could not be evaluated.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What went wrong.
+    /// The error.
     pub message: Message,
     /// The call.
     pub span: Span,
@@ -198,7 +198,7 @@ pub struct Evaluator<'a> {
     pub(crate) resolution: Option<&'a Resolution>,
     /// A relationship that is only being considered.
     considered: Option<Edge>,
-    /// The relationships that lead to each capability; made when a path first goes against them.
+    /// The incoming relationships of each capability; built when a path first follows one backwards.
     incoming: OnceCell<Incoming>,
     /// The relationships of each node that a path has passed.
     relationships: RefCell<HashMap<usize, Arc<walk::Relationships>, foldhash::fast::RandomState>>,
@@ -207,7 +207,7 @@ pub struct Evaluator<'a> {
     memo: HashMap<Key, State, foldhash::fast::RandomState>,
     /// Values that hold only for the moment, or for the relationship that is being considered.
     passing: Vec<Key>,
-    /// Whether what was evaluated last depends on that relationship, or on what is free at the moment.
+    /// Whether the last evaluated value depends on the considered relationship, or on the amounts free at the moment.
     tentative: Cell<bool>,
     /// How deep calls are nested where a value is evaluated for the sake of another one.
     level: u32,
@@ -215,25 +215,26 @@ pub struct Evaluator<'a> {
     active: Vec<Key>,
     /// Whether clauses are being checked.
     checking: bool,
-    /// Values whose clauses are to be checked when what they were needed for is known.
+    /// Values whose clauses are checked once the value that depends on them is known.
     unchecked: VecDeque<(Prop, Val, Scope)>,
-    /// What relationships have taken while they are being made.
+    /// Allocations of the relationships made so far.
     pub(crate) taken: Taken,
-    /// Whether relationships are being made: not all of them are there, and what is free changes.
+    /// Whether relationships are being made: not all of them exist, and free amounts change.
     resolving: bool,
     patterns: budget::Patterns,
     problems: Problems,
-    /// What evaluation may cost.
+    /// The budget of evaluation.
     budget: Arc<Budget>,
     /// The limit that was exceeded by what failed last.
     overrun: Cell<Option<&'static Rule>>,
-    /// Conditions that refer to something that is not there, whoever is considered, and what that is.
+    /// Filter conditions that fail for every candidate because they refer to something missing, with the reason.
     pub(crate) idle: Vec<Failure>,
-    /// Where computed values are noted, if somebody will ask.
+    /// The record of computed values' origins, if they are tracked.
     pub origins: Option<&'a Origins>,
-    /// What was evaluated and checked before.
+    /// Values evaluated and checked before.
     earlier: Option<&'a Values>,
-    /// What was evaluated and checked in another variant of the project; it holds here where it does not depend on inputs.
+    /// Values evaluated and checked in another variant of the project; they hold here where they do not depend on
+    /// inputs.
     steady: Option<Arc<Values>>,
     /// Whether an input was read since this was last reset.
     varies: Cell<bool>,
@@ -242,7 +243,7 @@ pub struct Evaluator<'a> {
     /// Whether it is noted which values depend on inputs.
     watched: bool,
     varying: Varying,
-    /// Values that nothing can refer to, by where they stand.
+    /// Values that cannot be referred to, by site.
     standing: HashMap<Site, Val, foldhash::fast::RandomState>,
     /// Texts that were computed from secrets.
     pub(crate) secrets: HashSet<EcoString>,
@@ -290,12 +291,12 @@ impl<'a> Evaluator<'a> {
         Evaluator { resolution: Some(resolution), ..Evaluator::new(model, topology) }
     }
 
-    /// An evaluator of a service that was evaluated and checked: what it is asked for is there already.
+    /// An evaluator of a service that was evaluated and checked: its values are reused.
     pub fn after(model: &'a Model, topology: &'a Topology, resolution: &'a Resolution, values: &'a Values) -> Self {
         Evaluator { earlier: Some(values), ..Evaluator::with_resolution(model, topology, resolution) }
     }
 
-    /// All values, for whoever prints the service.
+    /// All values, for printing the service.
     pub fn into_values(self) -> Values {
         let done = self.memo.into_iter().filter_map(|(key, state)| match state {
             State::Done(value) => Some((key, value)),
@@ -315,8 +316,8 @@ impl<'a> Evaluator<'a> {
         Evaluator { watched: true, steady, ..self }
     }
 
-    /// Whether what does not depend on inputs is the same in every variant: nothing was wrong with it, and nothing is
-    /// secret.
+    /// Whether values that do not depend on inputs are the same in every variant: they have no problems and no
+    /// secrets.
     pub(crate) fn is_steady(&self) -> bool {
         self.problems.is_empty() && self.secrets.is_empty() && !self.clauses_vary && self.budget.exceeded().is_none()
     }
@@ -335,17 +336,17 @@ impl<'a> Evaluator<'a> {
         (done, varies)
     }
 
-    /// Begins to tell anew whether an input is read.
+    /// Resets the record of read inputs.
     pub(crate) fn forget_reads(&mut self) {
         self.varies.set(false);
     }
 
-    /// Whether anything so far has read an input.
+    /// Whether an input was read since the last reset.
     pub(crate) fn has_read_inputs(&self) -> bool {
         self.varies.get()
     }
 
-    /// The same one with all steps before it, for those who go through a service again after it was checked.
+    /// The same evaluator with its full steps again, for walking a service after it was checked.
     pub(crate) fn refuelled(self) -> Self {
         let budget = Arc::new(self.budget.renewed());
         Evaluator { budget, ..self }
@@ -356,7 +357,7 @@ impl<'a> Evaluator<'a> {
         Evaluator { resolving: true, ..Evaluator::new(model, topology) }
     }
 
-    /// The same one when it can follow the relationships that are made by now. What it has computed may change.
+    /// The same evaluator, able to follow the relationships made so far. Values it has computed may change.
     pub(crate) fn knowing(self, so_far: &'a Resolution) -> Self {
         Evaluator {
             resolution: Some(so_far),
@@ -367,7 +368,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What went wrong so far.
+    /// The problems found so far.
     pub fn problems(&self) -> &Problems {
         &self.problems
     }
@@ -377,7 +378,7 @@ impl<'a> Evaluator<'a> {
         if let Some(value) = self.known(&key) {
             return value;
         }
-        // Most values are plain: nothing must be known before them.
+        // Most values are plain and depend on nothing.
         let is_plain = self.standing(&key).is_some_and(|prop| !prop.value.has_call());
         if is_plain && let Some((prop, scope)) = self.find(&key) {
             let value = self.value(&prop, &scope);
@@ -388,8 +389,8 @@ impl<'a> Evaluator<'a> {
             self.check_in_turn(prop, &value, scope);
             return value;
         }
-        // Only a reference whose arguments are computed, or one in a clause, can lead back to what is being evaluated:
-        // all others are evaluated in order below.
+        // Only a reference with computed arguments, or one in a clause, can lead back to a value being evaluated: all
+        // others are evaluated in order below.
         if matches!(self.memo.get(&key), Some(State::Active)) {
             self.report_ring(&key);
             return Val::new(Data::Poison, self.nowhere());
@@ -439,7 +440,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Begins to evaluate a value; nothing if there is none.
+    /// Begins to evaluate a value; none if it does not exist.
     fn frame(&mut self, key: Key) -> Option<Frame> {
         let Some((prop, scope)) = self.find(&key) else {
             self.memo.insert(key, State::Done(Val::new(Data::Poison, self.nowhere())));
@@ -537,7 +538,7 @@ impl<'a> Evaluator<'a> {
         self.problems.push(diagnostic);
     }
 
-    /// The value of something that nothing can refer to; what it refers to is evaluated first.
+    /// The result of a value that cannot be referred to; its references are evaluated first.
     pub fn settle(&mut self, prop: &Prop, scope: &Scope) -> Val {
         if prop.value.has_call() {
             let mut waiting = Vec::new();
@@ -549,7 +550,7 @@ impl<'a> Evaluator<'a> {
         self.prop(prop, scope)
     }
 
-    /// The same for a value with a name, which is kept: whoever asks for it later gets what was computed.
+    /// The same for a named value, whose result is kept for later references.
     pub fn settle_once(&mut self, name: &EcoString, prop: &Prop, scope: &Scope) -> Val {
         let site = (scope.node, scope.relationship, prop.at, name.clone());
         if let Some(value) = self.standing.get(&site) {
@@ -576,7 +577,7 @@ impl<'a> Evaluator<'a> {
         value
     }
 
-    /// Evaluates, coerces and validates a value that stands somewhere.
+    /// Evaluates, coerces and validates a value.
     pub fn prop(&mut self, prop: &Prop, scope: &Scope) -> Val {
         let value = self.value(prop, scope);
         self.check(prop, &value, scope);
@@ -598,11 +599,11 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Checks the clauses on a value, and on those that become known meanwhile. While requirements are being resolved
-    /// nobody asks for that.
+    /// Checks the clauses of a value, and of values that become known meanwhile. Skipped while requirements are being
+    /// resolved.
     fn check(&mut self, prop: &Prop, value: &Val, scope: &Scope) {
         if self.resolving || self.earlier.is_some() {
-            return; // nobody asks, or it was done before
+            return; // skipped during resolution, or done before
         }
         let outermost = !std::mem::replace(&mut self.checking, true);
         let ((), varies) = self.watching(|evaluator| {
@@ -624,8 +625,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Checks a value without calls, for the problems that come up. Most have no clause to meet; nothing is made of
-    /// those.
+    /// Checks a value without calls, for its problems. Most have no clauses; nothing is allocated for those.
     pub fn inspect(&mut self, prop: &Prop, scope: &Scope) {
         if !self.is_free(prop) {
             self.prop(prop, scope);
@@ -689,7 +689,7 @@ impl<'a> Evaluator<'a> {
         self.spend(1).map_err(|message| self.limited(Failure::new(message, value.span)))?;
         match &value.data {
             Data::Call(call) => self.call(value, call, scope, depth),
-            // What a list or map is made of has types of its own.
+            // The parts of a list or map have types of their own.
             Data::List(_) | Data::Map(_) if scope.expected.is_some() && value.has_call() => {
                 self.eval(value, &Scope { expected: None, ..scope.clone() }, depth)
             }
@@ -752,7 +752,7 @@ fn token_span(args: &[Val]) -> Option<Span> {
     let index = usize::try_from(*index).ok()?;
     let start = if index == 0 { 0 } else { ends.by_ref().nth(index - 1)?.1 };
     let end = ends.next().map_or(text.len(), |(at, _)| at);
-    // In quotes it is two characters longer; with escapes nothing can be said.
+    // Quotes add two characters; with escapes the length is unknown.
     let quote = match (whole.span.end - whole.span.start).checked_sub(u32::try_from(text.len()).ok()?)? {
         0 => 0,
         2 => 1,
@@ -762,7 +762,7 @@ fn token_span(args: &[Val]) -> Option<Span> {
     (!whole.origin.is_derived()).then_some(Span { start: place(start)?, end: place(end.max(start + 1))?, ..whole.span })
 }
 
-/// Whether anything in a value is not known.
+/// Whether any part of a value is unknown.
 fn has_opaque(value: &Val) -> bool {
     first_opaque(value).is_some()
 }

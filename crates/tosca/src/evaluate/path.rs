@@ -1,4 +1,4 @@
-//! What references mean: from `[SELF, requirement, property]` to the values that are meant.
+//! References: from `[SELF, requirement, property]` to the values they mean.
 
 use super::walk::{Astray, Place};
 use super::{Evaluator, Key, Owner, Scope};
@@ -10,12 +10,12 @@ use crate::val::{Call, Data, Val};
 use ecow::EcoString;
 use purlin_syntax::what;
 
-/// Where a reference leads.
+/// The target of a reference.
 #[derive(Debug)]
 pub(super) struct Reference {
     /// The values that are meant: one, unless it is a list.
     pub keys: Vec<Key>,
-    /// Whether it is a list, however many there are.
+    /// Whether the result is a list, even of a single value.
     pub listed: bool,
     /// How many arguments it took to name them.
     pub used: usize,
@@ -40,7 +40,7 @@ impl<'a> Evaluator<'a> {
         Some((self.standing(key)?.clone(), scope))
     }
 
-    /// A value that can be referred to, as it stands in the service.
+    /// A value that can be referred to, as written in the service.
     pub(super) fn standing(&self, key: &Key) -> Option<&Prop> {
         let pick = |properties: &'a Props, attributes: &'a Props| {
             if key.attribute { attributes.get(&key.name) } else { properties.get(&key.name) }
@@ -74,7 +74,7 @@ impl<'a> Evaluator<'a> {
         self.topology.nodes.get_index(index).map(|(_, node)| &**node)
     }
 
-    /// What people call a value.
+    /// The display name of a value.
     pub(super) fn title(&self, key: &Key) -> String {
         let node = |index: usize| self.topology.nodes.get_index(index).map(|(name, _)| name.as_str()).unwrap_or("?");
         match key.owner {
@@ -95,7 +95,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Where a call that refers to something leads; nothing for other calls and for arguments that must be computed.
+    /// The target of a reference call; none for other calls and for computed arguments.
     pub(super) fn reference(&self, call: &Call, scope: &Scope) -> Option<Found> {
         if call.args.iter().any(Val::has_call) {
             return None;
@@ -149,7 +149,7 @@ impl<'a> Evaluator<'a> {
         Ok(Reference { keys, listed: true, used })
     }
 
-    /// A value of what a path has led to.
+    /// A value of the place that a path has led to.
     fn in_place(&self, place: Place, args: &[Val], used: usize, attribute: bool, name: &str) -> Found {
         let own = |owner: Owner| (Key { owner, attribute, name: name.into() }, used + 1);
         let (key, used) = match place {
@@ -175,7 +175,7 @@ impl<'a> Evaluator<'a> {
         let noun = if key.attribute { "attribute" } else { "property" };
         let title = self.title(&key);
         let owner = title.rsplit_once('.').map_or("", |(owner, _)| owner);
-        // What is declared may still get a value.
+        // A declared attribute may still get a value.
         Err(if self.is_declared(&key) {
             Astray::NotYet(what::about([&key.name], format!("the {noun} `{}` of `{owner}` is not set", key.name)))
         } else {
@@ -183,7 +183,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Whether the type of its owner declares a value, or is not known well enough to tell.
+    /// Whether the type of its owner declares a value, or is not known well enough to decide.
     fn is_declared(&self, key: &Key) -> bool {
         let node = |index: usize| self.node_at(index);
         let declares = |id: Option<crate::names::DeclId>| {
@@ -215,7 +215,7 @@ impl<'a> Evaluator<'a> {
             && let Some(name) = args.get(used + 1).and_then(Val::as_str)
         {
             let key = Key { owner: Owner::Capability(index, capability), attribute, name: name.into() };
-            // A requirement of that name is meant where it leads to the value and the capability cannot have it.
+            // A requirement of that name is meant if it leads to the value and the capability cannot have it.
             let required = || self.beyond_requirement(index, args, used, attribute);
             let is_wanted =
                 self.model.allows(quirks::REACH) && !self.is_declared(&key) && self.existing(key.clone(), 0).is_err();
@@ -235,7 +235,7 @@ impl<'a> Evaluator<'a> {
         let name = args.get(after)?.as_str()?;
         let requirement = self.relationship(index, first, position)?;
         let of_relationship = Owner::Relationship(index, requirement);
-        // What the relationship does not have may be the capability's at its other end, or the node's.
+        // A value missing in the relationship may be that of the capability at its other end, or of the node.
         let edge = self.edge(index, requirement).filter(|_| self.model.allows(quirks::REACH));
         let beyond = edge.map(|edge| [Owner::Capability(edge.target, edge.capability), Owner::Node(edge.target)]);
         let key = |owner: Owner| Key { owner, attribute, name: name.into() };
@@ -268,7 +268,7 @@ impl<'a> Evaluator<'a> {
         self.relationships_of(source).index.get(requirement).copied()
     }
 
-    /// What the first argument of a reference names.
+    /// The entity named by the first argument of a reference.
     pub(super) fn entity(&self, name: &str, scope: &Scope) -> Result<Place, Astray> {
         match (name, scope.node, scope.relationship) {
             ("SELF", _, Some((source, requirement))) => Ok(Place::Relationship(source, requirement)),
@@ -309,7 +309,7 @@ impl<'a> Evaluator<'a> {
         self.topology.nodes.get_index(index).map(|(name, _)| name.clone()).unwrap_or_default()
     }
 
-    /// What people call a capability of a node.
+    /// The display name of a capability of a node.
     pub(super) fn capability_name(&self, node: usize, capability: usize) -> String {
         let name = self.node_at(node).and_then(|node| node.capabilities.get_index(capability)).map(|(name, _)| name);
         format!("{}.{}", self.node_name(node), name.map_or("?", |name| name.as_str()))
@@ -340,7 +340,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// What may have been meant by a name.
+/// A similar name that may have been meant.
 pub(super) fn hint<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<purlin_syntax::Hint> {
     crate::suggest::did_you_mean(name, known)
 }

@@ -23,7 +23,7 @@ const FUEL_PER_CHECK: u64 = 1_000_000;
 const MOST_CHECKS: u64 = 30;
 
 impl Evaluator<'_> {
-    /// What a function that a scriptlet defines gives; none if none does.
+    /// The result of a function defined in a scriptlet; none if no scriptlet defines it.
     pub(crate) fn scripted(&mut self, value: &Val, name: &str, args: &[Val]) -> Option<Result<Val, Message>> {
         let module = self.module(FUNCTION, name)?;
         let answer = self.run(&module, "evaluate", args);
@@ -33,7 +33,8 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// Whether a value satisfies a constraint that a scriptlet defines, or why it does not; none if none does.
+    /// Whether a value satisfies a constraint defined in a scriptlet, or why it does not; none if no scriptlet defines
+    /// it.
     pub(crate) fn scripted_constraint(&mut self, name: &str, args: &[Val]) -> Option<Result<Verdict, Message>> {
         let (module, like) = (self.module(CONSTRAINT, name)?, args.first()?);
         let answer = self.run(&module, "validate", args);
@@ -82,7 +83,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What came of a constraint.
+/// The result of a constraint.
 pub(crate) enum Verdict {
     Holds,
     /// It does not hold; scriptlets may say why.
@@ -137,7 +138,7 @@ fn write(out: &mut String, number: impl std::fmt::Display) {
     let _ = write!(out, "{number}");
 }
 
-/// Makes values of what a script gives, all at the place of the call and of its origin.
+/// Turns a script's result into values with the location and origin of the call.
 struct Reader<'v> {
     like: &'v Val,
 }

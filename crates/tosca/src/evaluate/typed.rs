@@ -1,7 +1,7 @@
-//! Types of calls: what a literal beside them means, and arithmetic with quantities.
+//! Types of calls: the meaning of literals among their arguments, and arithmetic with quantities.
 //!
-//! A literal such as `2 GB` has no type of its own: it takes that of what it is compared with or added to, or of the
-//! property that gets the result.
+//! A literal such as `2 GB` has no type of its own: it takes the type of the value it is compared with or added to, or
+//! of the property that receives the result.
 
 use super::allocation::number_of;
 use super::walk::{Kind, Place};
@@ -29,7 +29,7 @@ pub(super) struct Declared {
 const MAX_NESTING: u32 = 50;
 
 impl Evaluator<'_> {
-    /// The type of what a call gives, as far as it is declared.
+    /// The type of a call's result, as far as it is declared.
     pub(super) fn type_of(&self, value: &Val, scope: &Scope) -> Option<Declared> {
         self.type_at(value, scope, 0)
     }
@@ -94,7 +94,7 @@ impl Evaluator<'_> {
     /// A literal read as a value of a type; anything else as it is.
     pub(super) fn native(&self, literal: &Val, declared: &Declared) -> Val {
         let text = match (&literal.data, self.model.primitive(declared.id)) {
-            // `1.10` without quotes has lost its last digit; there is no more to be had.
+            // `1.10` without quotes has lost its last digit, which cannot be recovered.
             (Data::Float(number), Some(Primitive::Version)) => Some(eco_format!("{number:?}")),
             (Data::Int(number), Some(Primitive::Version)) => Some(eco_format!("{number}.0")),
             _ => None,
@@ -229,7 +229,7 @@ pub(super) fn quantity(like: &Val, number: f64) -> Data {
     ]))
 }
 
-/// The unit that quantities of a kind are compared in; those of different kinds have different ones.
+/// The unit in which quantities of a kind are compared; it differs between kinds.
 pub(super) fn canonical_unit(quantity: &Val) -> &str {
     let text = quantity.get(STRING).and_then(Val::as_str).and_then(|text| text.split_once(' '));
     text.map_or("", |(_, unit)| unit)
@@ -241,7 +241,7 @@ pub(super) fn other_units(a: &Val, b: &Val) -> String {
     format!("{} is counted in `{a_unit}`, and {} in `{b_unit}`", shown(a), shown(b))
 }
 
-/// A number of the canonical unit in the unit of a quantity; nothing if that cannot be told from it.
+/// A number in the canonical unit, converted to the unit of a quantity; none if the unit is unknown.
 fn in_unit_of(like: &Val, number: f64) -> Option<f64> {
     let part = |key: &str| like.get(key).and_then(number_of);
     let factor = part(NUMBER)? / part("scalar")?;
@@ -254,7 +254,7 @@ fn plain(number: f64) -> EcoString {
     if number.fract() == 0.0 { eco_format!("{number:.0}") } else { eco_format!("{number}") }
 }
 
-/// The integer that a number is rounded to; one that lies in the middle is rounded down.
+/// The integer that a number is rounded to; a half is rounded down.
 pub(super) fn rounded(name: &str, args: &[Val]) -> Result<Data, Message> {
     let arg = args.first().ok_or("it takes a number")?;
     let number = match arg.data {
@@ -271,6 +271,6 @@ pub(super) fn rounded(name: &str, args: &[Val]) -> Result<Data, Message> {
         "floor" => number.floor(),
         _ => number.ceil(),
     };
-    // The bounds of 64 bits are not floats themselves, but these two are the next ones inside.
+    // The bounds of 64 bits are not floats themselves; these two are the nearest floats inside.
     if (-9.2e18..=9.2e18).contains(&whole) { Ok(Data::Int(whole as i64)) } else { Err(TOO_LARGE.into()) }
 }

@@ -1,7 +1,7 @@
-//! Paths of TOSCA 2.0: from a node or relationship, along capabilities and relationships, to where a value stands.
+//! Paths of TOSCA 2.0: from a node or relationship, along capabilities and relationships, to the owner of a value.
 //!
-//! An index may be `ALL`: the path then leads to several places of one kind, in a fixed order. Phase: evaluation; what
-//! stands at a place is looked up elsewhere.
+//! An index may be `ALL`: the path then leads to several places of one kind, in a fixed order. Phase: evaluation; the
+//! values at a place are looked up elsewhere.
 
 use super::{Evaluator, Scope};
 use crate::val::{Data, Val};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a path has led to so far.
+/// A place reached so far.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place {
     Node(usize),
@@ -22,7 +22,7 @@ pub(super) enum Place {
     Capability(usize, usize),
 }
 
-/// Why a path leads nowhere.
+/// The reasons for a path to fail.
 #[derive(Clone, Debug)]
 pub(super) enum Astray {
     /// It never will: something is misspelt or not there.
@@ -40,7 +40,7 @@ impl Astray {
     }
 }
 
-/// What kind of place a path has led to.
+/// The kind of place reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Node,
@@ -48,14 +48,14 @@ pub(super) enum Kind {
     Capability,
 }
 
-/// Where a path leads.
+/// The result of a path.
 #[derive(Debug)]
 pub(super) struct Walk {
-    /// The places; for `ALL` there may be none.
+    /// The places; with `ALL` possibly none.
     pub places: Vec<Place>,
     /// The kind of all of them.
     pub kind: Kind,
-    /// Whether there may be any number of them, so that what is found is a list.
+    /// Whether the path uses `ALL`, so that the result is a list.
     pub listed: bool,
     /// How many arguments the path takes.
     pub used: usize,
@@ -66,7 +66,7 @@ pub(super) struct Walk {
 pub(super) struct Relationships {
     /// By the name of the requirement.
     pub by_name: HashMap<EcoString, OfName, foldhash::fast::RandomState>,
-    /// Per requirement, which of those of its name it is.
+    /// Per requirement, its index among those of the same name.
     pub index: Vec<usize>,
 }
 
@@ -79,9 +79,9 @@ pub(super) struct OfName {
     pub made: Vec<usize>,
 }
 
-/// A path may lead to so many places; `ALL` upon `ALL` could lead to any number.
+/// Most places of a path; `ALL` upon `ALL` could lead to any number.
 const MAX_PLACES: usize = 100_000;
-/// Steps of evaluation for each of them: what stands there is looked for, too.
+/// Steps of evaluation per place, including the lookup of its value.
 const STEPS_PER_PLACE: u64 = 2;
 
 /// Which of several.
@@ -128,7 +128,7 @@ impl Evaluator<'_> {
         Ok(walk)
     }
 
-    /// Goes on from every place. What stands in the list more than once is looked at once.
+    /// Advances from every place. Duplicates in the list are visited once.
     fn step(
         &self,
         walk: &mut Walk,
@@ -234,7 +234,7 @@ impl Evaluator<'_> {
         if self.resolution.is_none() {
             return Err(not_made(&what()));
         }
-        // What is not met here may be met elsewhere.
+        // A requirement not met here may be met elsewhere.
         if let Index::At(at) = index
             && at >= made.len()
             && (at < assigned || assigned == 0)
@@ -268,7 +268,7 @@ impl Evaluator<'_> {
         out
     }
 
-    /// The relationships that lead to a capability, by the order of sources.
+    /// The incoming relationships of a capability, in the order of sources.
     fn leading_to(&self, place: Place, index: Index, out: &mut Vec<Place>) -> Result<(), Astray> {
         let Place::Capability(node, capability) = place else { return Ok(()) };
         let what = || format!("the capability `{}`", self.capability_name(node, capability));
@@ -322,7 +322,7 @@ impl Evaluator<'_> {
 }
 
 impl Walk {
-    /// Reads the index so many words further on, if there is one, and moves past it.
+    /// Reads the index that follows after this many words, if present, and moves past it.
     fn index(&mut self, args: &[Val], words: usize) -> Result<Index, Astray> {
         self.used += words;
         let Some(arg) = args.get(self.used) else { return Ok(Index::At(0)) };
