@@ -1,8 +1,8 @@
 //! JavaScript modules that projects bring along: named texts, called with JSON, bounded, and isolated from the
 //! outside.
 //!
-//! Each call has an engine of its own, so nothing that a script leaves behind reaches another call, and the order of calls
-//! decides nothing. There is no clock, no randomness, no file and no network. This must not know dialects or values.
+//! Each call has an engine of its own: no state survives a call, and the order of calls does not matter. There is no
+//! clock, randomness, file or network. This must not know dialects or values.
 
 use indexmap::IndexMap;
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Object, Runtime};

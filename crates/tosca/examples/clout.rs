@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p purlin-tosca --example clout -- FILE [raw]`
 
-#![allow(clippy::disallowed_methods)] // an example is a host of its own and reads files itself
+#![allow(clippy::disallowed_methods)] // an example stands outside and reads files itself
 
 use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter};
 use purlin_tosca::clout::{self, Form};

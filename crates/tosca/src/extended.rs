@@ -1,7 +1,7 @@
 //! Phase 1, the extended edition: notations that only a host's files use.
 //!
-//! Several parents, a section of types of any kind, inputs that are values rather than definitions. What may stand where
-//! is still the table's business; this file only reads the shapes that no edition of the standard has.
+//! Several parents, a section of types of any kind, inputs that are values rather than definitions. The table still
+//! says which keys are allowed; this file only reads the shapes that no edition of the standard has.
 
 use crate::entities;
 use crate::entity::{Content, Defs, Entity, Slot};
@@ -35,7 +35,7 @@ const VALUES: &[&str] =
     &["string", "integer", "float", "number", "boolean", "timestamp", "range", "version", "list", "map"];
 
 impl Reader<'_> {
-    /// One parent or several; the first stands where TOSCA has its only one, the others in a slot of their own.
+    /// One parent or several; the first is stored like TOSCA's only one, the others in a slot of their own.
     pub(crate) fn parents(&mut self, entity: &mut Entity, at: Span, node: Node<'_>) {
         let named = |node: Node<'_>| Some(Text { text: node.as_str()?.into(), span: node.span() });
         let mut texts = Vec::new();
@@ -133,7 +133,7 @@ impl Reader<'_> {
     }
 }
 
-/// The kinds of the types in the section of all kinds: those of what they derive from, as far as this file tells.
+/// The kinds of the types in the section of all kinds: those of their ancestors, as far as this file shows.
 fn families(file: &Entity, types: &[Entry<'_>]) -> HashMap<EcoString, Kind> {
     let parent = |node: Node<'_>| -> Option<EcoString> {
         let parent = node.get("derived_from")?;
@@ -217,7 +217,7 @@ pub(crate) fn is_version(text: &str) -> bool {
         && (build.is_none() || qualifier.is_some())
 }
 
-/// A port specification in short: a port, or `source[-last][:target[-last]][/protocol]`. None if it is something else.
+/// A port specification in short: a port, or `source[-last][:target[-last]][/protocol]`. None for any other text.
 pub(crate) fn port_specification(value: &Val) -> Option<Val> {
     let text = match &value.data {
         Data::Int(port) => eco_format!("{port}"),

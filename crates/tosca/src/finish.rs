@@ -1,11 +1,11 @@
 //! Phase 7, all of it: every value of a service is evaluated once, in source order.
 //!
-//! Values that others may refer to stay in the evaluator, so that whoever prints the service finds them there.
+//! Values that others may refer to stay in the evaluator, for printing the service.
 
 use crate::evaluate::{Evaluator, Key, Owner, Scope};
 use crate::topology::{Activity, Artifact, Interface, Operation, Props, Relationship, Topology};
 
-/// Evaluates everything, for the problems that come up.
+/// Evaluates everything, for its problems.
 pub fn check_all(evaluator: &mut Evaluator<'_>, topology: &Topology) {
     for name in topology.inputs.keys() {
         evaluator.force(Key { owner: Owner::Service, attribute: false, name: name.clone() });

@@ -1,6 +1,6 @@
 //! Files of a folder that may be templates.
 //!
-//! For those who look for a template that nobody names. It must not know what the files contain.
+//! For finding templates that are not named explicitly. It must not know what the files contain.
 
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
@@ -13,7 +13,7 @@ pub(crate) fn is_yaml(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".yml")
 }
 
-/// The files of a folder whose names fit, in the order of their names; none if there are too many to look at.
+/// The files of a folder with suitable names, in the order of their names; none if the folder has too many.
 pub(crate) fn files(session: &Session, folder: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
     let listed = if folder.is_empty() { "." } else { folder };
     let Some(entries) = session.world.list(listed).ok().filter(|entries| entries.len() <= MAX_SEARCHED) else {

@@ -28,7 +28,7 @@ pub fn is_json(text: &str) -> bool {
     tree.is_sound() && tree.roots().len() == 1 && no_comments && quoted
 }
 
-/// Whether a text is well-formed XML, as far as its tags tell.
+/// Whether a text is well-formed XML, judged by its tags.
 pub fn is_xml(text: &str) -> bool {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = text.trim();

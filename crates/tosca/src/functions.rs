@@ -1,12 +1,12 @@
 //! The list of functions: name, parameters, editions, kind of result, one sentence.
 //!
-//! Reading uses it to tell calls from data, checking to count arguments and compare result types. What a function
-//! computes is in `evaluate`; a host may put its own implementations in front of those (see `host`).
+//! Reading uses it to distinguish calls from data, checking to count arguments and compare result types. The
+//! computation is in `evaluate`; a host may put its own implementations in front of those (see `host`).
 
 use crate::edition::{Edition, Standard, V1_0, V1_2, V1_3, V2_0};
 use purlin_value::function::{Parameter, many, one, optional, some};
 
-/// What is known about a function's result before it is computed.
+/// The type of a function's result before it is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gives {
     /// A truth value.
@@ -19,18 +19,18 @@ pub enum Gives {
     Number,
     /// A list.
     List,
-    /// It depends on what it is applied to.
+    /// Depends on the arguments.
     Any,
 }
 
-/// How a function is called: in which editions, and what it gives. What it computes is in `evaluate`.
+/// The signature of a function: its editions and its result. The computation is in `evaluate`.
 #[derive(Clone, Copy, Debug)]
 pub struct Calling {
     /// The first edition that has it.
     pub since: Edition,
     /// The last edition that has it.
     pub until: Edition,
-    /// What it gives.
+    /// The result.
     pub gives: Gives,
 }
 

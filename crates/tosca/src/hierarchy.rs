@@ -1,6 +1,6 @@
-//! Phase 3, hierarchies: which type derives from which, without loops, and "is it one of those?" in two comparisons.
+//! Phase 3, hierarchies: which type derives from which, without cycles, and "is it one of those?" in two comparisons.
 //!
-//! Every type gets an interval; a type is derived from another when its interval lies within the other's.
+//! Every type gets an interval; a type is derived from another if its interval is within the other's.
 
 use crate::entities;
 use crate::names::{DeclId, Names};
@@ -64,24 +64,23 @@ impl Hierarchy {
         false
     }
 
-    /// The parents of a type beside its first.
+    /// The parents of a type after its first.
     pub fn mixins(&self, id: DeclId) -> &[DeclId] {
         self.mixins.get(&id).map_or(&[], |mixins| mixins.as_slice())
     }
 
-    /// Whether a type cannot be completed because of a loop, or because its parent does not exist.
+    /// Whether a type cannot be completed because of a cycle or a missing parent.
     pub fn is_broken(&self, id: DeclId) -> bool {
         self.broken.get(id.index()).copied().unwrap_or(true)
     }
 
-    /// The parents beside its first that a type takes over from. Further parents may go round in a ring, which is cut
-    /// where it is met first.
+    /// The further parents from which a type inherits. They may form a cycle, which is cut where it is met first.
     pub fn sources(&self, id: DeclId) -> impl Iterator<Item = DeclId> {
         let place = |id: DeclId| self.places.get(&id).copied();
         self.mixins(id).iter().copied().filter(move |mixin| place(*mixin) < place(id))
     }
 
-    /// Takes a type's parent away, because it goes round in a ring.
+    /// Removes a type's parent, because it closes a cycle.
     fn cut(&mut self, id: DeclId) {
         if let (Some(parent), Some(broken)) = (self.parents.get_mut(id.index()), self.broken.get_mut(id.index())) {
             *parent = None;
@@ -89,7 +88,7 @@ impl Hierarchy {
         }
     }
 
-    /// A type and everything it derives from, nearest first.
+    /// A type and its ancestors, nearest first.
     pub fn lineage(&self, id: DeclId) -> impl Iterator<Item = DeclId> {
         std::iter::successors(Some(id), |id| self.parent(*id))
     }
@@ -165,7 +164,7 @@ fn cut_rings(names: &Names, hierarchy: &mut Hierarchy, problems: &mut Problems) 
     }
 }
 
-/// Reports a type whose parent goes round in a cycle, or derives from one that does.
+/// Reports a type whose parent is in a cycle, or derives from one that is.
 fn report_incomplete(names: &Names, id: DeclId, parent: DeclId, problems: &mut Problems) {
     let (Some(decl), Some(parent)) = (names.decl(id), names.decl(parent)) else { return };
     let message = format!(

@@ -1,8 +1,8 @@
-//! What a host such as `unfurl` adds to the notation of values.
+//! The extensions of a host such as `unfurl` to the notation of values.
 //!
 //! The host's calls and template strings are kept as calls: this crate never looks into them, so that static checks
-//! skip what only the host can know. The host evaluates them and hands the results back to be checked.
-//! What a host's files may say beyond TOSCA 1.3 stands in the table, as the extended edition.
+//! skip what only the host can know. The host evaluates them and hands the results back to be checked. A host's
+//! extensions of TOSCA 1.3 are in the table, as the extended edition.
 
 use crate::profile::Embedded;
 use purlin_syntax::Diagnostic;
@@ -11,10 +11,10 @@ use purlin_value::Session;
 /// The name under which template strings are kept as calls.
 pub const TEMPLATE: &str = "template string";
 
-/// What a host adds.
+/// The extensions of a host.
 #[derive(Debug)]
 pub struct Host {
-    /// Whether a map with this key, among so many keys, is a call of the host's.
+    /// Whether a map with this key and this number of keys is a call of the host.
     pub is_call: fn(&str, usize) -> bool,
     /// Whether a text is a template.
     pub is_template: fn(&str) -> bool,
@@ -23,7 +23,7 @@ pub struct Host {
     pub interfaces: &'static [(&'static str, Option<&'static str>)],
     /// Repositories that come with the host.
     pub repositories: &'static [Repository],
-    /// The YAML that a file in Python stands for, or why that is not known.
+    /// The YAML equivalent of a Python file, or why it is not known.
     pub python: fn(&Session, &str) -> Result<String, Box<Diagnostic>>,
 }
 

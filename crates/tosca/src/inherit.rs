@@ -1,9 +1,9 @@
 //! Phase 4, inheritance: every type becomes complete in itself.
 //!
-//! The solver orders the work: a type needs what it derives from and the types that its definitions name. What a child
-//! does not touch is shared with its parent. The contract (a child may not break what its parent promises) is checked
-//! field by field. The rules are the rows' merge columns; they are carried out here and not by `purlin_model`, because
-//! what meets are parsed values.
+//! The solver orders the work: a type depends on its parents and the types that its definitions name. Parts that a
+//! child does not change are shared with its parent. The contract (a child may not break its parent's promises) is
+//! checked field by field. The rules are the rows' merge columns; they are carried out here and not by `purlin_model`,
+//! because parsed values are merged.
 
 use crate::edition::Standard;
 use crate::entities::{self, shapes};
@@ -72,14 +72,14 @@ pub fn inherit(names: &Names, hierarchy: &Hierarchy, host: Option<&'static Host>
 /// The complete types that a type has asked for.
 type Done = Deps<DeclId, Entity>;
 
-/// What a definition inherits from.
+/// The base of a definition.
 struct Base<'a> {
     entity: &'a Entity,
     /// Whether the base is the definition's own type, which only completes it.
     own_type: bool,
 }
 
-/// What inheritance looks at.
+/// The inputs of inheritance.
 struct Engine<'a> {
     names: &'a Names,
     hierarchy: &'a Hierarchy,
@@ -94,13 +94,13 @@ impl Engine<'_> {
         self.own_types.get(usize::from(definition.0)).copied().flatten()
     }
 
-    /// Everything that others may derive from.
+    /// All entities that others may derive from.
     fn types(&self) -> Vec<DeclId> {
         let ids = (0..).map(DeclId).zip(&self.names.decls);
         ids.filter(|(_, decl)| entities::is_type(decl.kind)).map(|(id, _)| id).collect()
     }
 
-    /// What must be complete before a type can be: what it derives from, and the types that its definitions name.
+    /// The dependencies of a type: its parents, and the types that its definitions name.
     fn needs(&self, id: DeclId) -> Vec<DeclId> {
         let mut needs: Vec<DeclId> = self.hierarchy.parent(id).into_iter().collect();
         needs.extend(self.hierarchy.sources(id));
@@ -110,7 +110,7 @@ impl Engine<'_> {
         needs
     }
 
-    /// The types that the definitions in an entity name. They are nested as deep as the table says, which is not deep.
+    /// The types that the definitions in an entity name. The table bounds the nesting to a few levels.
     fn named_types(&self, entity: &Entity, into: &mut Vec<DeclId>) {
         for slot in &entity.slots {
             match &slot.content {
@@ -152,10 +152,10 @@ fn own_types() -> Vec<Option<Kind>> {
 struct Run<'a> {
     engine: &'a Engine<'a>,
     done: &'a Done,
-    /// What breaks a promise.
+    /// The broken promises.
     broken: Vec<Diagnostic>,
-    /// Whether a definition is being completed from its own type, which promises nothing before TOSCA 2.0: what is
-    /// assigned already stays.
+    /// Whether a definition is being completed from its own type, which promises nothing before TOSCA 2.0: assigned
+    /// keys are kept.
     completing: bool,
 }
 
@@ -180,7 +180,7 @@ impl Run<'_> {
     /// An entity with everything it inherits, its parts completed too.
     fn merged(&mut self, own: &Entity, base: Option<Base<'_>>, depth: u32) -> Entity {
         let mut out = Entity { slots: Vec::with_capacity(own.slots.len() + 4), ..bare(own) };
-        // What its parent keeps secret stays one, whatever else is said of it here.
+        // A secret of the parent stays a secret.
         out.sensitive |= base.as_ref().is_some_and(|base| !base.own_type && base.entity.sensitive);
         let row = entities::row(own.kind);
         for field in row.all_slots(own.edition) {
@@ -198,7 +198,7 @@ impl Run<'_> {
                 && !self.completing
                 && let Some(base) = &base
             {
-                // A definition is required unless it says otherwise, so silence is a promise too.
+                // A definition is required by default, so a missing key is a promise too.
                 if let Some(Slot { content: Content::Bool(false), at, .. }) = mine {
                     self.loosened(own, *at, base.entity.at);
                 }
@@ -254,7 +254,7 @@ impl Run<'_> {
         }
     }
 
-    /// A slot that inherits nothing; its definitions still complete themselves from their types.
+    /// A slot without an inherited counterpart; its definitions still complete themselves from their types.
     fn alone(&mut self, field: &'static Field, mine: &Slot, depth: u32) -> Slot {
         let content = match (&mine.content, field.merge) {
             (Content::Map(defs), Merge::ByName) => {
@@ -310,7 +310,7 @@ impl Run<'_> {
         Content::Map(Arc::new(Defs::over(own, base.clone())))
     }
 
-    /// Checks what the merge rule promises where both the parent and the child say something.
+    /// Checks the promises of the merge rule where both the parent and the child set a slot.
     fn contract(&mut self, own: &Entity, field: &'static Field, mine: &Slot, theirs: &Slot) {
         if own.edition.is_extended() || self.completing {
             return; // a type may say something else than its parent, a definition something else than its own type
@@ -398,7 +398,7 @@ impl Run<'_> {
     }
 }
 
-/// What a definition takes over from its own type: its parts, not its words.
+/// Whether a definition inherits a field from its own type: its parts, not its description.
 fn from_own_type(field: &Field) -> bool {
     matches!(field.shape, Shape::Map(_) | Shape::Sequence(_) | Shape::Names(_)) || field.shape == shapes::PARAMETERS
 }
@@ -414,7 +414,7 @@ fn joined(first: &Entity, further: &Entity) -> Entity {
         match (out.slot(slot.name).map(|slot| slot.content.clone()), &slot.content) {
             (None, _) => out.slots.push(slot.clone()),
             (Some(Content::Map(known)), Content::Map(more)) => {
-                // An operation that one parent only declares may be carried out as another one says.
+                // An operation that one parent only declares may be implemented by another.
                 let completes = IMPLEMENTED.contains(&slot.name);
                 let join = |name: &EcoString, further: &Arc<Entity>| match known.get(name) {
                     None => Some(further.clone()),

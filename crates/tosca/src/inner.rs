@@ -10,7 +10,7 @@ use purlin_syntax::Span;
 use purlin_value::{Session, Value};
 use std::sync::Arc;
 
-/// A service with the inputs another dialect has for it. `None` if it is invalid.
+/// A service with the inputs from another dialect. `None` if it is invalid.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     let compiled = compiled(session, ask.path, &ask.request, inputs(session, ask), ask.span);
     marks::note_service(session, &compiled, &ask.values);

@@ -14,7 +14,7 @@
 //!
 //! # For hosts
 //!
-//! A dialect that stands on this one (such as Unfurl) goes as far as phase 5 or 6 and evaluates by itself:
+//! A dialect built on this one (such as Unfurl) goes as far as phase 5 or 6 and evaluates by itself:
 //!
 //! 1. [`model::build`] with [`load::Options`]: further version keywords (`versions`) and a [`host::Host`] that tells
 //!    which maps and strings are the host's expressions. These become [`val::Data::Call`] and are skipped by all

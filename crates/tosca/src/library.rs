@@ -1,8 +1,8 @@
 //! Problems in types that the service does not use.
 //!
-//! Whoever uses a library cannot mend it, and what is not used does no harm: such problems become one warning per
-//! imported file. A host that looks only at types that templates have gets a warning for each in its own file, too. Must
-//! not know what the problems are about.
+//! Users of a library cannot correct it, and unused types do no harm: such problems become one warning per imported
+//! file. A host that looks only at types of templates gets a warning for each in its own file, too. Must not know what
+//! the problems are about.
 
 use crate::edition::Standard;
 use crate::entities;
@@ -31,7 +31,7 @@ pub fn collect(model: &Model, problems: &mut Problems) {
     }
     let used = used(model);
     let aside = problems.set_aside(|problem| {
-        // Whatever uses them: types that derive from each other cannot be meant.
+        // Used or not: types that derive from each other are a mistake.
         let is_loop = problem.diagnostic.rule.name == rules::TYPE_LOOP.name && model.edition().is_extended();
         let mut holders = concerned(problem).filter_map(|span| declared.holder(span)).peekable();
         !is_loop && holders.peek().is_some() && holders.all(|id| !used.contains(&id))
@@ -100,7 +100,7 @@ fn at_import(model: &Model, index: usize, list: &[Problem], message: String) -> 
     })
 }
 
-/// Where the types of imported files are declared, and those of a host's own file.
+/// The spans of types in imported files, and in a host's own file.
 struct Declared {
     by_file: HashMap<FileId, Vec<(u32, u32, DeclId)>>,
 }
@@ -124,7 +124,7 @@ impl Declared {
         problem.diagnostic.span.is_some_and(|span| self.by_file.contains_key(&span.file))
     }
 
-    /// The type that a place lies in.
+    /// The type declared at a location.
     fn holder(&self, span: Span) -> Option<DeclId> {
         let list = self.by_file.get(&span.file)?;
         let before = list.partition_point(|(start, _, _)| *start <= span.start);
@@ -133,7 +133,7 @@ impl Declared {
     }
 }
 
-/// Everything that the files name that were asked for, and what that names. Of a host's files only templates count.
+/// All declarations that the root files name, directly or indirectly. Of a host's files only templates count.
 fn used(model: &Model) -> HashSet<DeclId> {
     let mut used = HashSet::new();
     let mut waiting: Vec<Arc<Entity>> = Vec::new();
@@ -154,7 +154,7 @@ fn used(model: &Model) -> HashSet<DeclId> {
     used
 }
 
-/// The declarations that an entity names. Parts are nested as deep as the table says, which is not deep.
+/// The declarations that an entity names. The table bounds the nesting to a few levels.
 fn named_in(model: &Model, entity: &Entity, used: &mut HashSet<DeclId>, waiting: &mut Vec<Arc<Entity>>) {
     let row = entities::row(entity.kind);
     let own = [entity.kind];

@@ -22,10 +22,10 @@ use purlin_syntax::{Diagnostic, FileId, Hint, Severity, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Among so many names one is looked for that was meant; those behind fewer prefixes come first.
+/// Most names compared for a suggestion; those behind fewer prefixes come first.
 const MOST_SUGGESTED: usize = 5_000;
 
-/// So many ancestors of a node type are looked at, since they may go round in a cycle.
+/// Most ancestors of a node type that are visited, since they may form a cycle.
 const LONGEST_LINEAGE: usize = 1_000;
 
 /// Looks up what names in templates mean: the root file's service template.
@@ -112,8 +112,8 @@ impl Linker<'_> {
         }
     }
 
-    /// Whether a requirement definition of TOSCA 2.0 names a capability of the node type that it asks for. A definition
-    /// that says nothing of the node type has that of the definition it refines.
+    /// Whether a requirement definition of TOSCA 2.0 names a capability of the node type that it requires. A
+    /// definition without a node type has that of the definition it refines.
     fn is_capability_name(&self, definition: &Entity, owner: Option<&Entity>, name: &Text) -> bool {
         if definition.kind != entities::REQUIREMENT_DEFINITION
             || !definition.edition.is_2()
@@ -133,14 +133,14 @@ impl Linker<'_> {
         self.names.decl(id).map(|decl| decl.entity.as_ref())
     }
 
-    /// A node type as it is written, and what it derives from.
+    /// A node type as written, and its ancestors.
     fn lineage<'e>(&'e self, entity: &'e Entity) -> impl Iterator<Item = &'e Entity> {
         let parent = |entity: &&'e Entity| self.node_type(entity.text("derived_from")?);
         std::iter::successors(Some(entity), parent).take(LONGEST_LINEAGE)
     }
 
-    /// Before TOSCA 2.0 what stands bare in the place of an input's definition is its value. The name of a data type was
-    /// hardly meant so.
+    /// Before TOSCA 2.0 a value without keys in the place of an input's definition is its value. The name of a data
+    /// type is probably a mistake.
     fn values_like_types(&mut self) {
         let service = self.templates.service.filter(|service| !service.edition.is_2());
         let inputs = service.and_then(|service| service.map("inputs"));
@@ -158,7 +158,7 @@ impl Linker<'_> {
         }
     }
 
-    /// Says once per pair of files that one uses names of the other without importing it.
+    /// Reports once per pair of files that one uses names of the other without importing it.
     fn not_imported(&mut self, kinds: &[Kind], text: &Text) {
         let found = kinds.iter().find_map(|kind| self.names.find_elsewhere(text.span.file, *kind, &text.text));
         let Some(decl) = found.and_then(|id| self.names.decl(id)) else { return };
@@ -195,7 +195,7 @@ impl Linker<'_> {
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
         let labels = labels.join(" or ");
         let message = what::unknown(labels, &text.text).and(format!(" in `{key}`"));
-        // Nobody reads thousands of suggestions, and each takes longer than all the rest.
+        // Beyond this number suggestions are not shown, and each takes longer than all the rest.
         let hint = if self.problems.len() < MOST_PRESENTED { self.suggestion(kinds, text) } else { None };
         let is_type = kinds.last().is_some_and(|kind| entities::label(*kind).ends_with(" type"));
         let hint = hint.or_else(|| is_type.then(|| "declare the type, or import the file that declares it".into()));
@@ -221,8 +221,8 @@ impl Linker<'_> {
     }
 }
 
-/// The row behind a slot and the kinds of what is named there, if it must exist. Further parents are written under the
-/// key of the first.
+/// The row of a slot and the kinds of the declarations named there, if they must exist. Further parents are written
+/// under the key of the first.
 fn names<'k>(row: &'static Row, entity: &Entity, slot: &Slot, own: &'k [Kind]) -> Option<(&'static Field, &'k [Kind])> {
     let name = if slot.name == MIXINS { "derived_from" } else { slot.name };
     let field = row.field_of(name, entity.edition).filter(|field| !field.is_loose)?;

@@ -25,7 +25,7 @@ pub struct Location {
     pub path: String,
 }
 
-/// What is known of the node that is being walked through.
+/// The state of the walk at a node.
 #[derive(Clone, Copy)]
 enum At {
     Entity(Kind),
@@ -107,7 +107,7 @@ fn entity_field(kind: Kind, name: &str, edition: Edition) -> At {
     let row = entities::row(kind);
     match row.field(name, edition).map(|field| field.shape) {
         Some(shape) => At::Field(shape),
-        // Before TOSCA 1.3 operations stand directly in their interface.
+        // Before TOSCA 1.3 operations are written directly in their interface.
         None => match row.rest.map(|rest| rest.shape) {
             Some(Shape::Map(kind)) => At::Entity(kind),
             _ => At::Value,

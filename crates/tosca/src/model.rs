@@ -1,4 +1,4 @@
-//! The model: all files, names, hierarchies and complete types of a run, and what a data type really is.
+//! The model: all files, names, hierarchies and complete types of a run, and the primitive types of data types.
 //!
 //! The result of phases 1 to 4. Later phases only read it.
 
@@ -25,7 +25,7 @@ use purlin_syntax::{FileId, Findings, Source, Span};
 use purlin_value::Session;
 use std::sync::{Arc, OnceLock};
 
-/// What a data type that is not made of properties is in the end.
+/// The underlying type of a data type without properties.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // the names are those of the standard
 pub enum Primitive {
@@ -91,10 +91,10 @@ impl Primitive {
     }
 }
 
-/// How much of what is written a message repeats.
+/// Most characters of the source that a message repeats.
 const MAX_EXCERPT: usize = 80;
 
-/// Everything known once types are complete. What files say is shared by its copies.
+/// The result of completing types. Copies share the contents of files.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// All files.
@@ -109,7 +109,7 @@ pub struct Model {
     pub scripts: Arc<Scripts>,
     /// Departures from the strict reading.
     pub quirks: Quirks,
-    /// What a host adds.
+    /// The host's extensions.
     pub host: Option<&'static Host>,
     /// The texts of inputs that are given from outside.
     pub given: Vec<Arc<Source>>,
@@ -117,7 +117,7 @@ pub struct Model {
     pub asked: Option<Span>,
     /// Whether texts of the command line are strings where strings are wanted.
     pub plain_inputs: bool,
-    /// What evaluation may cost.
+    /// The budget of evaluation.
     pub budget: Arc<Budget>,
     /// Where the rendered service is kept for the other variants of a project, if there are any.
     pub(crate) frame: Option<Arc<OnceLock<Option<Frame>>>>,
@@ -144,11 +144,11 @@ pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Pr
     Model { budget: Arc::new(Budget::new(&session.limits, session.meter.clone())), ..built.model.clone() }
 }
 
-/// What came of phases 1 to 4.
+/// The result of phases 1 to 4.
 struct Built {
     model: Model,
     problems: Problems,
-    /// What was said of files that are not text.
+    /// Findings about files that are not text.
     said: Findings,
 }
 
@@ -210,7 +210,7 @@ fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option
 }
 
 impl Model {
-    /// What is known of the service whatever the inputs are, in a project with several variants.
+    /// The parts of the service that do not depend on inputs, in a project with several variants.
     pub(crate) fn frame(&self) -> Option<&Frame> {
         self.frame.as_deref()?.get()?.as_ref()
     }
@@ -225,7 +225,7 @@ impl Model {
         self.files.edition.unwrap_or(edition::V2_0)
     }
 
-    /// What a data type is in the end; nothing for types made of properties.
+    /// The underlying primitive type; none for types with properties.
     pub fn primitive(&self, id: DeclId) -> Option<Primitive> {
         self.primitives.get(id.index()).copied().flatten()
     }
@@ -264,8 +264,8 @@ impl Model {
         self.quirks.allow(quirk, self.edition())
     }
 
-    /// Whether a node may meet its own requirement without being named: in the strict reading, as Puccini has it. Nobody
-    /// means it.
+    /// Whether a node may meet its own requirement without being named: only in the strict reading, as Puccini has it,
+    /// since it is never intended.
     pub(crate) fn lets_nodes_meet_themselves(&self) -> bool {
         !self.quirks.are_usual() && !self.edition().is_2() && !self.edition().is_extended()
     }
@@ -276,8 +276,8 @@ impl Model {
             && self.hierarchy.lineage(id).any(|id| self.complete(id).is_some_and(|complete| allows_any(complete)))
     }
 
-    /// Whether not all is known of what a type has: it derives from something that is not there, goes round in a cycle,
-    /// or lies in a file that could not be read.
+    /// Whether a type may have unknown members: an ancestor is missing, is in a cycle, or is in a file that could not
+    /// be read.
     pub fn is_partial(&self, id: DeclId) -> bool {
         if self.hierarchy.is_broken(id) {
             return true;
@@ -310,24 +310,24 @@ impl Model {
         self.files.root()?.entity.one("service_template")
     }
 
-    /// What is written at a place in one of the files.
+    /// The source text at a location in one of the files.
     pub fn written_at(&self, span: Span) -> Option<&str> {
         let file = self.files.of(span.file).and_then(|file| self.files.list.get(file))?;
         file.tree.source().text().get(span.start as usize..span.end as usize)
     }
 
-    /// What is written at a place in what is given from outside.
+    /// The source text at a location in the inputs from outside.
     pub fn given_at(&self, span: Span) -> Option<&str> {
         self.given.iter().find(|source| source.id() == span.file).map(|source| source.slice(span))
     }
 
-    /// The text of an option that a value is, if such a text may be taken as it stands.
+    /// The text of an option's value, if it may be taken literally.
     pub fn option_at(&self, span: Span) -> Option<&str> {
         let of_option = |source: &&Arc<Source>| source.id() == span.file && source.path().starts_with("--");
         self.given.iter().filter(|_| self.plain_inputs).find(of_option).map(|source| source.text().trim())
     }
 
-    /// What is written at a place, in one line that is not too long.
+    /// The source text at a location, in one line of limited length.
     pub fn excerpt(&self, span: Span) -> String {
         let text = self.written_at(span).unwrap_or("…");
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -337,13 +337,13 @@ impl Model {
         line.chars().take(MAX_EXCERPT).chain(['…']).collect()
     }
 
-    /// Whether a name is that of a function somebody declared.
+    /// Whether a name is that of a declared function.
     pub fn custom_function(&self, file: FileId, name: &str) -> Option<DeclId> {
         self.names.find(file, entities::FUNCTION_DEFINITION, name)
     }
 }
 
-/// Whether an entity says that it may have properties beside those that are declared.
+/// Whether an entity allows undeclared properties.
 pub fn allows_any(entity: &Entity) -> bool {
     let flag = entity.value("metadata").and_then(|metadata| metadata.get("additionalProperties"));
     flag.is_some_and(|flag| matches!(flag.data, Data::Bool(true)) || flag.as_str() == Some("true"))

@@ -15,10 +15,10 @@ use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Span};
 use std::sync::Arc;
 
-/// A service may have so many nodes, and a node so many relationships, on account of counts.
+/// Most nodes of a service, and most relationships of a node, created by counts.
 pub const MAX_COUNTED: u64 = 100_000;
 
-/// All nodes of a service together may have so many relationships on account of counts, beyond those that are written.
+/// Most relationships created by counts for all nodes of a service together, beyond those written.
 pub const MAX_RELATIONSHIPS: u64 = 1_000_000;
 
 /// How many relationships counts have made so far.
@@ -26,7 +26,7 @@ pub const MAX_RELATIONSHIPS: u64 = 1_000_000;
 pub(crate) struct Total(u64);
 
 impl Total {
-    /// Whether so many more can be made; the first time that they cannot is reported.
+    /// Whether this many more can be created; the first time they cannot is reported.
     pub fn has_room(&mut self, more: u64, at: Span, problems: &mut Problems) -> bool {
         let before = self.0;
         self.0 = before.saturating_add(more);
@@ -104,7 +104,7 @@ fn optional(model: &Model, topology: &Topology, problems: &mut Problems) -> Vec<
     out
 }
 
-/// A count of nodes; nothing if it cannot be known yet.
+/// A count of nodes; none if it is not known yet.
 fn counted(model: &Model, topology: &Topology, count: &Val, at: Span, problems: &mut Problems) -> Option<u64> {
     let mut evaluator = Evaluator::new(model, topology);
     let prop = Prop { value: count.clone(), definition: None, data_type: None, at, given: Given::Assigned };

@@ -1,6 +1,6 @@
-//! Phase 2, declarations: everything that has a name, and what identifies it.
+//! Phase 2, declarations: all named entities, and their identities.
 //!
-//! What names mean in which file is in [`crate::namespace`].
+//! The meaning of names per file is in [`crate::namespace`].
 
 use crate::edition::Standard;
 use crate::entities;
@@ -32,13 +32,13 @@ impl DeclId {
 /// Something declared in a file.
 #[derive(Debug)]
 pub struct Decl {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Its name in its file.
     pub name: EcoString,
     /// The name that identifies it everywhere.
     pub canonical: EcoString,
-    /// What is written.
+    /// Its content.
     pub entity: Arc<Entity>,
     /// The file it is in.
     pub file: usize,
@@ -63,7 +63,7 @@ pub(crate) const SECTIONS: [(&str, Kind); 10] = [
 /// All declarations and the namespace of every file.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Everything declared, the profile's first.
+    /// All declarations, the profile's first.
     pub decls: Vec<Decl>,
     namespaces: Namespaces,
     by_file: HashMap<FileId, usize, foldhash::fast::RandomState>,
@@ -73,14 +73,14 @@ pub struct Names {
 }
 
 impl Names {
-    /// What a name means in the file a span lies in.
+    /// The declaration that a name means in the file of a span.
     pub fn find(&self, file: FileId, kind: Kind, name: &str) -> Option<DeclId> {
         let file = *self.by_file.get(&file)?;
         let found = self.namespaces.find(file, kind, name);
         found.or_else(|| self.flat.then(|| self.namespaces.find(0, kind, name))?)
     }
 
-    /// What a name means in a file that does not import it, because the root file knows it.
+    /// The declaration that a name means in the root file, for a file that does not import it.
     pub fn find_elsewhere(&self, file: FileId, kind: Kind, name: &str) -> Option<DeclId> {
         let file = *self.by_file.get(&file).filter(|_| self.flat)?;
         if self.namespaces.find(file, kind, name).is_some() {
@@ -99,7 +99,7 @@ impl Names {
         self.by_file.get(&file).is_some_and(|index| self.profiles.contains(index))
     }
 
-    /// Names of a kind that are visible in a file, the nearest ones if there are more than so many.
+    /// Names of a kind that are visible in a file, at most `most`, the nearest ones first.
     pub fn visible(&self, file: FileId, kind: Kind, most: usize) -> Vec<EcoString> {
         self.by_file.get(&file).map(|file| self.namespaces.visible(*file, kind, most)).unwrap_or_default()
     }
@@ -149,8 +149,8 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
     names
 }
 
-/// Lets types that are called like a normative one stand in its place, under all its names and in all files: those who
-/// bring their own copy of the standard's types mean it.
+/// Lets types with the name of a normative one replace it, under all its names and in all files: services that bring
+/// their own copy of the standard's types intend that.
 fn replace_normative(files: &Files, decls: &[Decl], own: &mut [Vec<(EcoString, DeclId)>], problems: &mut Problems) {
     let is_profile = |file: usize| files.list.get(file).is_some_and(|file| file.role == Role::Profile);
     let id = |index: usize| DeclId(u32::try_from(index).unwrap_or(u32::MAX));
@@ -185,8 +185,8 @@ fn replace_normative(files: &Files, decls: &[Decl], own: &mut [Vec<(EcoString, D
     tell_replaced(unused, told, problems);
 }
 
-/// Lets what a host's own profile, the last one, declares stand in the place of a normative type with the same name: its
-/// definition of the standard may differ from the standard.
+/// Lets declarations of a host's own profile, the last one, replace a normative type with the same name: its
+/// definition may differ from the standard.
 fn prefer_host(names: &Names, own: &mut [Vec<(EcoString, DeclId)>]) {
     let Some((host, standard)) = names.profiles.split_last() else { return };
     let kind = |id: DeclId| names.decl(id).map(|decl| decl.kind);
@@ -200,7 +200,7 @@ fn prefer_host(names: &Names, own: &mut [Vec<(EcoString, DeclId)>]) {
     }
 }
 
-/// Says of types that they are called like others, once per file.
+/// Reports types with the names of others, once per file.
 fn tell_replaced(mut decls: Vec<&Decl>, [what, hint]: [&str; 2], problems: &mut Problems) {
     decls.sort_by_key(|decl| (decl.file, decl.entity.at.start));
     for list in decls.chunk_by(|a, b| a.file == b.file) {
@@ -233,7 +233,7 @@ fn spaces(files: &Files, quirks: &Quirks) -> Vec<EcoString> {
     spaces
 }
 
-/// Files so that imported ones come before their importers.
+/// Files in import order: imported ones before their importers.
 fn import_order(files: &Files) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; files.list.len()];
@@ -285,7 +285,8 @@ fn spellings(name: &EcoString, normative: bool, role: Role, quirks: &Quirks) -> 
     out
 }
 
-/// Short names that the standard gives to types beside what their full names end with. Puccini does not know them.
+/// Short names that the standard gives to types in addition to the last parts of their full names. Puccini does not
+/// know them.
 const SHORTER: &[(&str, &str)] = &[
     ("tosca.artifacts.Implementation.Bash", "Bash"),
     ("tosca.artifacts.Implementation.Python", "Python"),

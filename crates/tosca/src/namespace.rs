@@ -1,10 +1,10 @@
 //! Phase 2, namespaces: which name means what in which file.
 //!
 //! Every file has one namespace, made of its own names, those of its imports (with their prefix) and those of the
-//! implicit profile. Kinds do not disturb each other: a node type and a capability type may share a name.
+//! implicit profile. Kinds are independent: a node type and a capability type may share a name.
 //!
-//! Names behind a prefix are looked up in the file that was imported with the prefix. They are not copied: libraries import
-//! each other along so many paths that every path together with every name would be more than memory holds.
+//! Names behind a prefix are looked up in the file that was imported with the prefix. They are not copied: libraries
+//! import each other along so many paths that all combinations of paths and names would not fit in memory.
 
 use crate::edition::Standard;
 use crate::entities;
@@ -33,7 +33,7 @@ impl Table {
         self.kinds.entry(kind).or_default().insert(name, id);
     }
 
-    /// All names, in the order of what they mean.
+    /// All names, in the order of their declarations.
     fn sorted(&self) -> Vec<(Kind, &EcoString, DeclId)> {
         let all = self.kinds.iter().flat_map(|(kind, names)| names.iter().map(|(name, id)| (*kind, name, *id)));
         let mut all: Vec<_> = all.collect();
@@ -45,9 +45,9 @@ impl Table {
 /// The names of one file.
 #[derive(Clone, Debug, Default)]
 struct Namespace {
-    /// Those that are written without a prefix: its own, and those of imports without one.
+    /// Names without a prefix: its own, and those of imports without one.
     bare: Table,
-    /// The files that prefixes stand for.
+    /// The files behind each prefix.
     prefixes: FastMap<EcoString, Vec<usize>>,
     /// Whether `.` separates a prefix from a name, and not `:`.
     dotted: bool,
@@ -87,7 +87,7 @@ pub(crate) struct Namespaces {
 }
 
 impl Namespaces {
-    /// What a name means in a file.
+    /// The declaration that a name means in a file.
     pub(crate) fn find(&self, file: usize, kind: Kind, name: &str) -> Option<DeclId> {
         let bare = |file: usize, name: &str| {
             let own = self.list.get(file).and_then(|namespace| namespace.bare.get(kind, name));
@@ -99,7 +99,7 @@ impl Namespaces {
         }
         let mut waiting: Vec<(usize, &str)> = self.list.get(file)?.behind(name).collect();
         waiting.reverse();
-        // Prefixes may lead to the same file along several ways.
+        // Prefixes may lead to the same file along several paths.
         let mut seen: HashSet<(usize, usize)> = HashSet::new();
         while let Some((file, rest)) = waiting.pop() {
             if let Some(found) = bare(file, rest) {
@@ -116,7 +116,7 @@ impl Namespaces {
         None
     }
 
-    /// Names of a kind that are visible in a file, those behind fewer prefixes first; at most so many.
+    /// Names of a kind that are visible in a file, those behind fewer prefixes first; at most `most`.
     pub(crate) fn visible(&self, file: usize, kind: Kind, most: usize) -> Vec<EcoString> {
         let names =
             |table: &Table| table.kinds.get(&kind).into_iter().flat_map(|names| names.keys().cloned()).collect();
@@ -169,8 +169,8 @@ impl Namespaces {
     }
 }
 
-/// Lets the files of an import cycle see each other's names. A file's own names, and those that came without going round,
-/// are in front.
+/// Lets the files of an import cycle see each other's names. A file's own names, and those imported without the cycle,
+/// take precedence.
 fn close_cycles(files: &Files, namespaces: &mut Namespaces) {
     // Each pass carries names across one more closing import.
     for _ in 0..files.closing.len() {
@@ -208,7 +208,7 @@ fn close_cycle(namespaces: &mut Namespaces, importer: usize, import: &Import) ->
     changed
 }
 
-/// Merges namespaces, and says which names are ambiguous.
+/// Merges namespaces, and reports ambiguous names.
 struct Merge<'a> {
     files: &'a Files,
     decls: &'a [Decl],
@@ -241,7 +241,7 @@ impl Merge<'_> {
             let Some(decl) = self.decls.get(id.index()) else { continue };
             let shadows = merged.dotted || (file.edition.is_2() && entities::is_type(decl.kind));
             if is_profile || shadows {
-                // TOSCA 2.0, and the extended edition, let a file's own type stand in front of an imported one.
+                // In TOSCA 2.0 and the extended edition, a file's own type overrides an imported one.
                 merged.bare.insert(decl.kind, name.clone(), *id);
             } else {
                 self.insert(&mut merged.bare, &namespaces.implicit, decl.kind, name, *id);
@@ -291,7 +291,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Reports what is called the same in two files that one prefix names.
+    /// Reports names that occur in two files behind one prefix.
     fn same_names(&mut self, namespaces: &Namespaces, prefix: &EcoString, one: usize, other: usize) {
         let mut waiting = vec![(prefix.clone(), one, other)];
         let mut seen = HashSet::new();

@@ -1,5 +1,5 @@
-//! Operations of a service: which scripts bring its nodes up and take them down, in which order, what each is given, and
-//! what its outputs make of attributes. Runs nothing.
+//! Operations of a service: the scripts that bring its nodes up and take them down, their order, their inputs, and the
+//! attributes made from their outputs. Runs nothing.
 
 use crate::compile::{Compiled, is_invalid};
 use crate::dialect::print::Printer;
@@ -49,7 +49,7 @@ pub struct Step {
     pub timeout: Option<u64>,
     /// Where it is written.
     pub span: Span,
-    /// Names of what it works on, as environment variables.
+    /// Names of its node or relationship, as environment variables.
     pub names: Vec<(&'static str, String)>,
     node: usize,
     relationship: Option<usize>,
@@ -62,8 +62,8 @@ impl Service {
         (!is_invalid(&compiled.problems)).then(|| Service { compiled, file: ask.path.to_owned() })
     }
 
-    /// Tells the session what is secret in the service, so that nothing that its operations print shows it: what its
-    /// inputs and nodes have, and every part that they were put together from.
+    /// Registers the secrets of the service with the session, so that no output of its operations shows them: values
+    /// of inputs and nodes, and every part that they were composed of.
     pub fn hide_secrets(&self, session: &Session) {
         let mut printer = Printer::new(session, &self.compiled);
         let inputs = printer.loose(&self.compiled.topology.inputs, &Scope::default());
@@ -75,7 +75,7 @@ impl Service {
         computed.for_each(|text| session.sink.hide(text));
     }
 
-    /// What brings the service up: nodes after those they require.
+    /// The steps that bring the service up: nodes after those they require.
     pub fn up(&self, session: &Session) -> Vec<Step> {
         let mut out = Vec::new();
         for index in self.order() {
@@ -89,7 +89,7 @@ impl Service {
         out
     }
 
-    /// What takes the service down: nodes before those they require.
+    /// The steps that take the service down: nodes before those they require.
     pub fn down(&self, session: &Session) -> Vec<Step> {
         let mut out = Vec::new();
         for index in self.order().into_iter().rev() {
@@ -119,7 +119,7 @@ impl Service {
         }
     }
 
-    /// The operations of relationships that lead from a node.
+    /// The operations of relationships that start at a node.
     fn linked(&self, session: &Session, index: usize, wanted: &[&str], out: &mut Vec<Step>) {
         let Some((name, node)) = self.compiled.topology.nodes.get_index(index) else { return };
         for edge in self.compiled.resolution.edges.get(index).into_iter().flatten() {
@@ -180,7 +180,7 @@ impl Service {
         })
     }
 
-    /// What an operation is given now: the inputs of its interface, and its own over them.
+    /// The current inputs of an operation: those of its interface, overridden by its own.
     pub fn inputs(&self, session: &Session, step: &Step) -> Vec<(EcoString, Value)> {
         let Some((_, node)) = self.compiled.topology.nodes.get_index(step.node) else { return Vec::new() };
         let (interfaces, wanted, scope) = match step.relationship {

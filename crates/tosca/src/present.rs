@@ -1,17 +1,17 @@
-//! A problem as a person wants to see it: at the value that is wrong rather than at its key, with something to do.
+//! Presents a problem to people: at the wrong value rather than at its key, with a hint.
 //!
-//! Reports of the original name the key, and so do the problems themselves; only what is printed is moved.
+//! Reports of the original name the key, and so do the problems themselves; only printed ones are moved.
 
 use crate::functions::FUNCTIONS;
 use crate::rules;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Node, Relation, Rule, Sources, What};
 
-/// Each problem is looked for in its file. Nobody reads more of them than this, and their number must not decide how long
-/// it takes.
+/// Each problem is searched for in its file. More of them are not read, and their number must not decide how long it
+/// takes.
 pub const MOST_PRESENTED: usize = 500;
 
-/// Rules about what stands under a key; the key itself is right.
+/// Rules about the value under a key; the key itself is right.
 const ABOUT_VALUES: &[&Rule] = &[
     &rules::WRONG_TYPE,
     &rules::WRONG_SHAPE,
@@ -67,13 +67,13 @@ fn point_at_value(diagnostic: &mut Diagnostic, sources: &Sources) {
     let name = name.as_deref();
     let found = sources.with_tree(span.file, |tree| {
         let (key, value) = tree.roots().find_map(|root| entry_at(root, span))?;
-        // A message about shapes names the key that something wrong stands under.
+        // A message about shapes names the key of the wrong value.
         let is_of_shape =
             [&rules::WRONG_SHAPE, &rules::WRONG_TYPE].iter().any(|rule| rule.name == diagnostic.rule.name);
         if is_of_shape && name == Some(key.text()) {
             return is_written(value).or(Some(key.span()));
         }
-        // What is undeclared is the key.
+        // The undeclared name is the key.
         if name == Some(key.text()) {
             return Some(key.span());
         }
@@ -91,7 +91,7 @@ fn point_at_value(diagnostic: &mut Diagnostic, sources: &Sources) {
     }
 }
 
-/// The place of a value, unless nothing is written there.
+/// The location of a value, unless it is empty.
 fn is_written(value: Node<'_>) -> Option<purlin_syntax::Span> {
     Some(value.span()).filter(|span| span.start < span.end)
 }
@@ -132,7 +132,7 @@ fn scalar_named<'t>(value: Node<'t>, name: &str) -> Option<Node<'t>> {
     None
 }
 
-/// What to do, by the rule and by what is wrong.
+/// The hint, by rule and finding.
 fn hint(diagnostic: &Diagnostic) -> Option<String> {
     let is = |rule: &Rule| diagnostic.rule == rule;
     Some(match diagnostic.what() {

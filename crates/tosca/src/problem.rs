@@ -1,7 +1,7 @@
-//! Collecting what is wrong, with the place a person would look for it.
+//! Collects problems with the locations that people would look at.
 //!
-//! A problem is a diagnostic plus the name of the key that is missing there, if one is: the path notation of
-//! reports (`node_types["A"].properties["p"]`) is computed from the place only when somebody asks for it.
+//! A problem is a diagnostic plus the name of the missing key, if any: the path notation of reports
+//! (`node_types["A"].properties["p"]`) is computed from the location only on demand.
 
 use crate::present::{MOST_PRESENTED, present};
 use ecow::EcoString;
@@ -11,12 +11,12 @@ use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::{Origin, Session};
 use std::collections::HashMap;
 
-/// A diagnostic and what is needed to name its path.
+/// A diagnostic and the data for its path.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The diagnostic.
     pub diagnostic: Diagnostic,
-    /// What comes after the path of the place: a missing key, or an entry that is not written.
+    /// The suffix of the location's path: a missing key, or an entry that is not written.
     pub beyond: EcoString,
 }
 
@@ -33,7 +33,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// None yet.
+    /// An empty collection.
     pub fn new() -> Self {
         Self::default()
     }
@@ -65,7 +65,7 @@ impl Problems {
         let key = (diagnostic.rule.name, diagnostic.span, diagnostic.message.clone());
         let count = self.list.len();
         match self.seen.get(&key).and_then(|at| self.list.get_mut(*at)) {
-            // A warning becomes an error when what it warns of turns out to be used.
+            // A warning becomes an error if its subject turns out to be used.
             Some(known) => known.diagnostic.severity = known.diagnostic.severity.max(diagnostic.severity),
             None if count < MOST_KEPT => {
                 self.seen.insert(key, count);
@@ -83,7 +83,7 @@ impl Problems {
         self.list.len() > MOST_KEPT
     }
 
-    /// Takes all problems of another run, and what it knows of secrets.
+    /// Takes all problems of another run, and its known secrets.
     pub fn absorb(&mut self, other: &Problems) {
         other.list.iter().for_each(|problem| self.add(problem.clone()));
         self.hidden.extend(&other.hidden);
@@ -94,7 +94,7 @@ impl Problems {
         self.hidden.push(span);
     }
 
-    /// Hands everything to a session.
+    /// Reports everything to a session.
     pub fn report(&self, session: &Session) {
         self.hidden.iter().for_each(|span| session.sources.hide(*span));
         let written = |problem: Diagnostic| match problem.value.map(Origin::from_bits) {
@@ -113,7 +113,7 @@ impl Problems {
         &self.hidden
     }
 
-    /// Takes those out that fit.
+    /// Takes out the problems that fit.
     pub fn set_aside(&mut self, fits: impl Fn(&Problem) -> bool) -> Vec<Problem> {
         let (aside, kept) = std::mem::take(&mut self.list).into_iter().partition(|problem| fits(problem));
         self.seen.clear();
@@ -122,12 +122,12 @@ impl Problems {
         aside
     }
 
-    /// Whether anything is wrong.
+    /// Whether there are problems.
     pub fn any(&self) -> bool {
         self.list.iter().any(|problem| problem.diagnostic.is_error())
     }
 
-    /// Whether something was reported inside a place, so that what is missing there may be what could not be read.
+    /// Whether a problem was reported inside a location, so that a missing part may be an unreadable one.
     pub fn any_within(&self, place: Span) -> bool {
         let inside = |span: Span| span.file == place.file && place.start <= span.start && span.end <= place.end;
         self.list.iter().any(|problem| problem.diagnostic.span.is_some_and(inside))

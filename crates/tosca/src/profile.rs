@@ -8,7 +8,7 @@ use crate::edition::{self, Edition};
 /// A file that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub path: &'static str,
     /// Its text.
     pub text: &'static str,
@@ -85,8 +85,8 @@ pub fn version(keyword: &str) -> Option<&'static Version> {
     VERSIONS.iter().find(|version| version.keyword == keyword)
 }
 
-/// The version that is meant by another spelling: that of drafts, with a third number, or the address of the namespace
-/// that the keyword stands for.
+/// The version behind another spelling: that of drafts, with a third number, or the address of the keyword's
+/// namespace.
 pub fn spelt_otherwise(keyword: &str) -> Option<&'static Version> {
     if let Some(number) = keyword.strip_prefix("http://docs.oasis-open.org/tosca/ns/simple/yaml/") {
         return version(&format!("tosca_simple_yaml_{}", number.replace('.', "_")));
@@ -97,11 +97,11 @@ pub fn spelt_otherwise(keyword: &str) -> Option<&'static Version> {
 /// A language of some orchestrator that shares the version key with TOSCA.
 #[derive(Clone, Copy, Debug)]
 pub struct Foreign {
-    /// What its version keywords begin with.
+    /// The common beginning of its version keywords.
     prefix: &'static str,
-    /// What is said of it.
+    /// The message about it.
     pub message: &'static str,
-    /// What can be done.
+    /// The hint.
     pub hint: Option<&'static str>,
 }
 

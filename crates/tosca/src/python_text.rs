@@ -1,4 +1,4 @@
-//! Values as Python writes them. Knows nothing of types; hosts written in Python decide where such text is wanted.
+//! Values as Python writes them. Knows nothing of types; hosts written in Python decide where such text is used.
 
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Values are written so deep.
 const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
-/// A value as Python writes it: what hosts written in Python make of anything that should be a string.
+/// A value as Python writes it: the conversion that hosts written in Python apply to values of strings.
 pub fn python_text(value: &Val) -> EcoString {
     let mut out = String::new();
     write_python(value, 0, &mut out);
@@ -36,7 +36,7 @@ fn write_python(value: &Val, depth: u32, out: &mut String) {
         Data::Call(call) => {
             let write = |arg: &Val, out: &mut String| write_python(arg, depth + 1, out);
             match call.args.as_slice() {
-                // What a host wrote is kept whole.
+                // A host's call is kept whole.
                 [whole] if !call.listed && whole.get(&call.name).is_some() => write(whole, out),
                 args => {
                     out.push_str(&eco_format!("{{'{}': ", call.name));

@@ -11,7 +11,7 @@ pub struct Quirks {
     usual: bool,
 }
 
-/// Every quirk with what it does.
+/// Every quirk with its effect.
 pub const QUIRKS: &[(&str, &str)] = &[
     (IMPLICIT_DISABLE, "the normative profile is not imported by itself"),
     (VERSION_PERMISSIVE, "imported files may be written in another edition"),
@@ -58,8 +58,8 @@ pub const COMBINATIONS: &[(&str, &[&str])] = &[
     ("onap", &[ANNOTATIONS_IGNORE, IMPORTS_SEQUENCED, VERSION_PERMISSIVE]),
 ];
 
-/// What the native commands read before TOSCA 2.0, because the standard's own examples, or nearly all templates, are
-/// written so and mean one thing only.
+/// Quirks of the native commands before TOSCA 2.0, because the standard's own examples, or nearly all templates, rely
+/// on them and have only one meaning.
 const USUAL: &[&str] = &[
     IMPORT_CYCLES,
     IMPORTS_SEQUENCED,
@@ -153,13 +153,13 @@ impl Quirks {
         self.usual
     }
 
-    /// Whether a quirk is in force for files of an edition, asked for or as one of the usual ones.
+    /// Whether a quirk applies to files of an edition, as a chosen or a usual one.
     pub fn allow(&self, name: &str, edition: Edition) -> bool {
         let old = !edition.is_2() && !edition.is_extended();
         self.has(name) || (self.usual && old && USUAL.contains(&name))
     }
 
-    /// Whether a quirk is in force in all editions, asked for or as one of the usual ones.
+    /// Whether a quirk applies in all editions, as a chosen or a usual one.
     pub(crate) fn allow_everywhere(&self, name: &str) -> bool {
         self.has(name) || (self.usual && USUAL.contains(&name))
     }
@@ -169,7 +169,7 @@ impl Quirks {
         self.on.contains(&name)
     }
 
-    /// The names of those in force.
+    /// The names of the chosen quirks.
     pub fn names(&self) -> &[&'static str] {
         &self.on
     }

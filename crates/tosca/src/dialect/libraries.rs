@@ -56,7 +56,8 @@ fn depends_on_root(quirks: &Quirks, edition: Edition) -> bool {
     [quirks::NAMESPACE_FLAT, quirks::NORMATIVE_REPLACE].iter().any(|quirk| quirks.allow(quirk, edition))
 }
 
-/// The result for each library: the first one lists its imports, each further one those not listed before.
+/// The result for each library: one reached from an earlier one is taken in; the others count the errors of their
+/// imports not counted before.
 fn listed<'p>(session: &Session, files: &Files, paths: &[&'p str], problems: &Problems) -> HashMap<&'p str, Together> {
     let mut errors: HashMap<String, usize> = HashMap::new();
     for problem in problems.list().iter().filter(|problem| problem.diagnostic.is_error()) {

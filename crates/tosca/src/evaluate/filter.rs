@@ -58,7 +58,7 @@ impl Evaluator<'_> {
         found
     }
 
-    /// Forgets what held only for the moment.
+    /// Discards tentative values.
     fn forget(&mut self) {
         for key in std::mem::take(&mut self.passing) {
             if matches!(self.memo.get(&key), Some(State::Tentative(_))) {

@@ -603,7 +603,7 @@ impl<'a> Evaluator<'a> {
     /// resolved.
     fn check(&mut self, prop: &Prop, value: &Val, scope: &Scope) {
         if self.resolving || self.earlier.is_some() {
-            return; // skipped during resolution, or done before
+            return; // nobody asks, or it was done before
         }
         let outermost = !std::mem::replace(&mut self.checking, true);
         let ((), varies) = self.watching(|evaluator| {

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = purlin_syntax::limits::COLLECTION_LEVELS as usize;
 /// Fuel for a call, and for each time the engine asks whether to go on: single steps of a script may be large.
 const FUEL_PER_CALL: u64 = 500;
 const FUEL_PER_CHECK: u64 = 1_000_000;
-/// So often the engine asks in a call that runs too long.
+/// Most checks of the engine in one call; beyond them it runs too long.
 const MOST_CHECKS: u64 = 30;
 
 impl Evaluator<'_> {

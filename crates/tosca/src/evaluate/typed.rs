@@ -248,7 +248,7 @@ fn in_unit_of(like: &Val, number: f64) -> Option<f64> {
     (factor.is_finite() && factor != 0.0).then(|| number / factor)
 }
 
-/// A number without an exponent, and without what adding fractions in binary leaves behind.
+/// A number without an exponent, and without binary rounding errors.
 fn plain(number: f64) -> EcoString {
     let number = tidy(number);
     if number.fract() == 0.0 { eco_format!("{number:.0}") } else { eco_format!("{number}") }
@@ -271,6 +271,6 @@ pub(super) fn rounded(name: &str, args: &[Val]) -> Result<Data, Message> {
         "floor" => number.floor(),
         _ => number.ceil(),
     };
-    // The bounds of 64 bits are not floats themselves; these two are the nearest floats inside.
+    // The bounds of 64 bits are not floats themselves; these two are safely inside.
     if (-9.2e18..=9.2e18).contains(&whole) { Ok(Data::Int(whole as i64)) } else { Err(TOO_LARGE.into()) }
 }

@@ -1,7 +1,7 @@
-//! Parsing ahead: the files that a file imports are parsed side by side when they are large.
+//! Parsing ahead: large files imported by one file are parsed in parallel.
 //!
-//! What lies on the network is fetched side by side in any case. Files are read and registered one after the other, so that results do not depend on threads. Small files are parsed
-//! when their turn comes: a thread costs more than it gives.
+//! Files on the network are fetched in parallel in any case. Files are read and registered one after the other, so
+//! that results do not depend on threads. Small files are parsed in turn: a thread costs more than it saves.
 
 use super::Loader;
 use crate::entity::Entity;
@@ -9,9 +9,9 @@ use purlin_syntax::{Flavor, Limits, Source, Tree, yaml};
 use purlin_value::world::Remote;
 use std::sync::Arc;
 
-/// Files are parsed side by side if together they have at least so many bytes.
+/// The total size in bytes from which files are parsed in parallel.
 const WORTH_THREADS: usize = 256 * 1024;
-/// On so many threads, if the session allows them.
+/// The number of threads, if the session allows them.
 const THREADS: usize = 4;
 
 impl Loader<'_> {
@@ -61,8 +61,8 @@ impl Loader<'_> {
 }
 
 impl Loader<'_> {
-    /// Fetches what lies on the network side by side. The world remembers the answers, so that each import finds its own
-    /// when its turn comes, and reports what went wrong.
+    /// Fetches files on the network in parallel. The world remembers the answers, so that each import finds its own in
+    /// turn and reports its errors.
     fn fetch_ahead(&self, imports: &[Arc<Entity>]) {
         let is_remote = |address: &&str| address.starts_with("https://") || address.starts_with("http://");
         let addresses: Vec<&str> = imports.iter().map(|import| import.str("url")).filter(is_remote).collect();

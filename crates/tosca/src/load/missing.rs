@@ -5,7 +5,7 @@ use crate::rules;
 use indexmap::IndexMap;
 use purlin_syntax::Diagnostic;
 
-/// What is missing, by where it should lie, with the first import of it and how many others there are.
+/// Missing files by their expected path, with the first import of each and the number of others.
 pub(super) type Missing = IndexMap<String, (Diagnostic, usize)>;
 
 impl Loader<'_> {

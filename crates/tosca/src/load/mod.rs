@@ -1,6 +1,6 @@
 //! Phase 1, across files: the root and everything it imports, each file once.
 //!
-//! Files come from the world or from an archive in memory. Nothing is looked up yet; import rings are found on the
+//! Files come from the world or from an archive in memory. Names are not resolved yet; import cycles are found on the
 //! finished import graph, without recursion.
 
 mod ahead;
@@ -29,14 +29,14 @@ use reading::Reading;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What a caller may ask of loading.
+/// The options of loading.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Departures from the strict reading.
     pub quirks: Quirks,
     /// Folders to look for imports in, after the importing file's own.
     pub bases: Vec<String>,
-    /// Folders below which profiles are looked for, beside the project.
+    /// Folders searched for profiles, in addition to the project.
     pub profile_paths: Vec<String>,
     /// Which template of an archive to take: empty for its entry, a number, or a path.
     pub template: String,
@@ -44,15 +44,15 @@ pub struct Options {
     pub versions: Vec<(&'static str, Edition)>,
     /// The edition of a file that does not say one, where a host knows it.
     pub unversioned: Option<Edition>,
-    /// What a host adds to the notation of values.
+    /// The host's extensions to the notation of values.
     pub host: Option<&'static crate::host::Host>,
-    /// Repositories that a host knows, by name, with their folders: a file need not declare them.
+    /// Repositories known to a host, by name, with their folders: a file need not declare them.
     pub repositories: Vec<(String, String)>,
     /// The root file, where a host has it already.
     pub given: Option<Given>,
     /// Files that were parsed already, for another service of the same run.
     pub trees: Trees,
-    /// Whether a part of the root file could not be read, so that what it declares is not known.
+    /// Whether a part of the root file could not be read, so that its declarations are not known.
     pub unread: bool,
     /// Further files that every file imports without saying so, from a host.
     pub profiles: &'static [Embedded],
@@ -60,17 +60,17 @@ pub struct Options {
     pub condition: Option<Condition>,
 }
 
-/// What decides whether a file is imported that is imported only under a condition.
+/// Decides whether a conditional import is loaded.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// What the host knows that conditions are about.
+    /// The host's data that conditions depend on.
     pub about: String,
     /// Whether a condition holds, given that.
     pub holds: fn(&str, &str) -> bool,
 }
 
 impl Options {
-    /// A text that tells what is loaded from what else could be in the same run.
+    /// A text that distinguishes this loading from others in the same run.
     pub(crate) fn identity(&self, path: &str) -> String {
         let given = self.given.as_ref().map(|given| (&given.path, given.tree.file(), given.root));
         let host = self.host.is_some();
@@ -82,7 +82,7 @@ impl Options {
     }
 }
 
-/// A service template that a host has read: a part of a file of its own, or what it has put together.
+/// A service template read by a host: a part of a file of its own, or a merged tree.
 #[derive(Clone, Debug)]
 pub struct Given {
     /// The path that its imports are relative to.
@@ -94,7 +94,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// The node that is the template; none if it could not be read.
+    /// The node of the template; none if it could not be read.
     pub fn node(&self) -> Option<Node<'_>> {
         let root = self.tree.node(self.root)?;
         let whole = root.span();
@@ -104,7 +104,7 @@ impl Given {
     }
 }
 
-/// Files that were parsed, by where they lie.
+/// Parsed files, by path.
 pub type Trees = Arc<HashMap<String, Arc<Tree>>>;
 
 /// One file of the run.
@@ -112,20 +112,19 @@ pub type Trees = Arc<HashMap<String, Arc<Tree>>>;
 pub struct File {
     /// Its id, as spans have it.
     pub id: FileId,
-    /// Where it lies.
+    /// The path.
     pub path: EcoString,
-    /// What it is in this run.
+    /// The role in this run.
     pub role: Role,
     /// The edition it is read in.
     pub edition: Edition,
     /// Its tree.
     pub tree: Arc<Tree>,
-    /// What it says; services of one run share what they import.
+    /// The content; services of one run share imported files.
     pub entity: Arc<Entity>,
     /// The files it imports.
     pub imports: Vec<Import>,
-    /// Prefixes of imports that could not be read, its own and those of what it imports: what they declare is not
-    /// known.
+    /// Prefixes of imports that could not be read, its own and those of its imports: their declarations are not known.
     pub unread: Vec<EcoString>,
 }
 
@@ -149,9 +148,9 @@ pub struct Files {
     pub implicit: Vec<usize>,
     /// The edition of the root file.
     pub edition: Option<Edition>,
-    /// Where imported files lie that are templates of services, which may be substituted for nodes.
+    /// Paths of imported service templates, which may be substituted for nodes.
     pub templates: Vec<String>,
-    /// Imports that lead back to a file that imports them, by the importing file. All others are free of cycles.
+    /// Imports that close a cycle, by the importing file. All others are free of cycles.
     pub closing: Vec<(usize, Import)>,
     /// Names of node templates in imported files that are no part of the service.
     left_out: HashSet<EcoString>,
@@ -161,12 +160,12 @@ pub struct Files {
 }
 
 impl Files {
-    /// The file a span lies in.
+    /// The file of a span.
     pub fn of(&self, id: FileId) -> Option<usize> {
         self.by_id.get(&id).copied()
     }
 
-    /// Whether a file imports another one, itself or through what it imports.
+    /// Whether a file imports another one, directly or indirectly.
     pub fn imports_anyhow(&self, from: usize, to: usize) -> bool {
         let mut reached = HashSet::new();
         let mut waiting = vec![from];
@@ -190,7 +189,7 @@ impl Files {
     }
 }
 
-/// Where a file lies: in the world, in an archive, or in a copy of what was fetched.
+/// The location of a file: in the world, in an archive, or in a fetched copy.
 #[derive(Clone)]
 struct Place {
     archive: Option<Arc<Archive>>,
@@ -252,8 +251,8 @@ pub fn load(session: &Session, path: &str, options: &Options, problems: &mut Pro
     load_all(session, &[path], options, problems)
 }
 
-/// Loads several files of one edition and everything they import, each once. The first is the root where only one can
-/// be.
+/// Loads several files of one edition and everything they import, each once. Where only one file can be the root, it
+/// is the first.
 pub fn load_all(session: &Session, paths: &[&str], options: &Options, problems: &mut Problems) -> Files {
     let mut loader = Loader {
         session,
@@ -327,8 +326,8 @@ impl Loader<'_> {
         Some(version)
     }
 
-    /// The tree of a file that was parsed already; such a file is sound. What the parser says of it is said again,
-    /// since those who heard it the first time may not have passed it on.
+    /// The tree of a file that was parsed already; such a file is sound. The parser's problems are reported again,
+    /// since earlier reports may have been discarded.
     fn known_tree(&mut self, place: &Place) -> Option<Arc<Tree>> {
         if let Some(given) = self.given(place) {
             given.node()?;
@@ -341,12 +340,12 @@ impl Loader<'_> {
         Some(tree)
     }
 
-    /// What a host has given as the file at a place.
+    /// The file at a place, if a host has given it.
     fn given(&self, place: &Place) -> Option<&Given> {
         self.options.given.as_ref().filter(|given| place.archive.is_none() && given.path == place.path)
     }
 
-    /// The node of a tree that is what a place holds.
+    /// The part of a tree that belongs to a place.
     fn whole<'t>(&self, place: &Place, tree: &'t Tree) -> Option<Node<'t>> {
         match self.given(place) {
             Some(given) => tree.node(given.root),
@@ -370,7 +369,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Parses a file; one with syntax errors is not looked at further, since what is missing would be reported too.
+    /// Parses a file; one with syntax errors is not processed further, to avoid follow-up errors about missing parts.
     fn parse(&mut self, source: Arc<Source>) -> Option<Arc<Tree>> {
         let tree = self.session.load_tree(&source, Flavor::CoreGo);
         self.sound(tree)
@@ -381,7 +380,7 @@ impl Loader<'_> {
         self.sound(tree)
     }
 
-    /// The tree if it is sound; what is wrong with it is said each time, since those who heard it may have kept it.
+    /// The tree if it is sound; its problems are reported each time, since earlier reports may have been discarded.
     fn sound(&mut self, tree: Arc<Tree>) -> Option<Arc<Tree>> {
         crate::val::secrets(&tree).for_each(|span| self.problems.hide(span));
         let sound = tree.is_sound();
@@ -512,7 +511,7 @@ impl Loader<'_> {
         }
     }
 
-    /// A file, or the part of it that a pointer leads to.
+    /// A file, or the part of it at a pointer.
     fn file_at(&mut self, place: Place, pointer: &str, at: Span) -> Option<usize> {
         let key = if pointer.is_empty() { place.key() } else { format!("{}#{pointer}", place.key()) };
         if let Some(known) = self.known.get(&key) {
@@ -563,7 +562,7 @@ fn embedded_source(session: &Session, embedded: Embedded) -> Arc<Source> {
     Arc::clone(&registered)
 }
 
-/// What a pointer such as `/types/A` leads to in a file.
+/// The part of a file at a pointer such as `/types/A`.
 fn follow<'t>(root: Node<'t>, pointer: &str) -> Option<Node<'t>> {
     let mut parts = pointer.split('/').filter(|part| !part.is_empty());
     parts.try_fold(root, |here, part| {

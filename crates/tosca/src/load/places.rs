@@ -1,4 +1,5 @@
-//! Where imported files lie: beside the importing one, in a search folder, a repository, an archive, or on the network.
+//! Locations of imported files: beside the importing one, in a search folder, a repository, an archive, or on the
+//! network.
 
 use super::{Loader, Place};
 use crate::edition::Standard;
@@ -30,7 +31,7 @@ impl Loader<'_> {
         Some(None)
     }
 
-    /// Where an import's file lies.
+    /// The location of an import's file.
     pub(super) fn locate(
         &mut self,
         importer: usize,
@@ -76,14 +77,14 @@ impl Loader<'_> {
                 _ => Err(fail(format!("addresses that begin with `{scheme}:` cannot be imported"))),
             };
         }
-        // What a fetched file imports lies beside it, where it came from.
+        // Relative imports of a fetched file are resolved against its address.
         if let Some(base) = &from.address {
             return self.remote(&beside_address(base, &address), import.at);
         }
         self.local(from, &address).ok_or_else(|| self.missing(from, &address, import.at))
     }
 
-    /// A file in Python: its host may know the YAML that it stands for, which is then read in its place.
+    /// A file in Python: its host may know the equivalent YAML, which is then read instead.
     fn python(&mut self, from: &Place, import: &Entity, address: &str) -> Result<Place, Box<Diagnostic>> {
         let is_local = from.archive.is_none() && from.address.is_none() && scheme(address).is_none();
         let Some(host) = self.options.host.filter(|_| is_local) else {
@@ -116,7 +117,7 @@ impl Loader<'_> {
     pub(super) fn local(&self, from: &Place, address: &str) -> Option<Place> {
         let mut candidates = vec![from.beside(address)];
         if let Some(rooted) = address.strip_prefix('/') {
-            // A leading slash means the root of what was given: the archive, or the root file's folder.
+            // A leading slash means the root: that of the archive, or the root file's folder.
             candidates = vec![Place::at(address), self.root.beside(rooted)];
             if let Some(archive) = &from.archive {
                 candidates = vec![Place::inside(archive.clone(), rooted)];
@@ -133,7 +134,7 @@ impl Loader<'_> {
         candidates.into_iter().chain(bases).find(|place| is_known(place) || self.is_file(place))
     }
 
-    /// Why a local file cannot be imported: it may be there and not be allowed.
+    /// Why a local file cannot be imported: it is missing, or not allowed.
     pub(super) fn missing(&self, from: &Place, address: &str, at: Span) -> Box<Diagnostic> {
         let place = from.beside(address);
         let denied = match self.session.world.stat(&place.path) {

@@ -1,8 +1,8 @@
-//! Where profiles lie that are imported by name: in the importing file's archive, beside it, in the project, in folders
-//! the user named, and among what `purlin.lock` says was fetched before.
+//! Locations of profiles that are imported by name: in the importing file's archive, beside it, in the project, in
+//! folders the user named, and among the fetched sources in `purlin.lock`.
 //!
-//! Profiles are told by the `profile` key of files. A folder is looked through once for all service templates of a run,
-//! and only if a profile was not found before.
+//! Profiles are recognised by the `profile` key of files. A folder is searched once for all service templates of a
+//! run, and only if a profile was not found before.
 
 use super::{Loader, Place};
 use crate::archive::Archive;
@@ -13,7 +13,7 @@ use purlin_value::world::{FileKind, Remote};
 use purlin_value::{Session, path};
 use std::sync::Arc;
 
-/// So many files and folders below one place are looked at.
+/// Most files and folders searched below one place.
 const MAX_SEARCHED: usize = 50_000;
 /// The usual name of the file that makes a profile.
 const USUAL_NAME: &str = "profile.yaml";
@@ -23,11 +23,11 @@ type Profiles = IndexMap<String, Vec<Place>>;
 
 /// Where profiles are looked for.
 enum Searched {
-    /// The files of a folder, not those below it.
+    /// The files of a folder, without subfolders.
     Folder(String),
-    /// Everything below a folder.
+    /// All files below a folder.
     Below(String),
-    /// What was fetched before.
+    /// Fetched sources.
     Locked,
 }
 
@@ -80,14 +80,14 @@ fn profiles_of(session: &Session, searched: &Searched) -> Arc<Profiles> {
     }
 }
 
-/// How far a profile is from who imports it: of several files that say they define it, the nearest with the usual name is
-/// meant.
+/// The distance of a profile from its importer: if several files define the same profile, the nearest with the usual
+/// name is used.
 fn distance(from: &Place, place: &Place) -> (usize, bool, String) {
     let near = from.path.split('/').zip(place.path.split('/')).take_while(|(a, b)| a == b).count();
     (usize::MAX - near, path::file_name(&place.path) != USUAL_NAME, place.key())
 }
 
-/// The profiles that files of a folder define, and those of archives in it.
+/// The profiles defined by files of a folder, and by those of archives in it.
 fn profiles_below(session: &Session, folder: &str, deep: bool) -> Profiles {
     let mut found = Profiles::new();
     let mut waiting = vec![folder.to_owned()];
@@ -116,12 +116,12 @@ fn profiles_below(session: &Session, folder: &str, deep: bool) -> Profiles {
     found
 }
 
-/// Folders in which nobody keeps sources.
+/// Folders that never contain sources.
 fn is_left_out(name: &str) -> bool {
     name.starts_with('.') || name == "node_modules"
 }
 
-/// The profiles that files of an archive define; one that cannot be opened has none, and is reported where it is used.
+/// The profiles defined by files of an archive; an unreadable archive has none, and is reported where it is used.
 fn profiles_inside(session: &Session, full: &str, found: &mut Profiles) {
     let Ok(bytes) = session.load_bytes(full) else { return };
     let Ok(archive) = Archive::open(full, &bytes, &session.limits) else { return };
@@ -133,7 +133,7 @@ fn profiles_inside(session: &Session, full: &str, found: &mut Profiles) {
     }
 }
 
-/// The profiles among what was fetched before. The copies are in the cache, so this needs no permission.
+/// The profiles among fetched sources. The copies are in the cache, so this needs no permission.
 fn fetched_profiles(session: &Session) -> Profiles {
     let mut found = Profiles::new();
     let Ok(bytes) = session.load_bytes(LOCK_FILE) else { return found };
@@ -167,7 +167,7 @@ fn defines(archive: &Archive, path: &str, name: &str) -> bool {
     archive.read(path).and_then(profile_of).is_some_and(|found| found == name)
 }
 
-/// The profile that a file says it defines.
+/// The name in a file's `profile` key.
 fn profile_of(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let value = |line: &str| {

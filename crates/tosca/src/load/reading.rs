@@ -1,4 +1,4 @@
-//! What one file says, read once for all services of a run that import it.
+//! The content of one file, read once for all services of a run that import it.
 
 use crate::edition::Edition;
 use crate::entity::Entity;
@@ -27,8 +27,7 @@ struct Found {
 }
 
 impl Reading<'_> {
-    /// What is written at a node of a file. Problems are reported each time, since those who heard them may have kept
-    /// them.
+    /// The entity at a node of a file. Problems are reported each time, since earlier reports may have been discarded.
     pub(super) fn entity(
         &self,
         session: &Session,
@@ -54,7 +53,7 @@ impl Reading<'_> {
         Reader { edition, role, substitutes, quirks, host, own, problems }.file(root)
     }
 
-    /// Everything that the answer depends on; hosts are told apart by their editions.
+    /// The inputs that determine the result; hosts are distinguished by their editions.
     fn key(&self, file: FileId, root: Node<'_>) -> String {
         let Reading { edition, role, substitutes, quirks, .. } = self;
         format!("{file:?} {:?} {edition:?} {role:?} {substitutes} {quirks:?}", root.span())

@@ -1,6 +1,7 @@
 //! Cycles among imports, found on the finished graph without recursion.
 //!
-//! Every file is read once, whoever imports it. What closes a cycle is set apart, so that later phases see none.
+//! Every file is read once, however often it is imported. Imports that close a cycle are set apart, so that later
+//! phases see no cycles.
 
 use super::{Import, Loader};
 use crate::quirks;
@@ -8,7 +9,7 @@ use crate::rules;
 use purlin_syntax::Diagnostic;
 use purlin_syntax::what;
 
-/// Stands for the file of an import that closes a cycle, until it is set apart.
+/// Marks the file of an import that closes a cycle, until it is set apart.
 const CLOSING: usize = usize::MAX;
 
 impl Loader<'_> {

@@ -169,7 +169,7 @@ impl Loader<'_> {
         let known = profile::version(keyword).or_else(otherwise).copied();
         let (keyword, edition) = match (known, self.options.unversioned) {
             (Some(version), None) => return Some(version),
-            // A host reads all files alike, whatever they say.
+            // A host reads all files alike, whatever their version.
             (Some(version), Some(edition)) => (version.keyword, edition),
             (None, _) => *self.options.versions.iter().find(|(known, _)| *known == keyword)?,
         };

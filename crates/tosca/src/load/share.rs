@@ -1,5 +1,5 @@
-//! Templates of imported files, in the extended edition: those with the directive `default` are part of the service that
-//! is asked for; the others may be named, and nothing is made of them.
+//! Templates of imported files, in the extended edition: those with the directive `default` are part of the requested
+//! service; the others may be named, but are not instantiated.
 
 use super::Files;
 use crate::edition::Standard;
@@ -48,8 +48,8 @@ impl Files {
         Arc::make_mut(&mut root.entity).set("service_template", place, Content::One(Arc::new(service)));
     }
 
-    /// Whether a name is that of an imported file's template of which nothing is made. The prefix of the import may
-    /// come before it.
+    /// Whether a name is that of an imported file's template that is not instantiated. The prefix of the import may
+    /// precede it.
     pub fn is_left_out(&self, name: &str) -> bool {
         let mut rest = name;
         while !self.left_out.is_empty() {

@@ -1,4 +1,4 @@
-//! What is not known because an import could not be read, and so is not known to those that import the importer either.
+//! Propagates unread imports: declarations unknown to a file are unknown to its importers too.
 
 use super::Files;
 use crate::val::Text;
@@ -17,7 +17,7 @@ impl Files {
         file.is_some_and(|file| file.unread.iter().any(|prefix| prefix.is_empty() || within(prefix)))
     }
 
-    /// What an importer cannot know is not known to those that import it either.
+    /// Marks importers of files with unread imports as incomplete too.
     pub(super) fn spread_unread(&mut self) {
         let mut importers: Vec<Vec<(usize, EcoString)>> = vec![Vec::new(); self.list.len()];
         for (index, file) in self.list.iter().enumerate() {

@@ -1,7 +1,7 @@
-//! What types and templates have, looked up in the files as they are written, where every name has its place.
+//! Members of types and templates, looked up in the files as written, where every name has its location.
 //!
-//! A holder is a row of mappings, the nearest first: a template before its type, a type before its parent. What the last
-//! of them declares under a name is what the name means in all of them. It must not know what is noted.
+//! A holder is a list of mappings, the nearest first: a template before its type, a type before its parent. The
+//! declaration in the last of them gives a name its meaning in all of them. This must not know what is noted.
 
 use crate::entities;
 use crate::model::Model;
@@ -32,17 +32,17 @@ pub(super) struct Holder<'a> {
 pub(super) struct Member<'a> {
     /// The key of its first declaration.
     pub(super) key: Node<'a>,
-    /// What is written under its name, the nearest first.
+    /// The mappings under its name, the nearest first.
     layers: Vec<Layer<'a>>,
 }
 
 impl<'a> Member<'a> {
-    /// What is written under a key of it, the nearest first.
+    /// The node under one of its keys, the nearest first.
     pub(super) fn get(&self, key: &str) -> Option<Node<'a>> {
         self.layers.iter().find_map(|layer| layer.node.get(key)).filter(|node| !node.is_null())
     }
 
-    /// What is written in short, without keys: for a definition, and for what gives it values.
+    /// The short notation, without keys: of a definition, or of an assignment.
     pub(super) fn short(&self, declares: bool) -> Option<Node<'a>> {
         let mut fitting = self.layers.iter().filter(|layer| layer.declares == declares);
         fitting.find(|layer| layer.node.is_scalar() && !layer.node.is_null()).map(|layer| layer.node)
@@ -91,7 +91,7 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// The files by their numbers, with what is written in them.
+    /// The files by their numbers, with their root nodes.
     pub(super) fn files(&self) -> Vec<(usize, Node<'a>)> {
         let node = |(number, file): (usize, &'a crate::load::File)| {
             let node = if number == 0 { self.root } else { file.tree.root() };
@@ -152,7 +152,7 @@ impl<'a> Index<'a> {
         self.find(kind, name.span().file, name.text()).filter(|_| name.is_scalar())
     }
 
-    /// What a name means in a file.
+    /// The declaration that a name means in a file.
     pub(super) fn find(&self, kind: Kind, file: FileId, name: &str) -> Option<DeclId> {
         let file = self.file_of(file).and_then(|file| self.model.files.list.get(file))?;
         self.model.names.find(file.id, kind, name)
@@ -171,7 +171,7 @@ impl<'a> Index<'a> {
         Holder { layers: Rc::new(std::iter::once(own).chain(below.layers.iter().copied()).collect()) }
     }
 
-    /// What a holder has under a name.
+    /// The member of a holder with a name.
     pub(super) fn member(&self, holder: &Holder<'a>, section: &str, name: &str) -> Option<Member<'a>> {
         let mut key = None;
         let mut layers = Vec::new();
@@ -191,7 +191,7 @@ impl<'a> Index<'a> {
         sections: &[&'s str],
         name: &str,
     ) -> Option<(&'s str, Member<'a>)> {
-        // What is declared is meant before what a template only has.
+        // A declaration takes precedence over a template's own assignment.
         let mut found: Vec<_> =
             sections.iter().filter_map(|section| Some((*section, self.member(holder, section, name)?))).collect();
         let declared = found.iter().position(|(_, member)| member.layers.iter().any(|layer| layer.declares));
@@ -199,7 +199,7 @@ impl<'a> Index<'a> {
         (first < found.len()).then(|| found.swap_remove(first))
     }
 
-    /// What a member has in turn: what is written below it, and its type.
+    /// The members of a member: those written below it, and those of its type.
     pub(super) fn inside(&self, member: &Member<'a>, section: &str) -> Holder<'a> {
         let is_value = matches!(section, "properties" | "attributes" | "inputs" | "outputs");
         let kind = match section {
@@ -222,7 +222,7 @@ impl<'a> Index<'a> {
         Holder { layers: Rc::new(layers) }
     }
 
-    /// What the items of a list or the values of a mapping are.
+    /// The schema of the items of a list or the values of a mapping.
     pub(super) fn entry(&self, data: &Holder<'a>) -> Option<Holder<'a>> {
         let schema = data.layers.iter().find_map(|layer| layer.node.get("entry_schema"))?;
         let name = if schema.is_map() { schema.get("type") } else { Some(schema) };
@@ -234,7 +234,7 @@ impl<'a> Index<'a> {
         data.layers.iter().any(|layer| layer.node.get("properties").is_some())
     }
 
-    /// The relationship of a requirement: what is written of it, and its type.
+    /// The relationship of a requirement: its own keys, and its type.
     pub(super) fn relationship(
         &self,
         requirement: &Member<'a>,

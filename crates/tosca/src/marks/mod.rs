@@ -1,7 +1,7 @@
-//! Notes names for editors and renames: types, templates, what types have, inputs, and every place that means one.
+//! Notes names for editors and renames: types, templates, their members, inputs, and every reference to one.
 //!
-//! The files are walked by the tables as they are written, with what each mapping belongs to: a property of a template is
-//! that of its type, and that of a type the one that it refines. Off unless names are asked for.
+//! The files are walked by the tables as written, with the owner of each mapping: a property of a template is that of
+//! its type, and a property of a type is the one that it refines. Off unless names are requested.
 
 mod members;
 mod service;
@@ -23,10 +23,10 @@ use purlin_syntax::{Node, Span};
 use purlin_value::names::{kind, written};
 use purlin_value::{NameId, Session, Value};
 
-/// What a walk knows of where it is.
+/// The context of a walk.
 #[derive(Clone, Default)]
 struct Ctx<'a> {
-    /// What the keys of sections here are members of.
+    /// The holder whose members the keys of sections here are.
     holder: Holder<'a>,
     /// What `SELF` means.
     own: Holder<'a>,
@@ -41,7 +41,7 @@ struct Ctx<'a> {
     workflow: Option<Node<'a>>,
 }
 
-/// Notes the names of one service and of what it imports.
+/// Notes the names of one service and of its imports.
 struct Marks<'a> {
     session: &'a Session,
     index: Index<'a>,
@@ -53,8 +53,8 @@ struct Marks<'a> {
 /// Rows nest a handful deep; data types may nest further.
 const DEPTH: u32 = 60;
 
-/// Notes all names of a service and of those that replace its nodes. `values` are the inputs that another project has
-/// written.
+/// Notes all names of a service and of those that replace its nodes. `values` are the inputs written in another
+/// project.
 pub(crate) fn note_service(session: &Session, compiled: &Compiled, values: &Value) {
     if !session.names.is_on() {
         return;
@@ -66,7 +66,7 @@ pub(crate) fn note_service(session: &Session, compiled: &Compiled, values: &Valu
 /// Where an expression of another language starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// At what it belongs to.
+    /// In its owner.
     Own,
     /// At the source of the relationship that it belongs to.
     Source,
@@ -78,7 +78,7 @@ pub enum Start {
     Inputs,
 }
 
-/// What an expression of another language refers to.
+/// The target of an expression of another language.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// Where it starts.
@@ -114,7 +114,7 @@ pub fn note<'a>(
     marks.given(values);
 }
 
-/// What people call the members of a section.
+/// The display name of the members of a section.
 fn label(section: &str) -> &'static str {
     match section {
         "properties" => "property",
@@ -132,7 +132,7 @@ fn label(section: &str) -> &'static str {
     }
 }
 
-/// Kinds that declare what they name; others give values to what is declared.
+/// Kinds that declare the names in them; others assign values to declared names.
 fn is_definition(kind: Kind) -> bool {
     use entities::*;
     [
@@ -248,7 +248,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// What is known inside one entity of another.
+    /// The context inside one entity of another.
     fn below(&self, kind: Kind, key: &str, node: Node<'a>, ctx: &Ctx<'a>) -> Ctx<'a> {
         match (kind, key) {
             (entities::RELATIONSHIP_ASSIGNMENT | entities::RELATIONSHIP_DEFINITION, _) => {
@@ -338,7 +338,7 @@ impl<'a> Marks<'a> {
         self.entity(kind, edition, value, &ctx, depth + 1);
     }
 
-    /// A member of what is around it.
+    /// A member of the surrounding holder.
     fn part(&self, kind: Kind, edition: Edition, section: &str, entry: &Entry<'a>, ctx: &Ctx<'a>, depth: u32) {
         let (key, value) = (entry.key, entry.value);
         let found = match section {
@@ -363,7 +363,7 @@ impl<'a> Marks<'a> {
         self.entity(kind, edition, value, &inner, depth + 1);
     }
 
-    /// Values by name, for what a type declares.
+    /// Assignments by name, for members declared by a type.
     fn assignments(&self, section: &str, node: Node<'a>, ctx: &Ctx<'a>, depth: u32) {
         let rows = if node.is_list() { node.items().flat_map(merged_entries).collect() } else { merged_entries(node) };
         for entry in rows {

@@ -1,4 +1,4 @@
-//! Names in services: where requirements lead, mappings, workflows, and prefixes of imports.
+//! Names in services: targets of requirements, mappings, workflows, and prefixes of imports.
 
 use super::members::{Holder, Member, entries};
 use super::{Ctx, Marks};
@@ -40,7 +40,7 @@ impl<'a> Marks<'a> {
         of_node.map(|member| self.index.inside(&member, "capabilities")).unwrap_or_default()
     }
 
-    /// Keys whose names the tables do not tell. Whether it was one of them.
+    /// Keys whose names are not in the tables. Returns whether it was one of them.
     pub(super) fn special(
         &self,
         own: Kind,
@@ -119,7 +119,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// The prefix of a name that is written with one: that of an import of the file, or of one of those that it imports.
+    /// The prefix of a prefixed name: that of an import of the file, or of one of its unprefixed imports.
     pub(super) fn prefix(&self, name: Node<'a>, whole: Span) {
         let separators = [':', '.'];
         let Some(file) = self.index.file_of(name.span().file) else { return };
@@ -135,7 +135,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// The prefixes of a file's imports and of what it imports without one.
+    /// The prefixes of a file's imports, including those of its unprefixed imports.
     fn imports(&self, at: usize, depth: usize) -> Vec<Node<'a>> {
         let Some(file) = self.index.model.files.list.get(at).filter(|_| depth < 20) else { return Vec::new() };
         let root = if at == 0 { self.index.root } else { file.tree.root() };
@@ -235,7 +235,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// What a workflow step or a trigger does.
+    /// The activities of a workflow step or a trigger.
     fn activities(&self, node: Node<'a>, ctx: &Ctx<'a>, depth: u32) {
         for entry in node.items().flat_map(merged_entries) {
             let (name, value) = (entry.key.text(), entry.value);

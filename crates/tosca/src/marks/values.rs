@@ -8,7 +8,7 @@ use crate::val::merged_entries;
 use purlin_syntax::{Node, Span};
 use purlin_value::names::{kind, written};
 
-/// What the words of a path have led to.
+/// The target of the words of a path.
 enum At<'a> {
     /// A node, a group or a relationship with all its members.
     Holder(Holder<'a>),
@@ -127,7 +127,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// What the first argument names.
+    /// The entity named by the first argument.
     fn start(&self, args: &[Node<'a>], ctx: &Ctx<'a>) -> Option<At<'a>> {
         let first = args.first().filter(|first| first.is_scalar())?;
         Some(At::Holder(match first.text() {
@@ -154,7 +154,7 @@ impl<'a> Marks<'a> {
     fn words<'n>(&self, start: At<'a>, args: &'n [Node<'a>]) -> (At<'a>, &'n [Node<'a>]) {
         let (mut at, mut rest) = (start, args);
         while self.index.model.edition().is_2() && rest.len() > 1 {
-            // An index says which of several is meant, not what it has.
+            // An index selects one of several, not a member.
             if rest.first().is_some_and(|word| word.as_int().is_some() || word.text() == "ALL") {
                 rest = rest.get(1..).unwrap_or_default();
                 continue;
@@ -233,7 +233,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// What an expression of a host refers to: members of what it starts at, one in another.
+    /// The target of a host's expression: a chain of members from its start.
     fn follow(&self, reference: &Reference, ctx: &Ctx<'a>) {
         let mut words = reference.words.iter();
         let mut holder = match reference.start {

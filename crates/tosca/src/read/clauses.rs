@@ -161,7 +161,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a value stands for itself, rather than saying something about another one.
+/// Whether a value is literal, rather than a condition on another one.
 fn is_plain(value: &Val) -> bool {
     matches!(value.data, Data::Str(_) | Data::Int(_) | Data::Float(_) | Data::Bool(_))
 }

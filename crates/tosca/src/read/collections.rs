@@ -40,7 +40,7 @@ impl Reader<'_> {
         if matches!(kind, entities::NODE_TEMPLATE | entities::RELATIONSHIP_TEMPLATE) {
             let (copied, in_rings) = crate::copy::apply(own, self.problems);
             own = copied;
-            // What a ring would have brought in is not known, so nothing of it is missing.
+            // Templates that copy each other in a cycle are incomplete, so their missing keys are not reported.
             for entity in own.values().filter(|entity| !in_rings.contains(&entity.name)) {
                 self.missing_keys(entities::row(kind), &without_copy(entity), &[]);
             }

@@ -1,8 +1,9 @@
 //! Phase 1: a file's tree becomes entities, as the table says.
 //!
-//! Every accepted notation is normalised here and nowhere else. A bad part is reported and left out; the rest is
-//! still read. This phase knows no other file and looks no name up. The rows are those of `purlin_model`, the reader is
-//! not: here values are parsed once, with the calls in them found, and messages say what the original tools' reports do.
+//! Every accepted notation is normalised here and nowhere else. A bad part is reported and left out; the rest is still
+//! read. This phase knows no other file and resolves no name. The rows are those of `purlin_model`, the reader is not:
+//! here values are parsed once, with their calls recognised, and messages have the content of the original tools'
+//! reports.
 
 mod clauses;
 mod collections;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 /// The directive of templates that are part of every service that imports them, in the extended edition.
 pub const SHARED: &str = "default";
 
-/// What Unfurl refuses if nothing is written under its name.
+/// Kinds that Unfurl rejects if they are empty.
 const MUST_SAY_SOMETHING: [Kind; 4] = [
     entities::REQUIREMENT_DEFINITION,
     entities::REQUIREMENT_ASSIGNMENT,
@@ -38,7 +39,7 @@ const MUST_SAY_SOMETHING: [Kind; 4] = [
     entities::DECORATOR,
 ];
 
-/// Where a file stands among the files of a run.
+/// The role of a file among the files of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The file that was asked for.
@@ -59,7 +60,7 @@ pub struct Reader<'a> {
     pub substitutes: bool,
     /// Departures from the strict reading.
     pub quirks: &'a Quirks,
-    /// What a host adds to the notation of values.
+    /// The host's extensions to the notation of values.
     pub host: Option<&'static Host>,
     /// Functions and constraints that the file defines for itself.
     pub own: Own,
@@ -80,7 +81,7 @@ impl Reader<'_> {
         self.entity(entities::FILE, "".into(), root.span(), root)
     }
 
-    /// Whether a file is the template of a service that can stand for a node.
+    /// Whether a file is the template of a service that can replace a node.
     pub fn can_substitute(root: Node<'_>) -> bool {
         let service = root.get("service_template").or_else(|| root.get("topology_template"));
         service.is_some_and(|service| service.get("substitution_mappings").is_some())
@@ -128,7 +129,7 @@ impl Reader<'_> {
         let mut open: Vec<(EcoString, Span, Node<'_>)> = Vec::new();
         let mut present: Vec<&str> = Vec::new();
         for entry in merged_entries(node) {
-            // A key that has a row is text; only the others are looked at for what they mean.
+            // A key with a row is plain text; only the others are interpreted.
             if let Some(field) = plain(entry.key).and_then(|key| row.field(key, self.edition)) {
                 present.push(field.slot);
                 self.slot(&mut entity, field, entry.key.span(), entry.value);
@@ -153,7 +154,7 @@ impl Reader<'_> {
         Some(entity)
     }
 
-    /// Whether what a trigger's condition says is a condition itself, without any of the keys that may go with it.
+    /// Whether a trigger's condition is itself the clause, without any of the keys that may accompany it.
     fn is_clause(&self, node: Node<'_>) -> bool {
         let row = entities::row(entities::TRIGGER_CONDITION);
         let entries = merged_entries(node);
@@ -176,8 +177,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Node templates of an imported file, as hosts use them: those with the directive `default` are read, of the others
-    /// only the names are kept.
+    /// Node templates of an imported file, as hosts use them: those with the directive `default` are read; of the
+    /// others only the names are kept.
     fn imported_templates(&mut self, entity: &mut Entity, slot: &'static str, at: Span, service: Node<'_>) {
         let kind = entities::NODE_TEMPLATE;
         let mut own = IndexMap::new();
@@ -228,7 +229,7 @@ impl Reader<'_> {
         if matches!(field.shape, Shape::Union(_)) && value.is_list() {
             return self.parents(entity, at, value);
         }
-        // Nothing written under a key says nothing.
+        // An empty value under a key is ignored.
         if self.edition.is_extended() && value.is_null() && !matches!(field.shape, Shape::Any) {
             return;
         }
@@ -256,7 +257,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Unfurl reads what a node type says of a capability's properties as their values.
+    /// Whether Unfurl reads a node type's definitions of a capability's properties as their values.
     fn may_be_given(&self, properties: Node<'_>) -> bool {
         self.edition.is_extended() && properties.is_map()
     }
@@ -311,7 +312,7 @@ impl Reader<'_> {
         entity.set(rest.slot, entity.at, Content::Map(Arc::new(Defs::new(own))));
     }
 
-    /// A scalar or list that stands for a whole entity.
+    /// A scalar or list as the short notation of an entity.
     fn short(&mut self, row: &'static Row, mut entity: Entity, node: Node<'_>) -> Option<Entity> {
         let at = entity.at;
         let fits = |written: Written| match written {
@@ -325,7 +326,7 @@ impl Reader<'_> {
         if let Some(short) = notations.find(|short| fits(short.written)) {
             match row.field_of(short.slot, self.edition) {
                 Some(field) => self.slot(&mut entity, field, at, node),
-                // What a quirk lets an older edition have.
+                // The notation of a newer edition, allowed by a quirk.
                 None => entity.slots.push(Slot { name: short.slot, at, content: Content::Value(self.value(node)) }),
             }
             return Some(entity);
@@ -333,7 +334,7 @@ impl Reader<'_> {
         if node.is_null() && self.edition.is_2() && may_be_bare(row.kind) {
             return Some(entity);
         }
-        // Anything of which only the name is written.
+        // An entity of which only the name is written.
         let nothing = is_nothing(node, row.kind) && self.allows(quirks::EMPTY_PERMISSIVE);
         if nothing || (node.is_null() && self.edition.is_extended() && !MUST_SAY_SOMETHING.contains(&row.kind)) {
             self.missing_keys(row, &entity, &[]);
@@ -370,7 +371,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What only TOSCA has.
+    /// Shapes that only TOSCA has.
     fn special(&mut self, number: u16, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
         match number {
             number::METADATA => self.metadata(key, at, node),
@@ -427,15 +428,15 @@ impl Reader<'_> {
     }
 }
 
-/// Whether nothing is written; some write a list of nothing for an operation that does nothing.
+/// Whether a value is empty; some write an empty list for an operation without effect.
 fn is_nothing(node: Node<'_>, kind: Kind) -> bool {
     node.is_null() || (may_be_bare(kind) && node.is_list() && node.items().next().is_none())
 }
 
-/// What the standard derives its own root types from; it has nothing to inherit.
+/// The parent of the standard's own root types; it has nothing to inherit.
 const ROOT_OF_ALL: &str = "tosca.entity.Root";
 
-/// Whether nothing under a key can only mean that there is nothing: sections, words, and a default that is none.
+/// Whether an empty key can only mean an empty value: sections, descriptions, and a default of null.
 fn may_be_empty(field: &Field) -> bool {
     match field.shape {
         Shape::Text => field.slot == "description",
@@ -446,13 +447,13 @@ fn may_be_empty(field: &Field) -> bool {
     }
 }
 
-/// Whether only the name of an entity may be written in TOSCA 2.0: an operation without anything to say of it.
+/// Whether only the name of an entity may be written in TOSCA 2.0: an operation without further keys.
 fn may_be_bare(kind: Kind) -> bool {
     use entities::{NOTIFICATION_ASSIGNMENT, NOTIFICATION_DEFINITION, OPERATION_ASSIGNMENT, OPERATION_DEFINITION};
     matches!(kind, NOTIFICATION_ASSIGNMENT | NOTIFICATION_DEFINITION | OPERATION_ASSIGNMENT | OPERATION_DEFINITION)
 }
 
-/// Whether an entity's own metadata says that its values are secrets. A host's metadata are values; elsewhere they are
+/// Whether an entity's own metadata marks its values as secrets. A host's metadata are values; elsewhere they are
 /// texts.
 fn is_sensitive(entity: &Entity) -> bool {
     match entity.value("metadata").and_then(|notes| notes.get("sensitive")).map(|flag| &flag.data) {
@@ -470,7 +471,7 @@ fn without_copy(entity: &Entity) -> Entity {
     Entity { slots, ..entity.clone() }
 }
 
-/// What is written as a key, if nothing says that it is something else than it looks like.
+/// The text of a key, unless it has another meaning.
 fn plain(key: Node<'_>) -> Option<&str> {
     (key.is_scalar() && key.tag().is_none()).then(|| key.text())
 }
@@ -497,7 +498,7 @@ pub fn parse_range(value: &Val) -> Result<Range, String> {
     Ok(Range { lower, upper })
 }
 
-/// What people call this kind of node.
+/// The display name of this kind of node.
 pub fn noun(node: Node<'_>) -> &'static str {
     if node.is_scalar() {
         return Val::new(val::scalar_data(node), node.span()).noun();

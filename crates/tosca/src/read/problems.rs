@@ -1,4 +1,4 @@
-//! Keys that are unknown, missing or where they cannot be, and how that is said.
+//! Problems of keys that are unknown, missing or misplaced.
 
 use super::{Reader, noun};
 use crate::edition::{Edition, Standard};
@@ -124,7 +124,7 @@ impl Reader<'_> {
         self.wrong(at, &eco_format!("`{key}`"), found, wanted);
     }
 
-    /// Nothing where a key needs a list and has none, which is reported.
+    /// None if the value of a key is not a list, which is reported.
     pub(super) fn expect_list(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<()> {
         if !node.is_list() {
             self.wrong_key(at, key, noun(node), "a list");

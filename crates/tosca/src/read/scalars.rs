@@ -81,7 +81,7 @@ impl Reader<'_> {
                 self.wrong_key(entry.key.span(), entry.name(), noun(entry.value), "a string");
             }
         }
-        // Calls mean nothing in metadata, so it is read as TOSCA 1.0 would, where few names are functions.
+        // Calls have no meaning in metadata, so it is read as in TOSCA 1.0, where few names are functions.
         Some(Content::Value(val::read(node, edition::V1_0)))
     }
 
@@ -137,7 +137,7 @@ impl Reader<'_> {
     }
 }
 
-/// What YAML 1.1 meant by a word that YAML 1.2 reads as a text.
+/// The boolean of YAML 1.1 behind a word that YAML 1.2 reads as a string.
 fn old_boolean(node: Node<'_>) -> Option<bool> {
     match node.as_str()?.to_ascii_lowercase().as_str() {
         "yes" | "y" | "on" | "true" => Some(true),

@@ -17,7 +17,7 @@ impl Renderer<'_> {
     pub(super) fn artifacts(&mut self, template: &Arc<Entity>, complete: &Entity) -> IndexMap<EcoString, Artifact> {
         let mut out = IndexMap::new();
         for (name, own) in template.entries("artifacts") {
-            // A host wants the file of each artifact that a template has, whatever its type says.
+            // A host requires the file of each artifact of a template, whatever its type declares.
             if own.edition.is_extended() && own.slot("file").is_none() {
                 let message = what::needed(format!("the artifact `{name}`"), "file");
                 self.problems.beyond(&rules::MISSING_KEY, own.at, ".file", message);
@@ -25,8 +25,8 @@ impl Renderer<'_> {
             let definition = complete.named("artifacts", name);
             let is_declared = definition.is_some();
             let fits = definition.is_none_or(|definition| self.artifact_fits(own, definition));
-            // What another type declares says nothing about this artifact; a host replaces the file with all that is
-            // said of it.
+            // Another type's declaration does not apply to this artifact; in a host's files the file replaces the
+            // whole definition.
             let replaces = |definition: &Entity| own.edition.is_extended() && definition.slot("file").is_some();
             let definition = definition.filter(|definition| fits && !replaces(definition));
             let entity = match definition {
@@ -41,7 +41,7 @@ impl Renderer<'_> {
 
     pub(super) fn artifact(&mut self, entity: &Arc<Entity>, declared: bool) -> Artifact {
         let artifact_type = self.model.type_of(entity, "type", entities::ARTIFACT_TYPE);
-        // Before TOSCA 2.0, an artifact that its type declares need not be complete.
+        // Before TOSCA 2.0, an artifact declared by its type need not be complete.
         let loose = declared && !entity.edition.is_2();
         if !loose
             && entity.slot("file").is_none()
@@ -77,7 +77,8 @@ impl Renderer<'_> {
         Artifact { entity: entity.clone(), artifact_type, properties }
     }
 
-    /// Whether a template's artifact has the type that its node's type declares, or one derived from it; says so if not.
+    /// Whether a template's artifact has the type that its node's type declares, or one derived from it; reports it if
+    /// not.
     fn artifact_fits(&mut self, own: &Entity, definition: &Entity) -> bool {
         let declared = self.model.type_of(definition, "type", entities::ARTIFACT_TYPE);
         let assigned = self.model.type_of(own, "type", entities::ARTIFACT_TYPE);

@@ -1,5 +1,5 @@
-//! Decorators of the extended edition: what a file adds to templates. A key names the nodes, by template or by type
-//! (`Web`), one of their requirements (`Web::db`), or the nodes that these lead to (`Web::db::Database`).
+//! Decorators of the extended edition: additions of a file to templates. A key names the nodes, by template or by type
+//! (`Web`), one of their requirements (`Web::db`), or the target nodes of these (`Web::db::Database`).
 
 use super::Renderer;
 use crate::entities;
@@ -25,7 +25,7 @@ const OF_REQUIREMENTS: &[&str] = &["node", "capability", "relationship", "node_f
 #[derive(Default)]
 pub(super) struct Decorators {
     list: Vec<Decorator>,
-    /// Those of nodes that requirements lead to, by the node's name.
+    /// Decorators of target nodes, by the node's name.
     of_targets: HashMap<EcoString, Vec<usize>>,
 }
 
@@ -37,13 +37,13 @@ struct Decorator {
     place: Place,
 }
 
-/// What it adds to.
+/// The decorated part.
 enum Place {
     /// The nodes themselves.
     Nodes,
     /// A requirement of theirs, or the nodes if they have a property of this name.
     Requirement(EcoString),
-    /// The nodes that a requirement of theirs leads to.
+    /// The target nodes of one of their requirements.
     Target(EcoString, EcoString, Option<DeclId>),
 }
 
@@ -72,7 +72,7 @@ impl Decorators {
         decorators
     }
 
-    /// Requirements that name a node lead to it before anything is resolved.
+    /// Finds the targets of requirements that name a node, before anything is resolved.
     fn find_targets(&mut self, model: &Model) {
         let Some(service) = model.service() else { return };
         let type_of = |template: &Entity| model.type_of(template, "type", entities::NODE_TYPE);
@@ -114,8 +114,8 @@ fn parts(key: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Renderer<'_> {
-    /// A node template with what decorators add. They win over what is written in the template, those of the root file
-    /// over those of files it imports, later ones over earlier ones.
+    /// A node template with the additions of decorators. They override the template, those of the root file override
+    /// those of imported files, later ones override earlier ones.
     pub(super) fn decorated(&self, template: &Arc<Entity>, node_type: DeclId) -> Arc<Entity> {
         let decorators = &self.decorators;
         if decorators.list.is_empty() {
@@ -144,7 +144,7 @@ impl Renderer<'_> {
         out
     }
 
-    /// Warns about decorators of the user's files that can add to nothing.
+    /// Warns about decorators of the user's files without effect.
     pub(super) fn check_decorators(&mut self) {
         let mut found = Vec::new();
         for file in self.model.files.list.iter().filter(|file| file.role != Role::Profile) {
@@ -159,7 +159,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Why a decorator adds to nothing, and the name that was probably meant.
+    /// Why a decorator has no effect, and the name that was probably meant.
     fn idle(&self, file: FileId, key: &str, at: Span) -> Option<(Message, Option<Hint>)> {
         let model = self.model;
         let parts: Vec<&str> = parts(key).collect();
@@ -208,7 +208,7 @@ fn lay_over_node(node: &mut Entity, given: &Entity) {
     }
 }
 
-/// Those of the same name are replaced.
+/// Adds requirements, replacing those of the same name.
 fn requirements(node: &Entity, added: &[Arc<Entity>]) -> Vec<Arc<Entity>> {
     let names: HashSet<&EcoString> = added.iter().map(|added| &added.name).collect();
     let kept = node.list("requirements").iter().filter(|own| !names.contains(&own.name));
@@ -235,7 +235,7 @@ fn lay_over_requirement(node: &mut Entity, name: &str, given: &Entity) {
     }
 }
 
-/// Maps are merged, whatever they hold; anything else is replaced.
+/// Maps are merged, whatever they contain; anything else is replaced.
 fn laid_over(own: Option<&Content>, given: &Content) -> Content {
     match (own, given) {
         (Some(Content::Values(own)), Content::Values(given)) => {
@@ -300,7 +300,7 @@ fn unquoted(value: &Val) -> Val {
     }
 }
 
-/// A value laid over another: entries of maps one by one, items of lists behind those that are there.
+/// A value merged over another: entries of maps one by one, items of lists appended.
 fn merged(own: &Val, given: &Val) -> Val {
     let data = match (&own.data, &given.data) {
         (Data::Map(own), Data::Map(given)) => {

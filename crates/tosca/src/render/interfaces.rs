@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 type Interfaces = IndexMap<EcoString, Arc<Interface>>;
 
-/// Who owns an interface, which decides where its operations may run.
+/// The owner of an interface, which decides where its operations may run.
 #[derive(Clone, Copy)]
 struct Owner<'a> {
     kind: Kind,
@@ -35,7 +35,7 @@ impl Renderer<'_> {
         self.interfaces_of(Some((template, None)), complete, template.at, path)
     }
 
-    /// The interfaces that a type or definition declares, with what an assignment (and then a template) says of them.
+    /// The interfaces that a type or definition declares, with the additions of an assignment (and then a template).
     pub(super) fn interfaces_of(
         &mut self,
         own: Option<(&Arc<Entity>, Option<&Arc<Entity>>)>,
@@ -82,7 +82,7 @@ impl Renderer<'_> {
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, assignment.at, message).maybe_hint(near));
     }
 
-    /// An interface that nothing is said about: the same for all templates, unless something is missing.
+    /// An interface without an assignment: the same for all templates, unless a required part is missing.
     fn shared_interface(&mut self, definition: &Arc<Entity>, owner: Owner<'_>) -> Arc<Interface> {
         if let Some(known) = self.interfaces.get(&identity(definition)) {
             return known.clone();

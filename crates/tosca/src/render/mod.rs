@@ -45,7 +45,7 @@ pub enum MissingInputs {
     /// They are: the service is to be resolved.
     #[default]
     Refuse,
-    /// They are worth a warning: what does not depend on them is looked at all the same.
+    /// They give a warning: independent parts are still processed.
     Warn,
     /// They are not: only the template itself is looked at.
     Accept,
@@ -65,7 +65,7 @@ pub fn render(model: &Model, inputs: &Inputs, missing: MissingInputs, problems: 
             let frame = kept.get_or_init(|| {
                 let mut problems = problems.clone();
                 let (topology, mapped) = Renderer::frame(model, service, &mut problems);
-                // What is wrong may be the limits of this run.
+                // The problem may be a limit of this run.
                 (!problems.any()).then(|| Frame {
                     topology,
                     mapped,
@@ -91,11 +91,11 @@ pub fn render(model: &Model, inputs: &Inputs, missing: MissingInputs, problems: 
     renderer.topology
 }
 
-/// A service without its inputs and outputs, rendered, and what is known of it whatever the inputs are.
+/// A service rendered without its inputs and outputs, with its input-independent parts.
 #[derive(Debug)]
 pub(crate) struct Frame {
     topology: Topology,
-    /// Inputs that come from a node that the service stands for.
+    /// Inputs that come from a node that the service replaces.
     mapped: Vec<EcoString>,
     problems: Problems,
     /// Which capability meets which requirement, unless inputs decide.
@@ -129,9 +129,9 @@ struct Renderer<'a> {
     topology: Topology,
     /// The relationships that counts have made.
     counted: Total,
-    /// What files add to templates.
+    /// Additions of files to templates.
     decorators: decorate::Decorators,
-    /// Whether what is required must be there.
+    /// Whether missing required parts are errors.
     demanding: bool,
     /// Whether not all is known of the type, because a file could not be read.
     partial: bool,
@@ -157,7 +157,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Whether what is made of a template stays within the limits, which is reported where it does not.
+    /// Whether an instantiated template stays within the limits, which is reported if it does not.
     fn can_hold(&mut self, held: Result<(), Exceeded>, template: &Entity) -> bool {
         let Err(limit) = held else { return true };
         let diagnostic = Diagnostic::at(limit.rule(), template.at, limit.message()).hint(limit.hint());
@@ -165,7 +165,7 @@ impl<'a> Renderer<'a> {
         false
     }
 
-    /// Everything but inputs and outputs, and which inputs come from a node that the service stands for.
+    /// Everything but inputs and outputs, and the inputs that come from a node that the service replaces.
     fn frame(model: &'a Model, service: &Arc<Entity>, problems: &'a mut Problems) -> (Topology, Vec<EcoString>) {
         let mut renderer = Renderer::new(model, Topology::default(), problems);
         renderer.decorators = decorate::Decorators::of(model);

@@ -52,8 +52,8 @@ impl Renderer<'_> {
         })
     }
 
-    /// The type of a node, and whether not all of it is known. Where a host reads on although a file could not be read,
-    /// the type of all nodes stands for one that may be in it.
+    /// The type of a node, and whether it is only partly known. Where a host reads on although a file could not be
+    /// read, the root type of all nodes replaces one that may be in it.
     fn node_type(&self, template: &Entity) -> Option<(DeclId, bool)> {
         if let Some(id) = self.model.type_of(template, "type", entities::NODE_TYPE) {
             return Some((id, self.model.is_partial(id)));
@@ -119,7 +119,7 @@ impl Renderer<'_> {
         out
     }
 
-    /// A capability that the template says nothing about: the same for all templates, unless something is missing.
+    /// A capability that the template does not mention: the same for all templates, unless a required part is missing.
     fn shared_capability(&mut self, definition: &Arc<Entity>, template: &Arc<Entity>) -> Arc<Capability> {
         if let Some(known) = self.capabilities.get(&identity(definition)) {
             return known.clone();
@@ -173,7 +173,7 @@ impl Renderer<'_> {
     }
 }
 
-/// What people call a template, made up only when something is said about it.
+/// The display name of a template, made up only for messages.
 struct Called<'a>(&'a Entity);
 
 impl std::fmt::Display for Called<'_> {
@@ -182,7 +182,7 @@ impl std::fmt::Display for Called<'_> {
     }
 }
 
-/// What people call a capability.
+/// The display name of a capability.
 struct CapabilityOf<'a> {
     capability: &'a str,
     node: &'a str,

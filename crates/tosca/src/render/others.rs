@@ -71,7 +71,7 @@ impl Renderer<'_> {
         let policy_type = self.model.type_of(template, "type", entities::POLICY_TYPE)?;
         let complete = self.model.complete(policy_type)?.clone();
         let properties = self.template_props(Sort::Property, &complete, template);
-        // A list of node types says nothing about groups, nor the other way round.
+        // A list of node types does not restrict groups, nor the reverse.
         for target in template.texts("targets") {
             let is_node = service.named("node_templates", &target.text).is_some();
             let kind = if is_node { entities::NODE_TYPE } else { entities::GROUP_TYPE };

@@ -1,4 +1,4 @@
-//! Properties, attributes and inputs: what is assigned meets what is declared.
+//! Properties, attributes and inputs: assignments are matched with declarations.
 
 use super::{Inputs, MissingInputs, Renderer};
 use crate::edition::{self, Standard};
@@ -18,11 +18,11 @@ use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, Span};
 use std::sync::Arc;
 
-/// What kind of values are being rendered, which decides what is required and what is allowed.
+/// The kind of values being rendered, which decides which are required and allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
     Property,
-    /// A property that stays as it is written, as those of capabilities do where a host reads the file.
+    /// A property that stays as written, as those of capabilities do where a host reads the file.
     KeptProperty,
     Attribute,
     /// Inputs of interfaces and operations: undeclared ones are allowed.
@@ -38,7 +38,7 @@ impl Sort {
         }
     }
 
-    /// What becomes of values in another type than the declared one.
+    /// The treatment of values of another type than the declared one.
     fn stance(self) -> Stance {
         match self {
             Sort::Property => Stance::Property,
@@ -57,15 +57,15 @@ impl Sort {
 
 /// Where values are assigned, and to what.
 pub(super) struct Place<'a> {
-    /// What people call the owner.
+    /// The display name of the owner.
     pub owner: &'a dyn std::fmt::Display,
-    /// The owner's place, for what is missing.
+    /// The owner's location, for missing values.
     pub at: Span,
     /// The path from the owner's place to the values.
     pub path: EcoString,
-    /// What is assigned.
+    /// The assignments.
     pub assigned: &'a [(Text, Val)],
-    /// Names that are given a value elsewhere, so that they are not missing here.
+    /// Names whose values are given elsewhere, so that they are not missing here.
     pub elsewhere: &'a [EcoString],
 }
 
@@ -106,7 +106,7 @@ impl Renderer<'_> {
             let message = what::undeclared(place.owner, sort.noun(), &name.text);
             let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, name.span, message)
                 .maybe_hint(near.map(|near| Hint::meant(name.text.as_str(), near)));
-            // A host leaves out what a node's type does not declare, and refuses it of anything else.
+            // A host ignores undeclared properties of nodes, and rejects those of any other entity.
             let tolerated = declared.kind == entities::NODE_TYPE || crate::model::allows_any(declared);
             if self.model.edition().is_extended() && tolerated {
                 diagnostic = diagnostic.warning();
@@ -116,7 +116,7 @@ impl Renderer<'_> {
         out
     }
 
-    /// Whether nothing is written for a property, which can only mean that it has no value of its own.
+    /// Whether a property is empty, which can only mean that it has no value of its own.
     fn says_nothing(&self, value: &Val, definition: &Entity) -> bool {
         matches!(value.data, Data::Null)
             && definition.kind == entities::PROPERTY_DEFINITION
@@ -186,8 +186,8 @@ impl Renderer<'_> {
         None
     }
 
-    /// A value, checked and completed. A host judges attributes when they are evaluated: those that do not fit stay as
-    /// they are written.
+    /// A value, checked and completed. A host checks attributes when they are evaluated: those that do not fit stay as
+    /// written.
     fn checked(&mut self, sort: Sort, value: &Val, definition: &Arc<Entity>, at: Span) -> Val {
         if sort != Sort::Attribute || !self.model.edition().is_extended() {
             return self.checker().holding(sort.stance()).value(value, definition, at);
@@ -198,7 +198,7 @@ impl Renderer<'_> {
         if found.any() { value.clone() } else { checked }
     }
 
-    /// The service's own inputs, from what was given and from defaults. All missing ones are reported.
+    /// The service's own inputs, from given values and defaults. All missing ones are reported.
     pub(super) fn inputs(
         &mut self,
         service: &Arc<Entity>,
@@ -247,7 +247,7 @@ impl Renderer<'_> {
         self.model.asked.is_some() || (ours && value.span.start < value.span.end)
     }
 
-    /// Says in one message which inputs have no value.
+    /// Reports all inputs without a value in one message.
     fn missing_inputs(&mut self, needed: &[Arc<Entity>], missing: MissingInputs) {
         let Some((first, others)) = needed.split_first().filter(|_| missing != MissingInputs::Accept) else { return };
         let names: Vec<String> = needed.iter().map(|input| format!("`{}`", input.name)).collect();
@@ -317,14 +317,14 @@ impl Renderer<'_> {
         }
     }
 
-    /// What people call a template: its label and name.
+    /// The display name of a template: its label and name.
     pub(super) fn owner(entity: &Entity) -> String {
         format!("the {} `{}`", entities::label(entity.kind), entity.name)
     }
 }
 
-/// Inputs often come as JSON, where a whole number may look like a float; a text of the command line is what is wanted
-/// as it stands, whatever it would be in YAML.
+/// Inputs often come as JSON, where an integer may look like a float; a text of the command line is taken literally if
+/// a string is expected, whatever YAML would read.
 fn accommodate(value: &Val, model: &crate::model::Model, data_type: Option<crate::names::DeclId>) -> Val {
     let wanted = data_type.and_then(|id| model.primitive(id));
     let wants_int = wanted == Some(crate::model::Primitive::Integer);

@@ -14,7 +14,7 @@ use purlin_syntax::Span;
 use std::sync::Arc;
 
 impl Renderer<'_> {
-    /// The relationship a definition makes when the assignment says nothing about it.
+    /// The relationship of a definition whose assignment does not mention it.
     pub(super) fn default_relationship(&mut self, definition: &Arc<Entity>, owner: &Entity) -> Arc<Relationship> {
         let relationship_type = self.model.type_of(definition, "type", entities::RELATIONSHIP_TYPE);
         let base = relationship_type.and_then(|id| self.model.complete(id)).cloned();
@@ -36,7 +36,7 @@ impl Renderer<'_> {
         Arc::new(Relationship { relationship_type, template: None, properties, attributes, interfaces })
     }
 
-    /// What declares a relationship's values: the definition in TOSCA 2.0, the type before.
+    /// The declaration of a relationship's values: the definition in TOSCA 2.0, the type before.
     pub(super) fn relationship_props(&self, base: Option<&Entity>, definition: &Arc<Entity>) -> Option<Arc<Entity>> {
         if self.model.edition().is_2() { Some(definition.clone()) } else { base.map(|base| Arc::new(base.clone())) }
     }
@@ -107,7 +107,7 @@ impl Renderer<'_> {
         self.demanding = demanding;
         let mut attributes = attributes;
         if defined.is_none() && !self.model.edition().is_extended() {
-            // Only the definition's relationship has attributes before anything is known of them.
+            // Only the definition's relationship has attributes before any value is known.
             attributes.retain(|_, attribute| attribute.given == crate::topology::Given::Assigned);
         }
         let interfaces = match (definition, &base) {
@@ -120,7 +120,7 @@ impl Renderer<'_> {
         Arc::new(Relationship { relationship_type, template, properties, attributes, interfaces })
     }
 
-    /// Relationship templates are checked where they stand, used or not.
+    /// Relationship templates are checked where they are written, used or not.
     pub(super) fn relationship_template(&mut self, template: &Arc<Entity>) -> Option<Relationship> {
         let relationship_type = self.model.type_of(template, "type", entities::RELATIONSHIP_TYPE);
         let complete = relationship_type.and_then(|id| self.model.complete(id)).cloned()?;

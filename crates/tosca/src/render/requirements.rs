@@ -1,4 +1,4 @@
-//! Requirements of nodes: what is assigned, and what follows from lower bounds.
+//! Requirements of nodes: assigned ones, and those added because of lower bounds.
 
 use super::Renderer;
 use crate::coerce;
@@ -20,7 +20,7 @@ use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint};
 use std::sync::Arc;
 
-/// Requirements that are added automatically never exceed this, whatever the lower bound says.
+/// Most requirements added automatically, whatever the lower bound.
 const MAX_AUTOMATIC: u64 = 10_000;
 
 impl Renderer<'_> {
@@ -57,7 +57,7 @@ impl Renderer<'_> {
             let range = definition.range("count_range").unwrap_or(self.default_count());
             let explicit = assigned > 0;
             let mut total = assigned;
-            // TOSCA 2.0 leaves what is not assigned to the orchestrator, unless the template assigns some of it.
+            // TOSCA 2.0 leaves unassigned requirements to the orchestrator, unless the template assigns some of them.
             let automatic = !self.model.edition().is_2() || !explicit;
             if automatic && !(self.model.edition().is_2() && substituted) {
                 while total < range.lower && total < MAX_AUTOMATIC {
@@ -66,7 +66,7 @@ impl Renderer<'_> {
                     total += 1;
                 }
             }
-            // What is added automatically is firm.
+            // Automatically added requirements are firm.
             let too_few_firm = explicit && firm + (total - assigned) < range.lower;
             if !range.contains(total) || too_few_firm {
                 let allowed = if range.contains(total) {
@@ -91,7 +91,7 @@ impl Renderer<'_> {
     pub(super) fn default_count(&self) -> Range {
         match self.model.edition() {
             edition if edition.is_2() => Range::ANY,
-            // There is no upper bound that nobody has written.
+            // An upper bound that is not written does not exist.
             edition if edition.is_extended() => Range { lower: 1, upper: None },
             _ => Range::ONE,
         }
@@ -99,7 +99,7 @@ impl Renderer<'_> {
 
     /// How often a requirement is assigned at once, and that it is not too often.
     fn requirement_count(&mut self, assignment: &Entity) -> u64 {
-        // Where a host extends TOSCA, `occurrences` says how many nodes may meet the one assignment.
+        // Where a host extends TOSCA, `occurrences` is the number of nodes for the one assignment.
         if self.model.edition().is_extended() {
             return 1;
         }
@@ -132,7 +132,7 @@ impl Renderer<'_> {
         if self.counted.has_room(count.saturating_sub(1), at, self.problems) { count } else { 1 }
     }
 
-    /// A requirement that nothing assigns: what its definition asks for is looked for.
+    /// An unassigned requirement: any target that its definition allows.
     pub(super) fn automatic(&mut self, definition: &Arc<Entity>, template: &Arc<Entity>, index: usize) -> Requirement {
         let relationship =
             definition.one("relationship").map(|relationship| self.default_relationship(relationship, template));
@@ -202,7 +202,7 @@ impl Renderer<'_> {
         })
     }
 
-    /// What is taken of a capability must be a property of it that can be counted.
+    /// An allocated property must exist in the capability and be countable.
     fn allocation(&mut self, assignment: &Entity, capability_type: DeclId) {
         for (name, value) in assignment.values("allocation") {
             let declared = |id: DeclId| self.model.complete(id)?.named("properties", &name.text).cloned();
@@ -308,7 +308,7 @@ impl Renderer<'_> {
     }
 }
 
-/// What stands for the definition of a requirement that the type does not declare: it asks for nothing.
+/// A placeholder definition of an undeclared requirement, without constraints.
 fn undeclared_requirement(assignment: &Entity) -> Arc<Entity> {
     Arc::new(Entity { kind: entities::REQUIREMENT_DEFINITION, slots: Vec::new(), ..assignment.clone() })
 }

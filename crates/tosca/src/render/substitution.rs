@@ -1,4 +1,4 @@
-//! Substitution mappings: the node that a whole service can stand for.
+//! Substitution mappings: the node that a whole service can replace.
 
 use super::Renderer;
 use crate::edition::Standard;
@@ -81,7 +81,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Whether the node type has what is mapped; otherwise what is lacking, and what may have been meant.
+    /// Whether the node type has the mapped name; otherwise the missing one, with a suggestion.
     fn mapped(
         &self,
         of: &Of,
@@ -119,7 +119,7 @@ impl Renderer<'_> {
         Err((message, of_type.and_then(|of_type| near(of_type, slot, name))))
     }
 
-    /// Where a mapping leads; in TOSCA 2.0 it may lead to several places.
+    /// The targets of a mapping; in TOSCA 2.0 there may be several.
     fn targets(&mut self, part: Part, value: &Val, key: Span, service: &Entity) -> Vec<(Target, Span)> {
         let several = matches!(&value.data, Data::List(items) if !items.is_empty() && items.iter().all(|item| matches!(item.data, Data::List(_))));
         if several && self.model.edition().is_2() {
@@ -201,7 +201,7 @@ impl Renderer<'_> {
             self.problems.push(if lenient { diagnostic.warning() } else { diagnostic });
             return None;
         }
-        // What a node has whose type could not be read is not known.
+        // The members of a node whose type could not be read are not known.
         if self.topology.nodes.get(node_name).is_none_or(|node| node.partial) && self.has_unread() {
             return Some(Target::Other);
         }
@@ -263,7 +263,7 @@ impl Renderer<'_> {
         Some(Target::Node(node.into(), name.into()))
     }
 
-    /// What stands for a capability must be one of its kind.
+    /// The target of a capability mapping must be of a compatible type.
     fn compatible(&mut self, part: Part, name: &str, target: &Target, at: Span, complete: &Entity) {
         let (Part::Capability, Target::Node(node, member)) = (part, target) else { return };
         let wanted = complete
@@ -287,7 +287,7 @@ impl Renderer<'_> {
     }
 }
 
-/// The name in a mapping's key, what it belongs to, and how many requirements in a row the mapping takes: a text,
+/// The name in a mapping's key, its owner, and the number of requirements in a row that the mapping takes: a text,
 /// `[name, count]`, `[CAPABILITY, capability, name]` or `[RELATIONSHIP, requirement, index, name]`.
 fn mapped_name(key: &Val) -> Option<(Of, EcoString, Option<u64>)> {
     match &key.data {

@@ -1,4 +1,4 @@
-//! Workflows: steps, what they do, and whether what they name is there.
+//! Workflows: steps, their activities, and whether the names in them exist.
 
 use super::Renderer;
 use super::props::{Place, Sort};
