@@ -22,7 +22,7 @@ const IMPORT: &str = "puccini.scriptlet.import:";
 pub(crate) const FUNCTION: &str = "tosca.function.";
 pub(crate) const CONSTRAINT: &str = "tosca.constraint.";
 
-/// What a scriptlet is called, if a key of metadata is one.
+/// The name of a scriptlet, if a key of metadata is one.
 pub fn name_of(key: &str) -> Option<&str> {
     key.strip_prefix(TEXT).or_else(|| key.strip_prefix(IMPORT))
 }
@@ -37,7 +37,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// Those of a file, by its metadata.
+    /// The scriptlets of a file, from its metadata.
     pub fn of(root: Node<'_>) -> Self {
         let mut own = Own::default();
         let notes = root.get("metadata");
@@ -56,7 +56,7 @@ pub struct Scripts {
 }
 
 impl Scripts {
-    /// Those of all files; files that import a text have it read.
+    /// The scriptlets of all files; imported texts are read.
     pub fn gather(session: &Session, files: &Files, problems: &mut Problems) -> Self {
         let mut scripts = Scripts::default();
         for file in files.list.iter().filter(|file| file.role != Role::Profile) {

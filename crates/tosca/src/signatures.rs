@@ -1,6 +1,6 @@
 //! Calls of functions that authors define (TOSCA 2.0, `functions`): whether some signature takes the arguments.
 //!
-//! Phase 4, afterwards. What such a function computes is an orchestrator's business; what it takes and gives is known.
+//! Phase 4, afterwards. Orchestrators compute such a function; its parameters and result are known.
 
 use crate::entities;
 use crate::entity::Entity;
@@ -12,7 +12,7 @@ use crate::val::{Call, Data, Val};
 use crate::values::Checker;
 use std::sync::Arc;
 
-/// What is wrong with a call of such a function, if anything is.
+/// The problem of a call of such a function, if any.
 pub fn check(model: &Model, definition: &Entity, call: &Call) -> Option<String> {
     let signatures = definition.list("signatures");
     let fitting: Vec<&Arc<Entity>> = signatures.iter().filter(|found| takes(found, call.args.len())).collect();
@@ -35,7 +35,7 @@ pub fn check(model: &Model, definition: &Entity, call: &Call) -> Option<String> 
     })
 }
 
-/// The fewest and the most arguments of a signature; nothing for any number.
+/// The fewest and the most arguments of a signature; none if unlimited.
 fn range(signature: &Entity) -> (usize, Option<usize>) {
     let (needed, optional) = (signature.list("arguments").len(), signature.list("optional_arguments").len());
     let variadic = signature.bool("variadic").unwrap_or(false);
@@ -52,7 +52,7 @@ fn counts(signature: &Entity) -> String {
     arguments(least, most)
 }
 
-/// So many arguments, in words.
+/// The number of arguments, in words.
 pub fn arguments(least: usize, most: Option<usize>) -> String {
     let noun = if most.unwrap_or(least) == 1 { "argument" } else { "arguments" };
     match most {
@@ -62,7 +62,7 @@ pub fn arguments(least: usize, most: Option<usize>) -> String {
     }
 }
 
-/// Why a signature does not take the arguments of a call; those that must be computed are not known yet.
+/// Why a signature rejects the arguments of a call; computed ones are not known yet.
 fn refusal(model: &Model, signature: &Entity, call: &Call) -> Option<String> {
     let schemas: Vec<&Arc<Entity>> =
         signature.list("arguments").iter().chain(signature.list("optional_arguments")).collect();
@@ -77,7 +77,7 @@ fn refusal(model: &Model, signature: &Entity, call: &Call) -> Option<String> {
     None
 }
 
-/// Whether what a call gives can be a value of a type; a noun for what it gives if it cannot.
+/// Whether the result of a call can be a value of a type; a noun for the result if it cannot.
 pub fn result(model: &Model, value: &Val, declared: DeclId) -> Result<(), String> {
     let Data::Call(call) = &value.data else { return Ok(()) };
     if let Some(id) = model.custom_function(value.span.file, &call.name) {

@@ -1,7 +1,7 @@
 //! The rendered service: types applied to templates, values not evaluated yet.
 //!
 //! The result of phase 5 and the interface for hosts such as `unfurl`: every value comes with its definition and its
-//! place. What a template does not say itself is shared with all templates of the same type.
+//! location. Parts that a template does not set itself are shared with all templates of the same type.
 
 use crate::entity::{Entity, Range as Bounds};
 use crate::names::DeclId;
@@ -21,7 +21,7 @@ pub enum Given {
     Default,
     /// It was given from outside.
     Input,
-    /// Nothing is given; an attribute that is not known yet.
+    /// No value; an attribute that is not known yet.
     Nothing,
 }
 
@@ -30,7 +30,7 @@ pub enum Given {
 pub struct Prop {
     /// The value, unevaluated.
     pub value: Val,
-    /// What declares it; nothing for inputs that are not declared.
+    /// Its definition; none for undeclared inputs.
     pub definition: Option<Arc<Entity>>,
     /// The declared data type.
     pub data_type: Option<DeclId>,
@@ -49,9 +49,9 @@ pub type Props = IndexMap<EcoString, Prop, foldhash::fast::RandomState>;
 /// A rendered service. A copy shares its nodes until they are changed.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
-    /// What the service is given.
+    /// The inputs of the service.
     pub inputs: Props,
-    /// What the service gives.
+    /// The outputs of the service.
     pub outputs: Props,
     /// The nodes, in source order.
     pub nodes: IndexMap<EcoString, Arc<Node>>,
@@ -65,7 +65,7 @@ pub struct Topology {
     pub policies: IndexMap<EcoString, Policy>,
     /// The workflows, in source order.
     pub workflows: IndexMap<EcoString, Workflow>,
-    /// What the service can stand for.
+    /// The substitution mapping of the service.
     pub substitution: Option<Substitution>,
 }
 
@@ -82,7 +82,7 @@ impl Topology {
 /// A node template with its type applied.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What is written.
+    /// The template as written.
     pub template: Arc<Entity>,
     /// Which of the nodes of its template it is.
     pub index: usize,
@@ -107,7 +107,7 @@ pub struct Node {
 /// A capability of a node.
 #[derive(Clone, Debug)]
 pub struct Capability {
-    /// What declares it.
+    /// Its definition.
     pub definition: Arc<Entity>,
     /// Its type.
     pub capability_type: Option<DeclId>,
@@ -115,7 +115,7 @@ pub struct Capability {
     pub properties: Props,
     /// Its attributes.
     pub attributes: Props,
-    /// How many relationships may lead to it.
+    /// The allowed number of incoming relationships.
     pub occurrences: Bounds,
     /// Where it is assigned, if it is.
     pub at: Option<Span>,
@@ -126,13 +126,13 @@ pub struct Capability {
 pub struct Requirement {
     /// Its name.
     pub name: EcoString,
-    /// What is written; nothing for automatic ones.
+    /// The assignment as written; none for automatic ones.
     pub assignment: Option<Arc<Entity>>,
-    /// What declares it.
+    /// Its definition.
     pub definition: Option<Arc<Entity>>,
     /// Its place among the assignments of the template.
     pub index: usize,
-    /// Where it is written; for automatic ones, the template.
+    /// Its location; for automatic ones, that of the template.
     pub at: Span,
     /// A capability of the other node, by name.
     pub capability_name: Option<Text>,
@@ -168,7 +168,7 @@ pub struct Relationship {
 /// An interface of a node, relationship or group.
 #[derive(Clone, Debug)]
 pub struct Interface {
-    /// What declares it.
+    /// Its definition.
     pub definition: Arc<Entity>,
     /// Its type.
     pub interface_type: Option<DeclId>,
@@ -183,19 +183,19 @@ pub struct Interface {
 /// An operation or notification.
 #[derive(Clone, Debug, Default)]
 pub struct Operation {
-    /// What it is for.
+    /// Its description.
     pub description: EcoString,
     /// The artifact that does the work.
     pub primary: Option<Val>,
-    /// Whether anything carries it out: an artifact, or a host's own means.
+    /// Whether it has an implementation: an artifact, or a host's own means.
     pub implemented: bool,
-    /// Artifacts it needs beside it.
+    /// Further artifacts it depends on.
     pub dependencies: Vec<Val>,
     /// Seconds after which it has failed.
     pub timeout: Option<i64>,
     /// Where it runs.
     pub host: EcoString,
-    /// What it is given.
+    /// Its inputs.
     pub inputs: Props,
     /// Where its results go.
     pub outputs: Vec<(Text, Val)>,
@@ -204,7 +204,7 @@ pub struct Operation {
 /// An artifact of a node.
 #[derive(Clone, Debug)]
 pub struct Artifact {
-    /// What is written, completed from the type.
+    /// The entity as written, completed from the type.
     pub entity: Arc<Entity>,
     /// Its type.
     pub artifact_type: Option<DeclId>,
@@ -215,7 +215,7 @@ pub struct Artifact {
 /// A group of nodes.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What is written.
+    /// The template as written.
     pub template: Arc<Entity>,
     /// Its type.
     pub group_type: DeclId,
@@ -230,7 +230,7 @@ pub struct Group {
 /// A policy.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// What is written.
+    /// The template as written.
     pub template: Arc<Entity>,
     /// Its type.
     pub policy_type: DeclId,
@@ -245,7 +245,7 @@ pub struct Policy {
 /// A workflow.
 #[derive(Clone, Debug)]
 pub struct Workflow {
-    /// What is written.
+    /// The template as written.
     pub template: Arc<Entity>,
     /// Its steps.
     pub steps: IndexMap<EcoString, Step>,
@@ -254,9 +254,9 @@ pub struct Workflow {
 /// A step of a workflow.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What is written.
+    /// The entity as written.
     pub entity: Arc<Entity>,
-    /// What it does, in order.
+    /// Its activities, in order.
     pub activities: Vec<Activity>,
 }
 
@@ -275,19 +275,19 @@ pub enum Activity {
         interface: EcoString,
         /// The operation's name.
         operation: EcoString,
-        /// What it is given.
+        /// Its inputs.
         inputs: Props,
     },
 }
 
-/// What a service can stand for.
+/// The substitution mapping of a service.
 #[derive(Clone, Debug)]
 pub struct Substitution {
-    /// What is written.
+    /// The entity as written.
     pub entity: Arc<Entity>,
-    /// The type of node it can stand for.
+    /// The node type it can replace.
     pub node_type: DeclId,
-    /// Where each mapped name leads.
+    /// The mappings of names.
     pub mappings: Vec<Mapping>,
 }
 
@@ -302,7 +302,7 @@ pub enum Part {
     Interface,
 }
 
-/// What a mapped property or attribute belongs to.
+/// The owner of a mapped property or attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Of {
     /// The node itself.
@@ -323,7 +323,7 @@ pub enum Which {
 }
 
 impl Which {
-    /// Those of a list that are meant.
+    /// The selected items of a list.
     pub fn of<T>(self, all: &[T]) -> &[T] {
         match self {
             Which::All => all,
@@ -335,23 +335,23 @@ impl Which {
 /// One mapping.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    /// What is mapped.
+    /// The mapped kind.
     pub part: Part,
-    /// What it belongs to.
+    /// The owner.
     pub of: Of,
     /// Its name in the substituted node.
     pub name: EcoString,
-    /// Which entry of the section it comes from; an entry may lead to several places.
+    /// The index of its entry in the section; an entry may have several targets.
     pub entry: usize,
     /// How many requirements in a row it takes, if that is written.
     pub repeat: Option<u64>,
-    /// Where it leads.
+    /// Its target.
     pub target: Target,
     /// Where it is written.
     pub at: Span,
 }
 
-/// Where a mapping leads.
+/// The target of a mapping.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// To something of a node template.
@@ -360,7 +360,7 @@ pub enum Target {
     Input(EcoString),
     /// From an output.
     Output(EcoString),
-    /// To a node that stands for the one outside.
+    /// The node that represents the outer one.
     Selected(EcoString),
     /// To a fixed value.
     Value(Val),

@@ -1,7 +1,7 @@
-//! Inputs, relationship templates and repositories of a service template that nothing in it uses.
+//! Inputs, relationship templates and repositories that a service template does not use.
 //!
-//! Looks at what is written, not at what is evaluated, so that a use counts whatever the inputs are. What could be a use
-//! counts as one: there is no finding where a use cannot be excluded.
+//! Works on the source, not on evaluated values, so that a use counts for any inputs. A possible use counts as one: a
+//! finding requires that every use is excluded.
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ pub struct Uses {
 }
 
 impl Uses {
-    /// Adds what a tree uses. Aliases are left out: what they refer to is in the same tree.
+    /// Adds the uses in a tree. Aliases are skipped: their anchors are in the same tree.
     pub fn add(&mut self, root: Node<'_>) {
         let mut left = vec![(root, false)];
         while let Some((node, in_substitution)) = left.pop() {
@@ -72,7 +72,7 @@ impl Uses {
         }
     }
 
-    /// Adds the words of a text, but for those that are keys.
+    /// Adds the words of a text, except keys.
     pub fn add_text(&mut self, text: &str) {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
         let mut rest = text;
@@ -98,7 +98,7 @@ impl Uses {
     }
 }
 
-/// What the root file of a service declares, with whether something uses it.
+/// The declarations in the root file of a service, with whether they are used.
 pub(crate) fn declared(files: &Files) -> Vec<Declared> {
     let Some(root) = files.list.first().and_then(|file| file.tree.root()) else { return Vec::new() };
     if files.any_unread {
@@ -126,7 +126,7 @@ pub fn declared_in(root: Node<'_>, uses: &Uses) -> Vec<Declared> {
 fn entries<'t>(node: Node<'t>, key: &str) -> impl Iterator<Item = Node<'t>> {
     let all = node.get(key).filter(|all| !all.is_alias());
     let keys = all.into_iter().flat_map(Node::entries).map(|entry| entry.key);
-    // What a host puts together from several files has no place of its own; `+` begins its directives.
+    // A tree merged by a host from several files has no locations of its own; `+` begins its directives.
     keys.filter(|key| !key.is_merge_key() && is_written(*key) && !key.text().starts_with('+'))
 }
 

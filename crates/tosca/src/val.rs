@@ -1,7 +1,7 @@
-//! Values as they are written: plain data with a place for every piece, and function calls found in it.
+//! Values as written: plain data with the location of every part, and the function calls in it.
 //!
-//! Phase: read. Keys may be any value, because TOSCA maps may have numbers or function calls as keys.
-//! Nothing here knows types or evaluates anything.
+//! Phase: read. Keys may be any value, because TOSCA maps may have numbers or function calls as keys. This must not
+//! know types or evaluate anything.
 
 use crate::edition::{Edition, Standard};
 use crate::functions::is_function;
@@ -37,14 +37,14 @@ pub struct Val {
     pub span: Span,
     /// Where it came from.
     pub origin: Origin,
-    /// Whether it must not be shown. Private, so that nobody makes a value of another one and forgets it.
+    /// Whether it must not be shown. Private, so that deriving a value from another one cannot forget it.
     taint: Taint,
 }
 
-/// What a value is.
+/// The data of a value.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// Nothing.
+    /// Null.
     Null,
     /// A truth value.
     Bool(bool),
@@ -62,7 +62,7 @@ pub enum Data {
     Map(Arc<Vec<(Val, Val)>>),
     /// A function call.
     Call(Arc<Call>),
-    /// Not known yet; the text says what it waits for.
+    /// Not known yet; the text names what it waits for.
     Pending(EcoString),
     /// Something broken that was reported already.
     Poison,
@@ -82,7 +82,7 @@ pub struct Call {
 }
 
 impl Val {
-    /// A value at a place that is made from no other: of no known origin, and nothing to hide.
+    /// A value not derived from another one: of unknown origin, and not secret.
     pub fn new(data: Data, span: Span) -> Self {
         Val::of(data, span, Origin::NONE, Taint::NONE)
     }
@@ -92,7 +92,7 @@ impl Val {
         Val { data, span, origin, taint }
     }
 
-    /// Other data in the place of this value's: what is made from it alone.
+    /// Replaces the data of a value, for results made from it alone.
     pub fn with(&self, data: Data) -> Self {
         Val { data, span: self.span, origin: self.origin, taint: self.taint }
     }
@@ -102,18 +102,18 @@ impl Val {
         Val { span, ..self }
     }
 
-    /// The same, secret if what it was made from is.
+    /// The same, secret if its source is.
     pub fn tainted_by(mut self, taint: Taint) -> Self {
         self.taint |= taint;
         self
     }
 
-    /// Its taint, for what is made from it.
+    /// Its taint, for values made from it.
     pub fn taint(&self) -> Taint {
         self.taint
     }
 
-    /// The same; what a secret waits for is told without words that were made from it.
+    /// The same, without texts made from secrets in the description of a pending value.
     pub fn without_words(self) -> Self {
         match &self.data {
             Data::Pending(_) if self.is_tainted() => self.with(Data::Pending("a secret".into())),
@@ -126,7 +126,7 @@ impl Val {
         self.taint.is_secret()
     }
 
-    /// Its taint together with that of everything in it, for what is made from all of it.
+    /// Its taint together with that of all its parts, for values made from all of it.
     pub fn taint_within(&self) -> Taint {
         if self.is_tainted() {
             return self.taint;
@@ -151,7 +151,7 @@ impl Val {
         Val::new(Data::Map(Arc::new(entries)), span)
     }
 
-    /// Whether nothing more can be said about it: it is broken and reported, or not known yet.
+    /// Whether nothing can be checked: it is broken and reported, or not known yet.
     pub fn is_opaque(&self) -> bool {
         matches!(self.data, Data::Poison | Data::Pending(_))
     }
@@ -208,7 +208,7 @@ impl Val {
         }
     }
 
-    /// What people call this kind of value.
+    /// The display name of this kind of value.
     pub fn noun(&self) -> &'static str {
         match self.data {
             Data::Null => "null",
@@ -246,12 +246,12 @@ impl PartialEq for Val {
     }
 }
 
-/// The entries of a mapping with merge keys (`<<`) carried out: what is written wins over what is merged.
+/// The entries of a mapping with merge keys (`<<`) applied: written entries override merged ones.
 pub fn merged_entries(node: Node<'_>) -> Vec<Entry<'_>> {
     node.merged_entries(MergeKeys::Apply).collect()
 }
 
-/// How values are written: by which edition's rule calls are told from data, and what a host adds to it.
+/// The notation of values: the edition's rule for distinguishing calls from data, and the host's extensions.
 #[derive(Clone, Copy, Debug)]
 pub struct Notation<'a> {
     /// The edition.
@@ -305,7 +305,7 @@ fn read_at(node: Node<'_>, notation: Notation<'_>, depth: u32) -> Val {
     Val::of(data, span, origin, Taint::secret_if(node.tag() == Some(SENSITIVE)))
 }
 
-/// What a scalar means in TOSCA: YAML 1.2, plus timestamps, plus Go's spellings of numbers.
+/// The meaning of a scalar in TOSCA: YAML 1.2, plus timestamps, plus Go's spellings of numbers.
 pub fn scalar_data(node: Node<'_>) -> Data {
     match meaning(node) {
         Scalar::Null => Data::Null,
@@ -323,7 +323,7 @@ pub fn as_text(node: Node<'_>) -> Option<&str> {
     (node.is_scalar() && meaning(node) == Scalar::Str).then(|| node.text())
 }
 
-/// What a scalar means, dates being told from text whatever the flavour of the file.
+/// The meaning of a scalar; dates are recognised in any flavour of the file.
 fn meaning(node: Node<'_>) -> Scalar {
     let tag = node.tag();
     if tag == Some("tag:yaml.org,2002:timestamp") {
@@ -377,7 +377,7 @@ fn map(node: Node<'_>, notation: Notation<'_>, depth: u32) -> Data {
         && let Some(entry) =
             entries.iter().find(|entry| entry.key.is_scalar() && (host.is_call)(entry.name(), entries.len()))
     {
-        // What stands beside the function's name is the host's business, so the whole map is the argument.
+        // The host interprets the keys beside the function's name, so the whole map is the argument.
         let whole = Data::Map(Arc::new(entries.iter().map(|entry| read_entry(entry, notation, depth)).collect()));
         let args = vec![Val::of(whole, node.span(), Origin::node(node.target()), Taint::NONE)];
         return Data::Call(Arc::new(Call { name: entry.name().into(), args, listed: false, crowded: false }));
@@ -404,7 +404,7 @@ fn is_name(text: &str) -> bool {
 fn is_call_key(key: Node<'_>) -> bool {
     let text = key.text();
     let name = text.strip_prefix('$').unwrap_or("");
-    // A text with anything else in it is a key like any other.
+    // A text with any other character is a plain key.
     key.is_scalar() && is_name(name)
 }
 
@@ -418,7 +418,7 @@ fn call(name: &str, argument: Node<'_>, crowded: bool, notation: Notation<'_>, d
     Data::Call(Arc::new(Call { name: name.into(), args, listed, crowded }))
 }
 
-/// One value over another, as `copy` wants it: maps are merged key by key, everything else is replaced.
+/// Merges values as `copy` does: maps are merged key by key, everything else is replaced.
 pub fn overlay(base: &Val, over: &Val) -> Val {
     let (Data::Map(below), Data::Map(above)) = (&base.data, &over.data) else { return over.clone() };
     let mut out: Vec<(Val, Val)> = Vec::with_capacity(below.len() + above.len());

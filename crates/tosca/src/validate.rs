@@ -1,6 +1,6 @@
 //! Whether constraints and validation clauses hold for a value.
 //!
-//! Values arrive evaluated and coerced; comparisons follow what the value means (quantities, versions, timestamps).
+//! Values arrive evaluated and coerced; comparisons follow their meaning (quantities, versions, timestamps).
 
 use crate::clause;
 use crate::coerce::{self, NUMBER, STRING};
@@ -29,7 +29,7 @@ pub fn check(
     scope: &Scope,
     depth: u32,
 ) {
-    // Parts that are shared are checked wherever they stand.
+    // Shared parts are checked at each occurrence.
     if depth > MAX_DEPTH || value.is_opaque() || !evaluator.can_afford_parts(value) {
         return;
     }
@@ -118,10 +118,10 @@ fn verdict(evaluator: &mut Evaluator<'_>, clause: &Val, value: &Val, id: Option<
     }
 }
 
-/// Why a value that is written out does not satisfy the clauses of TOSCA 1.x that are written out too: those of its
-/// definition and of its type. Patterns are left to the evaluation, which bounds what they cost.
+/// Why a literal value violates the literal clauses of TOSCA 1.x: those of its definition and of its type. Patterns
+/// are left to the evaluation, which bounds their cost.
 pub fn unsatisfied<'c>(model: &'c Model, value: &Val, id: DeclId, definition: &'c Entity) -> Option<(String, Span)> {
-    // Quantities, versions and dates are compared by what they mean once they are evaluated.
+    // Quantities, versions and dates are compared by their meaning once they are evaluated.
     let is_simple = |value: &Val| match (model.primitive(id), &value.data) {
         (Some(Primitive::String), Data::Str(_)) | (Some(Primitive::Integer), Data::Int(_)) => true,
         (Some(Primitive::Float), data) => matches!(data, Data::Float(_) | Data::Int(_)),
@@ -147,7 +147,7 @@ pub fn unsatisfied<'c>(model: &'c Model, value: &Val, id: DeclId, definition: &'
     })
 }
 
-/// Whether a clause that only compares holds for a value; nothing for other clauses.
+/// The result of a clause that only compares; none for other clauses.
 fn compared(
     model: &Model,
     operator: &str,
@@ -180,7 +180,7 @@ fn compared(
     })
 }
 
-/// So many values of a list are repeated in a message.
+/// Most values of a list repeated in a message.
 const MOST_SHOWN: usize = 20;
 
 /// The first values of a list, and how many there are besides: a message for each wrong value would repeat them all.
@@ -193,7 +193,7 @@ fn some_of(items: &[Val], shown: impl Fn(&Val) -> String) -> String {
 }
 
 impl Evaluator<'_> {
-    /// Whether a clause holds; nothing if that cannot be known yet.
+    /// Whether a clause holds; none if that is not known yet.
     pub fn clause_holds(&mut self, clause: &Val, value: &Val, id: Option<DeclId>, scope: &Scope) -> Option<bool> {
         Some(self.clause_reason(clause, value, id, scope).is_ok())
     }
@@ -217,7 +217,7 @@ impl Evaluator<'_> {
         self.constraint(operator, &argument, value, id)
     }
 
-    /// A constraint that a scriptlet defines. Its arguments are the value, and what the clause says.
+    /// A constraint defined in a scriptlet. Its arguments are the value, and those of the clause.
     fn scripted_clause(&mut self, name: &str, written: &[Val], value: &Val, scope: &Scope) -> Result<(), String> {
         let written = match written {
             [Val { data: Data::List(items), .. }] => items.as_slice(),
@@ -337,7 +337,7 @@ pub fn shown(value: &Val) -> String {
     }
 }
 
-/// How two values compare; nothing if they cannot be compared. A literal is read as the other's type.
+/// The order of two values; none if they cannot be compared. A literal is read as the other's type.
 pub fn compare(model: &Model, a: &Val, b: &Val, id: Option<DeclId>) -> Option<Ordering> {
     let special = |value: &Val| {
         matches!(value.data, Data::Map(_)) && (value.get(NUMBER).is_some() || value.get(STRING).is_some())
@@ -392,7 +392,7 @@ pub fn same(model: &Model, a: &Val, b: &Val, id: Option<DeclId>) -> bool {
     a == b || compare(model, a, b, id) == Some(Ordering::Equal)
 }
 
-/// Whether a clause of TOSCA 2.0 holds for a plain number; nothing if that cannot be told.
+/// Whether a clause of TOSCA 2.0 holds for a plain number; none if that cannot be decided.
 pub fn holds_plainly(clause: &Val, value: &Val) -> Option<bool> {
     let Data::Call(call) = &clause.data else { return None };
     functions::find(&call.name, edition::V2_0)?;

@@ -1,6 +1,6 @@
-//! Phase 5, values: whether what is assigned has the declared type, with defaults put in where parts are missing.
+//! Phase 5, values: checks assigned values against the declared type, and fills in defaults of missing parts.
 //!
-//! Function calls are left as they are: their results are checked once they are evaluated.
+//! Function calls are left unchanged: their results are checked once they are evaluated.
 
 use crate::coerce;
 use crate::edition::Standard;
@@ -42,7 +42,7 @@ pub struct Declared<'a> {
     pub definition: &'a Entity,
 }
 
-/// What becomes of a value that a host's files write in another type than the declared one.
+/// The treatment of a value that a host's files write in another type than the declared one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stance {
     /// A property: it is read as its type.
@@ -57,7 +57,7 @@ pub enum Stance {
 
 /// Checks values against their types.
 pub struct Checker<'a> {
-    /// What types there are.
+    /// The known types.
     pub model: &'a Model,
     /// Where problems go.
     pub problems: &'a mut Problems,
@@ -65,13 +65,13 @@ pub struct Checker<'a> {
     defaulting: Vec<DeclId>,
     /// Defaults of parts that were put in already: types that contain each other several times share them.
     defaults: HashMap<(DeclId, EcoString), Val>,
-    /// How many parts mappings in them have, by address: what is kept in `defaults` keeps its place.
+    /// The number of parts of mappings in them, by address: values kept in `defaults` keep their address.
     sizes: HashMap<usize, u64>,
-    /// Whether values are results: what stands at their place is a call, not how they are spelt.
+    /// Whether values are results of calls, whose locations do not show their spelling.
     computed: bool,
     /// Whether they are results of calls.
     called: bool,
-    /// What holds for whole values, where a host reads them.
+    /// The rules for whole values, where a host reads them.
     stance: Stance,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A checker for what calls give; what is written beside calls was checked before.
+    /// A checker for results of calls; literals beside calls were checked before.
     pub fn of_results(model: &'a Model, problems: &'a mut Problems) -> Self {
         Checker { computed: true, called: true, ..Checker::new(model, problems) }
     }
@@ -117,8 +117,8 @@ impl<'a> Checker<'a> {
         self.part(value, definition, at, 0)
     }
 
-    /// A value, or a part of one, with what defines it. Everything that has a definition comes through here, so this is
-    /// where a secret gets its mark.
+    /// A value, or a part of one, with its definition. Everything with a definition is checked here, so this is where
+    /// a secret is marked.
     fn part(&mut self, value: &Val, definition: &Entity, at: Span, depth: u32) -> Val {
         let Some(declared) = self.declared(definition) else {
             // It has no type, or an unknown one that was reported.
@@ -154,7 +154,7 @@ impl<'a> Checker<'a> {
         if value.is_call() {
             return self.call(value, declared, at);
         }
-        // A host says what may be null once everything is evaluated.
+        // A host decides which values may be null once everything is evaluated.
         if self.model.edition().is_extended() && matches!(value.data, Data::Null) {
             return value.clone();
         }
@@ -189,7 +189,7 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// What a call gives is known before it is computed, as far as its kind goes.
+    /// The kind of a call's result is known before it is computed.
     fn call(&mut self, value: &Val, declared: Declared<'_>, at: Span) -> Val {
         if self.model.edition().is_2()
             && let Err(found) = signatures::result(self.model, value, declared.data_type)
@@ -282,7 +282,7 @@ impl<'a> Checker<'a> {
                     None => wrong("a version such as `1.0`"),
                 }
             }
-            // A float has lost what was written (`1.10` is `1.1`), so the quirk stops at integers.
+            // A float has lost its spelling (`1.10` is `1.1`), so the quirk covers only integers.
             (Primitive::Version, Data::Float(_) | Data::Int(_)) if self.model.edition().is_2() => {
                 Ok(Some(value.with(Data::Str(number_text(value)))))
             }
@@ -419,7 +419,7 @@ impl<'a> Checker<'a> {
         value.with(Data::Map(Arc::new(out)))
     }
 
-    /// Keys are texts unless a key schema says otherwise.
+    /// Keys are strings unless a key schema declares another type.
     fn text_key(&mut self, key: &Val) -> Val {
         if key.as_str().is_some() || key.is_call() {
             return key.clone();
@@ -495,7 +495,7 @@ impl<'a> Checker<'a> {
         value.with(Data::Map(Arc::new(out)))
     }
 
-    /// A default that was put in, unless it has more parts than a value may have: those who use it go through all of it.
+    /// An inserted default, unless it has more parts than a value may have: its users visit all of it.
     fn bounded(&mut self, default: Val, definition: &Entity) -> Val {
         let most = self.model.budget.most_parts();
         if self.parts_of(&default) <= most {
@@ -505,12 +505,12 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::at(&LIMIT_LIST, definition.place("default"), message);
         self.model.budget.note(&diagnostic);
         self.problems.push(diagnostic.hint("raise it with `--limit list-items=N`"));
-        // Nobody holds it any more, so others may be given its place.
+        // The kept values are released, so their addresses may be reused.
         self.sizes.clear();
         default.with(Data::Poison)
     }
 
-    /// How many parts a value has, with those that are shared counted wherever they stand.
+    /// The number of parts of a value, with shared ones counted at each occurrence.
     fn parts_of(&mut self, value: &Val) -> u64 {
         let Data::Map(entries) = &value.data else {
             return 1 + value.items().len() as u64;
@@ -549,10 +549,10 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What to do about a function that gives a value of another type.
+/// The hint for a function whose result has another type.
 const SAME_TYPE: &str = "declare the type that the function returns";
 
-/// What quotes have to do with a value of the wrong type.
+/// The hint about quotes for a value of the wrong type.
 fn quoting(value: &Val, primitive: Primitive) -> Option<&'static str> {
     match (primitive, &value.data) {
         (
@@ -566,7 +566,7 @@ fn quoting(value: &Val, primitive: Primitive) -> Option<&'static str> {
     }
 }
 
-/// A scalar as text, for those who take any scalar as text.
+/// A scalar as text, where any scalar is accepted as text.
 pub fn plain_text(value: &Val) -> EcoString {
     match &value.data {
         Data::Null => "null".into(),
@@ -578,8 +578,7 @@ pub fn plain_text(value: &Val) -> EcoString {
     }
 }
 
-/// A number as a version writes it.
-/// The version that a number is written as. What was computed need not be what is written at its place.
+/// The text of the version that a number is written as. A computed number may differ from the source at its location.
 pub(crate) fn version_text(model: &Model, value: &Val, computed: bool) -> Option<EcoString> {
     let read = |text: &str| {
         let text = if text.contains('.') { EcoString::from(text) } else { eco_format!("{text}.0") };

@@ -1,5 +1,5 @@
-//! Laws of capacity: nobody takes more than there is, nobody is refused who would still fit, and it is the same every
-//! time.
+//! Laws of capacity: no more is taken than a capability has, no requirement that still fits is refused, and results
+//! are reproducible.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Bad input ends in a diagnostic, never in a crash or a hang: rings, cycles, bombs and archives that lie.
+//! Bad input ends in a diagnostic, never in a crash or a hang: cycles, YAML bombs and archives with false headers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -428,7 +428,7 @@ fn templates_that_contain_each_other_are_refused() {
     assert_eq!(rules(&run(world, "a.yaml")), ["tosca-substitution"]);
 }
 
-/// A service where one node asks for `hub`, and as many nodes as said can give it.
+/// A service where one node requires `hub`, and `sites` nodes can provide it.
 fn ties(hub: &str, sites: &str) -> String {
     format!(
         "\
@@ -629,7 +629,7 @@ fn values_inside_values_are_stopped_before_they_are_too_deep() {
     }
 }
 
-/// One node with so many relationships to itself, and a property computed along them.
+/// One node with `relationships` relationships to itself, and a property computed along them.
 fn itself(relationships: usize, path: &str) -> String {
     let requirements = "r: a".to_owned() + &"}, {r: a".repeat(relationships - 1);
     format!(

@@ -1,4 +1,4 @@
-//! What editors are told about TOSCA files, made from the tables by the model's own code.
+//! JSON Schemas of TOSCA files for editors, made from the tables by the model's own code.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

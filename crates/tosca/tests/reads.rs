@@ -1,4 +1,4 @@
-//! How often the world is asked: services inside services look at the files beside them once.
+//! Counts reads of the world: nested services read the files beside them once.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use purlin_value::{MemoryWorld, Session};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// A world that notes what it is asked for.
+/// A world that counts its requests.
 struct Counting {
     inner: MemoryWorld,
     asked: Mutex<BTreeMap<String, usize>>,
@@ -101,7 +101,7 @@ fn services_inside_services_look_at_the_files_beside_them_once() {
     assert_eq!(world.times("list ."), 1);
     assert_eq!(world.times("read unrelated.yaml"), 1);
     for candidate in ["a.yaml", "b.yaml", "of_nothing.yaml"] {
-        // What was looked at to see whether it may be a candidate is not read again to build it.
+        // A file read to see whether it may be a candidate is not read again to build it.
         assert_eq!(world.times(&format!("read {candidate}")), 1, "{candidate}");
     }
 }

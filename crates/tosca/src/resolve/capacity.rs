@@ -1,7 +1,7 @@
-//! Capacity: what a relationship would take of a capability, and whether so much is left of it.
+//! Capacity: the allocation of a relationship, and whether the capability has enough left.
 //!
-//! A requirement says in `allocation` what it takes of the other capability's properties. All relationships together
-//! cannot take more than there is.
+//! A requirement's `allocation` lists the amounts it takes of the other capability's properties. All relationships
+//! together cannot take more than the capability has.
 
 use super::index::{Amount, Offer, Takes};
 use super::{Edge, Resolver, User};
@@ -14,15 +14,15 @@ use crate::validate::shown;
 use std::sync::Arc;
 
 impl Requirement {
-    /// What it takes of the other capability, as it is written.
+    /// Its allocation of the other capability, as written.
     pub fn allocation(&self) -> &[(Text, Val)] {
         self.assignment.as_ref().map(|assignment| assignment.values("allocation")).unwrap_or(&[])
     }
 }
 
 impl Resolver<'_> {
-    /// What a requirement takes: the same whoever meets it, or something that depends on the other node. Those that
-    /// take the same can share a list of who has so much left.
+    /// The amounts a requirement takes: the same for every candidate, or dependent on the other node. Requirements
+    /// with the same amounts can share a list of the offers with enough left.
     pub(super) fn takes(&mut self, user: User, requirement: &Requirement) -> Takes {
         let mut amounts = Vec::new();
         for (name, value) in requirement.allocation() {
@@ -36,7 +36,7 @@ impl Resolver<'_> {
         if amounts.is_empty() { Takes::Nothing } else { Takes::Same(amounts.into()) }
     }
 
-    /// How much is taken of a property, if that is the same whoever meets the requirement.
+    /// The amount taken of a property, if it is the same for every candidate.
     fn same_amount(&mut self, user: User, requirement: &Requirement, name: &Text, value: &Val) -> Option<f64> {
         let definition = self.model.complete(requirement.capability_type?)?.named("properties", &name.text)?;
         let data_type = self.model.type_of(definition, "type", entities::DATA_TYPE);
@@ -47,8 +47,8 @@ impl Resolver<'_> {
         amount_of(&crate::coerce::coerce(self.model, &known, data_type, Some(definition)))
     }
 
-    /// Whether an offer need be looked at by those who choose from a list: it has enough left, or, where that differs,
-    /// anything at all.
+    /// Whether an offer is worth checking for the requirements of a list: it has enough left, or, where amounts
+    /// differ, anything left.
     pub(super) fn may_fit(&mut self, user: User, requirement: &Requirement, takes: &Takes, offer: Offer) -> bool {
         match takes {
             Takes::Nothing => true,
@@ -57,7 +57,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether nothing is left of something that a requirement takes.
+    /// Whether an amount that a requirement takes is used up.
     fn is_exhausted(&mut self, requirement: &Requirement, offer: Offer) -> bool {
         requirement.allocation().iter().any(|(name, _)| {
             let taken = self.evaluator.taken.amount(offer.node, offer.capability, &name.text);
@@ -67,7 +67,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Whether so much is left as a relationship would take.
+    /// Whether enough is left for a relationship.
     pub(super) fn has_enough(&mut self, user: User, requirement: &Requirement, offer: Offer) -> bool {
         self.has_enough_without(user, requirement, offer, &[])
     }
@@ -90,7 +90,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// The same, saying what is lacking.
+    /// The same, with the missing amount in the error.
     pub(super) fn check_enough(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
         for share in self.shares(user, requirement, offer)? {
             let Some((whole, taken)) = self.capacity(&share, offer) else { continue };
@@ -110,7 +110,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// All there is of a property, and how much of it is taken; nothing if that is not known.
+    /// The total of a property, and the amount taken; none if it is not known.
     fn capacity(&mut self, share: &Share, offer: Offer) -> Option<(Val, f64)> {
         let owner = Owner::Capability(offer.node, offer.capability);
         let whole = self.evaluator.force(Key { owner, attribute: false, name: share.name.clone() });
@@ -118,19 +118,19 @@ impl Resolver<'_> {
         Some((whole, self.evaluator.taken.amount(offer.node, offer.capability, &share.name)))
     }
 
-    /// What a requirement that is met takes of a property, as far as it is known.
+    /// The amount that a resolved requirement takes of a property, as far as it is known.
     pub(super) fn amount_taken(&self, user: User, name: &str) -> f64 {
         let shares = self.shares_of.get(&user).map(Vec::as_slice).unwrap_or(&[]);
         shares.iter().find(|share| share.name == name).and_then(|share| share.amount).unwrap_or(0.0)
     }
 
-    /// What a relationship would take, or why it cannot take that.
+    /// The amounts a relationship would take, or why it cannot take them.
     pub(super) fn shares(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<Vec<Share>, String> {
         let all = requirement.allocation().iter();
         all.filter_map(|(name, value)| self.share(user, offer, name, value).transpose()).collect()
     }
 
-    /// What it would take of one property; nothing if there is no such property, of which the author was told.
+    /// The amount it would take of one property; none if there is no such property, which is already reported.
     fn share(&mut self, user: User, offer: Offer, name: &Text, value: &Val) -> Result<Option<Share>, String> {
         let (Some((_, node)), Some((capability_name, capability))) = (self.node(offer), self.capability(offer)) else {
             return Err(String::new());
@@ -141,7 +141,7 @@ impl Resolver<'_> {
             if complete.is_none_or(|complete| complete.named("properties", &name).is_none()) {
                 return Ok(None);
             }
-            // Of a node that exists elsewhere, not all values are known.
+            // Some values of a node that exists elsewhere are not known.
             if node.template.texts("directives").iter().any(|directive| directive.text == "select") {
                 return Ok(Some(Share { name, value: value.clone(), amount: None }));
             }
@@ -172,7 +172,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether so much can be taken beside what is taken already; what is not known may suffice.
+/// Whether an amount fits beside the amounts taken already; unknown ones may fit.
 fn is_enough(whole: &Val, taken: f64, share: &Share) -> bool {
     let (Some(capacity), Some(amount)) = (amount_of(whole), share.amount) else { return true };
     taken + amount <= capacity * (1.0 + f64::EPSILON)

@@ -1,7 +1,7 @@
-//! What need not be sought: amounts that nobody can have left, known from what was sought in vain and from sums.
+//! Prunes the search: remembers amounts for which no capability had room, so that equal or larger ones fail at once.
 //!
-//! In a service that wants more than there is, most requirements that take something fail. Each would look at all offers
-//! and try to move all who use them, although what failed for an amount fails for more.
+//! In a service that allocates more than its capabilities have, most requirements with allocations fail. Each would
+//! check all offers and try to move all their users, although larger amounts fail wherever smaller ones do.
 
 use super::index::{Amounts, Offers, Takes, Wanted};
 use super::{FULL, Fast, MAX_REFUSALS, Refusals, Resolver, User};
@@ -11,24 +11,24 @@ use crate::topology::{Node, Requirement};
 use ecow::EcoString;
 use std::collections::HashMap;
 
-/// Amounts that were sought in vain, by what is wanted beside them and by what relationships of which nodes. It holds
-/// until somebody is moved.
+/// Amounts that failed, by the other properties of the requirement and the types of node and relationship. Valid until
+/// a relationship is moved.
 pub(super) type Hopeless = HashMap<Kind, Vec<Amounts>, Fast>;
 
-/// Requirements that differ at most in what they take: what they want, and the types of node and relationship.
+/// Requirements that differ at most in their amounts: what they require, and the types of node and relationship.
 type Kind = (Wanted, DeclId, Option<DeclId>);
 
-/// So many amounts that were sought in vain are kept for a kind.
+/// Most failed amounts kept for a kind.
 const MAX_AMOUNTS: usize = 20;
-/// By so much, relatively, sums of fractions may be wrong.
+/// The relative error allowed in sums of fractions.
 const INEXACT: f64 = 1e-6;
 
-/// What is left of a property of all capabilities together.
+/// The total amount left of a property in all capabilities.
 #[derive(Default)]
 pub(super) struct Left {
-    /// By the property's name; nothing if it is not known.
+    /// By the property's name; none if it is not known.
     sums: HashMap<EcoString, Option<f64>, Fast>,
-    /// Whether somebody takes an amount that may be another one elsewhere, so that sums say nothing.
+    /// Whether an allocation may differ between candidates, so that sums decide nothing.
     pub varies: bool,
 }
 
@@ -45,7 +45,7 @@ impl Left {
 }
 
 impl Resolver<'_> {
-    /// Whether so much or less was sought in vain.
+    /// Whether the same or a smaller amount has failed.
     pub(super) fn is_hopeless(&self, user: User, requirement: &Requirement, wanted: &Wanted) -> bool {
         let Takes::Same(amounts) = &wanted.takes else { return false };
         if self.hopeless.is_empty() {
@@ -55,7 +55,7 @@ impl Resolver<'_> {
         self.hopeless.get(&kind).is_some_and(|vain| vain.iter().any(|less| is_at_least(amounts, less)))
     }
 
-    /// Remembers that what a requirement takes was sought in vain.
+    /// Records that the amounts of a requirement failed.
     pub(super) fn give_up(&mut self, user: User, requirement: &Requirement) {
         if requirement.allocation().is_empty() {
             return;
@@ -84,7 +84,7 @@ impl Resolver<'_> {
         Some((Wanted { takes: Takes::Nothing, ..wanted.clone() }, source.node_type, relationship))
     }
 
-    /// Whether a node offers what it wants, which others may have of it.
+    /// Whether a node offers the capability it requires, which other nodes may use.
     fn may_meet_itself(&self, source: &Node, wanted: &Wanted) -> bool {
         source.capabilities.values().any(|capability| {
             wanted.capability_type.is_none_or(|wanted| {
@@ -93,7 +93,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// Whether a requirement takes more than is left of all capabilities together, so that moving others is in vain.
+    /// Whether a requirement takes more than is left in all capabilities together, so that moving others cannot help.
     pub(super) fn is_too_much(&mut self, offers: &Offers) -> bool {
         let Takes::Same(amounts) = self.index.takes(offers) else { return false };
         amounts.iter().any(|(name, amount)| {
@@ -101,7 +101,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// What is left of a property of all capabilities together, if all of them count it in the same way.
+    /// The total amount left of a property in all capabilities, if all of them count it in the same way.
     fn left_of(&mut self, name: &EcoString) -> Option<f64> {
         if let Some(known) = self.left.sums.get(name) {
             return *known;
@@ -134,7 +134,7 @@ impl Resolver<'_> {
         Some(sum)
     }
 
-    /// Why each offer is refused to a requirement that cannot be met.
+    /// Why each offer is refused to an unresolvable requirement.
     pub(super) fn refused(&mut self, user: User, requirement: &Requirement, wanted: Wanted) -> Refusals {
         let offers = self.find(user, requirement, Wanted { takes: Takes::Nothing, ..wanted });
         let mut refusals = Vec::new();

@@ -1,7 +1,7 @@
-//! Which offers there are, found by what is wanted.
+//! The index of offers, by what requirements ask for.
 //!
-//! A list of offers is made once for everything that is wanted in the same words, and kept in order of preference. An
-//! offer whose preference has fallen is moved when it comes up, so that choosing costs a look at the front of a list.
+//! A list of offers is made once for all requirements in the same words, and kept in order of preference. An offer
+//! whose preference has fallen is moved when it comes up, so that choosing costs a look at the front of a list.
 
 use crate::hierarchy::Hierarchy;
 use crate::names::DeclId;
@@ -24,10 +24,10 @@ pub(super) struct Offer {
 /// Whether an offer must still be used, and how much room it has.
 pub(super) type Rank = (bool, u64);
 
-/// Where an offer stands in its list: the preferred ones first, then by name.
+/// The position of an offer in its list: the preferred ones first, then by name.
 pub(super) type Place = (Reverse<Rank>, usize);
 
-/// What a requirement asks for.
+/// The conditions of a requirement.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Wanted {
     /// The nodes of a template that is named.
@@ -35,7 +35,7 @@ pub(super) struct Wanted {
     pub node_type: Option<DeclId>,
     pub capability_type: Option<DeclId>,
     pub capability_name: Option<EcoString>,
-    /// What is taken, and by which rule.
+    /// The amounts taken, and the rule for them.
     pub takes: Takes,
 }
 
@@ -46,13 +46,13 @@ impl Wanted {
     }
 }
 
-/// What those take who choose from a list.
+/// The amounts taken by the requirements that share a list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Takes {
     Nothing,
     /// All the same: one that has too little left for one has too little for all.
     Same(Amounts),
-    /// What an assignment says, which may differ from one candidate to the next.
+    /// Those of an assignment, which may differ between candidates.
     Varying(usize),
 }
 
@@ -78,7 +78,7 @@ impl Amount {
 pub(super) enum Offers {
     /// All of one node.
     Of(usize),
-    /// Those of a list.
+    /// The offers of a list.
     List(usize),
 }
 
@@ -95,7 +95,7 @@ impl Offers {
 struct List {
     offers: Vec<Offer>,
     order: BTreeSet<Place>,
-    /// Whether moving others was tried in vain.
+    /// Whether moving others has failed.
     in_vain: bool,
     takes: Takes,
     /// Whether something was given back since, so that others may have enough by now.
@@ -137,7 +137,7 @@ impl Index {
         self.by_name.iter().filter_map(|node| self.by_node.get(*node)).flatten().copied()
     }
 
-    /// The list of what is wanted.
+    /// The list for a requirement's conditions.
     pub fn find(
         &mut self,
         topology: &Topology,
@@ -213,7 +213,7 @@ impl Index {
         }
     }
 
-    /// The next offer to look at, and where it stands.
+    /// The next offer to check, and its position.
     pub fn next(&self, offers: &Offers, cursor: Option<Place>) -> Option<(Offer, Place)> {
         match offers {
             Offers::Of(_) => {
@@ -243,13 +243,13 @@ impl Index {
         true
     }
 
-    /// What those take who choose from a list.
+    /// The amounts taken by the requirements that share a list.
     pub fn takes(&self, offers: &Offers) -> Takes {
         let list = offers.list().and_then(|list| self.lists.get(list));
         list.map_or(Takes::Nothing, |list| list.takes.clone())
     }
 
-    /// Something was given back: lists of those that have something left are made anew when they are next needed.
+    /// An amount was returned: lists of offers with something left are rebuilt on next use.
     pub fn given_back(&mut self) {
         self.lists.iter_mut().filter(|list| list.takes != Takes::Nothing).for_each(|list| list.stale = true);
     }
@@ -259,12 +259,12 @@ impl Index {
         self.lists.iter_mut().for_each(|list| list.stale = true);
     }
 
-    /// Whether moving others was tried in vain before.
+    /// Whether moving others has failed before.
     pub fn was_in_vain(&self, offers: &Offers) -> bool {
         offers.list().and_then(|list| self.lists.get(list)).is_some_and(|list| list.in_vain)
     }
 
-    /// Remembers that moving others was in vain, if that holds for all who choose from the list.
+    /// Records that moving others failed, if that holds for all requirements that share the list.
     pub fn note_in_vain(&mut self, offers: &Offers, for_all: bool) {
         if let Some(list) = offers.list().and_then(|list| self.lists.get_mut(list)) {
             list.in_vain |= for_all;

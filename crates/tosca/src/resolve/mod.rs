@@ -1,9 +1,9 @@
-//! Phase 6, resolution: which capability of which node meets which requirement.
+//! Phase 6, resolution: the capability of a node that meets each requirement.
 //!
 //! Deterministic: nodes by name, requirements in order. Candidates come from an index, the best one first, so that a
-//! requirement does not look at every node. Where taking the best candidate first leads nowhere, earlier choices are
-//! moved; that finds a solution wherever only the number of relationships is limited, but not each way of sharing out
-//! amounts (see `moves`). A failure says which candidates there were and why each was refused.
+//! requirement does not check every node. Where taking the best candidate first fails, earlier choices are moved; that
+//! finds a solution wherever only the number of relationships is limited, but not every distribution of amounts (see
+//! `moves`). A failure lists the candidates with the reason each was refused.
 
 mod capacity;
 mod hopeless;
@@ -49,9 +49,9 @@ pub struct Edge {
 pub struct Resolution {
     /// Per node, its edges in the order of its requirements.
     pub edges: Vec<Vec<Edge>>,
-    /// What is taken of the capabilities' properties.
+    /// Allocations of the capabilities' properties.
     pub taken: Taken,
-    /// What each relationship takes, by its source and requirement: properties of the capability it leads to.
+    /// The allocations of each relationship, by its source and requirement: properties of the target capability.
     pub allocations: HashMap<User, Vec<(EcoString, Val)>, Fast>,
 }
 
@@ -76,7 +76,7 @@ impl Resolution {
     }
 }
 
-/// Who was considered, and why not.
+/// Candidates with the reasons they were refused.
 type Refusals = Vec<(Offer, String)>;
 
 /// Refusals beyond this many are not kept; a message shows a few.
@@ -87,7 +87,7 @@ const FULL: &str = "as many relationships as allowed lead to it already";
 /// A requirement, by its node and its place there.
 pub type User = (usize, usize);
 
-/// An assignment with a count that goes through a list of offers: its node and place, and the list.
+/// An assignment with a count that iterates over a list of offers: its node and place, and the list.
 type Pass = (usize, usize, usize);
 
 struct Resolver<'a> {
@@ -96,43 +96,43 @@ struct Resolver<'a> {
     index: Index,
     /// How often an offer is used.
     used: HashMap<Offer, u64, Fast>,
-    /// Who uses an offer that does not take everybody.
+    /// The users of an offer with limited capacity.
     users: HashMap<Offer, Vec<User>, Fast>,
-    /// Where the relationships of an assignment with a count lead: its node and place, and the other node.
+    /// Targets of the relationships of an assignment with a count: its node and place, and the other node.
     led: HashSet<(usize, usize, usize), Fast>,
-    /// Up to where in a list of offers none can suit any further relationship of such an assignment.
+    /// The position in a list of offers up to which none suits any further relationship of such an assignment.
     passed: HashMap<Pass, Place, Fast>,
     /// The types that a definition allows.
     lists: Lists,
-    /// Definitions of requirements of which it was said that such lists are not kept; once is enough.
+    /// Definitions of requirements already warned about because such lists are not kept.
     warned: HashSet<usize, Fast>,
     /// Whether the types that definitions list are only a preference.
     lenient: bool,
     evaluator: Evaluator<'a>,
-    /// The filter of one requirement, with what is the same for all candidates replaced by its result.
+    /// The filter of one requirement, with candidate-independent parts replaced by their results.
     folded: Folded,
     chosen: HashMap<User, Offer, Fast>,
-    /// Offers that somebody is to be moved away from.
+    /// Offers whose users are being moved away.
     avoided: Vec<Offer>,
-    /// How many offers were looked at for those who are to be moved, and how many of these.
+    /// The number of offers checked for users to be moved, and the number of these users.
     looked: u64,
-    /// What those take that have chosen, if they take something.
+    /// Amounts allocated by each resolved requirement.
     shares_of: HashMap<User, Vec<Share>, Fast>,
-    /// What is left in all.
+    /// The total amounts left.
     left: Left,
-    /// What cannot be taken by anybody of a kind.
+    /// Amounts that no offer can have left, per kind.
     hopeless: Hopeless,
 }
 
 /// When a requirement has its turn, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Turn {
-    /// It takes something of a node that it names, so others must make do with what is left.
+    /// Takes amounts of a node that it names, so others must make do with the rest.
     Naming,
     Usual,
     /// Its filter follows relationships of other nodes, which must be made before.
     Relying,
-    /// It may stay unmet, so it must not take anything from what may not.
+    /// May stay unresolved, so it must not take anything from required ones.
     Optional,
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn resolve_watched(model: &Model, topology: &Topology, problems: &mut
     (resolver.finish(), varies)
 }
 
-/// Requirements that whoever uses the service as a node will meet.
+/// Requirements that are met where the service replaces a node.
 fn mapped_requirements(topology: &Topology) -> HashSet<(&str, &str)> {
     let mappings = topology.substitution.iter().flat_map(|substitution| &substitution.mappings);
     mappings
@@ -190,8 +190,8 @@ fn mapped_requirements(topology: &Topology) -> HashSet<(&str, &str)> {
         .collect()
 }
 
-/// The filter of the requirement that was looked at last: how many candidates it was asked about, and its clauses with
-/// everything replaced that is the same for all of them.
+/// The filter of the last checked requirement: the number of candidates it was applied to, and its clauses with all
+/// candidate-independent parts replaced by their results.
 #[derive(Default)]
 struct Folded {
     user: Option<User>,
@@ -260,12 +260,12 @@ impl<'a> Resolver<'a> {
             self.take(user, offer);
             return Ok(());
         }
-        // Without steps nothing was really looked at, so there is neither a reason to find nor anybody to move.
+        // Without steps no offer was really checked, so there is neither a reason to find nor a user to move.
         if self.evaluator.is_out_of_steps() {
             return Err(refusals);
         }
-        // Somebody else may have taken what only this one can use. Once that was tried in vain for a list of offers,
-        // it is in vain for all who choose from it.
+        // Another requirement may hold the only offer that this one can use. Once moving failed for a list of offers,
+        // it fails for all requirements that share it.
         let in_vain = self.index.was_in_vain(&offers) || self.is_too_much(&offers);
         if !in_vain && let Some(offer) = self.vacate(user, requirement, &offers) {
             self.take(user, offer);
@@ -284,8 +284,8 @@ impl<'a> Resolver<'a> {
         Err(refusals)
     }
 
-    /// Before TOSCA 2.0 nobody ever enforced the lists of types that definitions allow, and services rely on it: there
-    /// a node that suits but for them is taken, with a warning.
+    /// Before TOSCA 2.0 the lists of types that definitions allow were never enforced, and services rely on it: a node
+    /// that suits except for them is taken, with a warning.
     fn compromise(
         &mut self,
         user: User,
@@ -321,7 +321,7 @@ impl<'a> Resolver<'a> {
         self.put(user, offer, shares);
     }
 
-    /// Writes down that a requirement is met by an offer, and what it takes of it, if it takes something.
+    /// Records that a requirement is met by an offer, and its allocations, if any.
     fn put(&mut self, user: User, offer: Offer, shares: Option<Vec<Share>>) {
         *self.used.entry(offer).or_default() += 1;
         self.chosen.insert(user, offer);
@@ -339,7 +339,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The opposite; what is given back.
+    /// Undoes that and returns the allocations.
     fn leave(&mut self, user: User, offer: Offer) -> Option<Vec<Share>> {
         if let Some(count) = self.used.get_mut(&offer) {
             *count = count.saturating_sub(1);
@@ -383,8 +383,8 @@ impl<'a> Resolver<'a> {
         found
     }
 
-    /// Under what it is kept which offers an assignment with a count need not look at again. Where what it takes varies,
-    /// one that has too little left for one relationship may have enough for the next.
+    /// The key under which the offers that an assignment with a count can skip are kept. Where its amounts vary, an
+    /// offer with too little left for one relationship may have enough for the next.
     fn pass(&self, user: User, requirement: &Requirement, offers: &Offers) -> Option<Pass> {
         let list = offers.list().filter(|_| requirement.is_counted() && !self.lenient)?;
         let varying = matches!(self.index.takes(offers), Takes::Varying(_));
@@ -414,7 +414,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The first free offer that suits, of those after a place.
+    /// The first free offer that suits, after a position.
     fn look(
         &mut self,
         user: User,
@@ -483,15 +483,15 @@ impl<'a> Resolver<'a> {
         false
     }
 
-    /// The same for one who takes something; nothing if too little is left. In a list of those that have enough left,
-    /// one that has not is not looked at again.
+    /// The same for a requirement with allocations; none if too little is left. In a list of offers with enough left,
+    /// one that has not is skipped from then on.
     fn rank_for(&mut self, user: User, requirement: &Requirement, offers: &Offers, offer: Offer) -> Option<Rank> {
         let rank = self.rank(offer)?;
         let takes = self.index.takes(offers);
         self.may_fit(user, requirement, &takes, offer).then_some(rank)
     }
 
-    /// How much an offer is to be preferred; nothing if it is full.
+    /// The preference of an offer; none if it is full.
     fn rank(&self, offer: Offer) -> Option<Rank> {
         let (_, capability) = self.capability(offer)?;
         let range = capability.occurrences;
@@ -517,7 +517,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// What was chosen, per node in the order of its requirements.
+/// The chosen edges, per node in the order of its requirements.
 fn edges(topology: &Topology, chosen: &HashMap<User, Offer, Fast>) -> Vec<Vec<Edge>> {
     let mut edges = vec![Vec::new(); topology.nodes.len()];
     let mut chosen: Vec<(User, Offer)> = chosen.iter().map(|(user, offer)| (*user, *offer)).collect();

@@ -1,10 +1,10 @@
-//! Making room: who chose before is moved elsewhere, so that a requirement can be met after all.
+//! Making room: earlier choices are moved elsewhere, so that a requirement can be met after all.
 //!
-//! Where only the number of relationships is limited, one who leaves makes room for one, and a chain of such moves is
-//! found if there is one. Where relationships take amounts, finding room is a packing problem, and only some of its
-//! solutions are found: users of an offer are moved away one after another until there is enough, each to where it fits,
-//! and all of them are moved back if there is never enough. Nobody is moved to an offer that is just being vacated, so
-//! two who would have to change places do not. The order is fixed and the effort is limited.
+//! Where only the number of relationships is limited, each user that leaves makes room for one, and a chain of such
+//! moves is found if one exists. Where relationships take amounts, finding room is a packing problem, and only some of
+//! its solutions are found: users of an offer are moved away one after another until it has enough, each to an offer
+//! with room, and all of them are moved back if it never has. No user is moved to an offer that is just being vacated,
+//! so two users that would have to swap do not. The order is fixed and the effort is limited.
 
 use super::index::{Offer, Offers, Takes};
 use super::{Fast, Resolver, User};
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Choices are moved along chains of at most this length.
 const MAX_CHAIN: u32 = 100;
-/// So many offers are looked at, in all, for those who are to be moved, and so many users.
+/// Most offers checked in total for users to be moved; the same limit applies to the users.
 const MAX_LOOKS: u64 = 300_000;
 
 /// A search for room.
@@ -24,11 +24,11 @@ struct Search {
     seen: HashSet<Offer, Fast>,
     /// Per list of offers, how many at its start were seen.
     past: HashMap<usize, usize, Fast>,
-    /// Who was moved, in this order.
+    /// The moved users, in this order.
     moved: Vec<Moved>,
 }
 
-/// Somebody who was moved: from where, and what was taken there.
+/// A moved user: its previous offer and its allocations there.
 struct Moved {
     user: User,
     from: Offer,
@@ -36,13 +36,13 @@ struct Moved {
 }
 
 impl Resolver<'_> {
-    /// An offer that suits and had too little room, after users of it were moved elsewhere. If there is none, nobody was
-    /// moved.
+    /// A suitable offer that had too little room, after users of it were moved elsewhere. None if that fails; then no
+    /// user was moved.
     pub(super) fn vacate(&mut self, user: User, requirement: &Requirement, offers: &Offers) -> Option<Offer> {
         self.vacated(user, requirement, offers, &mut Search::default(), 0)
     }
 
-    /// An offer was looked at; that counts if it was for somebody who is to be moved.
+    /// Counts the offers checked for users to be moved.
     pub(super) fn count_look(&mut self) {
         if !self.avoided.is_empty() {
             self.looked += 1;
@@ -66,7 +66,8 @@ impl Resolver<'_> {
             self.count_look();
             if !search.seen.contains(&offer) {
                 let is_free = self.has_room(user, requirement, offer);
-                // What is free was looked at before, unless it has become free or had nothing left for another amount.
+                // Free offers were checked before, unless they were freed since or had too little left for another
+                // amount.
                 let is_new = !is_free || varying || !search.moved.is_empty();
                 if is_new
                     && self.would_suit(user, requirement, offer).is_ok()
@@ -83,7 +84,7 @@ impl Resolver<'_> {
         None
     }
 
-    /// Moves users of an offer elsewhere until there is room for another one; nobody if that cannot be.
+    /// Moves users of an offer elsewhere until it has room for another one; no user if that is impossible.
     fn make_room(
         &mut self,
         wanting: User,
@@ -118,8 +119,8 @@ impl Resolver<'_> {
         self.rank(offer).is_some() && self.has_enough(user, requirement, offer)
     }
 
-    /// Who may leave an offer so that another one has room: first those with whom gone there is enough, then those who
-    /// take the most. Nobody if there were not enough without all of them.
+    /// The users that may leave an offer so that another one has room: first those whose leaving is enough, then those
+    /// that take the most. None if there would not be enough room without all of them.
     fn movable(&mut self, wanting: User, wanted: &Requirement, offer: Offer) -> Vec<User> {
         let mut users = self.users.get(&offer).cloned().unwrap_or_default();
         users.sort_unstable();
@@ -164,7 +165,7 @@ impl Resolver<'_> {
         true
     }
 
-    /// Moves everybody back who was moved since.
+    /// Moves back all users moved since.
     fn move_back(&mut self, since: usize, search: &mut Search) {
         while search.moved.len() > since {
             let Some(Moved { user, from, shares }) = search.moved.pop() else { return };

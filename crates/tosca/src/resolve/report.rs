@@ -1,4 +1,4 @@
-//! What is said of requirements that nobody meets and capabilities that too few use.
+//! Reports requirements that no node meets and capabilities that too few use.
 
 use super::index::Offer;
 use super::{Refusals, Resolver, User};
@@ -63,7 +63,7 @@ impl Resolver<'_> {
         is_written && !self.topology.multiplied.contains_key(template) && !self.topology.nodes.contains_key(template)
     }
 
-    /// What stays open although somebody would meet it, if only there were more left, is hardly meant to.
+    /// A requirement that stays open only for lack of capacity is hardly intended.
     fn warn_of_lack(
         &mut self,
         user: User,
@@ -92,7 +92,7 @@ impl Resolver<'_> {
         problems.add(Problem { diagnostic, beyond: beyond(requirement) });
     }
 
-    /// Adds who was considered, and why not.
+    /// Adds the candidates and the reasons they were refused.
     fn with_refusals(&self, mut diagnostic: Diagnostic, refusals: &Refusals) -> Diagnostic {
         for (offer, why) in refusals.iter().take(SHOWN) {
             if let Some((name, node)) = self.node(*offer) {
@@ -123,7 +123,7 @@ impl Resolver<'_> {
         problems.push(diagnostic.hint("TOSCA 2.0 refuses this"));
     }
 
-    /// A filter that refers to something that is not there decides nothing.
+    /// A filter that refers to something missing decides nothing.
     pub(super) fn warn_of_idle_filters(&self, problems: &mut Problems) {
         for failure in &self.evaluator.idle {
             let message = match failure.message.what() {
@@ -137,7 +137,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What would have to be there.
+    /// A description of what is missing.
     fn needed(&self, requirement: &Requirement) -> Option<String> {
         let written = requirement.assignment.as_ref().and_then(|assignment| assignment.value("node"));
         let has_index = written.is_some_and(|node| !node.items().is_empty());
@@ -160,7 +160,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// What no node of the service meets may be met by another service, unless the requirement says which node is meant.
+    /// A requirement that no node meets may be met by another service, unless it names its node.
     fn may_stay_open(&self, requirement: &Requirement) -> bool {
         let allowed = self.model.edition().is_2() || self.model.allows(quirks::REQUIREMENTS_OPEN);
         if !allowed || requirement.node_template.is_some() {
@@ -198,7 +198,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Where a problem of a requirement lies that the template does not write.
+/// The path suffix of an automatic requirement's problem.
 fn beyond(requirement: &Requirement) -> EcoString {
     match requirement.assignment {
         Some(_) => EcoString::new(),

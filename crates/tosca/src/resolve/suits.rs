@@ -18,7 +18,7 @@ const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 pub(super) type Lists = HashMap<(usize, &'static str), Arc<[DeclId]>, Fast>;
 
 impl Requirement {
-    /// Whether it is one of several that one assignment asks for, each of which leads elsewhere.
+    /// Whether it is one of several relationships of one assignment, each of which leads to another node.
     pub(crate) fn is_counted(&self) -> bool {
         self.assignment.as_ref().is_some_and(|assignment| assignment.slot("count").is_some())
     }
@@ -37,14 +37,14 @@ impl Requirement {
         if naming { Turn::Naming } else { Turn::Usual }
     }
 
-    /// Whether something beyond types decides who meets it.
+    /// Whether conditions other than types restrict its candidates.
     pub(super) fn has_filter(&self) -> bool {
         let filtered = |entity: &Option<Arc<Entity>>| entity.as_ref().is_some_and(|e| e.slot("node_filter").is_some());
         filtered(&self.assignment) || filtered(&self.definition)
     }
 }
 
-/// Whether a condition looks at relationships beside the one that would be made.
+/// Whether a condition follows relationships other than the considered one.
 fn follows_relationships(value: &Val, depth: u32) -> bool {
     let within = |part: &Val| depth < MAX_DEPTH && follows_relationships(part, depth + 1);
     match &value.data {
@@ -61,7 +61,7 @@ impl Resolver<'_> {
         Ok(self.find(user, requirement, wanted))
     }
 
-    /// What a requirement asks for.
+    /// The conditions of a requirement.
     pub(super) fn wanted(&mut self, user: User, requirement: &Requirement) -> Result<Wanted, Refusals> {
         let mut wanted = Wanted {
             nodes: None,
@@ -116,7 +116,7 @@ impl Resolver<'_> {
         self.check_enough(user, requirement, offer)
     }
 
-    /// Whether an offer would suit if nobody else took anything of it.
+    /// Whether an offer would suit if no other requirement used it.
     pub(super) fn would_suit(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
         let (Some((_, node)), Some((name, capability))) = (self.node(offer), self.capability(offer)) else {
             return Err(String::new());
@@ -153,7 +153,7 @@ impl Resolver<'_> {
         self.filters(user, requirement, offer)
     }
 
-    /// Whether another relationship of the same assignment leads to the node already.
+    /// Whether another relationship of the same assignment already leads to the node.
     pub(super) fn has_led(&self, user: User, requirement: &Requirement, offer: Offer) -> bool {
         self.led.contains(&(user.0, requirement.index, offer.node))
     }
@@ -190,7 +190,7 @@ impl Resolver<'_> {
             .map_err(|list| format!("a `{tie}` starts from nodes of type {list}, and `{source_name}` is none"))
     }
 
-    /// Whether a type is one of those that a definition lists; otherwise the list.
+    /// Whether a definition's list contains a type; otherwise the list.
     fn listed(
         &mut self,
         definition: &Arc<Entity>,

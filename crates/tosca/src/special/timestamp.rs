@@ -20,7 +20,7 @@ pub struct Timestamp {
     pub second: u32,
     /// Fraction of a second.
     pub fraction: f64,
-    /// Whether the zone lies west.
+    /// Whether the zone is west of UTC.
     pub west: bool,
     /// Whether a zone was written.
     pub zoned: bool,
@@ -30,7 +30,7 @@ pub struct Timestamp {
     pub zone_hour: u32,
     /// Minutes of the zone.
     pub zone_minute: u32,
-    /// What was written.
+    /// The original text.
     pub original: EcoString,
 }
 

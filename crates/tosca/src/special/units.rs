@@ -83,7 +83,7 @@ pub struct Quantity {
     pub number: f64,
     /// Number and canonical unit.
     pub text: EcoString,
-    /// What was written.
+    /// The original text.
     pub original: EcoString,
 }
 

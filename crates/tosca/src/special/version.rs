@@ -16,7 +16,7 @@ pub struct Version {
     pub qualifier: EcoString,
     /// The number after the word.
     pub build: u64,
-    /// What was written.
+    /// The original text.
     pub original: EcoString,
 }
 

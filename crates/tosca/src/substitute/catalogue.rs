@@ -1,7 +1,7 @@
 //! The templates that may be substituted for nodes.
 //!
-//! They are imported by the service, lie in the same archive, or beside its file. They are looked for only when a node
-//! asks for it, and each is read once.
+//! They are imported by the service, or found in the same archive or beside its file. They are searched for only when
+//! a node requests it, and each is read once.
 
 use super::{Nesting, mapped_type};
 use crate::archive::Archive;
@@ -20,26 +20,25 @@ use indexmap::IndexSet;
 use purlin_value::{Session, path};
 use std::sync::{Arc, OnceLock};
 
-/// A template that can stand for a node.
+/// A template that can replace a node.
 pub(super) struct Candidate {
     pub path: String,
     pub model: Arc<Model>,
     /// Its `substitution_mappings`.
     pub entity: Arc<Entity>,
-    /// The type it stands for, then the types that one derives from.
+    /// The type it can replace, then the ancestors of that type.
     pub types: Vec<EcoString>,
-    /// Properties that it takes from the node: what it belongs to, which one, and where it goes.
+    /// Properties that it takes from the node: the owner, the name, and the target.
     pub properties: Vec<(Of, EcoString, Target)>,
     /// Why it cannot be used at all.
     pub unsound: Option<String>,
-    /// What was said of its files, which is worth repeating only if it is used.
+    /// Problems of its files, repeated only if it is used.
     built: Problems,
     checked: OnceLock<Problems>,
 }
 
 impl Candidate {
-    /// What is to be said of its files and types. Most candidates are never used, so that their types are looked at
-    /// only when one is.
+    /// Problems of its files and types. Most candidates are never used, so types are checked only when one is.
     pub fn problems(&self) -> &Problems {
         self.checked.get_or_init(|| {
             let mut problems = self.built.clone();
@@ -54,7 +53,7 @@ impl Candidate {
     }
 }
 
-/// Whether a template asks for another service to stand for it.
+/// Whether a template requests to be replaced by another service.
 pub(crate) fn asks_for_it(template: &Entity) -> bool {
     template
         .texts("directives")
@@ -79,7 +78,7 @@ pub(super) fn candidates(
     paths.into_iter().filter_map(|path| candidate(session, options, path, nesting)).collect()
 }
 
-/// Whether a file's text may be a template that stands for something; the reader decides.
+/// Whether a file's text may be such a template; the reader decides.
 fn may_substitute(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     text.contains("tosca_definitions_version")

@@ -1,9 +1,9 @@
-//! Substitution: a node that asks for it is made by a whole service of another template.
+//! Substitution: a node that requests it is replaced by a whole service of another template.
 //!
-//! Phase: between resolution and evaluation. A template that says in `substitution_mappings` what it can stand for is
-//! a candidate; the first one whose type and filter fit, and which is sound with the node's values as its inputs, is
-//! taken. Its service stands inside the node: values go in and come out as mapped, and requirements are passed on. A
-//! failure says which templates were considered and why each was refused.
+//! Phase: between resolution and evaluation. A template with `substitution_mappings` is a candidate; the first one
+//! whose type and filter fit, and which is sound with the node's values as its inputs, is taken. Its service is nested
+//! in the node: values go in and come out as mapped, and requirements are passed on. A failure lists the candidates
+//! with the reason each was refused.
 
 mod catalogue;
 mod wires;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 pub(crate) use catalogue::asks_for_it;
 pub use wires::{Inward, Outward};
 
-/// A node that another service stands for.
+/// A node replaced by another service.
 #[derive(Debug)]
 pub struct Substituted {
     /// The node, by its place in the topology.
@@ -43,36 +43,36 @@ pub struct Substituted {
     pub service: Compiled,
     /// Requirements inside that the node's own requirements meet.
     pub outward: Vec<Outward>,
-    /// Capabilities inside that stand for the node's own.
+    /// Inner capabilities mapped to the node's own.
     pub inward: Vec<Inward>,
 }
 
-/// So many services may stand inside each other, all told.
+/// Most services nested in each other, in total.
 pub const MAX_SERVICES: usize = 1_000;
 /// How many refused candidates a message shows.
 const SHOWN: usize = 5;
 
-/// What is known on the way into services inside services.
+/// The state passed to nested services.
 pub(crate) struct Nesting {
     /// The templates on the way, the outermost first.
     way: Vec<String>,
     /// How many services were made.
     made: usize,
-    /// How many nodes and relationships those have that are used.
+    /// The number of nodes and relationships in the services used.
     nodes: u64,
     relationships: u64,
-    /// Files by their path, each read once: the candidate, or that it is none.
+    /// Files by their path, each read once: the candidate, or none.
     known: HashMap<String, Option<Arc<Candidate>>>,
-    /// Files that may be candidates, by the folder or archive they lie in.
+    /// Possible candidate files, by their folder or archive.
     beside: HashMap<String, Arc<[String]>>,
-    /// Whether the text of a file that nobody imports looks like a candidate.
+    /// Whether the text of a file that is not imported looks like a candidate.
     looks: HashMap<String, bool>,
     /// All files that were parsed so far.
     trees: Trees,
 }
 
 impl Nesting {
-    /// Before anything is substituted.
+    /// The state before anything is substituted.
     pub fn new(path: &str) -> Self {
         Nesting {
             way: vec![path.to_owned()],
@@ -103,7 +103,7 @@ impl Nesting {
     }
 }
 
-/// What substitution works on.
+/// The service that substitution works on.
 pub(crate) struct Service<'a> {
     pub session: &'a Session,
     pub settings: &'a Settings,
@@ -127,7 +127,7 @@ impl Service<'_> {
         }
         let candidates = catalogue::candidates(self.session, &self.settings.options, self.model, nesting);
         let mut done = Vec::new();
-        // A node's values may come from inside another one, which then goes first.
+        // A node's values may come from inside another one, which is then replaced first.
         while !candidates.is_empty() && !waiting.is_empty() {
             let ready = self.ready(&topology, &waiting, &candidates);
             let now: Vec<usize> = if ready.is_empty() { waiting.clone() } else { ready };
@@ -165,7 +165,7 @@ impl Service<'_> {
         waiting.iter().copied().filter(|place| known(place)).collect()
     }
 
-    /// Finds a template for a node; nothing if none is for nodes of its type, since others may know one.
+    /// Finds a template for a node; none if no candidate is for its type, since other tools may know one.
     fn node(
         &self,
         topology: &Topology,
@@ -180,7 +180,7 @@ impl Service<'_> {
         if fitting.is_empty() {
             return Ok(None);
         }
-        // The very type comes before those derived from it.
+        // The exact type comes before derived ones.
         fitting.sort_by_key(|candidate| candidate.types.first() != Some(&wanted));
         let mut refusals = Vec::new();
         for candidate in &fitting {
@@ -200,7 +200,7 @@ impl Service<'_> {
         Err(Box::new(diagnostic.hint(hint)))
     }
 
-    /// Makes the service of a candidate for a node, or says why it cannot be used.
+    /// Makes the service of a candidate for a node, or returns why it cannot be used.
     fn attempt(
         &self,
         topology: &Topology,
@@ -235,7 +235,7 @@ impl Service<'_> {
         }
         nesting.count(&service.topology)?;
         let (outward, inward) = wires::connect(topology, place, &service, self.resolution);
-        // Before TOSCA 2.0 nobody counted.
+        // Before TOSCA 2.0 requirements were not counted.
         let lacking = wires::lacking(topology, place, &service.topology, &outward, self.resolution);
         if let Some(lacking) = lacking.filter(|_| self.model.edition().is_2()) {
             return Err(lacking);
@@ -309,7 +309,7 @@ pub(crate) fn assign(model: &Model, topology: &mut Topology, assigned: &[Assigne
     }
 }
 
-/// What the node gives to the service inside.
+/// The inputs that the node gives to the inner service.
 fn given(
     evaluator: &mut Evaluator<'_>,
     topology: &Topology,
@@ -359,7 +359,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// A name of a template that says what it can stand for.
+/// The node type that a template can replace.
 fn mapped_type(entity: &Entity) -> Option<&Text> {
     entity.text("node_type")
 }

@@ -1,4 +1,4 @@
-//! What connects a node with the service that stands for it.
+//! The connections between a node and the service that replaces it.
 
 use super::Substituted;
 use crate::compile::Compiled;
@@ -15,13 +15,13 @@ use std::sync::Arc;
 pub struct Outward {
     /// The node inside.
     pub node: usize,
-    /// Its requirement; nothing if the node itself stands for the one that is meant.
+    /// Its requirement; none if the inner node itself represents the target.
     pub requirement: Option<usize>,
     /// The requirement of the node outside.
     pub by: usize,
 }
 
-/// A capability inside that stands for one of the node's own.
+/// An inner capability mapped to one of the node's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inward {
     /// The capability of the node outside.
@@ -90,8 +90,8 @@ pub(super) fn met(
     out
 }
 
-/// Which mapping takes which requirement: one mapping of a name takes all of them, several take them in turn. Those that
-/// lead to what must be met inside come first.
+/// Assigns requirements to mappings: a single mapping of a name takes all of them, several take them in turn. Mappings
+/// to mandatory inner requirements come first.
 fn assigned<'t>(inner: &'t Topology, met: &HashMap<EcoString, Vec<usize>>) -> Vec<(&'t Mapping, usize)> {
     let mappings: Vec<&Mapping> = of_part(inner, Part::Requirement).collect();
     let mut entries: Vec<&[&Mapping]> = mappings.chunk_by(|a, b| a.entry == b.entry).collect();
@@ -121,7 +121,7 @@ fn assigned<'t>(inner: &'t Topology, met: &HashMap<EcoString, Vec<usize>>) -> Ve
     out
 }
 
-/// Whether a mapping leads to a requirement inside that must be met.
+/// Whether a mapping leads to a mandatory inner requirement.
 fn is_firm(inner: &Topology, target: &Target) -> bool {
     let Target::Node(inside, member) = target else { return false };
     let nodes = inner.places(inside).filter_map(|place| inner.nodes.get_index(place));
@@ -138,8 +138,8 @@ fn most(service: &Compiled, inside: &str, member: &str) -> usize {
     upper.map_or(usize::MAX, |upper| upper.saturating_mul(places.len()))
 }
 
-/// A requirement inside that must be met, that only the node outside could meet, and that nothing there meets: the node
-/// has fewer such requirements than the service needs.
+/// A mandatory inner requirement that only the outer node could meet, and that is not met there: the node has fewer
+/// such requirements than the service needs.
 pub(super) fn lacking(
     outer: &Topology,
     place: usize,
