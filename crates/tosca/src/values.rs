@@ -67,7 +67,7 @@ pub struct Checker<'a> {
     defaults: HashMap<(DeclId, EcoString), Val>,
     /// The number of parts of mappings in them, by address: values kept in `defaults` keep their address.
     sizes: HashMap<usize, u64>,
-    /// Whether values are results of calls, whose locations do not show their spelling.
+    /// Whether values are results: the source at their location is a call, not their spelling.
     computed: bool,
     /// Whether they are results of calls.
     called: bool,
@@ -505,7 +505,7 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::at(&LIMIT_LIST, definition.place("default"), message);
         self.model.budget.note(&diagnostic);
         self.problems.push(diagnostic.hint("raise it with `--limit list-items=N`"));
-        // The kept values are released, so their addresses may be reused.
+        // The default is dropped, so its addresses may be reused.
         self.sizes.clear();
         default.with(Data::Poison)
     }

@@ -428,7 +428,7 @@ fn templates_that_contain_each_other_are_refused() {
     assert_eq!(rules(&run(world, "a.yaml")), ["tosca-substitution"]);
 }
 
-/// A service where one node requires `hub`, and `sites` nodes can provide it.
+/// A service with `sites` copies of a site and the hubs in `hub`, which require sites.
 fn ties(hub: &str, sites: &str) -> String {
     format!(
         "\

@@ -1,11 +1,11 @@
-//! What an expression refers to, told from its text alone.
+//! The references of an expression, found in its text alone.
 
 use crate::eval::form::{Expr, Form};
 use crate::jinja;
 use crate::query::{Key, Operand, Query, Segment, Start};
 use crate::val::{Data, Val};
 
-/// The keys an expression goes through, the place it starts at first.
+/// The keys that an expression follows, starting with its first one.
 pub fn keys(raw: &Val) -> Vec<String> {
     let text = match &raw.data {
         Data::Str(text) => Some(text.as_str()),

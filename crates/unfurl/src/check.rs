@@ -1,4 +1,4 @@
-//! Static checks of an ensemble's expressions: what can be told without evaluating them.
+//! Static checks of an ensemble's expressions: problems that show without evaluating them.
 
 use crate::ensemble::Ensemble;
 use crate::ensemble::report::{self, span_of};
@@ -21,11 +21,11 @@ use purlin_value::Session;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-/// What a check found.
+/// The result of a check.
 pub struct Findings {
     /// Where errors are.
     pub errors: Vec<Span>,
-    /// Whether one of TOSCA's functions is used in a way that Unfurl refuses before it evaluates anything.
+    /// Whether one of TOSCA's functions is used in a way that Unfurl rejects before it evaluates anything.
     pub refused: bool,
 }
 
@@ -34,7 +34,7 @@ pub fn check(session: &Session, ensemble: &Ensemble) -> Vec<Span> {
     findings(session, ensemble).errors
 }
 
-/// The same, with more about what was found.
+/// The same, with details of the findings.
 pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
     ensemble.report_overlooked(session);
     let tree = &ensemble.tree;
@@ -59,7 +59,7 @@ pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
     Findings { errors: checker.errors.take(), refused: checker.refused.get() }
 }
 
-/// What is suspicious about an expression that is asked on an instance: warnings, since it is evaluated anyway.
+/// Problems of an expression that is queried on an instance: warnings, since it is evaluated anyway.
 pub fn question(session: &Session, tree: &Tree, raw: &Val, on: NodeId) {
     let mut checker = Checker::new(session, tree);
     checker.node = Some(on);
@@ -72,7 +72,7 @@ struct Checker<'c> {
     tree: &'c Tree,
     variables: Vec<EcoString>,
     node: Option<NodeId>,
-    /// Whether the expression is evaluated whatever is said about it.
+    /// Whether the expression is evaluated in spite of findings.
     asked: bool,
     /// Whether Unfurl looks at TOSCA's functions here while it reads the service template, where they are the whole value.
     is_read: bool,
@@ -115,7 +115,7 @@ impl Checker<'_> {
         };
         diagnostic.span = part.or(whole);
         if self.asked {
-            // What stops the evaluation says so itself.
+            // Errors that stop the evaluation are reported by it.
             if diagnostic.rule == &rules::SYNTAX || diagnostic.rule == &rules::TYPE {
                 return;
             }
@@ -132,7 +132,7 @@ impl Checker<'_> {
         self.result_type(name, attribute);
     }
 
-    /// Inputs of interfaces and operations: only TOSCA's functions, since tasks evaluate them with more at hand.
+    /// Inputs of interfaces and operations: only TOSCA's functions, since tasks evaluate the rest with more context.
     fn operations(&mut self, ensemble: &Ensemble) {
         self.is_read = true;
         for (name, node) in &ensemble.service.topology.nodes {
@@ -142,7 +142,7 @@ impl Checker<'_> {
                 let inputs = interface.operations.values().flat_map(|operation| operation.inputs.values());
                 let mut seen: HashSet<Span> = HashSet::new();
                 for prop in interface.inputs.values().chain(inputs).filter(|prop| prop.value.is_call()) {
-                    // What an interface says is in each of its operations.
+                    // Inputs of an interface are repeated in each of its operations.
                     if !seen.insert(prop.value.span) {
                         continue;
                     }
@@ -160,7 +160,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Decorators are evaluated while the service template is read, where nothing outside may be read.
+    /// Decorators are evaluated while the service template is read, where reading outside data is not allowed.
     fn decorators(&self, ensemble: &Ensemble) {
         for file in &ensemble.service.model.files.list {
             for (_, decorator) in file.entity.entries("decorators") {
@@ -199,7 +199,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A value as written, and everything in it.
+    /// A value as written, and its parts.
     fn value(&mut self, raw: &Val, depth: usize) {
         if depth > MAX_DEPTH {
             return;
@@ -218,7 +218,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A function with an argument beside it: without `eval` this is a mapping.
+    /// A function with an argument beside it: without `eval` it is a mapping.
     fn unevaluated(&self, raw: &Val, entries: &ValMap) {
         let is = |name: &str| entries.contains_key(&MapKey::from(name));
         if entries.len() == 2 && is("concat") && is("sep") {
@@ -328,7 +328,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Arguments whose shape or names can be told. What is the `whole` value is refused while the template is read.
+    /// Arguments with a checkable shape or names. Problems of a call that is the `whole` value are rejected while the
+    /// template is read.
     fn arguments(&self, name: &str, arg: &Val, whole: bool) {
         let wrong = |message: &str| self.say(&rules::TYPE, arg, None, format!("`{name}` {message}"), None);
         let refuse = |message: &str| {
@@ -377,7 +378,7 @@ impl Checker<'_> {
         }
         let name = arg.as_list().map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
         let Some(name) = name else { return };
-        // Evaluation says the same.
+        // Evaluation does the same.
         let is_known = |name: &str| {
             let inputs = self.tree.inputs_for(self.here(), name);
             self.tree.node(inputs).attributes.contains_key(name)
@@ -436,7 +437,7 @@ impl Checker<'_> {
         let looked = match function {
             "get_property" => lookup.property().map(|found| self.elsewhere(arg, here, &found)),
             _ if whole => lookup.attribute(),
-            // Evaluated, what is not there is null.
+            // When evaluated, a missing attribute is null.
             _ => Ok(()),
         };
         if let Err(missing) = looked {
@@ -500,7 +501,7 @@ impl Checker<'_> {
         self.keys(raw, &query);
     }
 
-    /// Keys that can be told: built-in ones, and instances by name with their attributes.
+    /// Checkable keys: built-in ones, and instances by name with their attributes.
     fn keys(&self, raw: &Val, query: &Query) {
         self.special_keys(raw, &query.segments);
         if query.start != Start::All {

@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A configuration value as one of ours, as written: nothing in it is evaluated.
+/// A configuration value as an unevaluated [`Val`].
 pub fn from_value(value: &Value) -> Val {
     from_value_at(value, 0)
 }
@@ -47,7 +47,7 @@ pub fn to_value(value: &Val, tree: &Tree) -> Value {
     Converter { tree, shared: HashMap::default() }.value(value)
 }
 
-/// What several hold is converted once and shared again.
+/// Shared parts are converted once and shared again.
 struct Converter<'t> {
     tree: &'t Tree,
     shared: HashMap<usize, purlin_value::Data, foldhash::fast::RandomState>,
@@ -122,7 +122,7 @@ pub fn key_text(key: &MapKey) -> ecow::EcoString {
 /// How JSON is laid out.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonStyle {
-    /// Blanks per level; all in one line if none.
+    /// Blanks per level; none for a single line.
     pub indent: Option<usize>,
     /// Whether keys are sorted.
     pub sorted: bool,

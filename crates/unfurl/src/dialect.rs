@@ -74,12 +74,12 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
     if file.name() == PROJECT_FILE && version.is_none() {
         return Some(Sign::new(Role::Pointer, 47));
     }
-    // Judged with the ensemble that imports it; alone if none does.
+    // Checked with the ensemble that imports it; alone if none does.
     let is_part = version.is_some_and(|version| version.contains("unfurl")) || manifest::is_template(file);
     is_part.then_some(Sign::new(Role::Part, 10).shared())
 }
 
-/// The ensemble as it is, and in every environment of the project around it; none if there are no environments.
+/// The ensemble as it is, and in every environment of the project around it; none without environments.
 fn variants(session: &Session, request: &Request) -> Vec<Variant> {
     let Some(file) = DIALECT.file_of(session, request) else { return Vec::new() };
     let named = |name: EcoString| {
@@ -118,7 +118,7 @@ struct Resolver<'r> {
     request: &'r Request,
     ensemble: &'r Ensemble,
     engine: &'r Engine<'r>,
-    /// Where static checks found errors: what evaluation says there is no news.
+    /// Locations of errors from static checks; errors of evaluation there are not reported again.
     known: Vec<Span>,
 }
 
@@ -149,8 +149,8 @@ impl Resolver<'_> {
         resolved
     }
 
-    /// What the service template declares. Expressions and templates of an ensemble may name an input anywhere, so that
-    /// every word of a text that is read counts as a use.
+    /// Declarations of the service template. Expressions and templates of an ensemble may name an input anywhere, so
+    /// that every word of a text counts as a use.
     fn declared(&self) -> Vec<Declared> {
         let read = self.ensemble.service.model.files.list.first().map(|file| &file.tree);
         let roots = read.into_iter().chain(&self.ensemble.manifest.trees).filter_map(|tree| tree.root());
@@ -185,7 +185,7 @@ impl Resolver<'_> {
         Value::map(names.into_iter().map(value).collect::<Map>())
     }
 
-    /// Where it is written that another topology stands for a node, for the nodes of that topology.
+    /// The directive that replaces a node by another topology, for the nodes of that topology.
     fn substituted(&self, name: &str) -> Origin {
         let outer = name.split_once(':').and_then(|(outer, _)| self.ensemble.service.topology.nodes.get(outer));
         let words = outer.map(|outer| outer.template.texts("directives"));
@@ -236,7 +236,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The value that stands for something from outside that is not known yet, or broken.
+/// A placeholder for a value from outside that is not known yet, or broken.
 fn outside(error: &Error) -> Value {
     match &error.pending {
         Some(pending) => Value::new(purlin_value::Data::Pending(pending.clone())),
@@ -244,7 +244,7 @@ fn outside(error: &Error) -> Value {
     }
 }
 
-/// Whether one of two spans lies in the other.
+/// Whether one of two spans contains the other.
 fn touch(a: Span, b: Span) -> bool {
     a.file == b.file && ((a.start <= b.start && b.end <= a.end) || (b.start <= a.start && a.end <= b.end))
 }
@@ -308,7 +308,7 @@ fn ask(session: &Session, engine: &Engine<'_>, question: &Question) -> Result<Va
     }
 }
 
-/// The instance a name or query means; the root if nothing is said.
+/// The instance that a name or query means; by default the root.
 fn instance(engine: &Engine<'_>, on: Option<&str>) -> Result<NodeId> {
     let root = engine.tree.root();
     let Some(on) = on else {

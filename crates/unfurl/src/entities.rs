@@ -248,7 +248,7 @@ pub fn json_schema() -> Value {
     ])
 }
 
-/// A service template in an ensemble is a TOSCA file that need not say which version it is of.
+/// A service template in an ensemble is a TOSCA file whose version is optional.
 fn service_template(file: &Value) -> Value {
     let text = Value::str("The TOSCA service template.");
     object([("description", text), (purlin_model::json_schema::LIKE, file.get("$ref").cloned().unwrap_or_default())])

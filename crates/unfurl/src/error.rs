@@ -6,7 +6,7 @@ use purlin_syntax::{Hint, Message, Rule};
 use purlin_value::{Origin, Pending};
 use std::sync::Arc;
 
-/// What kind of problem it is; decides the rule it is reported under.
+/// The kind of a problem; it decides the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The text does not follow the grammar.
@@ -23,7 +23,7 @@ pub enum Kind {
     Invalid,
     /// Something the user did not allow.
     Refused,
-    /// A file that is not there or cannot be read.
+    /// A file that is missing or cannot be read.
     Io,
     /// A limit was hit.
     Limit,
@@ -31,36 +31,36 @@ pub enum Kind {
     Cycle,
     /// The same where something required is part of it, which may not be null.
     RequiredCycle,
-    /// Something that is not known yet; nothing is wrong.
+    /// A value that is not known yet; not an error.
     Pending,
     /// Something broken that was reported where it comes from.
     Reported,
 }
 
 impl Kind {
-    /// Whether there is nothing to report: the value itself says what is the matter.
+    /// Whether nothing is reported: the value itself carries the reason.
     pub(crate) fn is_silent(self) -> bool {
         matches!(self, Kind::Pending | Kind::Reported)
     }
 
-    /// Whether it must reach whoever asked, even where problems are tolerated.
+    /// Whether it must reach the caller, even where problems are tolerated.
     pub(crate) fn is_final(self) -> bool {
         self == Kind::Limit || self.is_silent()
     }
 }
 
-/// An evaluation that stopped: what happened, and where in the expression.
+/// An evaluation that stopped: the reason, and the location in the expression.
 #[derive(Clone, Debug)]
 pub struct Error {
-    /// What kind of problem it is.
+    /// The kind of problem.
     pub kind: Kind,
-    /// What is wrong, in the words of the original where it has some. Secrets never appear here.
+    /// The message, in the words of the original where it has some. Secrets never appear here.
     pub message: String,
-    /// What it is as data, and in the words for people where those of the original are others.
+    /// The problem as data, and the message for people where that of the original differs.
     pub plain: Option<Message>,
     /// Where in the expression's or template's text.
     pub at: Option<Range>,
-    /// What to try.
+    /// The hint.
     pub hint: Option<Hint>,
     /// The expression the position refers to.
     pub text: Option<EcoString>,
@@ -70,7 +70,7 @@ pub struct Error {
     pub through: Vec<String>,
     /// The rule of the limit that was hit, where it has one of its own.
     pub limit: Option<&'static Rule>,
-    /// What a value that is not known yet waits for.
+    /// The missing data of a pending value.
     pub pending: Option<Arc<Pending>>,
 }
 
@@ -109,7 +109,7 @@ impl Error {
         self
     }
 
-    /// Says which text the position refers to, unless that is known.
+    /// Sets the text that the position refers to, unless it is known.
     pub fn within(mut self: Box<Self>, text: &str) -> Box<Self> {
         self.text.get_or_insert_with(|| text.into());
         self
@@ -125,7 +125,7 @@ impl Error {
         self
     }
 
-    /// Says the same for people.
+    /// Sets the message for people.
     pub fn plain(mut self: Box<Self>, message: impl Into<Message>) -> Box<Self> {
         self.plain = Some(message.into());
         self

@@ -114,7 +114,7 @@ struct Resolver<'a> {
     chosen: HashMap<User, Offer, Fast>,
     /// Offers whose users are being moved away.
     avoided: Vec<Offer>,
-    /// The number of offers checked for users to be moved, and the number of these users.
+    /// The number of offers and users checked while moving.
     looked: u64,
     /// Amounts allocated by each resolved requirement.
     shares_of: HashMap<User, Vec<Share>, Fast>,

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Choices are moved along chains of at most this length.
 const MAX_CHAIN: u32 = 100;
-/// Most offers checked in total for users to be moved; the same limit applies to the users.
+/// Most offers and users checked in total while moving.
 const MAX_LOOKS: u64 = 300_000;
 
 /// A search for room.

@@ -1,5 +1,5 @@
-//! Deployment blueprints: node templates that an ensemble has only in some environments. Chooses one and says which
-//! templates it brings; merging them into the service template is the manifest's.
+//! Deployment blueprints: node templates that an ensemble has only in some environments. Selects one and its
+//! templates; the manifest merges them into the service template.
 
 use super::project;
 use crate::rules;
@@ -15,11 +15,11 @@ const PROVIDER: &str = "primary_provider";
 pub(super) struct Place<'a> {
     pub environments: &'a ValMap,
     pub environment: &'a Val,
-    /// Whether somebody has asked for the defaults alone.
+    /// Whether only the defaults are requested.
     pub is_defaults: bool,
 }
 
-/// The node templates of the blueprint that is used. They replace those of the same names.
+/// The node templates of the selected blueprint. They replace those of the same names.
 pub(super) fn templates(session: &Session, document: &Val, place: &Place<'_>) -> ValMap {
     let blueprints = blueprints(document);
     if blueprints.is_empty() {
@@ -67,7 +67,7 @@ fn by_provider<'b>(blueprints: &'b ValMap, place: &Place<'_>) -> Option<&'b Val>
     blueprints.values().find(|blueprint| blueprint.get("cloud").and_then(Val::as_str) == Some(provider))
 }
 
-/// What a blueprint brings. Blueprints that were exported list names, with the templates beside them.
+/// The templates of a blueprint. Exported blueprints list names, with the templates beside them.
 fn templates_of(blueprint: &Val) -> ValMap {
     let section = |key: &str| blueprint.get(key).and_then(Val::as_map).filter(|templates| !templates.is_empty());
     let Some(names) = blueprint.get("resourceTemplates").filter(|names| !names.is_null()) else {

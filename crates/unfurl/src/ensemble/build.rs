@@ -34,17 +34,17 @@ const BUILT_IN: &[&str] = &["tosca_id", "tosca_name", "state"];
 /// The relationship of what lives on something else.
 const HOSTED_ON: &str = "tosca.relationships.HostedOn";
 
-/// The relationship template that says who provides machines.
+/// The relationship template for the provider of machines.
 const PROVIDER: &str = "primary_provider";
 
-/// The type of connections to whoever provides machines, and its parent.
+/// The type of connections to a provider of machines, and its parent.
 const MACHINES: &str = "unfurl.relationships.ConnectsTo.ComputeMachines";
 const CONNECTS_TO: &str = "tosca.relationships.ConnectsTo";
 
 /// The interface whose implementation is that of all operations without one.
 const DEFAULTS: &str = "defaults";
 
-/// What an artifact shows beside its properties, null where nothing is said.
+/// Fields of an artifact in addition to its properties, null if not set.
 const ARTIFACT_FIELDS: &[&str] = &[
     "checksum",
     "checksum_algorithm",
@@ -64,13 +64,13 @@ pub(super) struct Builder<'a> {
     session: &'a Session,
     service: &'a Rc<Service>,
     reading: Reading<'a>,
-    /// What is built.
+    /// The resulting tree.
     pub(super) tree: Tree,
     /// The root of the topology.
     root: NodeId,
     /// The first instance of each template.
     pub(super) ids: Vec<Option<NodeId>>,
-    /// Instances of templates beside the first of each.
+    /// Instances of templates after the first of each.
     further: Vec<(usize, NodeId)>,
     /// The instances that the manifest stores, in its order.
     instances: Vec<Stored>,
@@ -90,14 +90,14 @@ pub(super) struct Builder<'a> {
 /// Which instances there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Instances {
-    /// Those that a deployment would make, beside those that are stored.
+    /// Those of a deployment, in addition to stored ones.
     #[default]
     Planned,
-    /// Those that the manifest stores.
+    /// Those stored in the manifest.
     Stored,
 }
 
-/// Templates with one of these directives are not instantiated: another instance stands for them, or a job makes them.
+/// Templates with one of these directives are not instantiated: another instance replaces them, or a job creates them.
 pub(super) const ABSTRACT: &[&str] = &[SELECT, "dependent"];
 /// Templates with this directive are instantiated only where others require them.
 const VIRTUAL: &str = "virtual";
@@ -105,7 +105,7 @@ const VIRTUAL: &str = "virtual";
 /// A step of adding a template, by its index.
 #[derive(Clone, Copy)]
 enum Visit {
-    /// Those that it requires come first.
+    /// Visits its dependencies first.
     Enter(usize),
     Leave(usize),
 }
@@ -152,8 +152,8 @@ pub(super) fn build(
     (tree, nested)
 }
 
-/// The names of a type and of those that it derives from, nearest first. One that is written with a prefix where another
-/// derives from it has that name, too.
+/// The names of a type and its ancestors, nearest first. An ancestor that a type derives from under a prefixed name
+/// has that name, too.
 fn lineage_names(model: &Model, id: DeclId) -> Vec<EcoString> {
     let mut names = Vec::new();
     let mut written: Option<EcoString> = None;
@@ -172,7 +172,7 @@ fn has_prefix(written: &str, name: &str) -> bool {
     written.strip_suffix(name).is_some_and(|prefix| prefix.ends_with('.'))
 }
 
-/// Properties of an artifact that a type declares: what the declaration assigns, then the defaults of its own type.
+/// Properties of an artifact that a type declares: assignments of the declaration, then the defaults of its own type.
 fn declared_properties(model: &Model, entity: &Entity, artifact_type: Option<DeclId>) -> Props {
     let complete = artifact_type.and_then(|id| model.complete(id));
     let mut out = Props::default();
@@ -251,8 +251,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a node after those it requires, since one of them may host it. Each is visited once, from wherever it is
-    /// required first; the edge that closes a cycle is ignored.
+    /// Adds a node after its targets, since one of them may host it. Each is visited once, from its first source; the
+    /// edge that closes a cycle is ignored.
     fn add_with_targets(&mut self, start: usize, visited: &mut [bool]) {
         let mut stack = vec![Visit::Enter(start)];
         while let Some(visit) = stack.pop() {
@@ -269,7 +269,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// How much the failure of a node matters: nothing, unless the node that stands for the whole requires it.
+    /// The priority of each node: a node's failure is ignored unless the node that represents the whole requires it.
     pub(super) fn priorities(&mut self, standing: Option<&str>) {
         let required = self.service.required(standing);
         for (index, _) in required.iter().enumerate().filter(|(_, required)| !**required) {
@@ -293,7 +293,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds what a template stands for, unless instances of it are stored.
+    /// Adds the instance of a template, unless instances of it are stored.
     fn add(&mut self, index: usize) {
         let service = Rc::clone(self.service);
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
@@ -311,7 +311,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds what a template selects: an instance with the values and the status that it has in another ensemble.
+    /// Adds the selection of a template: an instance with the values and the status from another ensemble.
     fn add_selected(&mut self, index: usize, directive: Option<&Text>) {
         let service = Rc::clone(self.service);
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
@@ -428,7 +428,7 @@ impl<'a> Builder<'a> {
         value
     }
 
-    /// Names of what a type declares.
+    /// Names of a type's declarations.
     fn declared_by(&mut self, id: DeclId) -> Rc<Declared> {
         let complete = self.service.model.complete(id);
         let entries = |slot: &'static str| complete.into_iter().flat_map(move |complete| complete.entries(slot));
@@ -628,8 +628,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What is declared of the repository that an artifact names, in its file or in the ensemble's own. What gives
-    /// access to it is a secret.
+    /// The declaration of the repository that an artifact names, in its file or in the ensemble's own. Its credentials
+    /// are secret.
     fn repository(&self, artifact: &Entity) -> Val {
         let files = &self.service.model.files;
         let here = files.of(artifact.at.file).and_then(|index| files.list.get(index));
@@ -689,8 +689,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The connections of the ensemble as a whole: relationships of the root that lead nowhere yet. Unless a template says
-    /// who provides machines, a common one is assumed.
+    /// The connections of the ensemble as a whole: relationships of the root without a target yet. Unless a template
+    /// sets a provider of machines, a common one is assumed.
     fn connections(&mut self) {
         let service = Rc::clone(self.service);
         for (name, relationship) in &service.topology.connections {
@@ -757,7 +757,7 @@ impl<'a> Builder<'a> {
         let service = Rc::clone(self.service);
         for (outputs, props) in [(false, &service.topology.inputs), (true, &service.topology.outputs)] {
             for (name, prop) in props {
-                // What was given may be an expression, which TOSCA does not see.
+                // A given value may be an expression, which TOSCA does not see.
                 let given = self.given.get(name).filter(|_| !outputs).cloned();
                 let mut attribute = Attribute::new(given.unwrap_or_else(|| from_tosca(&prop.value, self.reading)));
                 let schema = self.schema(prop, if outputs { Stance::Kept } else { Stance::Input });
@@ -779,7 +779,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Inputs that are declared, optional and not given are null. In a topology that stands for a node all are optional.
+    /// Declared optional inputs without a value are null. In a topology that replaces a node all are optional.
     fn missing_inputs(&mut self) {
         let service = Rc::clone(self.service);
         let is_nested = self.root != self.tree.root();
@@ -793,7 +793,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What the manifest says about instances: their status, state and saved attributes.
+    /// The manifest's data of instances: their status, state and saved attributes.
     fn stored(&mut self, document: &Val) {
         let status = document.get("status").and_then(|status| status.get("instances"));
         let spec = document.get("spec").and_then(|spec| spec.get("instances"));
@@ -842,7 +842,7 @@ impl<'a> Builder<'a> {
                 }
             };
             self.describe(id, said);
-            // What a job has stored without saying how it is can be in any state; what a user specifies exists.
+            // An instance stored by a job without a status can be in any state; one specified by a user exists.
             if let Some(node) = self.tree.node_mut(id).filter(|_| said.get("readyState").is_none()) {
                 node.local_status = if saved { None } else { Some(Status::Ok) };
             }
@@ -888,7 +888,7 @@ impl<'a> Builder<'a> {
         }
         for section in ["properties", "attributes"] {
             for (name, value) in said.get(section).and_then(Val::as_map).into_iter().flatten() {
-                // A secret that was saved as redacted is computed again, and so is what the template says.
+                // A secret saved as redacted is computed again, and so is a property set by the template.
                 let redacted = value.as_str() == Some(crate::eval::show::REDACTED);
                 let written =
                     section == "properties" && name.as_str().is_some_and(|name| node.attributes.contains_key(name));
@@ -920,7 +920,7 @@ pub(super) struct Stored {
     is_saved: bool,
 }
 
-/// The instances a manifest stores, in its order: each before those that it hosts, saved ones before specified ones.
+/// The instances of a manifest, in its order: each before those that it hosts, saved ones before specified ones.
 fn stored_instances(document: &Val) -> Vec<Stored> {
     let mut out = Vec::new();
     for (section, is_saved) in [("status", true), ("spec", false)] {
@@ -960,8 +960,7 @@ pub(super) fn is_deployed(model: &Model, node: &topology::Node) -> bool {
     carries_out(model, node, &is_run)
 }
 
-/// Whether something carries out one of the operations of a template: what is written with it, or what its interface or
-/// the interface `defaults` says for all.
+/// Whether one of a template's operations is implemented: by itself, by its interface, or by the interface `defaults`.
 fn carries_out(model: &Model, node: &topology::Node, counts: &dyn Fn(&str, &str) -> bool) -> bool {
     let own = node.interfaces.iter().flat_map(|(name, interface)| {
         interface.operations.iter().map(move |(operation, done)| (name, operation, done))

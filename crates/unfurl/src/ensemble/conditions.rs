@@ -1,4 +1,4 @@
-//! Imports under a condition: `when: .primary_provider[type=NAME]`. Knows which provider the environment has, and nothing of
+//! Conditional imports: `when: .primary_provider[type=NAME]`. Knows the provider of the environment, and must not know
 //! how files are read.
 
 use super::manifest::Manifest;
@@ -11,11 +11,11 @@ use purlin_tosca::model::Model;
 use purlin_tosca::val as tosca;
 use purlin_value::Session;
 
-/// The connection that conditions are about, and the path that leads to it.
+/// The connection used by conditions, and the path that leads to it.
 const PROVIDER: &str = "primary_provider";
 const PATH: &str = ".primary_provider";
 
-/// What decides about imports of an ensemble's service template.
+/// The condition for imports of an ensemble's service template.
 pub(super) fn condition(manifest: &Manifest) -> Condition {
     Condition { about: provider(manifest).unwrap_or_default(), holds }
 }
@@ -43,7 +43,7 @@ fn wanted(when: &str) -> Option<Option<&str>> {
     matches!(key.trim(), "type" | ".type").then(|| Some(name.trim()))
 }
 
-/// Whether a condition holds. One that is not understood does, so that nothing is missing.
+/// Whether a condition holds. An unknown one does, so that no import is missing.
 fn holds(when: &str, provider: &str) -> bool {
     match wanted(when) {
         Some(Some(name)) => provider == name,

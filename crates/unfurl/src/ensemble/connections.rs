@@ -1,4 +1,4 @@
-//! Environment variables that connections set: properties whose type or metadata says so.
+//! Environment variables set by connections: properties marked by their type or metadata.
 
 use super::manifest::Manifest;
 use super::places::Reading;

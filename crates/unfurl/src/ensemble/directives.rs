@@ -1,5 +1,5 @@
-//! Merge directives: `+include`, `+?include-local`, `+&`, `+*anchor`, `+/path`, `+..`, `+%`. Carried out on values,
-//! before anything is made of them. Where included files are is not known here.
+//! Merge directives: `+include`, `+?include-local`, `+&`, `+*anchor`, `+/path`, `+..`, `+%`. Applied to values before
+//! they are interpreted. This must not know where included files are.
 
 use super::merge::{Merger, STRATEGIES, STRATEGY, cleaned, strategy_of};
 use crate::limits::MAX_DEPTH;
@@ -9,38 +9,38 @@ use purlin_syntax::{Node, Tree};
 use purlin_value::Origin;
 use std::collections::HashMap;
 
-/// How often a document is expanded while directives name what others bring in.
+/// How often a document is expanded while directives refer to results of others.
 const MOST_ROUNDS: usize = 8;
 
 /// Where an ensemble has its service template.
 const TEMPLATE: [&str; 2] = ["spec", "service_template"];
 
-/// What can go wrong.
+/// The possible errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// A file that is not there: its name, and why if that is known.
     NoFile(String, Option<String>),
     /// A file that is written in Python, and why it could not be read.
     Python(String, String),
-    /// A repository that nobody declares.
+    /// An undeclared repository.
     NoRepository(String),
     /// An anchor or path that is not there.
     NoTarget(String),
     /// A value that is no map, in a map with other keys.
     NotMergeable(String),
-    /// A map that says it may not be merged.
+    /// A map that forbids merging.
     Forbidden(String),
-    /// A value of `+%` that means nothing.
+    /// An unknown value of `+%`.
     NoStrategy(String),
-    /// Directives that lead into each other without an end.
+    /// Directives that form a cycle.
     TooDeep,
 }
 
-/// What an included file turned out to be.
+/// The result of loading an included file.
 pub enum Loaded {
-    /// What it says, and the anchors in it.
+    /// The content, and the anchors in it.
     Found(Val, Vec<(EcoString, Val)>),
-    /// Nothing; the reason, if it is more than that there is no file.
+    /// Missing; with the reason, if it is not just a missing file.
     Missing(Option<String>),
     /// A file in Python that could not be read, and why.
     Python(String),
@@ -65,7 +65,7 @@ pub struct Directives<'d, 'l> {
     pub used: bool,
     /// Service templates that were laid over others, with the one at the bottom.
     bottoms: HashMap<Origin, Origin>,
-    /// Whether the document has keys that may be directives. Most have none, and stay as they are.
+    /// Whether the document has keys that may be directives. Most have none, and are left unchanged.
     may_have: bool,
 }
 
@@ -183,7 +183,7 @@ impl<'d, 'l> Directives<'d, 'l> {
         merged
     }
 
-    /// Remembers where the service template begins if what was merged has one, or is one.
+    /// Records the start of the service template if the merged values contain one, or are one.
     fn note_bottom(&mut self, bases: &[Val], merged: &Val) {
         let Some((above, below)) = TEMPLATE.split_at_checked(self.path.len()).filter(|_| !bases.is_empty()) else {
             return;
@@ -198,7 +198,7 @@ impl<'d, 'l> Directives<'d, 'l> {
         }
     }
 
-    /// A strategy nobody knows replaces, which is seldom what was meant. What a directive brings in is looked at for each.
+    /// An unknown strategy replaces, which is seldom intended. Included values are checked one by one.
     fn check_strategy(&mut self, value: &Val, strategy: &str) {
         let origin = value.get(STRATEGY).map_or(value.origin, |written| written.origin);
         let problem = Problem::NoStrategy(strategy.to_owned());
@@ -226,7 +226,7 @@ impl<'d, 'l> Directives<'d, 'l> {
         out
     }
 
-    /// What a directive brings in.
+    /// The value that a directive includes.
     fn target(&mut self, text: &str, directive: &Directive, argument: &Val, depth: usize) -> Option<Val> {
         let found = if directive.include {
             self.included(directive, argument)?
@@ -286,7 +286,7 @@ impl<'d, 'l> Directives<'d, 'l> {
 }
 
 impl Directive {
-    /// `+[?][include…][*anchor][dots][/path…]`; none for a key that only starts like one.
+    /// `+[?][include…][*anchor][dots][/path…]`; none for a key that only starts like a directive.
     fn parse(key: &str) -> Option<Directive> {
         let mut parts = key.strip_prefix('+')?.split('/');
         let first = parts.next()?;
@@ -322,7 +322,7 @@ pub fn touch(tree: &Tree, part: Node<'_>) -> bool {
     around
 }
 
-/// What a path of keys leads to.
+/// The value at a path of keys.
 pub fn follow<'v, 'p>(value: &'v Val, mut path: impl Iterator<Item = &'p str>) -> Option<&'v Val> {
     path.try_fold(value, |here, part| here.get(part).or_else(|| here.as_list()?.get(part.parse::<usize>().ok()?)))
 }

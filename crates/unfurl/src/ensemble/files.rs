@@ -11,22 +11,22 @@ pub struct Files<'s> {
     /// Where they are read.
     pub session: &'s Session,
     trees: RefCell<IndexMap<String, Option<Arc<Tree>>>>,
-    /// Whether what is wrong with a file is left for later.
+    /// Whether problems of a file are left for later.
     quiet: bool,
 }
 
 impl<'s> Files<'s> {
-    /// None yet.
+    /// No files yet.
     pub fn new(session: &'s Session) -> Self {
         Files { session, trees: RefCell::default(), quiet: false }
     }
 
-    /// None yet; reports nothing, for a first look at a project.
+    /// No files yet; reports nothing, for a first look at a project.
     pub fn quiet(session: &'s Session) -> Self {
         Files { quiet: true, ..Files::new(session) }
     }
 
-    /// A file as a tree; why it cannot be read is reported. None if it is not there.
+    /// A file as a tree; a file that cannot be read is reported. None if it does not exist.
     pub fn tree(&self, file: &str) -> Option<Arc<Tree>> {
         let file = path::normalize(file);
         if let Some(known) = self.trees.borrow().get(&file) {
@@ -46,7 +46,7 @@ impl<'s> Files<'s> {
         session.read_yaml(file, Flavor::Core).map_err(|diagnostic| session.sink.push(diagnostic)).ok()
     }
 
-    /// A text that comes from elsewhere under a name, as a tree.
+    /// A named text from another source, as a tree.
     pub fn text(&self, name: &str, text: &str) -> Arc<Tree> {
         if let Some(Some(known)) = self.trees.borrow().get(name) {
             return known.clone();

@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The filter of a requirement that decides anything.
+/// The filter of a requirement, unless it is empty.
 pub(super) fn of(requirement: &Requirement) -> Option<&Val> {
     let filter = all(requirement).next()?;
     ["properties", "capabilities", "match"].iter().any(|key| filter.get(key).is_some()).then_some(filter)
@@ -29,7 +29,7 @@ fn all(requirement: &Requirement) -> impl Iterator<Item = &Val> {
     written.into_iter().flatten().filter_map(|entity| entity.value("node_filter"))
 }
 
-/// Refuses what the template writes in a filter that is neither a condition nor a list of conditions.
+/// Rejects a filter that is neither a condition nor a list of conditions.
 pub(super) fn report_malformed(requirement: &Requirement, problems: &mut Problems) {
     let filter = requirement.assignment.as_ref().and_then(|assignment| assignment.value("node_filter"));
     let Some(filter) = filter else { return };
@@ -46,8 +46,8 @@ pub(super) fn report_malformed(requirement: &Requirement, problems: &mut Problem
     }
 }
 
-/// The nodes that `match` asks for: those of a type, or those a path of relationships leads to. None if it is something
-/// else, which decides nothing.
+/// The nodes of a `match`: those of a type, or those at the end of a path of relationships. None for any other value,
+/// which decides nothing.
 pub(super) fn asked_for(
     model: &Model,
     topology: &Topology,
@@ -90,7 +90,7 @@ fn call_of<'v>(value: &'v Val, name: &str) -> Option<&'v Val> {
     }
 }
 
-/// Where the requirements of a name lead.
+/// The targets of the requirements of a name.
 fn targets(topology: &Topology, resolution: &Resolution, source: usize, name: &str) -> Vec<usize> {
     let node = topology.nodes.get_index(source).map(|(_, node)| node);
     let of_name = |at: usize| node.and_then(|node| node.requirements.get(at)).is_some_and(|found| found.name == name);
@@ -98,8 +98,8 @@ fn targets(topology: &Topology, resolution: &Resolution, source: usize, name: &s
     edges.filter(|edge| of_name(edge.requirement)).map(|edge| edge.target).collect()
 }
 
-/// Gives the nodes that meet requirements what the filters set: a plain value or an expression is the property's value.
-/// The nodes and properties that were set.
+/// Sets properties of target nodes from filters: a plain value or an expression becomes the property's value. Returns
+/// the nodes and properties set.
 pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolution) -> Vec<(EcoString, EcoString)> {
     let mut done = Vec::new();
     let mut settings = Vec::new();
@@ -109,7 +109,7 @@ pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolut
         let filters: Vec<&Val> = all(requirement).collect();
         let mut pending: Vec<(usize, usize, &Val)> =
             filters.into_iter().map(|filter| (edge.source, edge.target, filter)).collect();
-        // Several ways may lead from one node to another; a filter is applied once.
+        // A node may be reached from another one on several paths; a filter is applied once.
         let mut met: HashSet<(usize, usize, *const Val)> = HashSet::new();
         while let Some((source, target, filter)) = pending.pop() {
             if !met.insert((source, target, filter)) {
@@ -119,7 +119,7 @@ pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolut
             for (name, value) in filter.get("properties").map(entries_of).unwrap_or_default() {
                 settings.extend(set_by(value, source).map(|value| (target, name.to_owned(), value)));
             }
-            // What is said of the requirements of the node that is found is about the nodes these lead to.
+            // Filters on the target's requirements apply to the targets of those.
             for (name, said) in filter.get("requirements").map(entries_of).unwrap_or_default() {
                 let Some(filter) = said.get("node_filter") else { continue };
                 pending.extend(targets(topology, resolution, target, name).into_iter().map(|to| (target, to, filter)));
@@ -141,7 +141,7 @@ pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolut
     done
 }
 
-/// The value that a condition sets: what is plain, and expressions, which see the requirement's node as `SOURCE`.
+/// The value that a condition sets: a plain one, or an expression, which sees the requirement's node as `SOURCE`.
 fn set_by(condition: &Val, source: &str) -> Option<Val> {
     let Data::Call(call) = &condition.data else {
         return match &condition.data {
@@ -181,7 +181,7 @@ pub(super) fn passes(model: &Model, node: &Node, filter: &Val) -> bool {
         })
 }
 
-/// Whether a filter selects a node: it says something, the node has each property it names, and they pass.
+/// Whether a filter selects a node: it is not empty, the node has each property it names, and they pass.
 pub(super) fn selects(model: &Model, node: &Node, filter: &Val) -> bool {
     let of = |key| filter.get(key).map(entries_of).unwrap_or_default();
     let says_something = filter.get("properties").is_some() || !of("capabilities").is_empty();
@@ -211,7 +211,7 @@ impl<'a> Asked<'a> {
         Asked { model, value: &prop.value, family: primitive.and_then(Primitive::family) }
     }
 
-    /// How the value compares with another. Quantities compare by what they come to in one unit.
+    /// Compares the value with another. Quantities are compared in one unit.
     fn order(&self, other: &Val) -> Option<Ordering> {
         let amount = |value: &Val| {
             let (number, (_, factor)) = units::measure(value.as_str()?, self.family?)?;

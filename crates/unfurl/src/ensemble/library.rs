@@ -1,6 +1,6 @@
-//! The repository `unfurl`: files that imports may name without having them, written in our own words.
+//! The repository `unfurl`: files that imports may name without having them, written independently of the tool.
 //!
-//! Types, keys and defaults are those of the tool; operations say what there is to do, not how.
+//! Types, keys and defaults are those of the tool; operations describe their task, not its steps.
 
 use purlin_tosca::host::Repository;
 use purlin_tosca::profile::Embedded;
@@ -9,7 +9,7 @@ macro_rules! file {
     ($path:literal) => {
         file!($path, $path)
     };
-    // A second name of a file: whoever imports both gets its types once.
+    // A second name of a file: importing both gives its types once.
     ($name:literal, $path:literal) => {
         (
             $name,

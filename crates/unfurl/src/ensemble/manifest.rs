@@ -1,4 +1,4 @@
-//! The manifest of an ensemble and the project around it: which files there are, what they say.
+//! The manifest of an ensemble and the project around it: the files and their contents.
 
 use super::blueprints;
 use super::directives::{self, Directives, Loaded};
@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub(crate) const ENSEMBLE_FILES: &[&str] =
     &["ensemble.yaml", "ensemble.yml", "ensemble/ensemble.yaml", "manifest.yaml"];
 
-/// What was read of an ensemble, before anything is made of it.
+/// The sources of an ensemble, before they are interpreted.
 pub struct Manifest {
     /// The ensemble's file.
     pub path: String,
@@ -38,13 +38,13 @@ pub struct Manifest {
     pub folder: String,
     /// The whole manifest, directives carried out, vault data opened.
     pub document: Val,
-    /// Whether it is a service template that no ensemble was found for: nobody gives it inputs.
+    /// Whether it is a service template without an ensemble, and so without inputs.
     pub alone: bool,
     /// The service template as TOSCA reads it.
     pub service: Option<Given>,
-    /// The service template as merge directives put it together; none if there are none.
+    /// The service template after merge directives; none if it has none.
     pub merged_service: Option<Val>,
-    /// Whether a part of the service template could not be read, so that what it declares is not known.
+    /// Whether a part of the service template could not be read, so that its declarations are not known.
     pub unread: bool,
     /// Where the service template is written.
     pub service_span: Option<Span>,
@@ -54,7 +54,7 @@ pub struct Manifest {
     pub environment_name: EcoString,
     /// The trees that were read.
     pub trees: Vec<Arc<Tree>>,
-    /// What evaluation needs of all this.
+    /// The settings of evaluation.
     pub settings: Settings,
 }
 
@@ -85,7 +85,7 @@ pub fn find(session: &Session, target: &str) -> Option<String> {
     candidates.into_iter().find(|file| says_so(file))
 }
 
-/// Whether a file says that it is an ensemble.
+/// Whether a file is an ensemble by its keys.
 pub(crate) fn is_ensemble(head: &Head) -> bool {
     head.get("apiVersion").is_some_and(|version| version.contains("unfurl"))
         // A misspelt one is reported when the file is read.
@@ -94,7 +94,7 @@ pub(crate) fn is_ensemble(head: &Head) -> bool {
         })
 }
 
-/// What ensembles of a project include, and what a project without one has.
+/// The file that ensembles of a project include, and that a project without an ensemble has.
 const TEMPLATE_FILE: &str = "ensemble-template.yaml";
 
 /// Whether a file is the template of a project's ensembles: part of an ensemble, and checked by itself like one.
@@ -156,7 +156,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     repositories.declare_manifest(&document);
     let own = document.get("environment").cloned().unwrap_or_default();
     let environment = project::environment(&environments, &own, &environment_name);
-    // A file of types is not what the environment is for, and may be one of its imports.
+    // The environment does not apply to a file of types, which may be one of its imports.
     let surroundings = if alone {
         ValMap::default()
     } else {
@@ -166,7 +166,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
         let place = blueprints::Place { environments: &environments, environment: &environment, is_defaults };
         surroundings(&environments, &environment, blueprints::templates(session, &document, &place))
     };
-    // Paths of a template that lies over an included one start where that is.
+    // Paths of a template merged over an included one are relative to that one.
     let start = opened.bottom.and_then(|bottom| files.folder_of(bottom)).filter(|start| !alone && *start != folder);
     let start = start.map_or_else(|| file.to_owned(), |start| path::join(&start, path::file_name(file)));
     let service = service_tree(session, &start, &tree, &document, surroundings, || {
@@ -210,7 +210,7 @@ fn template_in(spec: Node<'_>) -> Option<Node<'_>> {
     spec.get("service_template").or_else(|| spec.get(OLDER_NAME))
 }
 
-/// An ensemble whose service template goes by its present name.
+/// An ensemble with the current key of its service template.
 fn with_service_template(document: Val) -> Val {
     let spec = document.get("spec").and_then(Val::as_map);
     let Some(spec) = spec.filter(|spec| !spec.contains_key(&MapKey::from("service_template"))) else {
@@ -234,7 +234,7 @@ fn in_spec(template: Val) -> Val {
     Val::record([("spec", spec)]).from_origin(origin)
 }
 
-/// The environment that is asked for, or the one the project names; none if there is no such environment.
+/// The requested environment, or the default of the project; none if it does not exist.
 fn environment_name(session: &Session, projects: &Projects, file: &str, request: &Request) -> Option<EcoString> {
     let environments = projects.environments();
     let Some(asked) = request.environment.as_deref().filter(|name| !name.is_empty()) else {
@@ -278,7 +278,7 @@ struct Expanded {
 }
 
 impl Expanded {
-    /// Reads a document and what it includes, with vault data opened if there are passwords.
+    /// Reads a document with its includes, with vault data opened if there are passwords.
     fn read(
         files: &Files<'_>,
         root: Node<'_>,
@@ -301,7 +301,7 @@ impl Expanded {
     }
 }
 
-/// What an `+include` brings in.
+/// The value of an `+include`.
 fn include(files: &Files<'_>, reader: &mut Reader<'_>, repositories: &mut Repositories<'_>, argument: &Val) -> Loaded {
     let Some(name) = argument.as_str().or_else(|| argument.get("file").and_then(Val::as_str)) else {
         return Loaded::Missing(Some("it has no `file`".to_owned()));
@@ -360,8 +360,8 @@ struct ServiceTree {
     merged: Option<Val>,
 }
 
-/// The service template as a TOSCA file of its own. Without directives it is a part of the ensemble's tree. What the
-/// environment adds wins over what the template says.
+/// The service template as a TOSCA file of its own. Without directives it is a part of the ensemble's tree. Additions
+/// of the environment override the template.
 fn service_tree(
     session: &Session,
     file: &str,
@@ -452,7 +452,7 @@ fn inline_templates(document: &Val) -> ValMap {
     out
 }
 
-/// What an instance says as a node template does.
+/// The data of an instance in the form of a node template.
 fn own_template(instance: &Val) -> Val {
     let said = OF_TEMPLATES.iter().filter_map(|key| Some((*key, instance.get(key)?.clone())));
     let mut template = Val::record(said);
@@ -460,9 +460,9 @@ fn own_template(instance: &Val) -> Val {
     template
 }
 
-/// What an environment adds to a service template: its connections as templates of relationships, the node templates of
-/// its deployment blueprint, and its imports. An import with a prefix is only there for connections whose types begin with
-/// it. Paths start at the ensemble.
+/// The additions of an environment to a service template: its connections as templates of relationships, the node
+/// templates of its deployment blueprint, and its imports. An import with a prefix is only added for connections with
+/// types of that prefix. Paths are relative to the ensemble.
 fn surroundings(environments: &ValMap, environment: &Val, templates: ValMap) -> ValMap {
     let connections = project::relabelled(environments, environment, "connections");
     let types: Vec<&str> =

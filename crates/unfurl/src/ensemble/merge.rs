@@ -1,17 +1,17 @@
-//! Merging maps: what is written over what. Merge directives and environments do it by the same rules.
+//! Merging maps. Merge directives and environments follow the same rules.
 
 use crate::limits::MAX_DEPTH;
 use crate::val::{Val, ValMap};
 use crate::{python, val::MapKey};
 use std::collections::HashSet;
 
-/// The key that says how a map is merged: `whiteout`, `nullout`, `merge`, `error`; anything else replaces.
+/// The key with the merge strategy of a map: `whiteout`, `nullout`, `merge`, `error`; anything else replaces.
 pub(crate) const STRATEGY: &str = "+%";
 
-/// What the key may say.
+/// The values of the key.
 pub(crate) const STRATEGIES: &[&str] = &["merge", "replace", "whiteout", "nullout", "error"];
 
-/// What happens to maps of the same key that do not say it themselves.
+/// The strategy for maps of the same key that do not set one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Strategy {
     Merge,
@@ -28,7 +28,7 @@ pub struct Merger<'k> {
 }
 
 impl Merger<'_> {
-    /// Lays entries over a base. Those laid over come first.
+    /// Merges entries over a base. The overriding entries come first.
     pub fn merge(&mut self, base: &ValMap, over: &ValMap) -> ValMap {
         self.maps(base, over, Strategy::Merge, 0)
     }
@@ -52,7 +52,7 @@ impl Merger<'_> {
         out
     }
 
-    /// What a key leads to after merging; none if it says nothing of its own.
+    /// The merged value of a key; none if it has none of its own.
     fn entry(
         &mut self,
         key: &MapKey,
@@ -128,7 +128,7 @@ impl Merger<'_> {
     }
 }
 
-/// Whether a value that says nothing of its own leaves the base as it is, rather than taking it away.
+/// Whether a value without content of its own keeps the base, rather than removing it.
 fn keeps_base(value: &Val, below: Option<&Val>) -> bool {
     let said = strategy_of(value).or_else(|| below.and_then(strategy_of));
     said != Some("whiteout")
@@ -138,12 +138,12 @@ fn is_strategy(key: &MapKey) -> bool {
     key.as_str() == Some(STRATEGY)
 }
 
-/// What a map says about how it is merged.
+/// The merge strategy of a map.
 pub(crate) fn strategy_of(value: &Val) -> Option<&str> {
     value.get(STRATEGY).and_then(Val::as_str)
 }
 
-/// A value without what only told how to merge it. What names no strategy tells nothing, and stays.
+/// A value without its merge strategies. Values of the key that are not strategies are kept.
 pub fn cleaned(value: &Val, depth: usize) -> Val {
     if depth > 2 * MAX_DEPTH {
         return value.clone();

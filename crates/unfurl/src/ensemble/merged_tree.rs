@@ -1,7 +1,7 @@
-//! A service template that merge directives put together, as a tree that TOSCA reads.
+//! A service template merged by directives, as a tree that TOSCA reads.
 //!
-//! Scalars are as the user wrote them, so that TOSCA reads what it would have read there. What is secret keeps its mark.
-//! Nobody wrote the tree itself: each of its nodes has a place of its own, by which [`super::places`] finds the real one.
+//! Scalars keep the user's spelling, so that TOSCA reads the same values. Secrets keep their mark. The tree itself has
+//! no source: each of its nodes has a location of its own, by which [`super::places`] finds the real one.
 
 use crate::limits::{MAX_DEPTH, MAX_FILE};
 use crate::python::float_repr;
@@ -102,7 +102,7 @@ impl Writer<'_> {
     }
 }
 
-/// The mark of what is secret.
+/// The mark of secrets.
 fn mark(value: &Val) -> Properties {
     Properties { tag: value.is_tainted().then(|| "!sensitive".into()), anchor: 0 }
 }

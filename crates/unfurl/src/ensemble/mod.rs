@@ -48,15 +48,15 @@ use std::rc::Rc;
 
 /// An ensemble, ready to be evaluated.
 pub struct Ensemble {
-    /// What was read.
+    /// The sources.
     pub manifest: Manifest,
     /// Its service, rendered.
     pub service: Rc<Service>,
-    /// The services of topologies that stand for its nodes, as the tree lists them.
+    /// The services of topologies that replace its nodes, as the tree lists them.
     pub(crate) nested: Vec<Rc<Service>>,
     /// Its instances.
     pub tree: Tree,
-    /// What it is given, whether or not it declares it.
+    /// The given inputs, declared or not.
     inputs: IndexMap<EcoString, Val>,
     /// The artifacts that copies were made of, by the copy.
     pub(crate) copies: HashMap<NodeId, NodeId>,
@@ -65,7 +65,7 @@ pub struct Ensemble {
 }
 
 impl Ensemble {
-    /// The service that an instance is part of: the ensemble's own, or one that stands for a node.
+    /// The service of an instance: the ensemble's own, or one that replaces a node.
     pub(crate) fn service_of(&self, id: NodeId) -> &Rc<Service> {
         self.service_at(self.tree.topology_index(id))
     }
@@ -82,7 +82,7 @@ impl Ensemble {
     }
 }
 
-/// Opens the ensemble a request means. Problems go to the session's sink; none if there is nothing to evaluate.
+/// Opens the ensemble of a request. Problems go to the session's sink; none if there is nothing to evaluate.
 pub fn open(session: &Session, request: &Request) -> Option<Ensemble> {
     open_with(session, request, Instances::Planned)
 }
@@ -102,7 +102,7 @@ pub(crate) fn open_with_given(
     open_at(session, request, which, &crate::convert::from_value(inputs), &[])
 }
 
-/// The same with inputs that another dialect gives, over those of the ensemble. Some may be pending or broken.
+/// The same with inputs from another dialect, which override those of the ensemble. Some may be pending or broken.
 pub fn open_given(session: &Session, request: &Request, inputs: &Value) -> Option<Ensemble> {
     open_at(session, request, Instances::Planned, &crate::convert::from_value(inputs), &[])
 }
@@ -119,7 +119,7 @@ fn ensemble_file(session: &Session, request: &Request) -> Option<String> {
     file
 }
 
-/// A project without an ensemble: its file may be broken; otherwise it names none.
+/// Reports a project without an ensemble: its file is broken, or names none.
 fn report_no_ensemble(session: &Session, project: &str) {
     let tree = session.read_yaml(project, purlin_syntax::Flavor::Core);
     if tree.as_ref().is_ok_and(|tree| !tree.is_sound()) {
@@ -163,8 +163,8 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     Some(Ensemble { manifest, service, nested, tree, inputs, copies: HashMap::new(), stores: Vec::new() })
 }
 
-/// Whether the templates of instances are there: those that instances of `spec` name, and those that saved instances
-/// were made from. Missing ones are reported.
+/// Whether the templates of instances exist: those named by instances of `spec`, and those of saved instances. Missing
+/// ones are reported.
 fn report_unknown_templates(session: &Session, manifest: &Manifest, service: &Service) -> bool {
     let section = |name: &str| manifest.document.get(name).and_then(|section| section.get("instances"));
     let specified = section("spec").and_then(Val::as_map).into_iter().flatten();
@@ -195,10 +195,10 @@ fn report_unknown_templates(session: &Session, manifest: &Manifest, service: &Se
     all
 }
 
-/// What the names of instances begin with that a job makes to install artifacts. They have no template of their own.
+/// The prefix of instances that a job creates to install artifacts. They have no template of their own.
 pub(crate) const ARTIFACT_PREFIX: &str = "__artifact__";
 
-/// Says that there is no service template, at the key that was probably meant to be it.
+/// Reports a missing service template, at the key that was probably meant to be it.
 fn no_service(root: Option<purlin_syntax::Node<'_>>) -> Diagnostic {
     let found = root.and_then(|root| match root.get("spec") {
         Some(spec) => misspelt(spec, "service_template").map(|found| (found, "service_template")),
@@ -285,7 +285,7 @@ fn external_file(session: &Session, manifest: &Manifest, location: &Val, file: &
     manifest::find(session, &purlin_value::path::join(&folder, file)).map(|file| purlin_value::path::normalize(&file))
 }
 
-/// What an ensemble shows to others: its inputs and outputs, or the attributes of one of its instances.
+/// The values that an ensemble shows to others: its inputs and outputs, or the attributes of one of its instances.
 fn shown(session: &Session, external: &External) -> Val {
     let ensemble = &external.ensemble;
     let tree = &ensemble.tree;
@@ -310,7 +310,7 @@ fn shown_attributes(session: &Session, ensemble: &Ensemble, id: NodeId) -> Val {
     plain(session, ensemble, &engine, engine.all_attributes(id))
 }
 
-/// A value without anything that means something only in its own ensemble.
+/// A value without parts that have a meaning only in its own ensemble.
 fn plain(session: &Session, ensemble: &Ensemble, engine: &Engine<'_>, value: Result<Val>) -> Val {
     match value.and_then(|value| engine.force(value)) {
         Ok(value) => crate::convert::from_value(&crate::convert::to_value(&value.plain(), &ensemble.tree)),
@@ -342,7 +342,8 @@ impl Ensemble {
     }
 }
 
-/// What `ROOT` and `TOPOLOGY` are in a template: the topology's inputs, the node it stands for, and what that requires.
+/// The value of `ROOT` and `TOPOLOGY` in a template: the topology's inputs, the node it replaces, and the targets of
+/// that.
 pub(crate) fn root_value(ctx: &Ctx<'_, '_>) -> Result<Val> {
     let tree = ctx.engine.tree;
     let topology = tree.topology_of(ctx.instance());

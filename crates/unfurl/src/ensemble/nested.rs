@@ -1,7 +1,7 @@
-//! Topologies that stand for a node of another one: the directive `substitute`.
+//! Topologies that replace a node of another one: the directive `substitute`.
 //!
-//! The node's values are given to the node that stands for it (one that the topology names, or one that is made of the
-//! mapped type), its relationships start there too, and whoever asks for its attributes gets those of that node.
+//! The node's values are given to the inner node that represents it (one that the topology names, or one of the mapped
+//! type made for it), its relationships start there too, and its attributes are those of the inner node.
 
 use super::build::{Builder, Instances, root_node};
 use super::manifest::Manifest;
@@ -28,24 +28,24 @@ use std::sync::Arc;
 
 /// The directive.
 pub(crate) const SUBSTITUTE: &str = "substitute";
-/// The node that is made of the mapped type, where the topology names none.
+/// The name of the node made of the mapped type, where the topology names none.
 pub(super) const MADE: &str = "_substitution_mapping";
 
 /// A topology whose nodes are there, and may be substituted.
 pub(super) struct Outer<'a> {
     /// Its service.
     pub service: &'a Service,
-    /// The ensemble's own service, whose imported topologies may stand for nodes at every level.
+    /// The ensemble's own service, whose imported topologies may replace nodes at every level.
     pub whole: &'a Service,
     /// The first instance of each template.
     pub ids: Vec<Option<NodeId>>,
-    /// What names of its nodes begin with outside of it.
+    /// The prefix of its nodes outside of it.
     pub prefix: EcoString,
     /// The files of the topologies it is in.
     pub within: Vec<EcoString>,
 }
 
-/// Adds the topologies that stand for nodes of one that is built already. Their services are listed in the same order.
+/// Adds the topologies that replace nodes of one that is built already. Their services are listed in the same order.
 pub(super) fn add(
     session: &Session,
     manifest: &Manifest,
@@ -70,7 +70,7 @@ pub(super) fn add(
 }
 
 impl Outer<'_> {
-    /// The file whose topology can stand for a node: one that its own file imports, or else one of the ensemble.
+    /// The file whose topology can replace a node: one that its own file imports, or else one of the ensemble.
     fn fitting(&self, node: &topology::Node) -> Option<EcoString> {
         let own = fitting(&self.service.model, node.node_type, &self.within);
         let elsewhere = || {
@@ -85,7 +85,7 @@ impl Outer<'_> {
     }
 }
 
-/// The first imported file with a topology that can stand for nodes of a type.
+/// The first imported file with a topology that can replace nodes of a type.
 fn fitting<'m>(model: &'m Model, wanted: DeclId, within: &[EcoString]) -> Option<&'m File> {
     let imported = model.files.list.iter().filter(|file| file.role == Role::Imported && !within.contains(&file.path));
     imported.into_iter().find(|file| {
@@ -101,7 +101,7 @@ fn fitting<'m>(model: &'m Model, wanted: DeclId, within: &[EcoString]) -> Option
     })
 }
 
-/// One topology that is to stand for a node.
+/// A topology that replaces a node.
 struct Nested<'a> {
     session: &'a Session,
     manifest: &'a Manifest,
@@ -155,8 +155,8 @@ impl Nested<'_> {
         )
     }
 
-    /// Placeholders: nodes of the topology that are named like a requirement of the node it stands for. What that leads to
-    /// is in their place.
+    /// Placeholders: nodes of the topology named like a requirement of the replaced node. The target of that
+    /// requirement takes their place.
     fn replaced(&self, service: &Service, tree: &Tree) -> HashMap<usize, NodeId> {
         let mut out = HashMap::new();
         for id in &tree.node(self.id).requirements {
@@ -169,7 +169,7 @@ impl Nested<'_> {
         out
     }
 
-    /// What the topology gives has to be attributes of the node.
+    /// Outputs of the topology must be attributes of the node.
     fn refuse_outputs(&self, service: &Service, named: &str) {
         let inner = service.topology.nodes.get(named).and_then(|node| service.model.complete(node.node_type));
         let Some(complete) = inner else { return };
@@ -184,7 +184,7 @@ impl Nested<'_> {
         }
     }
 
-    /// The values of the outer node are those of the inner one.
+    /// The outer node takes the values of the inner one.
     fn stand_for(&self, tree: &mut Tree, inner: NodeId, address: EcoString) {
         let names: Vec<(EcoString, Attribute)> = copies(tree.node(inner));
         if let Some(outer) = tree.node_mut(self.id) {
@@ -231,7 +231,7 @@ pub(super) fn make_mapped(model: &mut Model, declared: &Props) {
     }
 }
 
-/// Refuses a mapping for a type that every service has: Unfurl looks for it among those that files of the service define.
+/// Rejects a mapping for a type that every service has: Unfurl searches only types defined in files of the service.
 pub(super) fn refuse_common_type(model: &Model, problems: &mut Problems) {
     let mappings = model.service().and_then(|service| service.one("substitution_mappings"));
     let mapped = mappings.filter(|mappings| mappings.text("node").is_none());
@@ -245,7 +245,7 @@ pub(super) fn refuse_common_type(model: &Model, problems: &mut Problems) {
     }
 }
 
-/// The properties that are filled from inputs: those that are mapped, or all inputs by their names.
+/// The properties that are set from inputs: the mapped ones, or all inputs by their names.
 fn mapped(mappings: &Entity, service: &Entity) -> Vec<(EcoString, EcoString)> {
     let Some(written) = mappings.value("properties") else {
         return service.entries("inputs").map(|(name, _)| (name.clone(), name.clone())).collect();
@@ -257,7 +257,7 @@ fn mapped(mappings: &Entity, service: &Entity) -> Vec<(EcoString, EcoString)> {
     written.entries().iter().filter_map(|(name, value)| Some((name.as_str()?.into(), input(value)?))).collect()
 }
 
-/// Gives a node the values of the one it stands for.
+/// Gives an inner node the values of the node it represents.
 fn take_over(model: &Model, inner: &mut topology::Node, outer: &Props) {
     for (name, given) in outer.iter().filter(|(_, given)| given.given != Given::Nothing) {
         if let Some(prop) = inner.properties.get_mut(name) {
@@ -286,7 +286,7 @@ fn copies(node: &Node) -> Vec<(EcoString, Attribute)> {
     node.attributes.iter().map(|(name, attribute)| (name.clone(), copy(attribute))).collect()
 }
 
-/// A node whose host is given by the outer topology has none in its own.
+/// A node whose host comes from the outer topology has none in its own.
 fn leave_host(tree: &mut Tree, node: NodeId, relationship: NodeId) {
     let host = crate::eval::status::target(tree, relationship);
     let (parent, root) = (tree.node(node).parent, tree.topology_of(node).root);

@@ -1,5 +1,5 @@
-//! What operations of node templates are given, looked at before a job runs them: a configurator or a filter whose name is
-//! nearly that of one that exists. Unfurl says so only when the operation runs, or runs something else.
+//! Inputs of node templates' operations, checked before a job runs them: a configurator or a filter whose name is
+//! close to that of an existing one. Unfurl reports it only when the operation runs, or runs something else.
 
 use super::report;
 use super::service::Service;
@@ -20,7 +20,7 @@ const DEEPEST: usize = 100;
 
 /// Warns about all of them.
 pub(super) fn report(session: &Session, service: &Service) {
-    // What a type declares is looked at once, however many nodes are of it.
+    // Declarations of a type are checked once for all its nodes.
     let mut seen = HashSet::new();
     for node in service.topology.nodes.values() {
         let of_type = service.model.complete(node.node_type).map(AsRef::as_ref);
@@ -47,10 +47,10 @@ fn implementation(session: &Session, service: &Service, node: &Node, operation: 
     session.sink.push(Diagnostic::at(&rules::SUSPICIOUS, span, message).hint(Hint::meant(name, near)));
 }
 
-/// What a command is given as.
+/// The inputs that hold a command.
 const COMMANDS: &[&str] = &["command", "cmd"];
 
-/// A command without one, beside an input with nearly its name.
+/// A configurator for commands without one, and an input with a similar name.
 fn command(session: &Session, service: &Service, operation: &Entity) {
     let primary = operation.one("implementation").and_then(|own| own.value("primary"));
     let given = operation.values("inputs");

@@ -1,5 +1,6 @@
-//! What Unfurl accepts without a word and is seldom meant: requirements that no type declares, artifacts without a file, inputs
-//! that nothing declares or reads; and what it refuses late: nodes that are their own host.
+//! Warnings about declarations that Unfurl silently accepts though they are seldom intended: undeclared requirements,
+//! artifacts without a file, undeclared and unused inputs; and an early check for one that it rejects late: nodes that
+//! are their own host.
 
 use super::manifest::Manifest;
 use super::places::Places;
@@ -61,8 +62,8 @@ fn is_address(url: &str) -> bool {
     }
 }
 
-/// Warns about inputs that the service template does not declare and no expression reads. Those of an environment are for
-/// all ensembles in it.
+/// Warns about inputs that the service template does not declare and no expression reads. Those of an environment are
+/// for all ensembles in it.
 pub(super) fn inputs(session: &Session, manifest: &Manifest, service: &Service, given: &IndexMap<EcoString, Val>) {
     let shared = manifest.environment.get("inputs");
     for (name, value) in given {
@@ -129,7 +130,7 @@ fn requirements(session: &Session, model: &Model, places: &Places, node: &Node) 
     }
 }
 
-/// The key of a value. TOSCA's reader keeps the value of a requirement; the name is what is wrong.
+/// The key of a value. TOSCA's reader keeps the value of a requirement, but the wrong part is the name.
 fn key_before(session: &Session, value: Span, name: &str) -> Option<Span> {
     let source = session.sources.get(value.file)?;
     let before = source.text().get(..value.start as usize)?.trim_end().strip_suffix(':')?.trim_end();
@@ -138,7 +139,7 @@ fn key_before(session: &Session, value: Span, name: &str) -> Option<Span> {
     Some(Span::new(value.file, u32::try_from(start).ok()?, u32::try_from(before.len()).ok()?))
 }
 
-/// A node that lives on itself, through however many others, has no place to be created in.
+/// A node hosted on itself, directly or indirectly, cannot be created.
 pub(super) fn refuse_circular_hosts(
     model: &Model,
     topology: &Topology,
@@ -187,14 +188,14 @@ pub(super) fn refuse_circular_hosts(
     }
 }
 
-/// Whether a requirement makes a node live on the one it leads to.
+/// Whether a requirement makes its target the host of the node.
 fn hosts(model: &Model, requirement: &Requirement) -> bool {
     let kind = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
     requirement.name == HOST
         || kind.is_some_and(|kind| model.hierarchy.lineage(kind).any(|id| model.name(id) == HOSTED_ON))
 }
 
-/// A file is sought beside the file that names it, as the original seeks it once an operation needs it.
+/// A file is searched beside the file that names it, as the original does once an operation uses it.
 fn missing_file(session: &Session, model: &Model, places: &Places, artifact: &Artifact) {
     let entity = &artifact.entity;
     let Some(file) = entity.text("file").filter(|file| is_file_of_project(model, artifact, &file.text)) else {
@@ -210,7 +211,7 @@ fn missing_file(session: &Session, model: &Model, places: &Places, artifact: &Ar
     }
 }
 
-/// Whether an artifact's file is to be found in the project: not an image, not an address, nothing of a repository.
+/// Whether an artifact's file must exist in the project: it is not an image or an address, and not in a repository.
 fn is_file_of_project(model: &Model, artifact: &Artifact, file: &str) -> bool {
     let entity: &Entity = &artifact.entity;
     let mut types = artifact.artifact_type.into_iter().flat_map(|id| model.hierarchy.lineage(id));

@@ -1,7 +1,7 @@
-//! Where a service template was written, if merge directives put it together, and which of its scalars are vault data.
+//! Locations of a service template merged by directives, and its scalars with vault data.
 //!
-//! With directives, TOSCA reads a tree that nobody wrote. Its nodes are walked beside the merged value, whose parts know
-//! the files they come from, so that problems and origins can name those.
+//! With directives, TOSCA reads a tree without a source. Its nodes are walked beside the merged value, whose parts
+//! know their files, so that problems and origins can name those.
 
 use super::read::VAULT_TAGS;
 use crate::limits::MAX_DEPTH;
@@ -22,7 +22,7 @@ pub struct Places {
     tags: HashMap<Origin, EcoString>,
 }
 
-/// What is needed to read a value of the service template.
+/// The context for reading a value of the service template.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
     /// Passwords of vaults.
@@ -32,8 +32,8 @@ pub struct Reading<'a> {
 }
 
 impl Places {
-    /// Notes where the parts of a merged value were written, beside the tree that was made of it. What was written
-    /// nowhere is said to be in `whole`.
+    /// Records the locations of a merged value's parts, beside the tree made of it. Parts without a source are located
+    /// at `whole`.
     pub fn merged(&mut self, session: &Session, tree: &Tree, value: &Val, whole: Span) {
         self.merged = Some((tree.file(), whole));
         if let Some(root) = tree.root() {

@@ -26,11 +26,11 @@ const REPLACED: &[&str] =
 pub struct Project {
     /// Its folder.
     pub folder: String,
-    /// What it says, directives carried out.
+    /// The content, with directives applied.
     pub config: Val,
 }
 
-/// What went wrong with directives, and where.
+/// Problems of directives, with their locations.
 pub type Problems = Vec<(Problem, Origin)>;
 
 /// The file of the nearest project at or above a folder.
@@ -49,7 +49,7 @@ pub fn find(session: &Session, folder: &str) -> Option<String> {
     }
 }
 
-/// The names of the environments that the project around a folder writes down itself. Reports nothing.
+/// The names of the environments in the project's own file around a folder. Reports nothing.
 pub fn environment_names(session: &Session, folder: &str) -> Vec<EcoString> {
     let Some(text) = find(session, folder).and_then(|file| session.load_text(&file, &file).ok()) else {
         return Vec::new();
@@ -61,7 +61,7 @@ pub fn environment_names(session: &Session, folder: &str) -> Vec<EcoString> {
     all.entries().map(|entry| entry.name()).filter(is_one).map(EcoString::from).collect()
 }
 
-/// Reads a project's file with everything it includes. What cannot be opened with the passwords at hand is reported.
+/// Reads a project's file with everything it includes. Vault data that the known passwords do not open is reported.
 pub fn read(files: &Files<'_>, file: &str, secrets: Option<&[Secret]>) -> Option<Project> {
     let tree = files.tree(file)?;
     let mut reader = Reader::new(secrets);
@@ -145,7 +145,7 @@ pub fn report(session: &Session, problems: &Problems) {
 /// All projects that an ensemble is in, the one that wins first.
 #[derive(Default)]
 pub struct Projects {
-    /// Outermost first: what it says overrides what the inner ones say.
+    /// Outermost first: it overrides the inner ones.
     pub list: Vec<Project>,
 }
 
@@ -184,7 +184,7 @@ impl Projects {
         out
     }
 
-    /// What the projects say of an ensemble's file.
+    /// The projects' entry for an ensemble's file.
     pub fn entry(&self, file: &str) -> Option<Val> {
         let mut found: Option<ValMap> = None;
         for project in self.list.iter().rev() {
@@ -200,7 +200,7 @@ impl Projects {
         found.map(Val::map)
     }
 
-    /// The environment an ensemble is in unless another is asked for, with where that is said.
+    /// The default environment of an ensemble, with its location.
     pub(crate) fn default_environment(&self, file: &str) -> Option<Val> {
         let entry = self.entry(file).and_then(|entry| entry.get("environment").cloned());
         let said = || self.list.iter().rev().find_map(|project| project.config.get("default_environment").cloned());
@@ -220,7 +220,7 @@ pub fn environment(environments: &ValMap, own: &Val, name: &str) -> Val {
     super::merge::cleaned(&Val::map(merger.merge(&own, &project)), 0)
 }
 
-/// Values that are strings stand for others: `name: other`, or `name: environment:other`.
+/// Strings in the section are references: `name: other`, or `name: environment:other`.
 pub(crate) fn relabelled(environments: &ValMap, environment: &Val, section: &str) -> ValMap {
     let Some(entries) = environment.get(section).and_then(Val::as_map) else {
         return ValMap::default();

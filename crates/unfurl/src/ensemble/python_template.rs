@@ -1,7 +1,8 @@
-//! Service templates in Python. Running them is not resolution, so an installed `unfurl` is asked once what a file
-//! declares, if running programs is allowed; its answer is kept by the hash of the file and used from then on.
+//! Service templates in Python. Running them is not part of resolution, so an installed `unfurl` is asked once for the
+//! declarations of a file, if running programs is allowed; its answer is kept by the hash of the file and used from
+//! then on.
 //!
-//! A file that declares nothing, as `unfurl init` makes it, needs nobody to be asked.
+//! A file without declarations, as `unfurl init` makes it, is read without it.
 
 use crate::rules;
 use purlin_syntax::Diagnostic;
@@ -9,12 +10,12 @@ use purlin_value::world::Command;
 use purlin_value::{Session, WorldError, path};
 use sha2::{Digest, Sha256};
 
-/// The folder beside a file that answers are kept in.
+/// The folder beside a file for kept answers.
 const KEPT: &str = ".purlin/service-templates";
 /// Variables that the program gets.
 const VARIABLES: &[&str] = &["PATH", "HOME", "PYTHONPATH", "VIRTUAL_ENV"];
 
-/// The YAML that a Python file stands for, or why that is not known.
+/// The YAML equivalent of a Python file, or why it is not known.
 pub fn read(session: &Session, file: &str) -> Result<String, String> {
     let source = session.load_bytes(file).map_err(|error| error.reason().to_owned())?;
     let text = String::from_utf8_lossy(&source);
@@ -31,7 +32,7 @@ pub fn read(session: &Session, file: &str) -> Result<String, String> {
     Ok(answer)
 }
 
-/// What is said where that is not known.
+/// The message if it is not known.
 pub(super) fn problem(name: &str, why: &str) -> Diagnostic {
     let message = format!("`{name}` is a service template in Python: {why}");
     Diagnostic::nowhere(&rules::PYTHON, message).hint("add `--allow-exec` to ask an installed `unfurl` for its YAML")
@@ -64,7 +65,7 @@ fn ask(session: &Session, file: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether a file has nothing but comments, imports and a text at its start.
+/// Whether a file has only comments, imports and a docstring.
 fn declares_nothing(text: &str) -> bool {
     let mut quoted: Option<&str> = None;
     let mut continued = false;

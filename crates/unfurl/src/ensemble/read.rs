@@ -10,12 +10,12 @@ use purlin_syntax::{Kind, MergeKeys, Node, Scalar, Span};
 use purlin_value::{Origin, Taint};
 use std::rc::Rc;
 
-/// What the tags of vault data are.
+/// The tags of vault data.
 pub(crate) const VAULT_TAGS: &[&str] = &["!vault", "!vault-json", "!vault-binary", "!encrypted_string"];
 
 /// Reads nodes; keeps what could not be opened.
 pub struct Reader<'s> {
-    /// Passwords; none means that vault data stays as it is.
+    /// Passwords; if none, vault data stays encrypted.
     pub secrets: Option<&'s [Secret]>,
     /// Vault data that could not be opened, and why.
     pub problems: Vec<(Span, vault::Problem)>,
@@ -24,7 +24,7 @@ pub struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    /// A reader with passwords; none leaves vault data as it is.
+    /// A reader with passwords; without them vault data stays encrypted.
     pub fn new(secrets: Option<&'s [Secret]>) -> Self {
         Reader { secrets, problems: Vec::new(), anchors: Vec::new() }
     }
@@ -97,7 +97,7 @@ fn merges_secret(node: Node<'_>, depth: usize) -> bool {
     depth <= 4 * MAX_DEPTH && bases.any(|base| is_secret(base) || base.items().any(|item| is_secret(item.target())))
 }
 
-/// What vault data holds, by its tag.
+/// The content of vault data, by its tag.
 pub fn opened(tag: &str, plain: &[u8]) -> Val {
     match tag {
         "!vault-binary" => Data::Bytes(plain.into()).into(),
@@ -108,8 +108,8 @@ pub fn opened(tag: &str, plain: &[u8]) -> Val {
     }
 }
 
-/// A value as YAML with its secrets encrypted by the first password, or redacted if there is none. A vault whose only
-/// id is `cleartext` writes them as they are.
+/// A value as YAML with its secrets encrypted by the first password, or redacted without one. A vault with the only id
+/// `cleartext` writes them in plain text.
 pub fn write(
     value: &Val,
     tree: &crate::tree::Tree,

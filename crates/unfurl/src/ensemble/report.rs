@@ -17,7 +17,7 @@ pub fn rule(kind: Kind) -> &'static Rule {
         Kind::Io => &rules::FILE,
         Kind::Limit => &rules::LIMIT,
         Kind::Cycle | Kind::RequiredCycle => &rules::CYCLE,
-        // Neither is reported: the value itself says so.
+        // Neither is reported here: the value itself carries the reason.
         Kind::Pending | Kind::Reported => &rules::VALUE,
     }
 }
@@ -42,7 +42,7 @@ pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
     diagnostic
 }
 
-/// What an error says, for people.
+/// The message of an error, for people.
 pub fn words(error: &Error) -> Message {
     error.plain.clone().unwrap_or_else(|| error.message.as_str().into())
 }
@@ -64,7 +64,7 @@ fn named(session: &Session, error: &Error, name: &str) -> Option<Span> {
     Some(whole.within(at, name.len()))
 }
 
-/// What helps with most errors of a kind.
+/// The hint for most errors of a kind.
 fn usual_hint(kind: Kind) -> Option<&'static str> {
     match kind {
         Kind::Io => Some("correct the path; it is relative to the ensemble"),

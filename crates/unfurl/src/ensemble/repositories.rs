@@ -1,8 +1,8 @@
-//! Repositories by name: which folder of the project each of them is.
+//! Repositories by name, and their folders in the project.
 //!
-//! Names come from the service template, from environments, and from the place of the ensemble (`self`, `project`,
-//! `spec`). An address `git-local://COMMIT:/path` means the working copy whose first commit that is; what that commit
-//! is can be read in the copy's own log.
+//! Names come from the service template, from environments, and from the location of the ensemble (`self`, `project`,
+//! `spec`). An address `git-local://COMMIT:/path` means the working copy with that first commit, which is read from
+//! the copy's own log.
 
 use crate::val::{Val, ValMap};
 use ecow::EcoString;
@@ -17,7 +17,7 @@ pub enum Place {
     Folder(String),
     /// A git repository elsewhere: address and revision.
     Remote(String, String),
-    /// Somewhere that cannot be read, and why.
+    /// An unreadable location, with the reason.
     Elsewhere(String),
 }
 
@@ -26,7 +26,7 @@ pub struct Repositories<'s> {
     session: &'s Session,
     /// The ensemble's folder.
     folder: String,
-    /// The project's folder; the ensemble's if there is none.
+    /// The project's folder; without one the ensemble's.
     project: String,
     known: IndexMap<EcoString, Place>,
     /// Names that were declared, with their addresses; the first declaration counts.
@@ -34,7 +34,7 @@ pub struct Repositories<'s> {
 }
 
 impl<'s> Repositories<'s> {
-    /// Those that every ensemble has.
+    /// The repositories of every ensemble.
     pub fn new(session: &'s Session, folder: &str, project: Option<&str>) -> Self {
         let home = project.unwrap_or(folder);
         let mut known = IndexMap::new();
@@ -46,7 +46,7 @@ impl<'s> Repositories<'s> {
         Repositories { session, folder: folder.to_owned(), project: home.to_owned(), known, declared: IndexMap::new() }
     }
 
-    /// Adds what a `repositories` section declares; relative addresses start at the project.
+    /// Adds the declarations of a `repositories` section; relative addresses start at the project.
     pub fn declare(&mut self, section: &ValMap) {
         for (name, repository) in section {
             let url = repository.get("url").or(Some(repository)).and_then(Val::as_str);
@@ -62,7 +62,7 @@ impl<'s> Repositories<'s> {
         }
     }
 
-    /// Adds what a manifest declares in its service template and in its environment.
+    /// Adds the declarations of a manifest's service template and environment.
     pub fn declare_manifest(&mut self, document: &Val) {
         let template = document.get("spec").and_then(|spec| spec.get("service_template"));
         for part in [document.get("environment"), template].into_iter().flatten() {
@@ -72,7 +72,7 @@ impl<'s> Repositories<'s> {
         }
     }
 
-    /// Where a repository is, fetched if it is elsewhere; none if nobody declares it.
+    /// The location of a repository, fetched if it is remote; none if it is undeclared.
     pub fn get(&mut self, name: &str) -> Option<Place> {
         if let Some(Place::Remote(url, revision)) = self.known.get(name) {
             let fetched = self.fetch(url, revision);
@@ -81,12 +81,12 @@ impl<'s> Repositories<'s> {
         self.known.get(name).cloned()
     }
 
-    /// The addresses of those that are declared.
+    /// The addresses of declared repositories.
     pub fn addresses(&self) -> impl Iterator<Item = (&EcoString, &EcoString)> {
         self.declared.iter()
     }
 
-    /// The folders of those that can be read.
+    /// The folders of readable repositories.
     pub fn folders(&self) -> impl Iterator<Item = (&EcoString, &str)> {
         self.known.iter().filter_map(|(name, place)| match place {
             Place::Folder(folder) => Some((name, folder.as_str())),
@@ -94,7 +94,7 @@ impl<'s> Repositories<'s> {
         })
     }
 
-    /// Where an address leads.
+    /// The location of an address.
     fn place(&self, url: &str, revision: &str) -> Place {
         if let Some(local) = url.strip_prefix("file:") {
             let local = local.strip_prefix("//").unwrap_or(local);

@@ -1,6 +1,5 @@
-//! Which node meets which requirement, where Unfurl's rules differ from TOSCA's: a named node counts whatever its type,
-//! all nodes that fit meet it unless `occurrences` allows fewer, and what types require without being assigned
-//! may stay open.
+//! Resolution where Unfurl's rules differ from TOSCA's: a named node counts whatever its type, all suitable nodes meet
+//! a requirement unless `occurrences` allows fewer, and requirements of types that are not assigned may stay open.
 
 use super::build::{ABSTRACT, is_deployed};
 use super::filters;
@@ -80,7 +79,7 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
                         problems.push(too_many_fit(node, requirement));
                     }
                 }
-                // What only TOSCA's own types ask for may stay open.
+                // Requirements of TOSCA's own types may stay open.
                 _ if may_stay_open(model, node, requirement) => {}
                 Ok(_) => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
                 Err(own) => {
@@ -176,7 +175,7 @@ fn too_many_fit(node: &Node, requirement: &Requirement) -> Diagnostic {
     Diagnostic::at(&rules::LIMIT, requirement.at, message).hint("name the node that is meant in each requirement")
 }
 
-/// Whether TOSCA adds a requirement only to come to the least number of relationships: here one stands for all.
+/// Whether TOSCA adds a requirement only to reach the minimum number of relationships: here one is enough.
 fn fills_up(node: &Node, at: usize) -> bool {
     let Some(requirement) = node.requirements.get(at).filter(|requirement| requirement.assignment.is_none()) else {
         return false;
@@ -190,7 +189,7 @@ struct Matching<'a> {
     topology: &'a Topology,
     /// Places of nodes by their types, of which there are few.
     of_type: &'a HashMap<DeclId, Vec<usize>>,
-    /// What is resolved so far.
+    /// The resolution so far.
     resolution: &'a Resolution,
     /// Nodes that meet requirements of the source already, by the requirements' names.
     taken: &'a FastSet<(&'a str, usize)>,
@@ -200,7 +199,8 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// What meets the requirement: the node that is named, or all that fit. `found` is what TOSCA's own rules give.
+    /// The edges of the requirement: to the named node, or to all suitable ones. `found` is the result of TOSCA's own
+    /// rules.
     fn edges(&self, found: Option<&Edge>) -> Result<Vec<Edge>, Box<Diagnostic>> {
         let requirement = self.requirement;
         if let Some(named) = &requirement.node_template {
@@ -218,7 +218,7 @@ impl Matching<'_> {
                 None => Ok(Vec::new()),
             };
         }
-        // What only a type asks for, and may be left out, is not looked for.
+        // An optional requirement that only a type declares gets no search of its own.
         if says_nothing(requirement) && is_optional(requirement) {
             let found = found.filter(|_| requirement.assignment.is_none());
             return Ok(found.cloned().into_iter().collect());
@@ -241,11 +241,11 @@ impl Matching<'_> {
         if chosen.is_empty() {
             return Ok(found.filter(|_| filter.is_none()).cloned().into_iter().collect());
         }
-        // What another requirement of the same name leads to is not found once more, unless nothing else is left.
+        // The target of another requirement of the same name is not used again, unless no other is left.
         let is_free = |target: &usize| !self.taken.contains(&(requirement.name.as_str(), *target));
         let free: Vec<usize> = chosen.iter().copied().filter(is_free).collect();
         let chosen = if free.is_empty() { chosen } else { free };
-        // Placeholders for other templates count only if nothing else fits.
+        // Placeholders for other templates count only if no other node is suitable.
         let is_made = |target: &usize| !ABSTRACT.iter().any(|directive| self.has_directive(*target, directive));
         let made: Vec<usize> = chosen.iter().copied().filter(is_made).collect();
         let chosen = if made.is_empty() { chosen.into_iter().take(1).collect() } else { made };
@@ -283,7 +283,7 @@ impl Matching<'_> {
         Edge { source: self.source, requirement: self.at, target, capability }
     }
 
-    /// A node that is named counts whatever its type, as long as the relationship may lead to one of its capabilities.
+    /// A named node counts whatever its type, as long as the relationship may lead to one of its capabilities.
     fn to_named(&self, target: usize, node: &Node) -> Result<Vec<Edge>, Box<Diagnostic>> {
         let capability = capability_of(self.model, node, self.requirement);
         if let Some(capability) = capability {
@@ -369,8 +369,8 @@ fn is_host_of_software(model: &Model, node: &Node, requirement: &Requirement) ->
         && model.hierarchy.lineage(node.node_type).any(is_software)
 }
 
-/// The capability a requirement leads to: the one that is named or of the type, one that the relationship may lead to,
-/// or the one that every node has.
+/// The target capability of a requirement: the named one or one of the type, one that the relationship allows, or the
+/// one that every node has.
 fn capability_of(model: &Model, node: &Node, requirement: &Requirement) -> Option<usize> {
     let position = |fits: &dyn Fn(&str, Option<_>) -> bool| {
         node.capabilities.iter().position(|(name, capability)| fits(name, capability.capability_type))
@@ -404,7 +404,7 @@ fn leads_anywhere(model: &Model, relationship: &Entity) -> bool {
         && file.is_some_and(|file| file.path.starts_with("purlin:"))
 }
 
-/// What is written must be met; what only a type declares may stay open, unless operations are to be carried out.
+/// A written requirement must be met; one that only a type declares may stay open, unless operations are run.
 fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&Diagnostic>, problems: &mut Problems) {
     if node.template.name == MADE {
         return; // it has the relationships of the node it stands for
@@ -451,7 +451,7 @@ fn names_nothing(model: &Model, requirement: &Requirement) -> bool {
             || relationship.is_some_and(|name| model.find(entities::RELATIONSHIP_TYPE, name).is_none()))
 }
 
-/// How many nodes may meet a requirement, if that is said.
+/// The number of nodes that may meet a requirement, if set.
 fn occurrences(requirement: &Requirement) -> Option<Range> {
     let assigned = requirement.assignment.as_ref().and_then(|entity| entity.range("occurrences"));
     assigned.or_else(|| requirement.definition.as_ref()?.range("count_range"))
@@ -461,18 +461,18 @@ fn is_optional(requirement: &Requirement) -> bool {
     requirement.optional || occurrences(requirement).is_some_and(|range| range.lower == 0)
 }
 
-/// Whether a requirement is not assigned, or with an empty mapping, which adds nothing to what the type says.
+/// Whether a requirement is not assigned, or assigned an empty mapping, which adds nothing to the type.
 fn says_nothing(requirement: &Requirement) -> bool {
     requirement.assignment.as_ref().is_none_or(|assigned| assigned.slots.is_empty())
 }
 
-/// Whether someone has to meet a requirement: the template assigns it, and says which type of node does, or nobody says so.
+/// Whether a requirement is mandatory: it is assigned, and either the assignment or neither side sets `node`.
 fn must_be_met(requirement: &Requirement) -> bool {
     let says = |entity: &Option<Arc<Entity>>| entity.as_ref().is_some_and(|entity| entity.slot("node").is_some());
     requirement.assignment.is_some() && (says(&requirement.assignment) || !says(&requirement.definition))
 }
 
-/// Whether an assigned requirement says neither which node nor which capability meets it.
+/// Whether an assigned requirement restricts neither its node nor its capability.
 fn asks_for_nothing(model: &Model, requirement: &Requirement) -> bool {
     let relationship = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
     let complete = relationship.and_then(|id| model.complete(id));

@@ -1,7 +1,7 @@
-//! Nodes that another ensemble has: the directive `select`.
+//! Nodes of other ensembles: the directive `select`.
 //!
-//! A template with it stands for an instance that an external ensemble stores. Must not know how ensembles are opened
-//! or how instances are put into the tree.
+//! A template with it represents an instance stored in an external ensemble. Must not know how ensembles are opened or
+//! how instances are put into the tree.
 
 use super::{Ensemble, filters};
 use crate::tree::NodeId;
@@ -19,7 +19,7 @@ pub(super) struct External {
     pub name: EcoString,
     /// The only instance that it offers; none if it offers all.
     pub only: Option<EcoString>,
-    /// What was opened.
+    /// The opened ensemble.
     pub ensemble: Ensemble,
 }
 
@@ -33,20 +33,20 @@ pub(super) enum Found<'a> {
     Nothing,
 }
 
-/// What a template with the directive looks for.
+/// The conditions of a template with the directive.
 pub(super) struct Wanted<'a> {
     /// The template's name.
     pub template: &'a str,
     /// Its type.
     pub type_name: &'a str,
-    /// What the other template has to satisfy, whatever its name and type.
+    /// The condition on the other template, whatever its name and type.
     pub filter: Option<&'a tosca::Val>,
-    /// The instance that is named, with its ensemble: `ENSEMBLE:INSTANCE`. Nothing else is asked of it.
+    /// The address of an instance with its ensemble: `ENSEMBLE:INSTANCE`. No other conditions apply to it.
     pub address: Option<&'a str>,
 }
 
-/// The stored instance that was made from a template of the same name, or from one that passes the filter: those that the
-/// environment names come first, then those of ensembles that offer everything.
+/// The stored instance of a template with the same name, or of one that passes the filter: those named by the
+/// environment come first, then those of ensembles that offer everything.
 pub(super) fn find<'a>(externals: &'a [External], wanted: &Wanted<'_>) -> Found<'a> {
     if let Some(address) = wanted.address {
         return named(externals, address);
@@ -93,7 +93,7 @@ impl External {
         template.is_some_and(|template| filters::selects(&service.model, template, filter))
     }
 
-    /// An instance's name among those of all ensembles.
+    /// An instance's name, unique among those of all ensembles.
     pub(super) fn address(&self, id: NodeId) -> EcoString {
         eco_format!("{}:{}", self.name, self.ensemble.tree.node(id).name)
     }

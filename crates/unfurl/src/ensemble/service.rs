@@ -42,7 +42,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What counts as ours in the values of a service template.
+/// Unfurl's notation in the values of a service template.
 static HOST: Host = Host {
     is_call,
     is_template: is_computed,
@@ -54,7 +54,8 @@ static HOST: Host = Host {
     },
 };
 
-/// Interfaces of every node. `defaults` holds what the others share, `Mock` replaces operations in a dry run.
+/// Interfaces of every node. `defaults` holds operations shared by the others, `Mock` replaces operations in a dry
+/// run.
 pub(super) const INTERFACES: &[(&str, Option<&str>)] = &[
     ("Install", Some("unfurl.interfaces.Install")),
     ("Standard", Some("tosca.interfaces.node.lifecycle.Standard")),
@@ -70,7 +71,7 @@ const VERSIONS: &[&str] =
 const PROFILES: &[Embedded] =
     &[Embedded { path: "purlin:/unfurl/unfurl.yaml", text: include_str!("../../profiles/unfurl.yaml") }];
 
-/// A map with one of these keys is an expression, if nothing else in it says otherwise.
+/// A map with one of these keys is an expression, unless another key in it prevents that.
 pub(crate) fn is_call(key: &str, keys: usize) -> bool {
     match key {
         "eval" | "ref" => keys <= EVAL_KEYS.len() + 1,
@@ -98,8 +99,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Which templates are there for their own sake, or for one that is: where a node stands for the whole topology, that
-    /// node, otherwise all without the directive `default`.
+    /// The templates that are required directly or by another one: roots are the node that represents the whole
+    /// topology, otherwise all without the directive `default`.
     pub(super) fn required(&self, standing: Option<&str>) -> Vec<bool> {
         let nodes = &self.topology.nodes;
         let is_root = |(name, node): (&EcoString, &Arc<topology::Node>)| match standing {
@@ -127,7 +128,7 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
     compile_at(session, manifest, &given.path.clone(), Some(given), inputs, &prepare)
 }
 
-/// The same for a file that the service template imports, with its inputs' defaults. What is read may be changed before
+/// The same for a file that the service template imports, with its inputs' defaults. The model may be changed before
 /// it is rendered.
 pub(super) fn compile_imported(
     session: &Session,
@@ -167,7 +168,7 @@ fn compile_at(
     let mut model = model::build(session, path, &options, &mut problems);
     prepare(&mut model);
     let span = manifest.service_span?;
-    // What an expression gives is known only later.
+    // The result of an expression is known only later.
     let given = |value: &Val| {
         let nowhere = Span::new(span.file, span.start, span.start);
         if is_static(value, 0) {
@@ -180,7 +181,7 @@ fn compile_at(
     let mut topology = Topology::default();
     let mut resolution = Resolution::default();
     if model.files.edition.is_some() {
-        // Nobody gives inputs to a topology that stands for a node: they are null unless they have a default.
+        // A topology that replaces a node gets no inputs: they are null unless they have a default.
         let missing = match (is_nested, manifest.alone) {
             (true, _) => MissingInputs::Accept,
             (false, true) => MissingInputs::Warn,
@@ -253,7 +254,7 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
         if rule == tosca_rules::INCOMPATIBLE.name {
             diagnostic = diagnostic.warning();
         }
-        // Properties nobody declared are dropped; other things nobody declared are mistakes.
+        // Undeclared properties are dropped; other undeclared names are mistakes.
         if rule == tosca_rules::UNDECLARED.name && !diagnostic.is_error() {
             diagnostic = Diagnostic { rule: &rules::UNDECLARED, ..diagnostic };
         }
@@ -324,7 +325,7 @@ fn map_from(entries: &[(tosca::Val, tosca::Val)], reading: Reading<'_>) -> (ValM
     (entries.iter().map(pair).collect(), secret_key)
 }
 
-/// A call goes back to the map or text it was written as.
+/// Converts a call back to the map or text it was written as.
 fn from_call(call: &tosca::Call, value: &tosca::Val, reading: Reading<'_>) -> Val {
     let whole = call.args.first();
     if call.name == TEMPLATE {
@@ -350,7 +351,7 @@ pub(crate) fn to_tosca(value: &Val, place: &dyn Fn(&Val) -> Span) -> tosca::Val 
     Conversion { place, shared: HashMap::default() }.value(value)
 }
 
-/// What several hold is converted once and shared again: written out, it may be more than fits into memory.
+/// Shared parts are converted once and shared again: written out, they may not fit into memory.
 struct Conversion<'p> {
     place: &'p dyn Fn(&Val) -> Span,
     shared: HashMap<usize, tosca::Data, foldhash::fast::RandomState>,
@@ -392,8 +393,8 @@ impl Conversion<'_> {
     }
 }
 
-/// Inputs, later ones over earlier ones: the manifest's, the environment's, those of a project around it, those of files,
-/// those of the command line.
+/// Inputs, later ones override earlier ones: the manifest's, the environment's, those of a project around it, those of
+/// files, those of the command line.
 pub fn inputs(manifest: &Manifest, inner: &Val, request: &Request, session: &Session) -> IndexMap<EcoString, Val> {
     let mut out = IndexMap::new();
     let written = manifest.document.get("spec").and_then(|spec| spec.get("inputs"));

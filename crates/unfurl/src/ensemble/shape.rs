@@ -1,5 +1,5 @@
-//! What an ensemble's file and a project's file must look like, apart from the service template. Tells nothing of what
-//! their parts mean.
+//! The shape of an ensemble's file and of a project's file, apart from the service template. This must not know the
+//! meaning of their parts.
 
 use crate::rules;
 use crate::tree::{Priority, STATES, Status};
@@ -40,13 +40,13 @@ const ENSEMBLE_KEYS: &[&str] = &[
 /// Keys of an ensemble that others refer to.
 const EXTERNAL_KEYS: &[&str] = &["manifest", "uri", "instance", "schema", "version", "connections"];
 
-/// Sections under which nothing may be written.
+/// Sections that may be empty.
 const MAY_BE_EMPTY: &[&str] = &["connections", "environments", "service_template"];
 
-/// Texts that a project says of an ensemble.
+/// Texts of a project's entry for an ensemble.
 const ENSEMBLE_TEXTS: &[&str] = &["file", "project", "managedBy", "alias", "environment"];
 
-/// What a value has to be.
+/// The expected shape of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Mapping,
@@ -74,7 +74,7 @@ const ENVIRONMENT: &[(&str, Wanted)] = &[
     ("lfs_lock", Wanted::Mapping),
 ];
 
-/// Sections of what an ensemble specifies.
+/// Sections of an ensemble's `spec`.
 const SPEC: &[(&str, Wanted)] = &[
     ("service_template", Wanted::Mapping),
     ("inputs", Wanted::Named),
@@ -228,7 +228,7 @@ impl Shape<'_> {
         }
     }
 
-    /// A section, if it is there and what it has to be.
+    /// A section, if it exists and has the expected shape.
     fn section<'v>(&self, of: &'v Val, key: &str, wanted: Wanted) -> Option<&'v Val> {
         let value = of.get(key)?;
         if value.is_null() && MAY_BE_EMPTY.contains(&key) {
@@ -303,7 +303,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Other keys are allowed and mean nothing; those that nearly are one that means something are misspelt.
+    /// Other keys are allowed and ignored; those similar to a known one are probably misspelt.
     fn near_keys<'k>(&self, of: &Val, known: impl Iterator<Item = &'k str> + Clone, owner: &str) {
         for (key, value) in of.as_map().into_iter().flatten() {
             let Some(key) = key.as_str().filter(|key| !known.clone().any(|known| known == *key)) else { continue };
@@ -365,7 +365,7 @@ impl Shape<'_> {
         }
     }
 
-    /// What is stored of an instance, or of the whole.
+    /// The stored data of an instance, or of the whole.
     fn status(&self, said: &Val) {
         let names = Status::ALL.map(Status::name);
         if let Some(ready) = self.section(said, "readyState", Wanted::Mapping) {

@@ -1,5 +1,5 @@
-//! What the types of an ensemble must say beyond what TOSCA's reader checks: types of properties, interfaces that exist
-//! with operations that exist. Must not know which of the types are used.
+//! Checks of an ensemble's types beyond those of TOSCA's reader: types of properties, existing interfaces with
+//! existing operations. Must not know which of the types are used.
 
 use super::service::INTERFACES;
 use purlin_syntax::what;
@@ -42,7 +42,7 @@ pub fn check(model: &Model, problems: &mut Problems) {
     }
 }
 
-/// Refuses values of types that derive from a built-in one: Unfurl knows no definition of those.
+/// Rejects values of types that derive from a built-in one: Unfurl knows no definition of those.
 pub fn refuse_derived(model: &Model, topology: &Topology, problems: &mut Problems) {
     let mut seen = HashSet::new();
     for node in topology.nodes.values() {
@@ -74,7 +74,7 @@ fn has_no_value(output: &Entity) -> bool {
     output.slot("value").is_none() || output.value("value").is_some_and(|value| matches!(value.data, Data::Null))
 }
 
-/// Where problems were found before, in order: what is missing there may be what could not be read.
+/// Locations of earlier problems, in order: a part missing there may be an unreadable one.
 struct Known(Vec<(FileId, u32)>);
 
 impl Known {

@@ -23,7 +23,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What checks values of a property, an attribute or an input, from its definition.
+/// The check for values of a property, an attribute or an input, from its definition.
 pub fn check(service: &Rc<Service>, prop: &Prop, stance: Stance) -> Option<Check> {
     let definition = prop.definition.clone()?;
     let data_type = prop.data_type?;
@@ -44,7 +44,7 @@ pub fn check(service: &Rc<Service>, prop: &Prop, stance: Stance) -> Option<Check
     })))
 }
 
-/// Checks an evaluated value against what its type declares. What is only null or not computed passes where it may.
+/// Checks an evaluated value against its type. Null and missing values pass where they are allowed.
 pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema: &Schema, value: &Val) -> Result<()> {
     let node = &engine.tree.node(id).name;
     let fail = |why: String| Err(Error::new(Kind::Invalid, format!("`{name}` of `{node}` is not valid: {why}")));
@@ -86,7 +86,7 @@ pub(crate) fn typed(engine: &Engine<'_>, id: NodeId, name: &str, schema: &Schema
     }
 }
 
-/// Marks the parts of a value that its data type says are secrets.
+/// Marks the parts of a value that its data type declares secret.
 pub(crate) fn mark_parts(value: Val, parts: &[ecow::EcoString]) -> Val {
     let (false, Some(entries)) = (parts.is_empty(), value.as_map()) else {
         return value;
@@ -100,7 +100,7 @@ pub(crate) fn mark_parts(value: Val, parts: &[ecow::EcoString]) -> Val {
     value.clone().with(Data::Map(Rc::new(entries)))
 }
 
-/// Checks the constraints of what is written plainly in the service. What expressions give is checked when it is known.
+/// Checks the constraints of plain values in the service. Results of expressions are checked when they are known.
 pub fn written(model: &Model, topology: &Topology, problems: &mut Problems) {
     if problems.any() {
         return; // a value of the wrong type breaks its constraints, too
@@ -144,7 +144,7 @@ fn check_plain(
     }
 }
 
-/// Whether a value is what it will be: no expression, not null, no vault data.
+/// Whether a value is final: no expression, not null, no vault data.
 fn is_plain(value: &tosca::Val) -> bool {
     let is_vault = value.as_str().is_some_and(|text| vault::is_vault(text.as_bytes()));
     !matches!(value.data, tosca::Data::Null) && !value.is_opaque() && !value.has_call() && !is_vault
