@@ -11,17 +11,17 @@ use std::rc::Rc;
 /// A handle.
 #[derive(Debug, Clone)]
 pub struct External {
-    /// What it is a handle to.
+    /// The target of the handle.
     pub kind: Kind,
-    /// What it was made from, as its function's argument.
+    /// Its source, as its function's argument.
     pub key: Val,
-    /// The plain value it stands for.
+    /// The plain value behind it.
     pub value: Val,
     /// The keys that were applied to it.
     pub select: Vec<EcoString>,
 }
 
-/// What a handle leads to.
+/// The target of a handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A file, by full path and encoding.
@@ -62,7 +62,7 @@ impl External {
         Data::External(Rc::new(self)).into()
     }
 
-    /// What a key selects; none if the handle has no such key.
+    /// The value that a key selects; none if the handle has no such key.
     pub fn field(&self, ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
         let value = match (&self.kind, name) {
             (Kind::File { path, .. } | Kind::Temp { path, .. }, "path") => Some(Val::str(path.clone())),

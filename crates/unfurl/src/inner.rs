@@ -4,7 +4,7 @@ use crate::dialect::{eval_given, resolve_given};
 use purlin_model::{Answer, Ask, Question, Request, Resolved};
 use purlin_value::Session;
 
-/// An ensemble with the inputs another dialect has for it. `None` if there is nothing to evaluate.
+/// An ensemble with the inputs from another dialect. `None` if there is nothing to evaluate.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     resolve_given(session, &request(ask), &ask.values)
 }

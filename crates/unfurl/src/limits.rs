@@ -1,8 +1,8 @@
-//! What evaluation may cost. Each limit has a rule that names it when it is hit.
+//! Limits of evaluation. Each has a rule that names it when it is exceeded.
 
 /// Longest expression or template, in bytes.
 pub const MAX_EXPRESSION: usize = purlin_syntax::limits::EXPRESSION_BYTES;
-/// Deepest nesting of what is written: filters, templates, values.
+/// Deepest nesting of the source: filters, templates, values.
 pub const MAX_DEPTH: usize = purlin_syntax::limits::EXPRESSION_LEVELS;
 /// Most segments of one query: they are followed one inside the other.
 pub const MAX_SEGMENTS: usize = purlin_syntax::limits::QUERY_SEGMENTS;
@@ -16,5 +16,5 @@ pub const MAX_ITEMS: usize = 1_000_000;
 pub const MAX_FILE: usize = 16 * 1024 * 1024;
 /// Most entries kept of a trace.
 pub const MAX_TRACE: usize = 10_000;
-/// Most relationships of one topology to nodes that only fit a requirement, beside the first of each.
+/// Most relationships of one topology to nodes that merely fit a requirement, not counting the first of each.
 pub const MAX_FITTING: usize = 100_000;

@@ -1,6 +1,6 @@
-//! Finds what `get_property` and `get_attribute` name. TOSCA's functions read templates: a requirement means the
-//! capability of its own name at the target node, and `HOST` the nearest node along requirements that declares the name.
-//! Must not evaluate anything.
+//! Resolves the arguments of `get_property` and `get_attribute`. TOSCA's functions read templates: a requirement means
+//! the capability of its own name at the target node, and `HOST` the nearest node along requirements that declares the
+//! name. Must not evaluate anything.
 
 use crate::eval::form::Form;
 use crate::eval::status::target;
@@ -15,7 +15,7 @@ use std::collections::HashSet;
 /// When a function is looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
-    /// While the service template is read: a requirement that only a type declares does not lead anywhere yet.
+    /// While the service template is read: a requirement that only a type declares has no target yet.
     Read,
     /// While an expression is evaluated.
     Evaluated,
@@ -28,11 +28,11 @@ pub enum Found {
     Property(NodeId, EcoString, usize),
     /// A property that is declared and has no value.
     Unset,
-    /// Templates do not tell.
+    /// Templates do not determine it.
     Unknown,
 }
 
-/// Why nothing is found: which argument is at fault, and what helps.
+/// Why a lookup fails: the wrong argument, and a hint.
 #[derive(Debug)]
 pub struct Missing {
     pub argument: usize,
@@ -46,7 +46,7 @@ fn missing<T>(argument: usize, message: impl Into<Message>, hint: Option<Hint>) 
     Err(Box::new(Missing { argument, message: message.into(), hint }))
 }
 
-/// The name that an argument is; null and numbers are names that nothing has.
+/// An argument as a name; null and numbers become names that do not exist.
 fn word(argument: &Val) -> Option<EcoString> {
     match &argument.data {
         Data::Str(text) => Some(text.as_str().into()),
@@ -148,7 +148,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The node that the first argument means; none if templates do not tell.
+    /// The node that the first argument means; none if templates do not determine it.
     fn node(&self, entity: &str, declares: &dyn Fn(&Self, &Node) -> bool) -> Looked<Option<NodeId>> {
         let node = self.tree.node(self.here);
         let owner = match node.kind {
@@ -179,7 +179,7 @@ impl<'a> Lookup<'a> {
         })
     }
 
-    /// The nearest node along first requirements that declares what is asked for.
+    /// The nearest node along first requirements that declares the requested name.
     fn host(&self, start: NodeId, declares: &dyn Fn(&Self, &Node) -> bool) -> Looked<Option<NodeId>> {
         let mut seen = HashSet::from([start]);
         let mut at = start;
@@ -222,7 +222,7 @@ impl<'a> Lookup<'a> {
                 .is_some_and(|part| self.own_capability(node, name).is_some_and(|id| has(self.tree.node(id), part)))
     }
 
-    /// Requirements of a node that lead somewhere by now, and the nodes they lead to.
+    /// Requirements of a node with a target so far, and their targets.
     fn requirements(&self, id: NodeId) -> impl Iterator<Item = (&'a EcoString, Option<NodeId>)> {
         let (tree, when) = (self.tree, self.when);
         tree.node(id).requirements.iter().filter_map(move |relationship| {
@@ -264,7 +264,7 @@ impl<'a> Lookup<'a> {
         missing(1, message, near(name, node.attributes.keys().chain(capabilities)))
     }
 
-    /// Whether the remaining arguments lead into a property as it is written.
+    /// Whether the remaining arguments lead into a property as written.
     fn inside(&self, id: NodeId, name: &str, led: usize) -> Looked<Found> {
         let Some(raw) = set_property(self.tree.node(id), name) else { return Ok(Found::Unknown) };
         part_of(raw, self.arguments.get(led..).unwrap_or_default(), led, name)?;
@@ -272,7 +272,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// The part of a property, as written, that keys lead to.
+/// The part of a property, as written, at a path of keys.
 pub fn part_of<'v>(raw: &'v Val, keys: &[Val], led: usize, name: &str) -> Looked<&'v Val> {
     let mut value = raw;
     for (at, key) in keys.iter().enumerate() {
@@ -331,7 +331,7 @@ fn indexed(kind: &str, name: &str, key: &Val, argument: usize) -> Looked<()> {
     }
 }
 
-/// Whether the template declares everything that the node has: not if another node replaces it or a job adds more.
+/// Whether the template declares all members of the node: not if another node replaces it or a job adds more.
 fn is_complete(node: &Node) -> bool {
     node.shadow.is_none() && !node.attributes.contains_key(".interfaces")
 }

@@ -1,7 +1,7 @@
-//! Notes names of ensembles for editors and renames: the service template's through TOSCA's tables, with what queries and
-//! templates in it refer to; inputs and instances of the ensemble; environments of the project.
+//! Notes names of ensembles for editors and renames: the service template's through TOSCA's tables, with the
+//! references of queries and templates in it; inputs and instances of the ensemble; environments of the project.
 //!
-//! Only what is written is read; nothing is evaluated.
+//! Only the source is read; nothing is evaluated.
 
 use crate::ensemble::project::PROJECT_FILE;
 use crate::ensemble::{Ensemble, manifest};
@@ -88,7 +88,7 @@ impl Writer<'_> {
         let declared: Vec<Node<'_>> =
             root.get("environments").into_iter().flat_map(Node::entries).map(|entry| entry.key).collect();
         for entry in root.get("environments").into_iter().flat_map(Node::entries) {
-            // What all environments share is no environment.
+            // The section shared by all environments is not one itself.
             if entry.key.text() != "defaults" {
                 let (id, at) = (NameId::Place(written(entry.key)), written(entry.key));
                 let whole = entry.value.span();
@@ -105,7 +105,7 @@ impl Writer<'_> {
     }
 }
 
-/// What a value refers to: a query under `eval` or `ref`, or a template.
+/// The references of a value: a query under `eval` or `ref`, or a template.
 fn references(node: Node<'_>, sources: &Sources) -> Vec<Reference> {
     if node.is_map() {
         let query = node.get("eval").or_else(|| node.get("ref")).filter(|query| query.is_scalar());

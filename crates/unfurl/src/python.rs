@@ -22,7 +22,7 @@ pub fn parse_int(text: &str) -> Option<i64> {
     Some(if negative { -number } else { number })
 }
 
-/// Digits and nothing else, as a number.
+/// A text of digits only, as a number.
 fn whole(digits: &str) -> Option<i64> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -134,7 +134,7 @@ fn equal_at(left: &Val, right: &Val, depth: usize) -> bool {
     }
 }
 
-/// The order of two values, or none if Python has none.
+/// The order of two values; none if Python does not compare them.
 pub fn compare(left: &Val, right: &Val) -> Option<Ordering> {
     if let (Some(a), Some(b)) = (number(left), number(right)) {
         return match (a, b) {
@@ -160,9 +160,9 @@ pub fn compare(left: &Val, right: &Val) -> Option<Ordering> {
     }
 }
 
-/// Items in the order of their keys; equal ones stay as they were. Keys of kinds that Python does not compare are
-/// refused. Not the sort of the standard library: the order of Python is not total (a fraction can equal two whole
-/// numbers that differ, and what is no number equals nothing), and that sort may panic on such an order.
+/// Items in the order of their keys; equal ones keep their order. Keys of kinds that Python does not compare are
+/// rejected. Not the sort of the standard library: the order of Python is not total (a fraction can equal two
+/// different integers, and NaN equals nothing), and that sort may panic on such an order.
 pub fn sorted<T>(items: Vec<(Val, T)>, reverse: bool) -> Result<Vec<T>> {
     let mut runs: Vec<Vec<(Val, T)>> = items.into_iter().map(|item| vec![item]).collect();
     while runs.len() > 1 {
@@ -193,7 +193,7 @@ fn merged<T>(left: Vec<(Val, T)>, right: Vec<(Val, T)>, reverse: bool) -> Result
     Ok(out)
 }
 
-/// The order of two sort keys. What is no number is neither less nor greater, as in Python.
+/// The order of two sort keys. NaN is neither less nor greater, as in Python.
 fn order(left: &Val, right: &Val) -> Result<Ordering> {
     if let Some(order) = compare(left, right) {
         return Ok(order);

@@ -123,7 +123,7 @@ pub enum Special {
 pub struct Row {
     /// As written.
     pub text: &'static str,
-    /// What it is.
+    /// The key.
     pub key: Special,
     /// One sentence.
     pub summary: &'static str,

@@ -1,6 +1,6 @@
 //! The tree of instances an expression is evaluated against.
 //!
-//! Plain data: who hosts whom, what requires what, and the unevaluated attributes of each. It is built by
+//! Plain data: hosts, requirements, and the unevaluated attributes of each instance. It is built by
 //! [`crate::ensemble`] (or by a test) and never changed by evaluation, except for the memo cells of attributes.
 
 use crate::eval::lazy::Memo;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct NodeId(pub u32);
 
-/// What an instance is.
+/// The kind of an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NodeKind {
     /// The root of a topology.
@@ -118,7 +118,7 @@ pub enum Priority {
     Optional = 1,
     /// Its dependants fail.
     Required = 2,
-    /// Everything stops.
+    /// A failure stops everything.
     Critical = 3,
 }
 
@@ -142,18 +142,18 @@ impl Priority {
     }
 }
 
-/// One attribute or property of an instance: what was written, and what it evaluated to.
+/// One attribute or property of an instance: its source, and its evaluated value.
 #[derive(Debug)]
 pub struct Attribute {
     /// As written, unevaluated.
     pub raw: Val,
-    /// Whether the value is a secret whatever it evaluates to.
+    /// Whether the value is a secret, whatever the result.
     pub sensitive: bool,
-    /// What the template's type says about it.
+    /// Its declaration in the template's type.
     pub schema: Option<Rc<Schema>>,
     /// Whether it is a property of the template, declared or not.
     pub property: bool,
-    /// What the template says of a property, where the instance has stored something else.
+    /// The template's value of a property, where the instance has stored a different one.
     pub template: Option<Box<Val>>,
     /// The folder of the file it is written in, where that is not the template's.
     pub dir: Option<EcoString>,
@@ -186,10 +186,10 @@ impl Attribute {
 /// Attributes by name.
 pub type Attributes = IndexMap<EcoString, Attribute, foldhash::fast::RandomState>;
 
-/// What is wrong with an evaluated value.
+/// The problems of an evaluated value.
 type Problems = dyn Fn(&Val) -> Vec<String>;
 
-/// Checks an evaluated value and says what is wrong with it.
+/// Checks an evaluated value and returns its problems.
 #[derive(Clone)]
 pub struct Check(pub Rc<Problems>);
 
@@ -199,7 +199,7 @@ impl std::fmt::Debug for Check {
     }
 }
 
-/// What a type declares about a property or attribute.
+/// The declaration of a property or attribute in a type.
 #[derive(Debug, Default, Clone)]
 pub struct Schema {
     /// Declared type name.
@@ -222,7 +222,7 @@ pub struct Schema {
     pub check: Option<Check>,
 }
 
-/// What a type declares, for what is asked of templates before anything is evaluated.
+/// The declarations of a type, for lookups in templates before anything is evaluated.
 #[derive(Debug, Default)]
 pub struct Declared {
     /// Names of properties, whether or not they have a value.
@@ -245,11 +245,11 @@ pub struct Requirement {
 pub struct Node {
     /// Its name.
     pub name: EcoString,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
-    /// Who hosts or owns it.
+    /// Its host or owner.
     pub parent: Option<NodeId>,
-    /// Whom it hosts.
+    /// The instances it hosts.
     pub children: Vec<NodeId>,
     /// Name of its template.
     pub template: EcoString,
@@ -263,7 +263,7 @@ pub struct Node {
     pub state: Option<State>,
     /// How much its failure matters.
     pub priority: Priority,
-    /// Whether operations could change it; without any its status is that of what it depends on.
+    /// Whether operations could change it; without any its status is that of its dependencies.
     pub has_operations: bool,
     /// Capabilities of a node.
     pub capabilities: Vec<NodeId>,
@@ -281,13 +281,13 @@ pub struct Node {
     pub source_dir: EcoString,
     /// Defaults of its type, as written, for `.super`.
     pub defaults: Option<Val>,
-    /// What its type declares, if it was made from a template.
+    /// The declarations of its type, if it was made from a template.
     pub declared: Option<Rc<Declared>>,
     /// Free-form fields shown as special keys: `created`, `protected`, `imported`.
     pub fields: Vec<(&'static str, Val)>,
     /// Its topology, by its place in the tree.
     topology: usize,
-    /// The node of another topology that stands for it, and has its values.
+    /// The node of another topology that represents it, and has its values.
     pub shadow: Option<NodeId>,
 }
 
@@ -334,20 +334,20 @@ fn values(name: &str, root: NodeId) -> Node {
     node
 }
 
-/// A topology: the ensemble's own, or one that stands for a node of another.
+/// A topology: the ensemble's own, or one that replaces a node of another.
 #[derive(Debug)]
 pub struct Topology {
     /// Its root.
     pub root: NodeId,
-    /// What holds its inputs as attributes.
+    /// The node with its inputs as attributes.
     pub inputs: NodeId,
-    /// What holds its outputs as attributes.
+    /// The node with its outputs as attributes.
     pub outputs: NodeId,
-    /// The node it stands for as a whole, if it can substitute one.
+    /// The node that represents it as a whole, if it can substitute one.
     pub substitution_node: Option<NodeId>,
     /// The node of another topology that it replaces.
     pub outer: Option<NodeId>,
-    /// What the names of its nodes begin with outside of it.
+    /// The prefix of its nodes' names outside of it.
     prefix: EcoString,
 }
 
@@ -390,7 +390,8 @@ impl Tree {
         }
     }
 
-    /// Begins another topology, whose nodes have names with a prefix outside of it. What is added from now on is part of it.
+    /// Begins another topology, whose nodes have names with a prefix outside of it. Nodes added from now on are part
+    /// of it.
     pub fn begin_topology(&mut self, mut root: Node, prefix: EcoString) -> NodeId {
         let at = self.topologies.len();
         let first = u32::try_from(self.others.len() + 1).unwrap_or(u32::MAX);
@@ -420,8 +421,8 @@ impl Tree {
         &self.topologies
     }
 
-    /// What holds an input that an instance reads: its own topology. The node that stands for one of another topology has
-    /// values that were written there, so inputs that its own topology lacks are looked up there.
+    /// The holder of an input that an instance reads: its own topology. A node that represents one of another topology
+    /// has values that were written there, so inputs that its own topology lacks are looked up there.
     pub fn inputs_for(&self, id: NodeId, name: &str) -> NodeId {
         let own = self.topology_of(id);
         let (mut at, mut topology) = (self.node(id).source.unwrap_or(id), own);
@@ -434,7 +435,7 @@ impl Tree {
         topology.inputs
     }
 
-    /// Says which of its nodes a topology, given by its root, has in the place of a node of another one.
+    /// Sets the node that represents a topology, given by its root, and the outer node that it replaces.
     pub fn set_substitution_node(&mut self, root: NodeId, id: Option<NodeId>, outer: Option<NodeId>) {
         let at = self.node(root).topology;
         if let Some(topology) = self.topologies.get_mut(at) {
@@ -500,8 +501,8 @@ impl Tree {
         }
     }
 
-    /// Puts all node instances into the order in which they are shown: each topology after the one before it, hosts
-    /// right before what they host.
+    /// Sorts all node instances for display: each topology after the one before it, hosts right before the instances
+    /// they host.
     pub fn put_hosts_first(&mut self) {
         let mut places: Vec<usize> = vec![usize::MAX; self.others.len() + 1];
         let mut count = 0;
@@ -528,12 +529,12 @@ impl Tree {
         NodeId(0)
     }
 
-    /// What holds the topology's inputs as its attributes.
+    /// The node with the topology's inputs as attributes.
     pub fn inputs(&self) -> NodeId {
         NodeId(1)
     }
 
-    /// What holds the topology's outputs as its attributes.
+    /// The node with the topology's outputs as attributes.
     pub fn outputs(&self) -> NodeId {
         NodeId(2)
     }

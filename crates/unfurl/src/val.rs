@@ -1,8 +1,8 @@
-//! What expressions compute with.
+//! The values of expressions.
 //!
-//! A [`Val`] is a configuration value while it is being evaluated: beside plain data it can be an instance of the
-//! ensemble, a handle to a file, an enumeration, or a collection whose items are still unevaluated. It carries its taint
-//! and its origin everywhere. Nothing here evaluates, reads files or knows where a value was written.
+//! A [`Val`] is a configuration value while it is being evaluated: in addition to plain data it can be an instance of
+//! the ensemble, a handle to a file, an enumeration, or a collection whose items are still unevaluated. It carries its
+//! taint and its origin everywhere. This must not evaluate, read files or know locations of values.
 
 use crate::eval::lazy::Lazy;
 use crate::external::External;
@@ -28,7 +28,7 @@ pub struct Val {
     pub data: Data,
     /// Where it comes from.
     pub origin: Origin,
-    /// Whether it is, or was computed from, a secret. Private, so that nobody makes a value of another one and forgets
+    /// Whether it is, or was computed from, a secret. Private, so that deriving a value from another one cannot forget
     /// it.
     taint: Taint,
 }
@@ -36,7 +36,7 @@ pub struct Val {
 /// The forms a value takes.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// Nothing.
+    /// Null.
     Null,
     /// True or false.
     Bool(bool),
@@ -78,7 +78,7 @@ pub enum Data {
     Undefined(Rc<Undefined>),
     /// A template's own objects: functions, macros, loops, namespaces.
     Object(Rc<Object>),
-    /// Given from outside and not known yet. Whoever reads it is pending too.
+    /// Given from outside and not known yet. Values computed from it are pending too.
     Pending(Arc<Pending>),
     /// Given from outside and broken, which was reported there.
     Broken,
@@ -134,7 +134,7 @@ pub struct Undefined {
     pub attribute: bool,
     /// The expression text, printed back where undefined values are tolerated.
     pub text: EcoString,
-    /// Whether it may be used: the missing branch of `a if b` is nothing rather than a mistake.
+    /// Whether it may be used: the missing branch of `a if b` is empty rather than an error.
     pub lenient: bool,
 }
 
@@ -149,7 +149,7 @@ pub enum MapKey {
     Bool(bool),
     /// A fraction, by its bits.
     Float(u64),
-    /// Nothing.
+    /// Null.
     Null,
 }
 
@@ -193,7 +193,7 @@ impl From<Data> for Val {
 }
 
 impl Val {
-    /// Nothing.
+    /// Null.
     pub fn null() -> Self {
         Data::Null.into()
     }
@@ -261,7 +261,7 @@ impl Val {
         Val::list(ids.iter().map(|id| Val::node(*id)).collect())
     }
 
-    /// The same value, marked as a secret; null is nothing to hide.
+    /// The same value, marked as a secret; null has nothing to hide.
     pub fn taint(mut self) -> Self {
         self.taint |= Taint::secret_if(!matches!(self.data, Data::Null));
         self
@@ -273,7 +273,7 @@ impl Val {
         Val { data, origin, taint }
     }
 
-    /// Other data in the place of this value's: what is made from it alone.
+    /// Replaces the data of a value, for results made from it alone.
     pub fn with(self, data: Data) -> Self {
         Val { data, ..self }
     }
@@ -283,7 +283,7 @@ impl Val {
         self.taint.is_secret()
     }
 
-    /// Its taint, for what is made from it.
+    /// Its taint, for values made from it.
     pub(crate) fn taint_of(&self) -> Taint {
         self.taint
     }
@@ -318,7 +318,7 @@ impl Val {
         match &self.data {
             Data::External(external) => {
                 let mut value = external.value.clone().taint_if(self.is_tainted());
-                // What was derived from the value behind knows more than that.
+                // An origin derived from the plain value is more precise.
                 if !value.origin.is_known() || self.origin.is_derived() {
                     value.origin = self.origin;
                 }
@@ -328,7 +328,7 @@ impl Val {
         }
     }
 
-    /// Where a collection lies that others hold, too.
+    /// The address of a shared collection.
     pub fn shared_at(&self) -> Option<usize> {
         match &self.data {
             Data::List(items) if Rc::strong_count(items) > 1 => Some(Rc::as_ptr(items) as usize),
@@ -359,7 +359,7 @@ impl Val {
         self.as_map().and_then(|entries| entries.get(&MapKey::Str(key.into())))
     }
 
-    /// Whether it or anything inside it is a secret. Lazy items that were not evaluated do not count.
+    /// Whether it or any part of it is a secret. Unevaluated lazy items do not count.
     pub(crate) fn tainted_within(&self) -> bool {
         self.tainted_counting(&mut 0)
     }
@@ -388,11 +388,11 @@ impl Val {
         found
     }
 
-    /// The same for any value: every collection is looked into once, and none is too deep.
+    /// The same for any value: every collection is visited once, at any depth.
     fn tainted_far(&self, looked: &mut usize) -> bool {
         let (mut seen, mut open) = (HashSet::new(), vec![self.clone()]);
         while let Some(value) = open.pop() {
-            // What waits is held by this list as well, so every collection counts as shared.
+            // The list of waiting values holds it as well, so every collection counts as shared.
             if value.shared_at().is_some_and(|address| !seen.insert(address)) {
                 continue;
             }
@@ -417,7 +417,7 @@ impl Val {
         matches!(self.data, Data::List(_) | Data::Map(_) | Data::External(_) | Data::Lazy(_))
     }
 
-    /// Shows each value directly inside it, as far as it was evaluated, while `go_on` says so.
+    /// Calls `go_on` with each value directly inside it, as far as evaluated, while it returns true.
     fn each_inside(&self, go_on: &mut dyn FnMut(&Val) -> bool) {
         let _ = match &self.data {
             Data::List(items) => items.iter().all(go_on),
@@ -442,7 +442,7 @@ impl Val {
         })
     }
 
-    /// What kind of value it is, in words for messages.
+    /// The kind of value, in words for messages.
     pub fn kind(&self) -> &'static str {
         match &self.data {
             Data::Null => "null",

@@ -1,7 +1,7 @@
 //! Ansible vault, formats 1.1 and 1.2: AES-256-CTR with HMAC-SHA256, keys from a password by PBKDF2.
 //!
 //! Checks compare in constant time. Keys are kept as long as their password, since deriving one takes milliseconds and
-//! the same data is opened in every environment; then they are wiped. Nothing here reads files or the environment.
+//! the same data is opened in every environment; then they are wiped. This must not read files or the environment.
 
 use aes::cipher::{KeyIvInit, StreamCipher};
 use ecow::EcoString;
@@ -62,7 +62,7 @@ impl Secret {
         Secret { keys: session.in_common(&about, Ring::default), ..Secret::new(id, password) }
     }
 
-    /// The keys for a salt, derived by the first who asks.
+    /// The keys for a salt, derived on first use.
     fn keys(&self, salt: &[u8]) -> Keys {
         let mut known = self.keys.0.lock().unwrap_or_else(PoisonError::into_inner);
         let derived = || Arc::new(Zeroizing::new(derive(&self.password, salt)));
@@ -77,9 +77,9 @@ pub enum Problem {
     NotAVault,
     /// The text is a vault and damaged.
     Damaged,
-    /// None of the passwords opens it.
+    /// No password opens it.
     WrongPassword,
-    /// There is no password to try.
+    /// No password is set.
     NoPassword,
 }
 
@@ -96,7 +96,7 @@ impl Problem {
 }
 
 impl Problem {
-    /// What to do about it, where that is not what the rule says.
+    /// The hint, where it differs from that of the rule.
     pub fn hint(self) -> Option<&'static str> {
         let is_of_password = matches!(self, Problem::WrongPassword | Problem::NoPassword);
         is_of_password.then_some("set `UNFURL_VAULT_DEFAULT_PASSWORD`")

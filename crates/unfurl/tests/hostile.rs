@@ -120,7 +120,7 @@ fn what_python_does_not_compare_is_not_sorted() {
 
 #[test]
 fn an_order_that_is_not_total_is_sorted_without_panic() {
-    // A fraction equals both whole numbers next to it, which differ; what is no number equals nothing.
+    // A fraction equals both integers next to it, which differ; NaN equals nothing.
     for odd in ["9007199254740992.0", "('nan' | float)"] {
         let triple = format!("[9007199254740993, {odd}, 9007199254740992]");
         let template = format!("{{{{ ({triple} * 20 + {triple} | reverse | list * 3) | sort | length }}}}");
@@ -410,7 +410,7 @@ fn a_secret_is_never_shown() {
     assert!(count >= 200);
 }
 
-/// What is shown of an expression's result or error, and of its trace.
+/// The output for an expression's result or error, and of its trace.
 fn shown(expression: &str) -> String {
     let session = session();
     let attributes = format!("{{secret: {CANARY}, list: [a, {CANARY}], number: 918273645}}");
@@ -440,7 +440,7 @@ fn shown(expression: &str) -> String {
 }
 
 fn check_secret(expression: &str) {
-    // Text that is written in the expression itself is no secret to whoever wrote it.
+    // Text written in the expression itself is no secret to its author.
     let shown = shown(expression).replace(expression, "");
     let upper = CANARY.to_uppercase();
     let backwards: String = CANARY.chars().rev().collect();

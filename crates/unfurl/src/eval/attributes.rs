@@ -49,7 +49,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The origin of what an expression computed: where it is written, and what went in.
+    /// The origin of an expression's result: its location, and the values it read.
     fn derived(&self, raw: &Val, reads: Vec<Origin>) -> Origin {
         self.derived_at(raw.origin, step_of(raw), reads)
     }
@@ -67,7 +67,7 @@ impl Engine<'_> {
         self.session.origins.selected(text, "other values were read", None, reads)
     }
 
-    /// The key of a map as a value; what is under it tells where the key is written.
+    /// The key of a map as a value, with the location from the value under it.
     pub(crate) fn key(&self, key: &MapKey, value: &Val) -> Val {
         let found = key.to_val();
         match key.as_str() {
@@ -116,7 +116,7 @@ impl Engine<'_> {
         Ok(Some(value))
     }
 
-    /// What reads something that is null because of a cycle may be null for that reason, too.
+    /// Marks the current attribute as possibly null because of a cycle, since it reads one that is.
     fn pass_on_cycle(&self, id: NodeId, name: &str) {
         let mut cyclic = self.cyclic.borrow_mut();
         if !cyclic.is_empty() && cyclic.contains(&(id, EcoString::from(name))) {
@@ -174,13 +174,13 @@ impl Engine<'_> {
         let mut value = result?;
         if attribute.raw.origin.is_known() && !is_static(&attribute.raw, 0) {
             value.origin = match &value {
-                // What is in a collection may know where it comes from; that it is here, the expression decides.
+                // Items of a collection may know their own origins; the expression decides that they are here.
                 Val { data: Data::List(_) | Data::Map(_), origin, .. } => {
                     let span = self.session.origins.span(attribute.raw.origin, &self.session.sources);
                     let taken = if *origin == attribute.raw.origin { Origin::NONE } else { *origin };
                     self.session.origins.selected(taken, "was evaluated", span, reads)
                 }
-                // What knows its pieces, or came through as it was, keeps them: the rest only decided.
+                // A value with its own pieces, or passed through unchanged, keeps them: the other reads only decided.
                 known if value.origin.is_known() && value.origin != attribute.raw.origin => {
                     let whole = piece(0, known.as_str().map_or(0, str::len), value.origin);
                     let span = self.session.origins.span(attribute.raw.origin, &self.session.sources);
@@ -208,8 +208,8 @@ impl Engine<'_> {
         Ok(value.taint_if(attribute.sensitive))
     }
 
-    /// Checks a list or map whose parts are expressions against its type. A part that cannot be evaluated says so where
-    /// it is read.
+    /// Checks a list or map of expressions against its type. A part that cannot be evaluated is reported where it is
+    /// read.
     fn check_parts(&self, id: NodeId, name: &str, attribute: &Attribute, value: &Val) -> Result<()> {
         let Some(schema) = attribute.schema.as_ref().filter(|_| matches!(value.data, Data::Lazy(_))) else {
             return Ok(());
@@ -262,7 +262,7 @@ fn transformed_part(ctx: &Ctx<'_, '_>, value: Val, path: &[EcoString], transform
     Ok(value.with(Val::map(entries).data))
 }
 
-/// What computes a value as written.
+/// The kind of step that computes a value as written.
 fn step_of(raw: &Val) -> &'static str {
     if matches!(raw.data, Data::Str(_)) { "template" } else { "eval" }
 }

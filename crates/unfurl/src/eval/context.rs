@@ -18,7 +18,7 @@ impl<'e, 'w> Ctx<'e, 'w> {
         Ctx { engine: self.engine, frame: Rc::new(frame) }
     }
 
-    /// A layer of variables over the present ones.
+    /// A layer of variables over the current ones.
     pub fn layer(&self, variables: Vec<Variable>) -> Rc<Scope> {
         Rc::new(Scope {
             variables,
@@ -56,7 +56,7 @@ impl<'e, 'w> Ctx<'e, 'w> {
         }
     }
 
-    /// A variable's value; none if there is no such variable.
+    /// A variable's value; none if it does not exist.
     pub fn variable(&self, name: &str) -> Result<Option<Val>> {
         if let Some((scope, variable)) = find(&self.frame.scope, name) {
             let value = self.read_variable(scope, variable)?;
@@ -125,7 +125,7 @@ impl<'e, 'w> Ctx<'e, 'w> {
         }
     }
 
-    /// A collection whose items are evaluated on access; as it is if there is nothing to evaluate.
+    /// A collection whose items are evaluated on access; unchanged if it has no expressions.
     fn lazily(&self, raw: &Val) -> Val {
         if is_static(raw, 0) {
             return raw.clone();

@@ -1,6 +1,6 @@
-//! What evaluation costs: steps, bytes, and how large values are when they are written out.
+//! The costs of evaluation: steps, bytes, and the sizes of values when written out.
 //!
-//! Everything goes to the session's meter. What is shared counts as often as it is met, but is gone through once.
+//! All costs go to the session's meter. Shared parts count at each occurrence, but are visited once.
 
 use super::engine::Engine;
 use crate::error::{Result, limit_of};
@@ -12,19 +12,19 @@ use purlin_value::{Cost, Exceeded};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// What a value takes when it is written, beside its text.
+/// The written size of a value, without its text.
 const PART: usize = 8;
 /// Sizes that are remembered; more are forgotten all at once.
 const MOST_REMEMBERED: usize = 100_000;
 /// Values that are nested deeper have no size worth knowing.
 const DEEPEST: usize = purlin_syntax::limits::COLLECTION_LEVELS as usize;
-/// What a collection takes besides its items, in memory and to be taken apart again.
+/// The memory of a collection without its items, including the cost of taking it apart.
 const COLLECTION: usize = 256;
 
 type Known<T> = RefCell<HashMap<usize, (Val, T), foldhash::fast::RandomState>>;
 
-/// Sizes and evaluated forms of collections that several hold. Each is kept together with what it is of, so that its
-/// address stays taken and nobody changes it in place.
+/// Sizes and evaluated forms of shared collections. Each is kept together with its collection, so that the address
+/// stays in use and the collection is not changed in place.
 #[derive(Debug, Default)]
 pub struct Sizes {
     weights: Known<usize>,
@@ -32,17 +32,17 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// What a collection was evaluated to.
+    /// The evaluated form of a collection.
     pub(super) fn forced(&self, value: &Val) -> Option<Data> {
         let address = value.shared_at()?;
         self.forced.borrow().get(&address).map(|(_, data)| data.clone())
     }
 
-    /// Remembers what a collection was evaluated to.
+    /// Records the evaluated form of a collection.
     pub(super) fn note_forced(&self, value: Val, forced: &Val) {
         if let Some(address) = value.shared_at() {
             insert(&self.forced, address, value, forced.data.clone());
-            // There is nothing left to evaluate in what came out.
+            // The evaluated form is its own: it has no expressions left.
             if let Some(address) = forced.shared_at() {
                 insert(&self.forced, address, forced.clone(), forced.data.clone());
             }
@@ -102,8 +102,8 @@ impl Engine<'_> {
         self.charge(cells, cells.saturating_mul(size_of::<Val>()))
     }
 
-    /// Pays for a function or filter before it is called with these values. What it may hold until it is done is given
-    /// back with the result.
+    /// Charges a function or filter before it is called with these values. Memory held until it is done is returned
+    /// with the result.
     pub fn charge_call<'v>(&self, cost: Cost, values: impl Iterator<Item = &'v Val>) -> Result<Held<'_>> {
         let mut steps = 1usize;
         let mut held = 0u64;
@@ -159,7 +159,7 @@ impl Engine<'_> {
         if depth > DEEPEST {
             return usize::MAX;
         }
-        // The outermost value may be about to be changed in place, so nobody else must hold it.
+        // The outermost value may be about to be changed in place, so it must not be held here.
         let address = value.shared_at().filter(|_| depth > 0);
         if let Some((_, weight)) = address.and_then(|address| self.sizes.weights.borrow().get(&address).cloned()) {
             return weight;

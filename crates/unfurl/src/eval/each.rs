@@ -129,7 +129,7 @@ fn item_context<'e, 'w>(ctx: &Ctx<'e, 'w>, at: usize, entry: Entry, collection: 
     ctx.with(Frame { current: entry.item, scope, mode, ..(*ctx.frame).clone() })
 }
 
-/// The value of a body's part for one item; none if it has no match.
+/// The value of a part of the body for one item; none if it has no match.
 fn part(ctx: &Ctx<'_, '_>, body: &Val, functions: bool) -> Result<Option<Val>> {
     let matches = match &body.data {
         Data::Str(text) if jinja::is_template(text) => vec![jinja::render(ctx, text)?],
@@ -146,7 +146,7 @@ fn part(ctx: &Ctx<'_, '_>, body: &Val, functions: bool) -> Result<Option<Val>> {
     if matches.is_empty() {
         return Ok(None);
     }
-    // The item is fixed now: nothing lazy may look at the next one.
+    // The item is fixed now: lazy values must not see the next one.
     let value = as_one(matches);
     if matches!(value.data, Data::Lazy(_)) {
         return ctx.engine.force(value).map(Some);

@@ -28,7 +28,7 @@ const MOST_READS: usize = 64;
 
 type Cache<T> = RefCell<HashMap<EcoString, Rc<T>, foldhash::fast::RandomState>>;
 
-/// What an ensemble's surroundings say.
+/// The settings from an ensemble's surroundings.
 #[derive(Debug, Default, Clone)]
 pub struct Settings {
     /// Directory of the project; the ensemble's if empty.
@@ -59,7 +59,7 @@ pub struct Engine<'w> {
     pub tree: &'w Tree,
     /// Files, environment, origins and problems.
     pub session: &'w Session,
-    /// What the ensemble's surroundings say.
+    /// The settings from the ensemble's surroundings.
     pub settings: Settings,
     queries: Cache<Query>,
     templates: Cache<jinja::Template>,
@@ -70,11 +70,11 @@ pub struct Engine<'w> {
     pub saw_secret: Cell<bool>,
     /// Whether a variable of the ensemble's environment is being evaluated.
     pub in_variables: Cell<bool>,
-    /// What was traced.
+    /// The recorded trace.
     pub trace: RefCell<Option<Trace>>,
     /// Problems that did not stop the evaluation: cycles.
     pub notices: RefCell<Vec<Error>>,
-    /// Attributes that are part of a cycle, and those that read them and may be null for that reason.
+    /// Attributes of a cycle, and those that read them and may be null for that reason.
     pub cyclic: RefCell<HashSet<(NodeId, EcoString)>>,
     /// Attributes being evaluated, outermost first.
     pub stack: RefCell<Vec<(NodeId, EcoString)>>,
@@ -90,7 +90,7 @@ pub struct Engine<'w> {
     pub(super) solver: Solver,
     /// Files that secrets were written to.
     secret_files: RefCell<HashSet<String>>,
-    /// Attributes that were evaluated, in order, if someone wants to know.
+    /// Evaluated attributes, in order, if they are recorded.
     pub touched: RefCell<Option<Vec<(NodeId, EcoString)>>>,
 }
 
@@ -236,7 +236,7 @@ impl<'w> Engine<'w> {
         }
     }
 
-    /// Makes a part of a collection: what is read for it is not read for the others.
+    /// Makes a part of a collection, with a record of reads separate from those of other parts.
     pub(crate) fn part(
         &self,
         (written, step): (Origin, &str),
@@ -269,7 +269,7 @@ impl<'w> Engine<'w> {
         }
     }
 
-    /// Remembers that all of a value was read: what a collection holds came from elsewhere than the collection itself.
+    /// Records that all of a value was read: the parts of a collection have other origins than the collection itself.
     pub(crate) fn note_parts(&self, whole: &Val) {
         let mut open = Vec::new();
         let mut next = Some(whole);
@@ -321,7 +321,7 @@ impl<'w> Engine<'w> {
         error
     }
 
-    /// A text without the secrets that were met, longer ones first: a shorter one may be a part of them.
+    /// A text without the known secrets, longer ones first: a shorter one may be a part of them.
     pub fn without_secrets(&self, text: String) -> String {
         let secrets = self.secrets.borrow();
         let mut found: Vec<&EcoString> = secrets.iter().filter(|secret| text.contains(secret.as_str())).collect();
@@ -339,7 +339,7 @@ impl<'w> Engine<'w> {
         self.secret_files.borrow().contains(path)
     }
 
-    /// Evaluates everything inside a value.
+    /// Evaluates all parts of a value.
     pub fn force(&self, value: Val) -> Result<Val> {
         if is_plain(&value) {
             return Ok(value);
@@ -416,7 +416,7 @@ pub fn piece(start: usize, end: usize, origin: Origin) -> Piece {
     Piece { start: clamp(start), end: clamp(end), origin }
 }
 
-/// Whether nothing inside a value is left to evaluate.
+/// Whether a value has no unevaluated parts.
 fn is_plain(value: &Val) -> bool {
     match &value.data {
         Data::List(items) => items.iter().all(is_scalar),
@@ -439,7 +439,7 @@ fn is_scalar(value: &Val) -> bool {
     )
 }
 
-/// Whether nothing in a value as written is an expression or a template.
+/// Whether a value as written has no expression and no template.
 pub fn is_static(raw: &Val, depth: usize) -> bool {
     if depth > MAX_DEPTH {
         return false;

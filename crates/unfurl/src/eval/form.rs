@@ -14,7 +14,7 @@ use crate::rules;
 use crate::val::{Data, MapKey, Val, ValMap};
 use purlin_syntax::{Diagnostic, Hint, Severity};
 
-/// Keys that may stand beside `eval`.
+/// Keys allowed beside `eval`.
 pub(crate) const EVAL_KEYS: &[(&str, &str)] = &[
     ("vars", "Variables for the expression."),
     ("select", "A query or template applied to each match."),
@@ -24,7 +24,7 @@ pub(crate) const EVAL_KEYS: &[(&str, &str)] = &[
     ("base_dir", "Directory relative paths start at."),
 ];
 
-/// What safe mode answers instead of calling an unsafe function, where errors are not wanted.
+/// The result in safe mode of an unsafe function, where errors are tolerated.
 const SKIPPED: &str = "Error: in safe mode, skipping unsafe eval";
 
 /// A map that is an expression.
@@ -67,12 +67,12 @@ impl<'v> Form<'v> {
         self.entries.get(&MapKey::Str(key.into()))
     }
 
-    /// The body of `foreach`, if it says anything.
+    /// The body of `foreach`, unless it is empty.
     pub fn foreach(&self) -> Option<&'v Val> {
         self.get("foreach").filter(|body| python::truthy(body))
     }
 
-    /// The body of `select`, if it says anything.
+    /// The body of `select`, unless it is empty.
     pub fn select(&self) -> Option<&'v Val> {
         self.get("select").filter(|body| python::truthy(body))
     }
@@ -130,7 +130,7 @@ pub fn many(ctx: &Ctx<'_, '_>, form: &Form<'_>) -> Result<Vec<Val>> {
     }
 }
 
-/// Evaluates and says what was done, unless a trace of more is being taken.
+/// Evaluates and traces it, unless an enclosing trace is being recorded.
 fn traced(ctx: &Ctx<'_, '_>, expr: &Val, evaluate: impl FnOnce() -> Result<Vec<Val>>) -> Result<Vec<Val>> {
     let engine = ctx.engine;
     if engine.trace.borrow().is_some() {

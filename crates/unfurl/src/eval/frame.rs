@@ -6,7 +6,7 @@ use ecow::EcoString;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What an expression sees. Frames are shared by the lazy values made in them.
+/// The environment of an expression. Frames are shared by the lazy values made in them.
 #[derive(Debug, Clone)]
 pub struct Frame {
     /// The current instance or item.

@@ -17,7 +17,7 @@ pub enum Memo {
     Done(Val),
 }
 
-/// A list or map as written, with what is needed to evaluate its items.
+/// A list or map as written, with the context to evaluate its items.
 #[derive(Debug)]
 pub struct Lazy {
     /// As written: a list or a map.
@@ -48,7 +48,7 @@ impl Lazy {
         }
     }
 
-    /// Whether it has none.
+    /// Whether it has no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -58,7 +58,7 @@ impl Lazy {
         matches!(self.raw.data, Data::List(_))
     }
 
-    /// What it is, in words.
+    /// Its kind, in words.
     pub fn kind(&self) -> &'static str {
         if self.is_list() { "a list" } else { "a map" }
     }
@@ -88,7 +88,7 @@ impl Lazy {
         }
     }
 
-    /// Shows each item that was evaluated, while `go_on` says so; whether it always did.
+    /// Calls `go_on` with each evaluated item while it returns true; returns whether it always did.
     pub(crate) fn each_evaluated(&self, go_on: &mut dyn FnMut(&Val) -> bool) -> bool {
         self.cells.borrow().iter().all(|cell| match cell {
             Memo::Done(value) => go_on(value),

@@ -111,7 +111,7 @@ impl Walk<'_, '_, '_, '_> {
         Ok(())
     }
 
-    /// Goes on after a segment, minding its `?`.
+    /// Continues after a segment, with its `?`.
     fn proceed(&mut self, value: Val, segment: &Segment, rest: &[Segment]) -> Result<()> {
         if !segment.first {
             return self.step(value, rest);
@@ -120,7 +120,7 @@ impl Walk<'_, '_, '_, '_> {
         if self.done.contains(&place) {
             return Ok(());
         }
-        // Items of a list are the candidates where the path goes on into them.
+        // Items of a list are the candidates where the path continues into them.
         let into_items = is_list(&value) && rest.first().is_some_and(|next| !matches!(next.key, Key::Index(_)));
         let candidates = if into_items { flat_items(self.ctx, &value)? } else { vec![value] };
         for candidate in candidates {
@@ -165,12 +165,12 @@ impl Walk<'_, '_, '_, '_> {
         let mut walk = Walk { ctx: self.ctx, text: self.text, done: Vec::new(), out: &mut found };
         self.ctx.engine.deeper(|| walk.step(value.clone(), &filter.segments))?;
         let matched = !found.is_empty();
-        // What a filter read decides what is kept, so a secret in it makes the kept value one.
+        // Values read by a filter decide the result, so a secret among them makes the kept value secret.
         let secret = found.iter().any(|value| value.is_tainted());
         Ok(if matched == filter.negated { Verdict::No } else { Verdict::Yes { secret } })
     }
 
-    /// The verdict of a filter that looks at one entry of an evaluated map, which most do; none for any other.
+    /// The verdict of a filter on one entry of an evaluated map, the most frequent form; none for any other.
     fn passes_entry(&self, value: &Val, filter: &Filter) -> Result<Option<Verdict>> {
         let ([segment], Data::Map(entries)) = (filter.segments.as_slice(), &value.data) else {
             return Ok(None);
@@ -192,7 +192,7 @@ impl Walk<'_, '_, '_, '_> {
         Ok(Some(match verdict {
             _ if matched == filter.negated => Verdict::No,
             Verdict::Yes { secret } => Verdict::Yes { secret: secret || value.is_tainted() },
-            // Kept because an entry is not what it must not be: that says something of the entry.
+            // Kept because of a negated condition on an entry, which reveals something about the entry.
             Verdict::No => Verdict::Yes { secret: found.is_some_and(|found| found.is_tainted()) },
         }))
     }
@@ -277,7 +277,7 @@ fn flat_items(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Vec<Val>> {
     Ok(out)
 }
 
-/// The values of a map; none if it is not one.
+/// The values of a map; none for other values.
 fn map_values(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Option<Vec<Val>>> {
     Ok(Some(match &value.data {
         Data::Map(entries) => entries.values().cloned().collect(),
@@ -303,7 +303,7 @@ fn map_values(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Option<Vec<Val>>> {
     }))
 }
 
-/// What a key selects in a value; none if nothing.
+/// The value that a key selects; none if missing.
 fn lookup(ctx: &Ctx<'_, '_>, value: &Val, key: &Key) -> Result<Option<Val>> {
     match key {
         Key::Empty | Key::All => Ok(Some(value.clone())),
@@ -343,7 +343,7 @@ fn by_key(ctx: &Ctx<'_, '_>, value: &Val, key: &MapKey) -> Result<Option<Val>> {
     }
 }
 
-/// Maps of so few entries are searched faster than their keys are hashed.
+/// Maps with at most this many entries are searched faster than their keys are hashed.
 const FEW: usize = 8;
 
 /// The entry of a map under a name.
@@ -354,7 +354,7 @@ fn entry<'m>(entries: &'m ValMap, name: &str) -> Option<&'m Val> {
     entries.get(&MapKey::Str(name.into()))
 }
 
-/// The value under a name: an attribute, a map's entry, what a handle offers.
+/// The value under a name: an attribute, a map's entry, a field of a handle.
 pub fn by_name(ctx: &Ctx<'_, '_>, value: &Val, name: &str) -> Result<Option<Val>> {
     match &value.data {
         Data::Node(id) | Data::Attributes(id) => ctx.engine.attribute(*id, name),
@@ -393,7 +393,7 @@ pub fn place(index: i64, len: usize) -> Option<usize> {
     (0..len).contains(&at).then_some(at).and_then(|at| usize::try_from(at).ok())
 }
 
-/// The matches as one value: nothing is null, one is itself, several are a list.
+/// The matches as one value: null for none, the value for one, a list for several.
 pub fn as_one(mut matches: Vec<Val>) -> Val {
     match matches.len() {
         0 => Val::null(),

@@ -3,7 +3,7 @@
 use super::engine::Ctx;
 use crate::val::{Data, Val};
 
-/// What is shown instead of a secret.
+/// Shown in place of a secret.
 pub const REDACTED: &str = "<<REDACTED>>";
 
 /// A value in a few words.
@@ -33,7 +33,7 @@ fn shorten(text: &str) -> String {
     short
 }
 
-/// An expression as written, in short; what is written is not secret.
+/// An expression as written, shortened; source text is not secret.
 pub fn source(raw: &Val) -> String {
     match &raw.data {
         Data::Str(text) => shorten(text),

@@ -1,10 +1,10 @@
 //! Long chains of attributes without a deep machine stack.
 //!
-//! Attributes ask for each other while they are evaluated, which nests. Where that gets deep, the attribute that is
-//! asked for is *postponed*: the evaluation is given up on the way back to whoever asked first, the attribute is
-//! evaluated from there, and what needed it is evaluated again and finds it ready. What waits is kept in a list, so
-//! chains are as long as memory allows, and each attribute is evaluated about twice at most. Attributes that wait count
-//! as being evaluated: asking for one of them is a cycle, and the whole path is known.
+//! Attributes refer to each other while they are evaluated, which nests. Where that gets deep, the requested attribute
+//! is *postponed*: the evaluation is abandoned up to the outermost request, the attribute is evaluated from there, and
+//! its dependents are evaluated again and find it ready. Waiting attributes are kept in a list, so chains are as long
+//! as memory allows, and each attribute is evaluated about twice at most. Waiting attributes count as being evaluated:
+//! a request for one of them is a cycle, and the whole path is known.
 
 use super::engine::Engine;
 use super::lazy::Memo;
@@ -18,12 +18,12 @@ use std::collections::HashMap;
 /// How deep attributes nest before one is postponed.
 const MAX_STRETCH: usize = 120;
 
-/// What a run of the solver keeps.
+/// The state of the solver.
 #[derive(Default)]
 pub struct Solver {
-    /// The depth at which the present run started; none if nothing runs.
+    /// The depth at which the current run started; none if idle.
     floor: Cell<Option<usize>>,
-    /// The attribute that must be evaluated first, and what was being evaluated when it was asked for.
+    /// The attribute that must be evaluated first, and the attributes being evaluated when it was requested.
     postponed: RefCell<Option<Postponed>>,
     /// Attributes that failed in this run, so that they are not tried again.
     failed: RefCell<HashMap<(NodeId, EcoString), Error, foldhash::fast::RandomState>>,
@@ -45,7 +45,7 @@ struct Task {
 }
 
 impl Engine<'_> {
-    /// Evaluates an attribute, now or after what it needs.
+    /// Evaluates an attribute, now or after its dependencies.
     pub(super) fn solve(&self, id: NodeId, name: &str, attribute: &Attribute) -> Result<Val> {
         match self.solver.floor.get() {
             None => {
@@ -112,15 +112,15 @@ impl Engine<'_> {
         }
     }
 
-    /// Gives up the present evaluation until an attribute is ready.
+    /// Abandons the current evaluation until an attribute is ready.
     fn postpone(&self, id: NodeId, name: &str) -> Result<Val> {
         let path = self.stack.borrow().get(self.solver.waiting.get()..).unwrap_or(&[]).to_vec();
         *self.solver.postponed.borrow_mut() = Some(Postponed { id, name: name.into(), path });
         Err(given_up())
     }
 
-    /// A result, unless it was computed without an attribute that is postponed: whoever swallowed the interruption,
-    /// it must not be kept.
+    /// A result, unless it was computed without a postponed attribute: even if the interruption was swallowed, such a
+    /// result must not be kept.
     pub(super) fn unless_postponed<T>(&self, result: Result<T>) -> Result<T> {
         if self.solver.postponed.borrow().is_some() { Err(given_up()) } else { result }
     }

@@ -12,7 +12,7 @@ use purlin_syntax::Hint;
 use purlin_value::path;
 use std::collections::HashSet;
 
-/// An error for a key that starts with a dot and is none of ours.
+/// An error for a key that starts with a dot and is not a special key.
 pub fn unknown(text: &str) -> Box<Error> {
     let error = Error::new(Kind::Missing, format!("unknown built-in key `{text}`"));
     match nearest(text) {
@@ -259,7 +259,7 @@ fn is_type(node: &Node, name: &str) -> bool {
     node.types.iter().any(|type_name| type_name == name || type_name.rsplit('.').next() == Some(name))
 }
 
-/// What an instance is hosted on, nearest first: by itself, or by what it requires in another way.
+/// The hosts of an instance, nearest first: its own, or those of its requirements.
 pub(crate) fn hosted_on(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     follow(id, |id| {
         let requirements = tree.node(id).requirements.iter();
@@ -276,7 +276,7 @@ fn configured_by(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     })
 }
 
-/// The nodes that steps lead to, depth first, each once; of them those that count.
+/// The nodes reached by steps, depth first, each once; of them those that count.
 fn follow(start: NodeId, steps: impl Fn(NodeId) -> Vec<(NodeId, bool)>) -> Vec<NodeId> {
     let mut out: Vec<NodeId> = Vec::new();
     let mut seen: HashSet<NodeId> = HashSet::new();
@@ -294,7 +294,8 @@ fn follow(start: NodeId, steps: impl Fn(NodeId) -> Vec<(NodeId, bool)>) -> Vec<N
     out
 }
 
-/// What a name means on an instance: an attribute, the capability a requirement leads to, a capability of its own.
+/// The meaning of a name on an instance: an attribute, the target capability of a requirement, a capability of its
+/// own.
 pub(crate) fn named_on(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Result<Option<Val>> {
     if let Some(value) = ctx.engine.attribute(id, name)? {
         return Ok(Some(value));
@@ -310,7 +311,7 @@ pub(crate) fn named_on(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Result<Opti
     Ok(capability.map(|capability| Val::node(*capability)))
 }
 
-/// All names of an instance and what they mean.
+/// All names of an instance with their meanings.
 pub fn names(engine: &Engine<'_>, id: NodeId) -> Result<Val> {
     let tree = engine.tree;
     let node = tree.node(id);

@@ -1,4 +1,5 @@
-//! The status of an instance, considering what it depends on. The rule is documented in `docs/reference/unfurl-expressions.md`.
+//! The status of an instance, considering its dependencies. The rule is documented in
+//! `docs/reference/unfurl-expressions.md`.
 
 use crate::tree::{NodeId, NodeKind, Priority, Status, Tree};
 
@@ -20,7 +21,7 @@ fn effective_of(tree: &Tree, id: NodeId, visited: &mut Vec<NodeId>) -> Status {
     combined.map_or(local, |combined| local.max(combined))
 }
 
-/// What an instance's status depends on: its host and what it requires; for the root, what it holds.
+/// The dependencies of an instance's status: its host and the targets of its requirements; for the root, its children.
 fn dependencies(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     let node = tree.node(id);
     if node.kind == NodeKind::Root {
@@ -31,7 +32,7 @@ fn dependencies(tree: &Tree, id: NodeId) -> Vec<NodeId> {
         parent.kind != NodeKind::Root && parent.parent.is_some()
     });
     let mut out: Vec<NodeId> = host.into_iter().collect();
-    // Where a node stands for the whole, capabilities do not matter, and relationships lead through them.
+    // Where a node represents the whole, capabilities do not matter, and relationships lead through them.
     if tree.topology_of(id).substitution_node.is_some() {
         return out;
     }
@@ -46,7 +47,7 @@ fn dependencies(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     out
 }
 
-/// The node a relationship leads to.
+/// The target of a relationship.
 pub fn target(tree: &Tree, relationship: NodeId) -> Option<NodeId> {
     let capability = tree.node(relationship).parent?;
     match tree.node(capability).kind {

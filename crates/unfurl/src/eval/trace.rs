@@ -1,4 +1,4 @@
-//! What an evaluation did, step by step, for `--trace`.
+//! The steps of an evaluation, for `--trace`.
 
 use crate::limits::MAX_TRACE;
 

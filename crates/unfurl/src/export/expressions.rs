@@ -5,7 +5,7 @@ use purlin_tosca::entity::Entity;
 use purlin_tosca::host::TEMPLATE;
 use purlin_tosca::val::{Call, Data, Val};
 
-/// Properties of every node whose value nobody sets.
+/// Properties of every node that users do not set.
 pub(super) const GIVEN: &[&str] = &["tosca_id", "state", "tosca_name"];
 
 /// Expressions that users may write where they are asked for a value.

@@ -18,10 +18,10 @@ use purlin_value::{Session, path};
 use schema::{Schemas, put};
 use templates::{property, redacted};
 
-/// What is shown instead of a secret.
+/// Shown in place of a secret.
 const REDACTED: &str = "<<REDACTED>>";
 
-/// What is exported.
+/// The exported formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// Types and templates.
@@ -34,7 +34,7 @@ pub enum Format {
 struct Exporter<'a> {
     session: &'a Session,
     ensemble: &'a Ensemble,
-    /// What identifies the project: the address of its repository, or its first commit.
+    /// The identity of the project: the address of its repository, or its first commit.
     qualifier: String,
     types: IndexMap<EcoString, ValMap>,
     templates: IndexMap<EcoString, ValMap>,
@@ -210,7 +210,7 @@ impl<'a> Exporter<'a> {
     }
 }
 
-/// Where the requirements of a template lead, of each name the last.
+/// The targets of a template's requirements, the last of each name.
 fn connected(template: &ValMap) -> Vec<Val> {
     let dependencies = template.get(&MapKey::from("dependencies")).and_then(Val::as_list).unwrap_or(&[]);
     let mut out: IndexMap<EcoString, Val> = IndexMap::new();
@@ -226,7 +226,7 @@ fn connected(template: &ValMap) -> Vec<Val> {
     out.into_values().collect()
 }
 
-/// What the manifest stores of an instance, however deep it is nested.
+/// The stored data of an instance, however deep it is nested.
 fn stored<'v>(document: &'v Val, name: &str) -> Option<&'v Val> {
     let mut todo: Vec<&Val> = vec![document.get("status")?.get("instances")?];
     while let Some(instances) = todo.pop() {
@@ -252,7 +252,7 @@ fn slug(text: &str) -> String {
     out
 }
 
-/// What identifies the project: the address of its repository without scheme and user, or the first commit.
+/// The identity of the project: the address of its repository without scheme and user, or the first commit.
 fn qualifier(session: &Session) -> String {
     let text = |file: &str| {
         session.load_bytes(file).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()

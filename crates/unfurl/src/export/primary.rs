@@ -1,4 +1,4 @@
-//! What stands for a service as a whole: the node that `substitution_mappings` name, or one that is made up.
+//! The representative of a service as a whole: the node that `substitution_mappings` name, or one that is made up.
 
 use super::Exporter;
 use super::expressions::GIVEN;
@@ -10,16 +10,16 @@ use purlin_tosca::entity::Entity;
 use purlin_tosca::model::Primitive;
 use purlin_tosca::names::DeclId;
 
-/// The name of what is made up.
+/// The name of the one that is made up.
 pub(super) const NAME: &str = "__primary";
 
-/// What stands for the whole.
+/// The representative of the whole.
 pub(super) struct Primary {
     /// The template.
     pub template: EcoString,
     /// Its type.
     pub kind: EcoString,
-    /// Environment variables that show its values, and those of the nodes it requires.
+    /// Environment variables that expose its values, and those of its targets.
     pub variables: Vec<EcoString>,
 }
 

@@ -26,7 +26,7 @@ const LAST_PORT: i64 = 65_535;
 /// A declaration with its name.
 pub(super) type Named = (EcoString, Arc<Entity>);
 
-/// What schemas are made from.
+/// The sources of schemas.
 pub(super) struct Schemas<'a> {
     pub model: &'a Model,
     pub reading: Reading<'a>,
@@ -41,7 +41,7 @@ fn object(properties: ValMap) -> Val {
     Val::record([("type", Val::str("object")), ("properties", Val::map(properties))])
 }
 
-/// Definitions of a slot, those of the type itself before those of the types it derives from.
+/// Definitions of a slot, those of the type itself before those of its ancestors.
 pub(super) fn declared(model: &Model, id: DeclId, slot: &str) -> Vec<Named> {
     let Some(complete) = model.complete(id) else { return Vec::new() };
     let mut out: Vec<Named> = Vec::new();
@@ -124,7 +124,7 @@ impl Schemas<'_> {
         Val::map(out)
     }
 
-    /// What a type comes to.
+    /// The schema of a type.
     fn base(&self, written: &str, id: Option<DeclId>, unit: Option<&Val>, depth: usize) -> Val {
         let of = |kind: &str| Val::record([("type", Val::str(kind))]);
         match written {

@@ -1,4 +1,4 @@
-//! Node templates as an export shows them: values that differ from defaults, and where requirements lead.
+//! Node templates in an export: values that differ from defaults, and targets of requirements.
 
 use super::expressions::{is_computed, is_for_server, is_for_users};
 use super::schema::{declared, is_settable, put};
@@ -12,7 +12,7 @@ use purlin_tosca::entity::{Entity, Range};
 use purlin_tosca::topology::{Given, Node, Props};
 use purlin_tosca::val::Val as Written;
 
-/// Types of templates that stand for artifacts and repositories.
+/// Types of templates for artifacts and repositories.
 const OMITTED_TYPES: &[&str] = &["unfurl.nodes.ArtifactInstaller", "unfurl.nodes.LocalRepository"];
 
 impl Exporter<'_> {
@@ -79,7 +79,7 @@ impl Exporter<'_> {
         out
     }
 
-    /// A value as it is written; what is secret is not shown.
+    /// A value as written; secrets are not shown.
     pub(super) fn shown(&self, value: &Written, sensitive: bool) -> Val {
         let is_expression = is_for_server(value) || is_for_users(value);
         if (sensitive || value.is_tainted()) && !is_expression {
@@ -88,7 +88,7 @@ impl Exporter<'_> {
         redacted(from_tosca(value, self.schemas().reading), 0)
     }
 
-    /// Where the requirements of a template lead, then those of its type that it leaves open.
+    /// The targets of a template's requirements, then the open requirements of its type.
     fn dependencies(&self, node: &Node) -> Vec<Val> {
         let of_type = self.types.get(&self.global_name(node.node_type));
         let of_type = of_type.and_then(|entry| entry.get(&MapKey::from("requirements"))).and_then(Val::as_list);
@@ -143,7 +143,7 @@ impl Exporter<'_> {
         Some(required(constraint, Val::str(assignment.name.clone()), matched, visibility.as_deref()))
     }
 
-    /// The template that stands for the whole; its properties are the inputs.
+    /// The template that represents the whole; its properties are the inputs.
     pub(super) fn primary_template(&mut self, kind: &EcoString, roots: &[EcoString]) {
         let service = self.ensemble.service.model.service().cloned();
         let inputs = service.iter().flat_map(|service| service.entries("inputs"));

@@ -19,7 +19,7 @@ const OMITTED: &[&str] = &["dependency", "installer"];
 /// The type that all others derive from.
 const ROOT: &str = "tosca.nodes.Root";
 
-/// The number that stands for "any number".
+/// The number for "unbounded".
 const UNBOUNDED: i64 = 0xFFFF_FFFF;
 
 /// Files whose types are those of the project as a whole.
@@ -41,7 +41,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// The file of a type, seen from the ensemble; empty for the ensemble itself, none for built-in types.
+    /// The file of a type, relative to the ensemble; empty for the ensemble itself, none for built-in types.
     fn source_file(&self, id: DeclId) -> Option<String> {
         let model = &self.ensemble.service.model;
         let file = model.files.list.get(model.names.decl(id)?.file)?;
@@ -99,7 +99,7 @@ impl Exporter<'_> {
         name
     }
 
-    /// What every type begins with.
+    /// The common keys of every type.
     pub(super) fn head(&self, name: &str, title: &str, entity: &Entity) -> ValMap {
         let mut out = ValMap::default();
         let metadata = entity.value("metadata").map(|metadata| from_tosca(metadata, self.schemas().reading));
@@ -167,7 +167,7 @@ impl Exporter<'_> {
         out
     }
 
-    /// What a type requires of the node that meets a requirement.
+    /// The conditions of a type on the node that meets a requirement.
     fn requirement(&self, name: &str, definition: &Entity) -> Option<Val> {
         let model = &self.ensemble.service.model;
         let range = definition.range("count_range").unwrap_or(Range::ONE);
@@ -192,7 +192,7 @@ impl Exporter<'_> {
         Some(Val::map(out))
     }
 
-    /// What a filter says about properties: constraints, and null for those that it gives a value.
+    /// The conditions of a filter on properties: constraints, and null for those that it sets.
     fn filter(&self, filter: &Written, kind: DeclId) -> Option<Val> {
         let model = &self.ensemble.service.model;
         let complete = model.complete(kind)?;
@@ -234,7 +234,7 @@ impl Exporter<'_> {
         Some(if settable(&template.template) || settable(requirement) { "visible" } else { "hidden" })
     }
 
-    /// Types that no other extends can be made; of one that only has requirements that is said.
+    /// Marks types without derived types as instantiable, except those that only have requirements.
     pub(super) fn mark_leaves(&mut self) {
         let mut counts: HashMap<EcoString, usize> = HashMap::new();
         for entry in self.types.values() {
@@ -255,7 +255,8 @@ impl Exporter<'_> {
         }
     }
 
-    /// The type that stands for the whole: inputs as properties, outputs as attributes, and all nodes that none requires.
+    /// The type that represents the whole: inputs as properties, outputs as attributes, and all nodes that none
+    /// requires.
     pub(super) fn primary_type(&mut self, roots: &[(EcoString, DeclId)]) -> EcoString {
         let name = eco_format!("{}@{}", primary::NAME, self.qualifier);
         let service = self.ensemble.service.model.service().cloned();
@@ -303,7 +304,7 @@ pub(super) fn texts(items: &[EcoString]) -> Val {
     Val::list(items.iter().map(|item| Val::str(item.clone())).collect())
 }
 
-/// What the metadata of something says about who sees it.
+/// The visibility in an entity's metadata.
 pub(super) fn visibility_of(entity: &Entity) -> Option<&'static str> {
     let metadata = entity.value("metadata")?;
     match metadata.get("visibility").and_then(|said| said.as_str()) {
@@ -327,7 +328,7 @@ fn plain_constraint(name: &str, description: &str, range: Range) -> ValMap {
     out
 }
 
-/// A requirement with what it leads to.
+/// A requirement with its target.
 pub(super) fn constraint(
     name: &str,
     definition: &Entity,

@@ -1,6 +1,6 @@
-//! Encodings of text by the names that Python gives them.
+//! Encodings of text by their names in Python.
 //!
-//! Those of the web come from `encoding_rs`; the ones it reads differently or does not have are here.
+//! The web's encodings come from `encoding_rs`; those that it reads differently or lacks are here.
 
 use encoding_rs::Encoding;
 use purlin_syntax::{Message, what};
@@ -8,14 +8,14 @@ use purlin_syntax::{Message, what};
 /// Why text could not be read or written.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Nobody knows the encoding.
+    /// An unknown encoding.
     Unknown,
     /// The bytes are not text in this encoding, or it has no way to write a character.
     Damaged,
 }
 
 impl Failure {
-    /// What is wrong, in words.
+    /// The error message.
     pub fn message(&self, codec: &str) -> Message {
         match self {
             Failure::Unknown => what::unknown("encoding", codec),
@@ -31,18 +31,18 @@ enum Own {
     },
     Ascii,
     Latin1,
-    /// Two or four bytes a unit; the order of bytes, or none if a mark says it.
+    /// Two or four bytes per unit; the order of bytes, or none if a mark sets it.
     Wide {
         four: bool,
         big: Option<bool>,
     },
-    /// One byte a character; those above 127.
+    /// One byte per character; those above 127.
     Table(&'static str),
 }
 
 /// The characters above 127 of the original PC.
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
-/// Those of the PC in western Europe.
+/// The characters of the PC in western Europe.
 const CP850: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}";
 
 /// A name without what does not count: case, blanks, dashes, underscores.
@@ -217,7 +217,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// What is written is read back, in every encoding that has the characters.
+    /// Encoded text is decoded unchanged, in every encoding that has the characters.
     #[test]
     fn there_and_back() {
         let all = "utf-8 UTF_8 utf-8-sig latin-1 iso8859-15 ISO-8859-1 cp437 cp850 cp1252 windows-1251 utf-16 utf-16-le \

@@ -27,7 +27,7 @@ fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
                 Some(pattern) => all.retain(|name, _| globbed(pattern, name)),
                 None => all.retain(|known, _| !globbed(name, known)),
             },
-            // What is there stays; only a path gets something put before it.
+            // Existing values are kept; only paths are prepended to.
             Some('+' | '^') if all.contains_key(name) || name.contains(['*', '?', '!']) => {
                 let text = plain_text(ctx, &value)?.filter(|_| sign == Some('^'));
                 if let (Some(text), Some(before)) = (text.filter(python::truthy), all.get_mut(name)) {
@@ -44,8 +44,8 @@ fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
     Ok(all)
 }
 
-/// What the environment of a command has over that of this process: the ensemble's variables, then the rules of its
-/// operation. A name without a value is taken away.
+/// The differences between the environment of a command and that of this process: the ensemble's variables, then the
+/// rules of its operation. A name without a value is removed.
 pub(crate) fn for_command(ctx: &Ctx<'_, '_>, rules: Option<&Val>) -> Result<Vec<(String, Option<Val>)>> {
     let mut all = environment(ctx)?;
     if let Some(rules) = rules {
@@ -86,7 +86,7 @@ fn rule_value(ctx: &Ctx<'_, '_>, raw: &Val) -> Result<Val> {
     value
 }
 
-/// A rule's name without the sign that says what to do.
+/// A rule's name without the sign of its action.
 fn signed(rule: &str) -> (&str, Option<char>) {
     match rule.chars().next().filter(|sign| matches!(sign, '+' | '-' | '^')) {
         Some(sign) => (rule.get(1..).unwrap_or(""), Some(sign)),
@@ -119,7 +119,7 @@ fn outside(ctx: &Ctx<'_, '_>, name: &str) -> Option<Val> {
     session.world.env(name).map(|value| of_variable(name, value).from_origin(session.origins.env(name)))
 }
 
-/// The value of a variable; one whose name says that it is a credential is a secret.
+/// The value of a variable; one with the name of a credential is a secret.
 fn of_variable(name: &str, value: String) -> Val {
     let is_secret = is_secret_variable(name) && !value.is_empty();
     Val::str(value).taint_if(is_secret)
@@ -162,7 +162,7 @@ pub(crate) fn has_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     Ok(Val::bool(variable(ctx, name)?.is_some()))
 }
 
-/// `to_env`: rules applied in order; only what they add is returned.
+/// `to_env`: rules applied in order; only the additions are returned.
 pub fn to_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let rules = call.value(ctx)?;
     let Some(rules) = rules.as_map() else {
@@ -222,7 +222,7 @@ fn copy(ctx: &Ctx<'_, '_>, pattern: &str, value: &Val, old: &BTreeMap<String, Va
     Ok(())
 }
 
-/// A value as the text of a variable, with what it refers to put in; none if it is left out.
+/// A value as the text of a variable, with references substituted; none if it is left out.
 fn env_text(ctx: &Ctx<'_, '_>, value: &Val, old: &BTreeMap<String, Val>, new: &ValMap) -> Result<Option<Val>> {
     match &value.data {
         Data::Str(text) => Ok(Some(substituted(ctx, text, old, new)?.taint_if(value.is_tainted()))),
@@ -280,7 +280,8 @@ fn substituted(ctx: &Ctx<'_, '_>, text: &str, old: &BTreeMap<String, Val>, new: 
     Ok(Val::str(out).taint_if(tainted))
 }
 
-/// `APP_X`: the property `x` of the node the topology stands for; `DB_X`: that of the node its requirement `db` leads to.
+/// `APP_X`: the property `x` of the node that the topology replaces; `DB_X`: that of the target of its requirement
+/// `db`.
 fn of_application(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     let tree = ctx.engine.tree;
     let (Some((owner, wanted)), Some(app)) = (name.split_once('_'), tree.topology_of(ctx.instance()).substitution_node)

@@ -31,7 +31,7 @@ pub fn external(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     })
 }
 
-/// A value of a table of the environment, or what its `default` says for the name.
+/// A value of a table of the environment, or the entry of `default` for the name.
 fn from_table(ctx: &Ctx<'_, '_>, table: Option<&ValMap>, call: &Call<'_>, what: &str) -> Result<Val> {
     let value = call.value(ctx)?;
     let name = ctx.text(&value)?;
@@ -101,7 +101,7 @@ pub(crate) fn find_connection(_: &Ctx<'_, '_>, _: &Call<'_>) -> Result<Val> {
     Ok(Val::null())
 }
 
-/// `_arguments`: outside of an operation there are none.
+/// `_arguments`: none outside of an operation.
 pub fn arguments(_: &Ctx<'_, '_>, _: &Call<'_>) -> Result<Val> {
     Ok(Val::null())
 }

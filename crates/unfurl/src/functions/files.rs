@@ -37,7 +37,7 @@ pub(crate) fn from_source(ctx: &Ctx<'_, '_>, file: &str) -> String {
     if dir.is_empty() { absolute(ctx, file) } else { path::join(&absolute(ctx, dir), file) }
 }
 
-/// What the world refuses, in words.
+/// The message for a file that the world refuses.
 pub fn refused(error: &WorldError, file: &str) -> Box<Error> {
     match error {
         WorldError::Denied(hint) => {
@@ -53,7 +53,7 @@ pub fn refused(error: &WorldError, file: &str) -> Box<Error> {
     }
 }
 
-/// The bytes of a file; none if there is no such file.
+/// The bytes of a file; none if it does not exist.
 pub(crate) fn read_optional(ctx: &Ctx<'_, '_>, file: &str) -> Result<Option<Vec<u8>>> {
     let full = absolute(ctx, file);
     match ctx.engine.session.load_bytes(&full) {
@@ -78,7 +78,7 @@ fn shown<'p>(ctx: &Ctx<'_, '_>, file: &'p str) -> &'p str {
     below.filter(|rest| !rest.is_empty()).unwrap_or(file)
 }
 
-/// What a file contains, decoded.
+/// The decoded content of a file.
 pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result<Val> {
     let shown = shown(ctx, file);
     let Some(mut bytes) = read_optional(ctx, file)? else {
@@ -111,7 +111,7 @@ pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result
     Ok(value)
 }
 
-/// The origin of what a file contains.
+/// The origin of a file's content.
 fn written_in(ctx: &Ctx<'_, '_>, file: &str) -> Origin {
     let (session, full) = (ctx.engine.session, absolute(ctx, file));
     let Ok(text) = session.load_text(&full, &full) else { return Origin::NONE };
@@ -156,13 +156,13 @@ pub fn tempfile(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let full = absolute(ctx, &name);
     let bytes = written(ctx, &full, &contents, encoding.as_deref())?;
     ctx.engine.session.world.write_temporary(&full, &bytes).map_err(|error| refused(&error, &full))?;
-    // What was written with a data encoding is read back as text.
+    // Content written with a data encoding is read back as text.
     let encoding = encoding.filter(|encoding| !matches!(encoding.as_str(), "json" | "yaml" | "env" | "vault"));
     let kind = Handle::Temp { path: full.clone().into(), encoding };
     Ok(External { kind, key: contents, value: Val::str(full), select: Vec::new() }.into_val())
 }
 
-/// Says that a file is written for this run only.
+/// Warns that a file is written for this run only.
 fn not_kept(ctx: &Ctx<'_, '_>, name: &str, origin: purlin_value::Origin) {
     let session = ctx.engine.session;
     let mut diagnostic = Diagnostic::nowhere(&rules::NOT_WRITTEN, format!("`{name}` is not written to disk"));
@@ -170,7 +170,7 @@ fn not_kept(ctx: &Ctx<'_, '_>, name: &str, origin: purlin_value::Origin) {
     session.sink.push(diagnostic.hint("add `--allow-write` to write it; until then only this run sees it"));
 }
 
-/// What is to be written for a value: by encoding, by the file's suffix, or by what it is.
+/// The content to write for a value: by encoding, by the file's suffix, or by kind of value.
 fn written(ctx: &Ctx<'_, '_>, full: &str, contents: &Val, encoding: Option<&str>) -> Result<Vec<u8>> {
     let contents = &contents.clone().plain();
     let plain_name = full.strip_suffix(".vault").unwrap_or(full);
@@ -236,7 +236,7 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// Whether a path is what a test asks for.
+/// Whether a path passes a test.
 pub fn is(ctx: &Ctx<'_, '_>, test: &str, file: &str) -> Result<bool> {
     let stat = ctx.engine.session.world.stat(&absolute(ctx, file));
     Ok(match (test, stat) {

@@ -9,7 +9,7 @@ use purlin_value::encoding;
 use purlin_value::meter::Held;
 use sha1::{Digest, Sha1};
 
-/// The largest class of characters, in bytes, and what it takes to compile one.
+/// The largest class of characters, in bytes, and the cost of compiling one.
 const CLASS_BYTES: usize = 64 << 10;
 const CLASS_STEPS: usize = 10_000;
 /// The steps of one byte of a text, each character of which is compared with classes.
@@ -139,7 +139,7 @@ impl Options {
         self.with_digest(label, cut, text)
     }
 
-    /// The digest of what a label was made from, where something was cut or it is asked for.
+    /// The digest of a label's source, where something was cut or a digest is requested.
     fn with_digest(&self, label: String, cut: bool, text: &str) -> String {
         if text.is_empty() || (!cut && self.digest.is_none()) {
             return label;
@@ -191,7 +191,7 @@ impl Options {
         (out, long)
     }
 
-    /// Head and tail of a text, or its head alone where there is no room for both.
+    /// Head and tail of a text, or only its head where the space is too small for both.
     fn shortened(&self, text: &str, max: usize) -> String {
         let chars: Vec<char> = text.chars().collect();
         if chars.len() <= max {
@@ -260,7 +260,7 @@ impl Options {
     }
 }
 
-/// How much of the room each length gets: equal parts, what one does not need going to the first that do.
+/// The space for each length: equal parts, with unused space going to the first that need it.
 fn shares(lengths: &[usize], room: usize) -> Vec<usize> {
     let count = lengths.len().max(1);
     let (each, more) = (room / count, room % count);

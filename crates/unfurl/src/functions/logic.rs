@@ -61,7 +61,7 @@ pub(crate) fn if_(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     Ok(value.taint_if(secret))
 }
 
-/// A branch is an expression; a bare word that matches nothing stands for itself.
+/// A branch is an expression; a bare word without a match is itself the result.
 fn branch(ctx: &Ctx<'_, '_>, call: &Call<'_>, raw: &Val) -> Result<Vec<Val>> {
     let matches = operand(ctx, call, raw)?;
     match raw.as_str() {
@@ -93,7 +93,7 @@ pub fn not(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 }
 
 /// The operands of `and` and `or`: a list of expressions, or an expression for a list of values. Each is evaluated
-/// once; `each` says when to stop.
+/// once; `each` returns when to stop.
 fn operands(ctx: &Ctx<'_, '_>, call: &Call<'_>, mut each: impl FnMut(Val) -> bool) -> Result<()> {
     if let Data::List(raws) = &call.arg.data {
         if raws.is_empty() {

@@ -22,7 +22,7 @@ use crate::val::{MapKey, Val, ValMap};
 use purlin_value::function::{self, Parameter};
 pub use rows::FUNCTIONS;
 
-/// What a function does.
+/// The implementation of a function.
 pub type Run = fn(&Ctx<'_, '_>, &Call<'_>) -> Result<Val>;
 
 /// A function.
@@ -31,17 +31,17 @@ pub type Function = purlin_value::function::Function<Calling>;
 /// How a function is called.
 #[derive(Debug)]
 pub struct Calling {
-    /// What it does.
+    /// The implementation.
     run: Run,
     /// How its parameters are written.
     form: Form,
     /// Whether it needs no `eval` around it.
     pub standalone: bool,
-    /// Whether it has no effects and reads nothing outside, so that safe mode allows it.
+    /// Whether it has no effects and reads no outside data, so that safe mode allows it.
     pub safe: bool,
     /// Whether its result is one match even if it is a list.
     pub whole: bool,
-    /// Whether arguments after the first are its named ones, when it is called from a template.
+    /// Whether arguments after the first are its named ones, if it is called from a template.
     pub by_place: bool,
 }
 
@@ -58,7 +58,7 @@ enum Form {
     Map,
 }
 
-/// What a function takes, as it is written: `[a, b]`, `test, then?, else?`.
+/// The parameters of a function, in source form: `[a, b]`, `test, then?, else?`.
 pub fn takes(function: &Function) -> String {
     let shown = function.shown_parameters();
     let all = shown.join(", ");
@@ -71,7 +71,7 @@ pub fn takes(function: &Function) -> String {
     }
 }
 
-/// Calls a function; what it makes is counted.
+/// Calls a function; its result is charged.
 pub fn call(function: &Function, ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let _held = if call.ready {
         Some(ctx.engine.charge_call(function.cost, std::iter::once(call.arg).chain(call.entries.values()))?)

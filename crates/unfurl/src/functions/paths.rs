@@ -10,7 +10,7 @@ use ecow::EcoString;
 use purlin_syntax::what;
 use purlin_value::path;
 
-/// Names of folders and what they are.
+/// Names of folders with their descriptions.
 pub const LOCATIONS: &[(&str, &str)] = &[
     (".", "The ensemble's folder."),
     ("src", "The folder of the file the expression is written in."),
@@ -28,7 +28,7 @@ pub const LOCATIONS: &[(&str, &str)] = &[
     ("unfurl.home", "The home project's folder."),
 ];
 
-/// The folder of a name for the current instance; none if there is none.
+/// The folder of a name for the current instance; none if it does not exist.
 fn folder(ctx: &Ctx<'_, '_>, location: &str) -> Option<String> {
     let engine = ctx.engine;
     let base = files::base(ctx);

@@ -1,7 +1,7 @@
-//! `python`: a function of the user's, run in a child process, if that is allowed.
+//! `python`: a user's function, run in a child process, if that is allowed.
 //!
-//! The child gets a context object with the current instance, the variables and the arguments. When it asks a query
-//! whose answer it was not given, it stops and says so; it is run again with the answer.
+//! The child gets a context object with the current instance, the variables and the arguments. When it needs a query
+//! without a known answer, it stops and reports the query; it is run again with the answer.
 
 use super::{Call, files};
 use crate::convert::{self, JsonStyle};
@@ -16,7 +16,7 @@ use purlin_value::world::Command;
 /// How often a function may ask a new query.
 const MOST_QUERIES: usize = 100;
 
-/// What the child runs: reads a request, calls the function, writes an answer.
+/// The program of the child: reads a request, calls the function, writes an answer.
 const SHIM: &str = r#"
 import importlib, importlib.util, json, os, sys
 sys.dont_write_bytecode = True
@@ -116,7 +116,7 @@ pub fn python(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
             let why = if secret { "it failed" } else { problem };
             return value_error(format!("the Python function `{place}`: {why}"));
         }
-        // What the function returns may be an expression.
+        // The function may return an expression.
         let result = answer.get("result").cloned().unwrap_or_else(Val::null);
         return Ok(ctx.map_value(&result)?.taint_if(secret));
     }
@@ -150,7 +150,7 @@ fn request(ctx: &Ctx<'_, '_>, place: &str, args: Option<&Val>, answers: &ValMap)
     Ok(Val::record(entries))
 }
 
-/// The instance's attributes, except the one that is being computed and those that cannot be.
+/// The instance's attributes, except the one being computed and those that cannot be.
 fn attributes(ctx: &Ctx<'_, '_>) -> Result<Val> {
     let engine = ctx.engine;
     let id = ctx.instance();
@@ -195,7 +195,7 @@ fn run(ctx: &Ctx<'_, '_>, request: &Val) -> Result<Val> {
     let world = &engine.session.world;
     let env = ["PATH", "HOME", "PYTHONPATH", "VIRTUAL_ENV"];
     let env = env.iter().filter_map(|name| world.env(name).map(|value| ((*name).to_owned(), value)));
-    // Nothing is left beside the user's files.
+    // Do not leave files beside the user's.
     let env = env.chain([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())]).collect();
     let argv = vec!["python3".to_owned(), "-c".to_owned(), SHIM.to_owned()];
     let folder = engine.tree.base_dir.to_string();

@@ -180,7 +180,7 @@ pub fn scalar_value(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let unit = call.named(ctx, "unit")?.map(|unit| ctx.text(&unit)).transpose()?;
     let tainted = value.is_tainted();
     let converted = match python::number(&value) {
-        // A bare number counts in the base unit of what is asked for.
+        // A bare number is in the base unit of the requested kind.
         Some(number) => match &unit {
             Some(unit) => number.to_f64() / find_unit(unit)?.factor,
             None => number.to_f64(),

@@ -1,4 +1,4 @@
-//! JSON Schema, draft 7, without anything remote: references lead into the schema itself.
+//! JSON Schema, draft 7, without remote references: they lead into the schema itself.
 
 use super::Call;
 use crate::error::{Kind, Result, limit, type_error, value_error};
@@ -26,7 +26,7 @@ pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 /// Names of types that a schema may ask for.
 const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/// What is wrong with a schema itself, if anything is.
+/// The problem of a schema itself, if any.
 fn malformed(ctx: &Ctx<'_, '_>, schema: &Val, depth: usize) -> Result<Option<Message>> {
     let rules = match &schema.data {
         Data::Map(rules) if depth <= MAX_DEPTH => rules,

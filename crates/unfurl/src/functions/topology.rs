@@ -41,7 +41,7 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     }
 }
 
-/// The value of an input, evaluated once; none if there is no such input.
+/// The value of an input, evaluated once; none if it does not exist.
 pub fn input(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     let value = ctx.engine.attribute(ctx.engine.tree.inputs_for(ctx.instance(), name), name)?;
     value.map(|value| ctx.engine.force(value)).transpose()
@@ -62,7 +62,7 @@ fn entity_and_keys(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<(EcoString, Vec
 /// Names of instances relative to the current one.
 const KEYWORDS: [&str; 6] = ["SELF", "SOURCE", "TARGET", "HOST", "ORCHESTRATOR", "OPERATION_HOST"];
 
-/// The instances an entity's name stands for, nearest first.
+/// The instances that an entity's name means, nearest first.
 fn entities(ctx: &Ctx<'_, '_>, name: &str) -> Result<Vec<NodeId>> {
     let tree = ctx.engine.tree;
     let current = ctx.instance();
@@ -83,7 +83,7 @@ fn entities(ctx: &Ctx<'_, '_>, name: &str) -> Result<Vec<NodeId>> {
             Some(Val { data: Data::Node(id), .. }) => vec![id],
             _ => Vec::new(),
         },
-        // A type stands for the first instance of it.
+        // A type means its first instance.
         _ => {
             let named = tree.find(current, name);
             let of_type = || tree.named_in(current).map(|(_, id)| id).find(|id| is_of(tree, *id, name));

@@ -19,7 +19,7 @@ pub fn apply(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
     compute(operator, left, right).map(|value| value.taint_if(tainted))
 }
 
-/// How many items, or bytes of text, an operator is going to make; nothing if it makes neither.
+/// The number of items, or bytes of text, that an operator will make; zeros if it makes neither.
 pub fn foreseen(operator: Operator, left: &Val, right: &Val) -> (usize, usize) {
     let times = count(left).or_else(|| count(right)).unwrap_or(0);
     match (operator, &left.data, &right.data) {
@@ -107,7 +107,7 @@ fn noun(name: &str) -> &str {
     }
 }
 
-/// How often something is repeated: a whole number, of which those below zero count as none.
+/// The number of repetitions: an integer; negative ones count as zero.
 fn count(value: &Val) -> Option<usize> {
     match number(value) {
         Some(Number::Int(n)) => Some(usize::try_from(n).unwrap_or(0)),
@@ -158,7 +158,7 @@ fn numbers(operator: Operator, a: Number, b: Number) -> Result<Val> {
     }))
 }
 
-/// The result where it is a whole number; none where it is not.
+/// The result if it is an integer; otherwise none.
 fn integers(operator: Operator, a: i64, b: i64) -> Result<Option<Val>> {
     let zero = b == 0 && matches!(operator, Operator::Div | Operator::FloorDiv | Operator::Mod);
     if zero {

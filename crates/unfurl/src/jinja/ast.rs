@@ -38,15 +38,15 @@ pub enum Stmt {
 /// A loop.
 #[derive(Debug)]
 pub struct For {
-    /// What each item is called.
+    /// The names for each item.
     pub target: Target,
-    /// What is iterated.
+    /// The iterated collection.
     pub iter: Expr,
     /// Which items count.
     pub condition: Option<Expr>,
     /// For each item.
     pub body: Vec<Stmt>,
-    /// If there was none.
+    /// The body for an empty collection.
     pub otherwise: Vec<Stmt>,
     /// Whether `loop(…)` may be called.
     pub recursive: bool,
@@ -65,7 +65,7 @@ pub struct Macro {
     pub body: Vec<Stmt>,
 }
 
-/// What is assigned to.
+/// The target of an assignment.
 #[derive(Debug)]
 pub enum Target {
     /// A name.

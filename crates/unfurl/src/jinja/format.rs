@@ -84,7 +84,7 @@ pub fn percent(text: &str, operand: &Val) -> Result<String> {
         };
         out.push_str(&laid_out(&value, &spec)?);
     }
-    // A collection may be there to be asked by name; anything else must be used up.
+    // A collection may be an operand for names; all other operands must be used.
     let collection = match &operand.data {
         Data::List(items) => !items.tuple,
         Data::Map(_) => true,

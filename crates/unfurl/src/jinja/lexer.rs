@@ -42,7 +42,7 @@ impl Default for Delimiters {
 }
 
 impl Delimiters {
-    /// Sets one by its Jinja2 name; false if there is no such name.
+    /// Sets one by its Jinja2 name; false if the name is unknown.
     pub fn set(&mut self, name: &str, value: &str) -> bool {
         let field = match name {
             "variable_start_string" => &mut self.variable_start,
@@ -75,7 +75,7 @@ fn is_true(text: &str) -> bool {
 /// A token and where it is.
 #[derive(Debug, Clone)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// First byte.
     pub start: u32,
@@ -83,7 +83,7 @@ pub struct Token {
     pub end: u32,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TokenKind {
     /// Text outside of marks.
@@ -239,7 +239,7 @@ impl Lexer<'_> {
         error.at(clamp(start), clamp(end)).within(self.text)
     }
 
-    /// Why digits are no number; larger ones than there is room for are not rounded in silence.
+    /// Why digits are not a number; numbers that are too large are not silently rounded.
     fn wrong_number(&self, start: usize, error: &std::num::ParseIntError) -> Box<Error> {
         match error.kind() {
             std::num::IntErrorKind::PosOverflow => self.place(Error::new(Kind::Limit, TOO_LARGE), start, self.at),
@@ -293,7 +293,7 @@ impl Lexer<'_> {
         Ok(true)
     }
 
-    /// Length of a raw body, whether blanks at its end are dropped, and where the text goes on.
+    /// The length of a raw body, whether blanks at its end are dropped, and the end of the block.
     fn end_of_raw(&self, body: &str) -> Option<(usize, bool, usize)> {
         let mut from = 0;
         while let Some(found) = body.get(from..)?.find(self.marks.block_start.as_str()) {

@@ -3,7 +3,7 @@
 use crate::limits::MAX_DEPTH;
 use crate::val::{Val, ValMap};
 
-/// The value of a text that is a Python literal; none if it is none.
+/// The value of a Python literal; none for other text.
 pub fn parse(text: &str) -> Option<Val> {
     // Cheap refusals first: most text is no literal.
     let first = text.trim_start_matches('\n').chars().next()?;

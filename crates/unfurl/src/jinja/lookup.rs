@@ -41,7 +41,7 @@ pub const LOOKUPS: &[&str] = &[
     "vars",
 ];
 
-/// What a template file gives is text, and ends with as many line breaks as the file.
+/// The result of a template file is text, and ends with as many line breaks as the file.
 fn ending_like(ctx: &Ctx<'_, '_>, template: &str, rendered: Val) -> Result<Val> {
     let breaks = |text: &str| text.len() - text.trim_end_matches('\n').len();
     let text = ctx.text(&rendered)?;
@@ -53,7 +53,7 @@ fn ending_like(ctx: &Ctx<'_, '_>, template: &str, rendered: Val) -> Result<Val> 
     Ok(whole.from_origin(rendered.origin).taint_if(rendered.is_tainted()))
 }
 
-/// What a lookup finds.
+/// The result of a lookup.
 pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoString, Val)]) -> Result<Vec<Val>> {
     let option = |name: &str| named.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     let plugin = plugin.strip_prefix("ansible.builtin.").unwrap_or(plugin);
@@ -176,7 +176,7 @@ fn first_found(ctx: &Ctx<'_, '_>, terms: &[Val], skip: bool) -> Result<Vec<Val>>
     if skip { Ok(Vec::new()) } else { Err(Error::new(Kind::Io, "none of the files exists")) }
 }
 
-/// Runs a command as a shell would read it; there is no shell unless the user allowed commands.
+/// Runs a command as a shell would read it; it requires the user's permission to run commands.
 fn run(ctx: &Ctx<'_, '_>, command: &str) -> Result<String> {
     let world = &ctx.engine.session.world;
     let argv = vec!["/bin/sh".to_owned(), "-c".to_owned(), command.to_owned()];

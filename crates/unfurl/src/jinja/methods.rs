@@ -1,7 +1,7 @@
 //! Methods of values that templates call: those of Python's strings, lists and maps.
 //!
-//! A method that changes a list or map (`append`, `update`) changes the one that the template's own variable it was
-//! called on holds. Nobody else sees that: what others hold too is copied first; see [`change`].
+//! A method that changes a list or map (`append`, `update`) changes the collection held by the template's own
+//! variable. The change is not visible elsewhere: shared collections are copied first; see [`change`].
 
 use super::filters::{most_parts, text_split};
 use super::object::Object;
@@ -66,7 +66,7 @@ const STRING: &[&str] = &[
 const LIST: &[&str] = &["index", "count", "copy"];
 const MAP: &[&str] = &["items", "keys", "values", "get", "copy"];
 
-/// Methods whose arguments have names, in the order of their places. Those of `format` and `update` are free.
+/// Methods with named arguments, in positional order. Those of `format` and `update` are free.
 const NAMED: &[(&str, &[&str])] = &[
     ("decode", &["encoding", "errors"]),
     ("encode", &["encoding", "errors"]),
@@ -76,8 +76,7 @@ const NAMED: &[(&str, &[&str])] = &[
     ("splitlines", &["keepends"]),
 ];
 
-/// Arguments with those that were given by name in their places. A name that the method does not know is refused, so
-/// that nobody takes it for heeded.
+/// Puts named arguments into their positions. An unknown name is rejected, so that it is not silently ignored.
 fn placed(method: &str, args: Values) -> Result<Values> {
     if args.named.is_empty() || matches!(method, "format" | "update" | "sort") {
         return Ok(args);
@@ -134,7 +133,7 @@ pub fn changes(base: &Val, name: &str) -> bool {
 /// Steps of a call that changes a collection: the call is made, and its values are bound, for every change.
 const CHANGE_STEPS: usize = 8;
 
-/// Changes a list or map, and gives what the method returns. In place where nobody else holds the collection.
+/// Changes a list or map, and returns the method's result. In place if the collection is not shared.
 pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: Values) -> Result<Val> {
     let args = &placed(name, args)?;
     let spend = |shared: bool, len: usize| {
@@ -157,7 +156,7 @@ pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: V
         }
         _ => no_method(name),
     };
-    // What was written is not what it holds now.
+    // The changed value differs from its source.
     base.origin = Val::null().origin;
     result
 }
@@ -284,7 +283,7 @@ pub fn exists_on_object(object: &Object, name: &str) -> bool {
     }
 }
 
-/// What a method costs. Texts are searched quickly, and taken apart slowly.
+/// The cost of a method. Searching a text is cheap, splitting it is not.
 fn cost(base: &Val, name: &str) -> Cost {
     match (&base.data, name) {
         (Data::Str(_), "startswith" | "endswith" | "removeprefix" | "removesuffix") => Cost::Constant,
@@ -379,7 +378,7 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
         _ => None,
     };
     let is_cutting = matches!(name, "split" | "rsplit" | "strip" | "lstrip" | "rstrip");
-    // Cutting at nothing in particular is cutting at white space.
+    // Without a separator, text is split or stripped at white space.
     let is_absent = is_cutting && args.positional.first().is_some_and(|first| matches!(first.data, Data::Null));
     let needle = if is_absent { None } else { arg(0)? };
     let part = needle.as_deref().unwrap_or("");
@@ -534,7 +533,7 @@ fn swap_case(c: char) -> char {
     other.unwrap_or(c)
 }
 
-/// The lines of a text, wherever Python sees the end of one.
+/// The lines of a text, with Python's line ends.
 struct Lines<'t> {
     rest: &'t str,
     keeps_ends: bool,

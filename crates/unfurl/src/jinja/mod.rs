@@ -48,7 +48,7 @@ pub fn is_template(text: &str) -> bool {
     })
 }
 
-/// Filters of a template that do not exist, with where they are named. Nothing of a template that cannot be read.
+/// Unknown filters of a template, with their positions. None for a template that cannot be parsed.
 pub fn unknown_filters(text: &str) -> Vec<(EcoString, u32, u32)> {
     if !text.contains('|') || text.len() > MAX_EXPRESSION || text.starts_with("#jinja2:") {
         return Vec::new();
@@ -78,7 +78,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// Parses a template with the usual marks, or those its `#jinja2:` header sets.
+    /// Parses a template with the usual delimiters, or those set by its `#jinja2:` header.
     pub fn parse(text: &str) -> Result<Template> {
         Template::parse_with(text, Delimiters::default())
     }
@@ -135,7 +135,7 @@ fn render_with(ctx: &Ctx<'_, '_>, text: &str, parse: impl FnOnce() -> Result<Rc<
     match result {
         Ok(value) => Ok(value.taint_if(saw)),
         Err(error) if ctx.strict() || error.kind.is_final() => Err(error),
-        // What cannot be computed for want of a name stays as it is written.
+        // A template with an undefined name is kept as written.
         Err(error) if error.kind == Kind::Undefined && !ctx.frame.mode.safe => Ok(Val::str(text.trim()).taint_if(saw)),
         Err(error) => {
             let message = in_result(&error, text, ctx.frame.mode.safe);

@@ -1,6 +1,6 @@
-//! Moments and durations as templates compute with them: `datetime` and `timedelta` of Python, without time zones.
+//! Moments and durations in templates: `datetime` and `timedelta` of Python, without time zones.
 //!
-//! What they print, which fields and methods they have, how operators treat them. The calendar itself is in `time`.
+//! Their text, fields and methods, and operators on them. The calendar itself is in `time`.
 
 use super::ast::Operator;
 use super::object::Object;
@@ -56,7 +56,7 @@ fn time_of(value: &Val) -> Option<Time> {
     }
 }
 
-/// What an operator gives for moments and durations; none if it does not apply to them.
+/// The result of an operator on moments and durations; none if it does not apply to them.
 pub fn compute(operator: Operator, left: &Val, right: &Val) -> Option<Result<Val>> {
     use Operator::{Add, Div, FloorDiv, Mod, Mul, Sub};
     use Time::{At, Long};
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(shown(duration(90 * SECOND + 5 * MICRO)), "0:01:30.000005");
     }
 
-    /// Adding what was subtracted leads back.
+    /// Adding a difference gives the original again.
     #[test]
     fn differences_add_up() {
         for (a, b) in [(0, DAY), (5 * DAY + 7, -3 * DAY), (-SECOND, LAST - 1)] {

@@ -99,13 +99,13 @@ pub const TESTS: &[&str] = &[
     ">=",
 ];
 
-/// Tests of what kind a value is: what is not there is of none.
+/// Tests for the kind of a value: a missing value has none.
 const KINDS: &[&str] = &[
     "boolean", "callable", "escaped", "false", "float", "integer", "mapping", "number", "sameas", "sequence", "string",
     "true", "uri", "url", "urn",
 ];
 
-/// What a test costs: most look only at what kind of value it is.
+/// The cost of a test: most check only the kind of value.
 fn cost(name: &str) -> Cost {
     match name {
         "lower" | "upper" | "match" | "search" | "regex" => Cost::Slow,
@@ -226,7 +226,7 @@ fn truth(value: &Val, args: &Values) -> bool {
     python::truthy(value)
 }
 
-/// What the result of a task says of itself.
+/// A field in the result of a task.
 fn field(test: &str, value: &Val, name: &str) -> Result<bool> {
     match value.as_map() {
         Some(_) => Ok(value.get(name).is_some_and(python::truthy)),
@@ -336,7 +336,7 @@ fn version_order(left: &[VersionPart<'_>], right: &[VersionPart<'_>]) -> Option<
     Some(left.len().cmp(&right.len()))
 }
 
-/// Numbers, and what stands between numbers and dots.
+/// Numbers, and the texts between numbers and dots.
 fn version_parts(text: &str) -> Vec<VersionPart<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;

@@ -9,7 +9,7 @@ use purlin_syntax::calendar::Date;
 use purlin_value::world::Moment;
 use sha1::{Digest, Sha1};
 
-/// What numbers up to 61 are written as.
+/// The digits of numbers up to 61.
 const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// The first year that ids can name.

@@ -1,4 +1,4 @@
-//! Evaluates what an operation is given, and notes every attribute that was read on the way.
+//! Evaluates the inputs of an operation, and notes every attribute read on the way.
 
 use super::Job;
 use super::task::Dependency;
@@ -23,7 +23,7 @@ pub(super) struct Inputs<'c, 'e, 'w> {
 }
 
 impl Inputs<'_, '_, '_> {
-    /// An input, evaluated completely; none if there is none.
+    /// An input, completely evaluated; none if missing.
     pub fn get(&self, name: &str) -> Result<Option<Val>> {
         let inputs = self.ctx.variable("inputs")?.unwrap_or_default();
         let Some(value) = by_name(self.ctx, &inputs, name)? else { return Ok(None) };
@@ -38,7 +38,7 @@ impl Inputs<'_, '_, '_> {
     }
 }
 
-/// What was read while something was evaluated.
+/// The values read during an evaluation.
 #[derive(Default)]
 pub(super) struct Reads {
     pub inputs: ValMap,
@@ -120,7 +120,7 @@ impl Job<'_> {
         names.into_iter().filter_map(read).collect()
     }
 
-    /// What was evaluated may have changed the next time.
+    /// The evaluated values may have changed the next time.
     fn forget(&self, read: &[Dependency]) {
         for dependency in read {
             let name = dependency.query.rsplit("::").next().unwrap_or_default();
@@ -141,7 +141,7 @@ impl Job<'_> {
             let key = MapKey::Str(name.into());
             let record = self.records.edit(dependency.instance);
             match dependency.is_live {
-                // An attribute that nothing has set is missing.
+                // An attribute that is not set is missing.
                 true if dependency.value.is_null() => {}
                 true => {
                     record.attributes.insert(key, dependency.value.clone());

@@ -1,4 +1,4 @@
-//! What becomes of an instance when a task has ended: its status, its state, its attributes, the change that is stored.
+//! The effects of a finished task on its instance: its status, its state, its attributes, the stored change.
 
 use super::change;
 use super::options::Workflow;
@@ -61,7 +61,7 @@ impl Job<'_> {
         self.conclude(outcome);
     }
 
-    /// What a command came to, as expressions see it. What holds a secret is one.
+    /// The result of a command, as expressions see it. Values with a secret in them are secret.
     fn ran_value(&self, ran: &Ran, request: &Request) -> ValMap {
         let current = self.current.as_ref();
         let secrets = current.map(|current| current.secrets.as_slice()).unwrap_or(&[]);
@@ -96,7 +96,7 @@ impl Job<'_> {
         outcome
     }
 
-    /// Carries out what a result says of instances; says whether all of it could be.
+    /// Applies the changes in a result to instances; returns whether all succeeded.
     fn update_all(&mut self, index: usize, updates: Vec<Update>) -> bool {
         let mut is_good = true;
         for update in updates {
@@ -212,7 +212,7 @@ impl Job<'_> {
         self.never_begin(index, true, Outcome { status: Some(Status::Error), ..Outcome::not_run(why) });
     }
 
-    /// An operation that never runs, because what it is given is wrong.
+    /// Refuses an operation that never runs, because its inputs are wrong.
     pub(super) fn refuse(&mut self, index: usize, why: &str) {
         self.never_begin(index, false, Outcome::not_run(why));
     }
@@ -245,7 +245,7 @@ impl Job<'_> {
         }
     }
 
-    /// What a result makes of its instance's status.
+    /// Updates the instance's status from a result.
     fn settle_status(&mut self, request: &Request, outcome: &Outcome, success: bool, change: &EcoString) {
         let id = request.target;
         let made = |job: &mut Self| {
@@ -268,7 +268,7 @@ impl Job<'_> {
                     self.set_status(id, if required { Status::Error } else { Status::Degraded });
                     made(self);
                 }
-                // Nobody knows what a command that failed has done.
+                // The effects of a failed command are unknown.
                 None => self.set_status(id, Status::Unknown),
                 Some(false) => {}
             }
@@ -364,7 +364,7 @@ impl Job<'_> {
         }
     }
 
-    /// What a later job compares with.
+    /// The values that a later job compares with.
     fn digest(&self, request: &Request, current: &Current) -> Digest {
         let excluded = excluded(&request.operation.configurator);
         let mut keys: Vec<String> = Vec::new();

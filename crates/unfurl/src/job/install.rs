@@ -1,5 +1,5 @@
-//! Artifacts with operations of their own: what uses them needs them installed. An instance that holds the artifact is
-//! made for each, and its operations, which are the artifact's, run before everything else.
+//! Artifacts with operations of their own, which must be installed before they are used. An instance that holds the
+//! artifact is created for each, and its operations, which are the artifact's, run first.
 
 use super::operation::{Configurator, Operation, is_users};
 use super::{Job, Request};
@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// Their type.
 const INSTALLER: &str = "unfurl.nodes.ArtifactInstaller";
 
-/// What the artifact is called there.
+/// The name of the artifact there.
 const INSTALL: &str = "install";
 
 /// The type of nodes whose artifacts all others may use.
@@ -32,7 +32,7 @@ pub(super) struct Installer {
     pub id: NodeId,
     /// The artifact's name where it is needed.
     name: EcoString,
-    /// Who needs it, and where that is written.
+    /// The operation that uses it, and its location.
     user: EcoString,
     at: Span,
 }
@@ -95,7 +95,7 @@ impl Job<'_> {
         made
     }
 
-    /// Whether what is to be installed can be: what such a job leaves cannot be stored yet.
+    /// Whether installations are possible: their results cannot be stored yet.
     pub(super) fn can_install(&self, installers: &[Installer]) -> bool {
         if self.options.dry_run || self.options.plan_only {
             return true;
@@ -119,7 +119,7 @@ impl Job<'_> {
         first.into_iter().any(|task| task.status == Some(Status::Error))
     }
 
-    /// Tasks that installed something are no part of what a job reports.
+    /// Installation tasks are left out of a job's report.
     pub(super) fn set_installed_aside(&mut self) {
         let count = self.tasks.iter().take_while(|task| self.installs(task.request)).count();
         self.installed.extend(self.tasks.drain(..count));
@@ -184,7 +184,7 @@ impl Job<'_> {
         }
     }
 
-    /// What is installed on an instance requires it as its host.
+    /// An installed artifact requires its instance as its host.
     fn put_on(&mut self, installer: NodeId, host: NodeId) {
         let tree = &mut self.ensemble.tree;
         let Some(capability) = tree.node(host).capabilities.first().copied() else { return };
@@ -204,7 +204,7 @@ impl Job<'_> {
         }
     }
 
-    /// The instance that an operation runs on: what is said, or else `localhost`, or the root.
+    /// The instance that an operation runs on: the one it names, otherwise `localhost`, or the root.
     fn host_of(&self, request: &Request) -> NodeId {
         let tree = &self.ensemble.tree;
         let target = tree.node(request.target);
@@ -232,7 +232,7 @@ fn copy_of(attribute: &Attribute) -> Attribute {
     }
 }
 
-/// What an instance for an artifact is called: its repository and its file.
+/// The name of an artifact's instance: its repository and its file.
 fn installer_name(artifact: &Node, store: Option<&EcoString>) -> EcoString {
     let text = |key: &str| artifact.attributes.get(key).and_then(|value| value.raw.as_str());
     let repository = store.map(EcoString::as_str).or_else(|| text("repository"));
@@ -243,7 +243,7 @@ fn installer_name(artifact: &Node, store: Option<&EcoString>) -> EcoString {
     }
 }
 
-/// A file's name where only names may stand: other characters are written as their numbers.
+/// A file's name in a place for names: other characters are written as their numbers.
 fn encoded(file: &str) -> EcoString {
     let mut out = EcoString::new();
     for c in file.chars() {

@@ -1,7 +1,7 @@
-//! Jobs: which operations of which instances run, in which order, and what their results make of the instances.
+//! Jobs: the operations to run on instances, their order, and the effects of their results on the instances.
 //!
-//! A job is a machine without hands: [`Job::next_command`] says which command to run, [`Job::finish`] takes what came of it.
-//! Everything that needs no process happens in between. What is stored is made by [`store`]; nothing here does I/O.
+//! A job does no work itself: [`Job::next_command`] returns the next command to run, [`Job::finish`] takes its result.
+//! Everything that needs no process happens in between. Stored files are made by [`store`]; nothing here does I/O.
 
 pub mod change;
 mod evaluate;
@@ -44,11 +44,11 @@ use task::Task;
 pub struct Request {
     /// The instance.
     pub target: NodeId,
-    /// What runs.
+    /// The operation.
     pub operation: Rc<Operation>,
     /// Why it runs.
     pub reason: EcoString,
-    /// The workflow that its group carries out; none if it changes nothing.
+    /// The workflow of its group; none if it changes nothing.
     workflow: Option<Workflow>,
     /// The operations that must all succeed.
     group: Option<usize>,
@@ -56,11 +56,11 @@ pub struct Request {
     start_state: Option<State>,
     /// Whether it is the last one for its target.
     is_final: bool,
-    /// Whether it need not run after all.
+    /// Whether it turned out not to be necessary.
     is_skipped: bool,
     /// The task that was made of it.
     task: Option<usize>,
-    /// Whether nothing is left to do.
+    /// Whether it is finished.
     is_complete: bool,
     /// The task that waits for this one.
     parent: Option<usize>,
@@ -71,7 +71,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether nothing is left to do.
+    /// Whether it is finished or skipped.
     pub fn is_done(&self) -> bool {
         self.is_complete || self.is_skipped
     }
@@ -82,7 +82,7 @@ pub struct Job<'s> {
     session: &'s Session,
     /// The ensemble; its instances change while the job runs.
     pub ensemble: Ensemble,
-    /// What was asked for.
+    /// The requested options.
     pub options: Options,
     /// Its id.
     pub id: EcoString,
@@ -90,27 +90,27 @@ pub struct Job<'s> {
     pub previous: Option<EcoString>,
     /// When it began.
     pub started: Moment,
-    /// What was done, in order.
+    /// The finished tasks, in order.
     pub tasks: Vec<Task>,
     records: Records,
     log: Log,
     requests: Vec<Request>,
-    /// Requests that may run now, and those that wait for what others set.
+    /// Requests that may run now, and those that wait for values set by others.
     ready: VecDeque<usize>,
     waiting: Vec<usize>,
-    /// Whether a task has finished since those that wait were last tried.
+    /// Whether a task has finished since waiting requests were last tried.
     has_progress: bool,
     /// How many tasks have finished.
     count: u32,
-    /// What the present task did to the tree.
+    /// The effects of the current task on the tree.
     current: Option<progress::Current>,
     /// Requests whose operation delegated to another one.
     delegating: Vec<usize>,
-    /// Whether those that wait are run whatever they wait for.
+    /// Whether waiting requests are run without the values they wait for.
     is_last_round: bool,
     /// The attributes that were read by what could not be evaluated last.
     failed_reads: Vec<task::Dependency>,
-    /// What was done to install artifacts.
+    /// Installation tasks.
     installed: Vec<Task>,
     /// Instances by their topology and the template they are made from.
     by_template: HashMap<(usize, EcoString), Vec<NodeId>>,
@@ -129,7 +129,7 @@ impl<'s> Job<'s> {
     pub fn open_given(session: &'s Session, asked: &Asked, inputs: &Value, options: Options) -> Option<Self> {
         let which = if options.workflow.makes_instances() { Instances::Planned } else { Instances::Stored };
         let mut ensemble = ensemble::open_with_given(session, asked, which, inputs)?;
-        // What such a job leaves cannot be stored yet.
+        // The results of such a job cannot be stored yet.
         if let Some(span) = ensemble.substituted().filter(|_| !options.dry_run && !options.plan_only) {
             let message = "deploying ensembles with a topology in the place of a node is not supported";
             session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, span, message));
@@ -194,7 +194,7 @@ impl<'s> Job<'s> {
         })
     }
 
-    /// Decides what runs. Says whether all of it can be run here; what cannot is reported.
+    /// Decides the operations to run. Returns whether all of them can be run here; others are reported.
     pub fn plan(&mut self) -> bool {
         let (requests, groups) = plan::requests(self);
         let installers = self.add_installers(&requests);
@@ -228,7 +228,7 @@ impl<'s> Job<'s> {
         &self.requests
     }
 
-    /// An instance's status, what it depends on included.
+    /// An instance's status, including its dependencies.
     pub fn status(&self, id: NodeId) -> Status {
         effective(&self.ensemble.tree, id)
     }
@@ -254,7 +254,8 @@ impl<'s> Job<'s> {
         if failed { Status::Error } else { Status::Ok }
     }
 
-    /// The topology's inputs or outputs, evaluated. What cannot be evaluated is null, and the error is told.
+    /// The topology's inputs or outputs, evaluated. A value that cannot be evaluated is null, and its error is
+    /// reported.
     fn values(&mut self, outputs: bool) -> ValMap {
         let tree = &self.ensemble.tree;
         let id = if outputs { tree.outputs() } else { tree.inputs() };

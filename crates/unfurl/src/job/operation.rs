@@ -1,4 +1,4 @@
-//! Operations of instances: which one carries a name, what carries it out, what it is given. Runs nothing.
+//! Operations of instances: their declarations, implementations and inputs. Runs nothing.
 
 use crate::ensemble::Ensemble;
 use crate::ensemble::places::Reading;
@@ -19,24 +19,24 @@ const DEFAULTS: &str = "defaults";
 /// The interface whose operations replace others in a dry run.
 const MOCK: &str = "Mock";
 
-/// What carries out an operation.
+/// The implementation of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Configurator {
     /// A command of this machine.
     Shell,
-    /// A command that nobody wrote: there is nothing to run.
+    /// A command configurator without a command.
     NoCommand,
     /// A result that is computed.
     Template,
     /// Another operation.
     Delegate,
-    /// Nothing, successfully.
+    /// No operation, with success.
     Mock,
-    /// Something that cannot be run here.
+    /// A configurator that cannot be run here.
     Unsupported(EcoString),
 }
 
-/// Names of configurators: the short one, the class, what it is.
+/// Names of configurators: the short one, the class, the implementation.
 const CONFIGURATORS: &[(&str, &str, Configurator)] = &[
     ("Cmd", "unfurl.configurators.CmdConfigurator", Configurator::NoCommand),
     ("Shell", "unfurl.configurators.shell.ShellConfigurator", Configurator::Shell),
@@ -90,11 +90,11 @@ pub struct Operation {
     pub interface: EcoString,
     /// Its name.
     pub name: EcoString,
-    /// What carries it out.
+    /// The implementation.
     pub configurator: Configurator,
     /// Whether its implementation is a command line, with no configurator named. A dry run has no other in its place.
     pub is_line: bool,
-    /// What it is given, as written.
+    /// Its inputs, as written.
     pub inputs: ValMap,
     /// Where its results go: an attribute for each.
     pub outputs: Vec<(EcoString, Val)>,
@@ -104,9 +104,9 @@ pub struct Operation {
     pub environment: Option<Val>,
     /// The state that lets it run.
     pub entry_state: Option<State>,
-    /// The artifacts that it uses: those it depends on, then the one that carries it out.
+    /// The artifacts that it uses: its dependencies, then the one that implements it.
     pub artifacts: Vec<NodeId>,
-    /// Where it runs, if that is said.
+    /// Where it runs, if set.
     pub host: Option<EcoString>,
     /// Folder of the file it is written in.
     pub dir: EcoString,
@@ -114,7 +114,7 @@ pub struct Operation {
     pub span: Span,
 }
 
-/// What an implementation says, whichever way it is written.
+/// The data of an implementation, in any notation.
 #[derive(Default)]
 struct Implementation {
     primary: Option<Val>,
@@ -124,12 +124,12 @@ struct Implementation {
     timeout: Option<i64>,
     host: Option<EcoString>,
     environment: Option<Val>,
-    /// Artifacts that are needed beside the one that carries it out.
+    /// Artifacts required in addition to the one that implements it.
     dependencies: Vec<Val>,
 }
 
 impl Ensemble {
-    /// The operation of an instance that an interface declares; none if nothing carries it out.
+    /// The operation of an instance that an interface declares; none without an implementation.
     pub fn operation(&self, target: NodeId, interface: &str, name: &str) -> Option<Operation> {
         self.find_operation(target, interface, name, 0)
     }
@@ -145,7 +145,7 @@ impl Ensemble {
         written.any(|operation| is_planned(service, operation) && implementation_of(operation).is_some())
     }
 
-    /// The operation that stands for another one in a dry run.
+    /// The replacement of an operation in a dry run.
     pub(crate) fn mock(&self, target: NodeId, name: &str) -> Option<Operation> {
         self.operation(target, MOCK, name)
     }
@@ -223,7 +223,7 @@ impl Ensemble {
         let guess: Option<EcoString> = match (&artifact, inline, text) {
             (Some((file, _)), _, _) => Some(file.clone()),
             (_, Some(file), _) => Some(file.into()),
-            // What is written under `primary` names an artifact or a configurator, never a command.
+            // The value of `primary` names an artifact or a configurator, never a command.
             (_, _, Some(text)) if implementation.is_named && Configurator::named(text).is_none() => None,
             (_, _, text) => text.map(EcoString::from),
         };
@@ -279,7 +279,7 @@ impl Ensemble {
         Configurator::Shell
     }
 
-    /// The artifacts that an implementation names: those it depends on, then its own.
+    /// The artifacts of an implementation: its dependencies, then its own.
     fn artifacts_of(&self, implementation: &Implementation, target: NodeId) -> Vec<NodeId> {
         let names = implementation.dependencies.iter().chain(&implementation.primary).filter_map(Val::as_str);
         names.filter_map(|name| self.named_artifact(target, name)).collect()
@@ -299,7 +299,7 @@ impl Ensemble {
         Some((text("file")?, text("className")))
     }
 
-    /// What declares the interfaces of an instance: its template, then its type, with the service they are part of.
+    /// The declarations of an instance's interfaces: its template, then its type, with their service.
     pub(super) fn owners(&self, target: NodeId) -> (&Service, Vec<&Entity>) {
         let node = self.tree.node(target);
         let service = self.service_of(target).as_ref();
@@ -334,7 +334,8 @@ impl Ensemble {
         (service, own.map(|own| own.entity.as_ref()).into_iter().chain(kind).collect())
     }
 
-    /// The same of a relationship from a node. The node that stands for another one has the relationships of that.
+    /// The same for a relationship of a node. An inner node that represents an outer one has the relationships of
+    /// that.
     fn relationship_owners(&self, source: NodeId, name: &str) -> (&Service, Vec<&Entity>) {
         let topology = self.tree.topology_of(source);
         let outer = topology.outer.filter(|_| topology.substitution_node == Some(source));
@@ -368,13 +369,13 @@ pub(super) fn is_users(service: &Service, entity: &Entity) -> bool {
     file_of(service, entity).is_some_and(|file| !file.starts_with("purlin:"))
 }
 
-/// Whether an operation is one that a plan may have. The interface types that come with the program declare operations
-/// that nothing carries out.
+/// Whether an operation can be part of a plan. The built-in interface types declare operations without an
+/// implementation.
 fn is_planned(service: &Service, operation: &Entity) -> bool {
     is_users(service, operation) || implementation_of(operation).is_some()
 }
 
-/// What an operation says of how it is carried out.
+/// The implementation of an operation.
 fn implementation_of(operation: &Entity) -> Option<&Arc<Entity>> {
     operation.one("implementation").filter(|own| own.slots.iter().any(|slot| !is_null(slot)))
 }
@@ -432,7 +433,7 @@ fn is_null(slot: &purlin_tosca::entity::Slot) -> bool {
     matches!(&slot.content, purlin_tosca::entity::Content::Value(value) if matches!(value.data, tosca::Data::Null))
 }
 
-/// Inputs that a definition gives values to, and those that are assigned.
+/// Inputs with values in a definition, and assigned ones.
 fn take_inputs(entity: &Entity, reading: Reading<'_>, out: &mut ValMap) {
     for (name, parameter) in entity.entries("inputs") {
         if let Some(value) = parameter.value("value").or_else(|| parameter.value("default")) {

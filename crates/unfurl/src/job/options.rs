@@ -1,20 +1,20 @@
-//! What a user asks of a job.
+//! The options of a job.
 
 use crate::val::Val;
 
-/// What a job brings about.
+/// The goal of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Workflow {
-    /// Everything is there and works.
+    /// All instances exist and work.
     #[default]
     Deploy,
-    /// Nothing is left.
+    /// All instances are removed.
     Undeploy,
-    /// Nothing runs.
+    /// All instances are stopped.
     Stop,
     /// The stored status is right.
     Check,
-    /// What others made is known.
+    /// Instances created by others are known.
     Discover,
     /// A connection is ready.
     Connect,
@@ -42,12 +42,12 @@ impl Workflow {
 /// Which instances that do not work are repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Repair {
-    /// Those with an error.
+    /// Instances with an error.
     #[default]
     Error,
-    /// Those that are degraded, too.
+    /// Degraded instances, too.
     Degraded,
-    /// None.
+    /// No instances.
     None,
 }
 
@@ -63,16 +63,16 @@ pub enum ChangeDetection {
     Skip,
 }
 
-/// What was asked for.
+/// The requested options.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What is to be brought about.
+    /// The goal.
     pub workflow: Workflow,
-    /// Run operations whatever state instances are in.
+    /// Run operations regardless of the state of instances.
     pub force: bool,
-    /// Run only what changes nothing.
+    /// Run only operations without effects.
     pub dry_run: bool,
-    /// Nothing is to run: the plan is only shown.
+    /// Only show the plan.
     pub plan_only: bool,
     /// Check new instances first.
     pub check: bool,
@@ -86,9 +86,9 @@ pub struct Options {
     pub instances: Vec<String>,
     /// Only instances of this template.
     pub template: Option<String>,
-    /// What is repaired.
+    /// The instances to repair.
     pub repair: Repair,
-    /// What counts as changed.
+    /// When a configuration counts as changed.
     pub change_detection: ChangeDetection,
     /// Options that differ from the usual, as they are stored.
     pub stored: Vec<(&'static str, Val)>,

@@ -1,5 +1,5 @@
-//! Which operations a workflow comes to, in which order: what an instance needs comes before it, or after it when
-//! things are taken down.
+//! The operations of a workflow and their order: an instance's dependencies come before it, or after it when instances
+//! are taken down.
 
 use super::options::{ChangeDetection, Repair, Workflow};
 use super::select;
@@ -14,7 +14,7 @@ pub(super) fn state(name: &str) -> Option<State> {
     State::parse(name)
 }
 
-/// Operations of an interface in the order in which they run, for the workflow that goes up and the one that goes down.
+/// Operations of an interface in the order in which they run, for creating and for removing instances.
 const UP: &[(&str, &[&str])] = &[
     ("Standard", &["create", "configure", "start"]),
     ("Configure", &["pre_configure_target", "pre_configure_source", "post_configure_target", "post_configure_source"]),
@@ -23,14 +23,14 @@ const DOWN: &[(&str, &[&str])] =
     &[("Standard", &["stop", "delete"]), ("Configure", &["remove_target", "remove_source"])];
 const STOP: &[(&str, &[&str])] = &[("Standard", &["stop"]), ("Configure", &["remove_target", "remove_source"])];
 
-/// What installs artifacts, by the instances that hold them. Groups are counted from a number on.
+/// The requests that install artifacts, by the instances that hold them. Groups are numbered from `groups`.
 pub(super) fn installation(job: &Job<'_>, instances: &[NodeId], groups: usize) -> Vec<Request> {
     let mut planner = Planner { job, out: Vec::new(), groups, installs: true };
     instances.iter().for_each(|instance| planner.deploy(*instance));
     planner.out
 }
 
-/// Everything a job is to run, and how many groups that comes to.
+/// All requests of a job, and their number of groups.
 pub(super) fn requests(job: &Job<'_>) -> (Vec<Request>, usize) {
     let mut planner = Planner { job, out: Vec::new(), groups: 0, installs: false };
     match job.options.workflow {
@@ -135,7 +135,7 @@ impl Planner<'_, '_> {
         last == Some(&name)
     }
 
-    /// What deploying an instance comes to.
+    /// Plans the deployment of an instance.
     fn deploy(&mut self, id: NodeId) {
         let record = self.job.record(id);
         let status = self.job.status(id);
@@ -296,12 +296,12 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Relationships that lead from an instance.
+    /// Relationships whose source is an instance.
     fn requirements(&self, id: NodeId) -> Vec<NodeId> {
         self.job.ensemble.tree.node(id).requirements.clone()
     }
 
-    /// Relationships that lead to an instance.
+    /// Relationships whose target is an instance.
     fn relationships(&self, id: NodeId) -> Vec<NodeId> {
         let tree = &self.job.ensemble.tree;
         let capabilities = tree.node(id).capabilities.iter();
@@ -310,7 +310,7 @@ impl Planner<'_, '_> {
     }
 }
 
-/// What an operation is called in plans and messages.
+/// The name of an operation in plans and messages.
 pub(super) fn label(request: &Request) -> EcoString {
     let name = &request.operation.name;
     match request.reason.is_empty() || name.contains(request.reason.as_str()) {

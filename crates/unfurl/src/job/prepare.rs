@@ -1,4 +1,4 @@
-//! Evaluates what an operation is about to do: a command, a computed result, another operation.
+//! Prepares an operation: a command, a computed result, another operation.
 
 use super::Job;
 use super::Request;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 const MOST_DELEGATED: usize = 100;
 
 impl Job<'_> {
-    /// Evaluates what an operation needs.
+    /// Evaluates the inputs of an operation.
     pub(super) fn prepare(&mut self, index: usize, request: &Request) -> Result<(Prepared, Reads)> {
         let dry_run = self.options.dry_run && !request.installs;
         match &request.operation.configurator {
@@ -169,7 +169,7 @@ impl Job<'_> {
             Ok(found) => found,
             Err(why) => return Ok((Prepared::Nothing(Outcome::not_run(&why)), reads)),
         };
-        // A dry run changes nothing: what is to be installed counts as installed.
+        // A dry run changes nothing: artifacts to install count as installed.
         if request.installs && self.options.dry_run {
             return Ok((Prepared::Nothing(Outcome { modified: Some(true), ..Outcome::success() }), reads));
         }
@@ -220,7 +220,7 @@ fn with_dry_run(mut words: Vec<String>, is_line: bool, dry: Option<&str>) -> Vec
     words
 }
 
-/// The words of a line, quotes taken away; none if a quote is not closed.
+/// The words of a line without quotes; none if a quote is not closed.
 fn split_words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

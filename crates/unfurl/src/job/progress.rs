@@ -1,4 +1,4 @@
-//! Drives a job: the next operation, whether it runs at all, what it runs, how it ends.
+//! Drives a job: the next operation, whether it has to run, its command, its result.
 
 use super::change;
 use super::operation::Configurator;
@@ -32,7 +32,7 @@ pub(super) struct Current {
     pub is_started: bool,
 }
 
-/// What an operation is about to do.
+/// A prepared operation.
 pub(super) enum Prepared {
     Command(Box<Shell>, Val, String),
     Computed(Outcome, Vec<Update>),
@@ -45,7 +45,7 @@ pub(super) enum Prepared {
 }
 
 impl Job<'_> {
-    /// The next command to run; none when the job is done. Operations that need no command are carried out on the way.
+    /// The next command to run; none when the job is done. Operations without a command are completed on the way.
     pub fn next_command(&mut self) -> Option<Shell> {
         loop {
             let request = self.pick()?;
@@ -55,8 +55,8 @@ impl Job<'_> {
         }
     }
 
-    /// Evaluates what commands are given before any of them runs: no misspelt name waits behind an hour of work. Values
-    /// that are not there yet are nobody's mistake. Says whether nothing was found.
+    /// Evaluates the inputs of all commands before any of them runs, so that a misspelt name does not fail after an
+    /// hour of work. Values that do not exist yet are not errors. Returns whether no error was found.
     pub fn rehearse(&mut self) -> bool {
         let mut is_good = true;
         for index in 0..self.requests.len() {
@@ -77,7 +77,7 @@ impl Job<'_> {
         is_good
     }
 
-    /// Whether an error stays whatever runs before the operation: nothing that it read is set by another one.
+    /// Whether an error is independent of earlier operations: none of them sets a value that it read.
     fn is_mistake(&self, index: usize, request: &Request, error: &Error) -> bool {
         match error.kind {
             Kind::Syntax | Kind::Missing | Kind::Refused => true,
@@ -121,7 +121,7 @@ impl Job<'_> {
                 if self.is_last_round {
                     return None;
                 }
-                // Nobody is left who could change what they wait for.
+                // No remaining operation can change the values they wait for.
                 self.is_last_round = true;
             }
             self.ready = std::mem::take(&mut self.waiting).into();
@@ -133,7 +133,7 @@ impl Job<'_> {
         if request.is_complete || request.is_skipped {
             return None;
         }
-        // Without what they need the others are not begun.
+        // Without their artifacts the other operations are not started.
         if !request.installs && self.installation_failed() {
             return None;
         }
@@ -234,7 +234,7 @@ impl Job<'_> {
         }
     }
 
-    /// An operation has nothing to do after all.
+    /// Skips an operation that turned out to have nothing to do.
     fn leave_out(&mut self, index: usize, request: &Request, why: &str) {
         let target = &self.ensemble.tree.node(request.target).name;
         let message = format!("`{}` of `{target}` is left out: {why}", request.operation.name);
@@ -300,7 +300,7 @@ impl Job<'_> {
         None
     }
 
-    /// Whether what an operation was given the last time has changed.
+    /// Whether the inputs of an operation have changed since the last time.
     pub(super) fn has_changed(&mut self, index: usize, request: &Request) -> bool {
         let key = crate::eval::special::key_of(&self.ensemble.tree, request.target);
         let Some(earlier) = self.log.find(&key, &request.operation.name).cloned() else { return false };
@@ -330,7 +330,7 @@ impl Job<'_> {
         });
         match read {
             Ok((values, _)) => change::digest(&values, &self.ensemble.tree) != earlier.value,
-            // What cannot be evaluated any more has changed; running it says why.
+            // A value that cannot be evaluated any more has changed; running the operation shows why.
             Err(_) => true,
         }
     }
@@ -371,7 +371,7 @@ impl Job<'_> {
         }
     }
 
-    /// An operation that need not run leaves the end of its workflow to the one before it.
+    /// An operation that does not have to run leaves the end of its workflow to the one before it.
     fn hand_over_final(&mut self, index: usize) {
         let Some(request) = self.requests.get(index).filter(|request| request.is_final).cloned() else { return };
         let before = self.requests.iter().take(index).enumerate().rev();
@@ -396,7 +396,7 @@ impl Job<'_> {
         reads.iter().any(|read| read.is_live && is_open(read.instance))
     }
 
-    /// What must work before an operation can run, and does not.
+    /// A dependency that must work before an operation can run, but does not.
     fn missing(&self, request: &Request, reads: &[Dependency]) -> Option<String> {
         let name = request.operation.name.as_str();
         if matches!(name, "check" | "delete") || matches!(request.reason.as_str(), "force" | "run") {
@@ -465,7 +465,7 @@ impl Job<'_> {
         }
     }
 
-    /// What plans call a request.
+    /// The name of a request in plans.
     pub fn label(&self, request: &Request) -> EcoString {
         plan::label(request)
     }

@@ -1,4 +1,4 @@
-//! What a job knows of an instance beside its place in the tree: what was stored, what it has set since.
+//! A job's record of an instance beside the tree: stored data, and values set since.
 
 use crate::eval::show::REDACTED;
 use crate::tree::{NodeId, NodeKind, Priority, Tree};
@@ -6,7 +6,7 @@ use crate::val::{Val, ValMap};
 use ecow::EcoString;
 use std::collections::HashMap;
 
-/// What is kept of one instance.
+/// The record of one instance.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Whether the ensemble had it before this job.
@@ -15,11 +15,11 @@ pub struct Record {
     pub last_config_change: Option<EcoString>,
     /// The last change that was seen.
     pub last_state_change: Option<EcoString>,
-    /// The change that made it, `false` if others made it, or who is to delete it.
+    /// The change that created it, `false` if others did, or the party responsible for deleting it.
     pub created: Option<Val>,
     /// Whether it may not be deleted.
     pub protected: Option<Val>,
-    /// The change that made it differ from what is configured.
+    /// The change that made it differ from its configuration.
     pub customized: Option<Val>,
     /// How much it matters, if that is stored.
     pub priority: Option<Priority>,
@@ -27,7 +27,7 @@ pub struct Record {
     pub attributes: ValMap,
     /// Values of properties as they were read.
     pub properties: ValMap,
-    /// The instance of another ensemble that it stands for.
+    /// The instance of another ensemble that it represents.
     pub imported: Option<Val>,
 }
 
@@ -68,7 +68,7 @@ impl Record {
 pub struct Records(HashMap<NodeId, Record>);
 
 impl Records {
-    /// Those that the ensemble stores.
+    /// The stored records of the ensemble.
     pub fn read(tree: &Tree, document: &Val) -> Records {
         let mut out = HashMap::new();
         let all = document.get("status").and_then(|status| status.get("instances"));
@@ -103,7 +103,7 @@ impl Records {
         Records(out)
     }
 
-    /// The record of an instance; an empty one if nothing is known.
+    /// The record of an instance; an empty one if unknown.
     pub fn of(&self, id: NodeId) -> Record {
         self.0.get(&id).cloned().unwrap_or_default()
     }

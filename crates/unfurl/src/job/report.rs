@@ -13,17 +13,17 @@ use ecow::EcoString;
 pub struct Stats {
     /// All of them.
     pub total: usize,
-    /// Those that went well.
+    /// Successful tasks.
     pub ok: usize,
-    /// Those that failed, or left their instance with an error.
+    /// Tasks that failed, or left their instance with an error.
     pub error: usize,
-    /// Those whose end is not known.
+    /// Tasks with an unknown result.
     pub unknown: usize,
-    /// Those that did not have to run.
+    /// Tasks that did not have to run.
     pub skipped: usize,
-    /// Those that could not run.
+    /// Tasks that could not run.
     pub blocked: usize,
-    /// Those that changed their instance.
+    /// Tasks that changed their instance.
     pub changed: usize,
 }
 
@@ -72,7 +72,7 @@ impl Job<'_> {
         self.requests.get(task.request).map(|request| request.operation.span)
     }
 
-    /// What would run, for people.
+    /// The plan, for people.
     pub fn plan_text(&self) -> String {
         let options: Vec<String> = self
             .options
@@ -109,7 +109,7 @@ impl Job<'_> {
         words.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// Marks what need not run because nothing it is given has changed. Says how many operations are left.
+    /// Marks requests that need not run because their inputs have not changed. Returns the number of the others.
     pub fn sift(&mut self) -> usize {
         for index in 0..self.requests.len() {
             let Some(request) = self.requests.get(index).cloned() else { continue };
@@ -121,7 +121,7 @@ impl Job<'_> {
         self.requests.iter().filter(|request| !request.is_complete).count()
     }
 
-    /// What would run, for programs.
+    /// The plan, for programs.
     pub fn plan_json(&self) -> String {
         let mut nodes: Vec<Val> = Vec::new();
         let mut at = 0;
@@ -161,7 +161,7 @@ impl Job<'_> {
         convert::to_json(value, &self.ensemble.tree, style).unwrap_or_default() + "\n"
     }
 
-    /// What came of the job, for programs.
+    /// The result of the job, for programs.
     pub fn json_summary(&mut self, elapsed: f64) -> String {
         let stats = self.stats();
         let count = |number: usize| Val::int(i64::try_from(number).unwrap_or(i64::MAX));
@@ -211,7 +211,7 @@ impl Job<'_> {
         Val::record(entries.into_iter().chain(nested.map(|full| ("nestedName", Val::str(full)))))
     }
 
-    /// What a task did, in one line.
+    /// The result of a task, in one line.
     pub(super) fn sentence(&self, task: &Task) -> String {
         let Some(request) = self.requests.get(task.request) else { return String::new() };
         let node = self.ensemble.tree.node(request.target);
@@ -230,7 +230,7 @@ impl Job<'_> {
         )
     }
 
-    /// What happened, for people: one line for each task.
+    /// The result of the job, for people: one line per task.
     pub fn summary(&self) -> String {
         let mut rows =
             vec![["Task", "Resource", "Operation", "Reason", "Status", "State", "Changed"].map(str::to_owned)];
@@ -261,7 +261,7 @@ impl Job<'_> {
         rows.iter().map(line).collect()
     }
 
-    /// Tasks that were written down as skipped count only where nothing else ran.
+    /// Skipped tasks are kept only if no other task ran.
     pub fn drop_skipped(&mut self) {
         self.set_installed_aside();
         if self.tasks.iter().any(|task| task.status.is_some()) {

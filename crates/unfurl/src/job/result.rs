@@ -1,4 +1,4 @@
-//! What an operation's result says: whether it went well, and what it changes of which instances.
+//! The result of an operation: its success, and its changes of instances.
 
 use super::task::Dependency;
 use super::{Job, Request};
@@ -13,13 +13,13 @@ use purlin_syntax::Flavor;
 /// How an operation ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
-    /// Whether it went well; it did if nothing is said.
+    /// Whether it succeeded; by default it did.
     pub success: Option<bool>,
-    /// Whether it changed what its instance stands for; nobody knows if nothing is said.
+    /// Whether it changed its instance's target; unknown by default.
     pub modified: Option<bool>,
     /// The status its instance has now.
     pub status: Option<Status>,
-    /// What came of it.
+    /// The result.
     pub result: Val,
     /// Its outputs.
     pub outputs: ValMap,
@@ -43,14 +43,14 @@ impl Outcome {
         Outcome { modified: Some(false), ..Outcome::failure(why) }
     }
 
-    /// What the input `done` says.
+    /// The values of the input `done`.
     pub fn of_done(done: &Val) -> Self {
         let mut outcome = Outcome::default();
         outcome.take_done(done);
         outcome
     }
 
-    /// What the input `done` says overrides the rest.
+    /// The input `done` overrides the rest.
     pub fn take_done(&mut self, done: &Val) {
         let said = |key: &str| done.get(key).filter(|value| !value.is_null());
         if let Some(success) = said("success") {
@@ -93,11 +93,11 @@ fn state_of(value: &Val) -> Option<State> {
     }
 }
 
-/// What a result says of one instance.
+/// The changes of a result to one instance.
 pub(super) struct Update(Val);
 
 impl Job<'_> {
-    /// What the input `resultTemplate` makes of a result.
+    /// The changes that the input `resultTemplate` makes of a result.
     pub(super) fn result_template(
         &mut self,
         index: usize,
@@ -138,7 +138,7 @@ impl Job<'_> {
         (Ok(updates), reads)
     }
 
-    /// Carries out what a result says of an instance; gives the attributes that changed.
+    /// Applies the changes of a result to an instance; returns the attributes that changed.
     pub(super) fn update(
         &mut self,
         index: usize,
@@ -177,7 +177,7 @@ impl Job<'_> {
         Ok(if changed.is_empty() { Vec::new() } else { vec![(id, changed)] })
     }
 
-    /// Sets attributes of an instance; gives those that are different now.
+    /// Sets attributes of an instance; returns those that changed.
     pub(super) fn set_attributes(&mut self, id: NodeId, values: ValMap, tainted: bool) -> ValMap {
         let mut changed = ValMap::default();
         for (key, value) in values {

@@ -6,8 +6,8 @@ use super::options::Workflow;
 use crate::tree::{NodeId, NodeKind, Priority, Status};
 use std::collections::{HashMap, HashSet};
 
-/// Instances of templates, each after those it requires. A topology comes before the node that it stands for, which has no
-/// operations of its own.
+/// Instances of templates, each after those it requires. A topology comes before the node that it replaces, which has
+/// no operations of its own.
 pub(super) fn instances(job: &Job<'_>) -> Vec<NodeId> {
     let tree = &job.ensemble.tree;
     let standing = tree.topologies().iter().enumerate().filter_map(|(at, topology)| Some((topology.outer?, at)));
@@ -58,13 +58,13 @@ fn of_template(job: &Job<'_>, topology: usize, index: usize) -> Vec<NodeId> {
         return Vec::new();
     }
     let all = job.by_template.get(&(topology, name.clone())).cloned().unwrap_or_default();
-    // What only stands in for others is made when something requires it.
+    // Templates with the directive `default` are created only if required.
     let is_filtered = !job.options.instances.is_empty() || job.options.template.is_some();
     let must = job.options.workflow != Workflow::Deploy || is_filtered;
     all.into_iter().filter(|id| must || is_required(job, *id)).collect()
 }
 
-/// Whether an instance is required, and so is what it is part of: a topology that stands for a node is required with it.
+/// Whether an instance is required, and so is its outer node: a topology that replaces a node is required with it.
 fn is_required(job: &Job<'_>, id: NodeId) -> bool {
     let tree = &job.ensemble.tree;
     let mut next = Some(id);
@@ -77,7 +77,7 @@ fn is_required(job: &Job<'_>, id: NodeId) -> bool {
     true
 }
 
-/// Instances to delete with the reason, each after those that depend on it. What must stay keeps what it depends on.
+/// Instances to delete with the reason, each after those that depend on it. Dependencies of kept instances are kept.
 pub(super) fn to_delete<'r>(job: &Job<'_>, include: impl Fn(NodeId) -> Option<&'r str>) -> Vec<(NodeId, &'r str)> {
     let root = job.ensemble.tree.root();
     let mut out = Vec::new();
@@ -139,7 +139,7 @@ fn verdict<'r>(job: &Job<'_>, id: NodeId, include: impl Fn(NodeId) -> Option<&'r
     }
 }
 
-/// What depends on an instance: what requires it, and what it hosts.
+/// The dependents of an instance: sources of its incoming requirements, and instances it hosts.
 fn dependents(job: &Job<'_>, id: NodeId) -> Vec<NodeId> {
     let tree = &job.ensemble.tree;
     let node = tree.node(id);

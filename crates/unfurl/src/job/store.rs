@@ -1,5 +1,5 @@
-//! What a job leaves: the ensemble's status in its file, the record of the job, and the log that later jobs compare
-//! with. Texts only; whoever runs the job writes them.
+//! The files of a finished job: the ensemble's status in its file, the record of the job, and the log that later jobs
+//! compare with. Texts only; the caller writes them.
 
 use super::change;
 use super::report::mapping;
@@ -27,14 +27,14 @@ const CHANGES: &str = "changes";
 
 const STYLE: YamlStyle = YamlStyle { indent: 2, flow_leaves: false, sorted: false };
 
-/// What earlier jobs were given: the last digest of each operation of each instance.
+/// Inputs of earlier jobs: the last digest of each operation of each instance.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     last: HashMap<(EcoString, EcoString), (EcoString, Digest)>,
 }
 
 impl Log {
-    /// Reads the log of an ensemble. A broken line is as good as none.
+    /// Reads the log of an ensemble. Broken lines are ignored.
     pub(super) fn read(session: &Session, manifest: &Manifest) -> Log {
         let file = path::join(&manifest.folder, &log_name(&manifest.document));
         let bytes = session.world.read(&file).unwrap_or_default();
@@ -66,7 +66,7 @@ impl Log {
         }
     }
 
-    /// What an operation of an instance was given the last time.
+    /// The last inputs of an operation of an instance.
     pub(super) fn find(&self, target: &EcoString, operation: &EcoString) -> Option<&Digest> {
         self.last.get(&(target.clone(), operation.clone())).map(|(_, digest)| digest)
     }
@@ -83,20 +83,20 @@ pub struct Files {
     pub ensemble: String,
     /// Its sections that change, each with its key.
     pub sections: Vec<(String, String)>,
-    /// The record of the job: its file and text. None before the job has ended.
+    /// The record of the job: its file and text. None before the job is finished.
     pub changes: Option<(String, String)>,
     /// The log: its file, and lines to add.
     pub log: Option<(String, String)>,
 }
 
 impl Job<'_> {
-    /// The ensemble's file with the status as it is now. `Err` says why the file cannot be changed.
+    /// The ensemble's file with the current status. `Err` is the reason the file cannot be changed.
     pub fn status_file(&mut self) -> Result<Files, String> {
         let status = self.status_value();
         self.files(vec![("status", status)])
     }
 
-    /// Everything that a job leaves when it has ended.
+    /// All files of a finished job.
     pub fn final_files(&mut self) -> Result<Files, String> {
         let status = self.status_value();
         let stem = change::file_stem(self.started, &self.id);
@@ -165,7 +165,7 @@ impl Job<'_> {
         done.remove(&root).unwrap_or_else(|| Val::map(ValMap::default()))
     }
 
-    /// One instance as it is stored; null if there is nothing to store.
+    /// One instance in its stored form; null if it has nothing to store.
     fn instance_value(&self, id: NodeId, inner: ValMap) -> Val {
         let directives = self.directives(id);
         let has = |name: &str| directives.iter().any(|word| word == name);
@@ -320,7 +320,7 @@ impl Job<'_> {
         }
         match task.status {
             None => out.push(("result", Val::str("skipped"))),
-            // What a command printed may hold anything, so it is in its log alone.
+            // The output of a command may contain any data, so it is only in its log.
             Some(_) if task.result.as_str().is_some() => out.push(("result", stored(&task.result, tree))),
             Some(_) => {}
         }
@@ -409,7 +409,7 @@ fn stored_at(value: &Val, tree: &Tree, depth: usize) -> Val {
 }
 
 impl Files {
-    /// The text of the ensemble's file with the new sections. Everything else stays as it is, byte by byte.
+    /// The text of the ensemble's file with the new sections. All other bytes are unchanged.
     pub fn rewritten(&self, text: &str) -> Result<String, String> {
         self.sections.iter().try_fold(text.to_owned(), |text, (key, block)| with_section(&text, key, block))
     }

@@ -1,4 +1,4 @@
-//! What a job writes down of each operation it ran, and what it hands out to be run.
+//! A job's record of each operation it ran, and the commands it hands out.
 
 use crate::tree::{NodeId, State, Status};
 use crate::val::{Val, ValMap};
@@ -28,7 +28,7 @@ pub struct Task {
     pub change_id: EcoString,
     /// The change before it on the same instance.
     pub previous: Option<EcoString>,
-    /// Whether it went well; none if it did not have to run.
+    /// The result; none if it did not have to run.
     pub status: Option<Status>,
     /// Whether something it needs was missing.
     pub is_blocked: bool,
@@ -38,17 +38,17 @@ pub struct Task {
     pub target_status: Status,
     /// The instance's state afterwards.
     pub target_state: Option<State>,
-    /// What came of it: what the command printed, or why it did not run.
+    /// The output of the command, or why it did not run.
     pub result: Val,
     /// Its outputs.
     pub outputs: ValMap,
     /// The inputs that were read, evaluated.
     pub inputs: ValMap,
-    /// What it read and set.
+    /// The values it read and set.
     pub dependencies: Vec<Dependency>,
     /// Attributes it changed.
     pub changes: Vec<(NodeId, ValMap)>,
-    /// Names and digest of what it read, and what it set.
+    /// Names and digest of the values it read, and the values it set.
     pub digest: Digest,
     /// Whether why it failed was reported already.
     pub is_reported: bool,
@@ -56,7 +56,7 @@ pub struct Task {
     pub(super) explicit: Option<Status>,
 }
 
-/// What a later job compares with.
+/// The values that a later job compares with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digest {
     /// Inputs and attributes, separated by commas.
@@ -74,9 +74,9 @@ pub struct Shell {
     pub id: String,
     /// One line for a shell, or a program with its arguments.
     pub words: Vec<String>,
-    /// The shell that reads the line; none if no shell does, an empty one is the usual.
+    /// The shell that reads the line; none for no shell, an empty one for the default.
     pub shell: Option<String>,
-    /// Environment variables over those of this process; none is taken away.
+    /// Environment variables that override those of this process; none removes one.
     pub env: Vec<(String, Option<String>)>,
     /// The folder it runs in, relative to the root of the world.
     pub folder: String,
@@ -88,14 +88,14 @@ pub struct Shell {
     pub span: purlin_syntax::Span,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
-    /// Its exit code; none if it did not end by itself.
+    /// Its exit code; none if it was terminated.
     pub code: Option<i32>,
-    /// What it printed.
+    /// Its standard output.
     pub stdout: String,
-    /// What it printed to standard error.
+    /// Its standard error.
     pub stderr: String,
     /// Whether its time was up.
     pub timed_out: bool,

@@ -16,11 +16,11 @@ pub struct Query {
     pub start: Start,
     /// The steps from there.
     pub segments: Vec<Segment>,
-    /// What is accepted but probably not meant.
+    /// Accepted notation that is probably a mistake.
     pub notes: Vec<Note>,
 }
 
-/// What the first segment says about where to start.
+/// The start in the first segment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Start {
     /// At the current instance or item.
@@ -54,28 +54,28 @@ pub struct Note {
 /// One step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segment {
-    /// What it selects.
+    /// Its key.
     pub key: Key,
-    /// What the selected value must equal.
+    /// The value that the selected one must equal.
     pub test: Option<Test>,
     /// Whether only the first match counts (`?`).
     pub first: bool,
-    /// What the selected value must satisfy.
+    /// The conditions on the selected value.
     pub filters: Vec<Filter>,
     /// Where it is written.
     pub at: Range,
 }
 
-/// What a segment selects.
+/// The key of a segment.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Key {
-    /// Nothing: the value itself.
+    /// Empty: the value itself.
     Empty,
     /// All values of a map.
     All,
     /// The item at an index.
     Index(i64),
-    /// What the variable of that name names.
+    /// The name in the variable of that name.
     Variable(EcoString),
     /// A built-in key of an instance; its text is kept for maps, where it is an ordinary key.
     Special(Option<Special>, EcoString),

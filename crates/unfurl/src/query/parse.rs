@@ -1,4 +1,5 @@
-//! Text to [`Query`], with positions. Brackets must balance; everything else the language allows in a key is kept as it is.
+//! Text to [`Query`], with positions. Brackets must balance; everything else that the language allows in a key is kept
+//! unchanged.
 
 use super::{Filter, Key, Note, Operand, Query, Range, Segment, Start, Test};
 use crate::limits::{MAX_DEPTH, MAX_EXPRESSION, MAX_SEGMENTS};
@@ -11,7 +12,7 @@ use purlin_syntax::Message;
 pub struct SyntaxError {
     /// Where in the text.
     pub at: Range,
-    /// What is wrong.
+    /// The error.
     pub message: Message,
     /// Whether a limit was hit rather than the grammar broken.
     pub limit: bool,
@@ -173,7 +174,7 @@ impl Parser<'_> {
         Ok(Filter { negated: path.negated, segments: path.segments })
     }
 
-    /// What follows a filter: `?`, or a test; other text has no meaning.
+    /// The text after a filter: `?`, or a test; other text has no meaning.
     fn tail(&mut self, segment: &mut Segment) {
         let start = self.at;
         let chunk = self.chunk();

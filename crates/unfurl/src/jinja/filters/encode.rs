@@ -149,9 +149,9 @@ fn salt(render: &Renderer<'_, '_, '_>, length: usize) -> String {
     (0..length).map(pick).collect()
 }
 
-/// The rounds crypt takes where none are asked for.
+/// The default number of crypt's rounds.
 const DEFAULT_ROUNDS: u32 = 5_000;
-/// What one round costs, in steps of evaluation.
+/// The cost of one round, in steps of evaluation.
 const ROUND_COST: usize = 20;
 
 pub fn password_hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
@@ -227,7 +227,7 @@ pub fn to_uuid(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     Ok(Val::str(encoding::uuid(digest, 5)))
 }
 
-/// Percent-encoding of everything but letters, digits and the given characters.
+/// Percent-encoding of all characters except letters, digits and the given ones.
 pub fn percent_encode(text: &str, keep: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -258,7 +258,7 @@ pub fn urlencode(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Va
     Ok(Val::str(parts.join("&")))
 }
 
-/// Bytes that percent-encoded text stands for.
+/// The bytes of percent-encoded text.
 pub fn percent_decode(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -343,7 +343,7 @@ pub fn vault(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val
     let id = if id == "filter_default" { "default".into() } else { id };
     let plain = bytes_of(render, &input)?;
     let secret = vault::Secret::new(id, &password);
-    // The text of a vault is meant to be shown: that is what it is for.
+    // The text of a vault may be shown: it is encrypted.
     Ok(Val::str(vault::encrypt(&plain, &secret, random::salt(render.ctx, &plain))))
 }
 

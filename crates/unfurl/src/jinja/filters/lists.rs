@@ -90,7 +90,7 @@ fn present(render: &Renderer<'_, '_, '_>, item: &Val, path: &str) -> Result<Val>
     }
 }
 
-/// Items to go through one by one; what is empty or null has none.
+/// The items to visit one by one; empty and null values have none.
 fn candidates(render: &Renderer<'_, '_, '_>, input: &Val) -> Result<Vec<Val>> {
     if !matches!(input.data, Data::Undefined(_)) && !python::truthy(input) {
         return Ok(Vec::new());
@@ -173,7 +173,7 @@ pub fn rejectattr(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Resul
     choose(render, &input, args, true, false)
 }
 
-/// What items are ordered by: an attribute of them, without regard to case unless asked.
+/// The sort key of items: an attribute, ignoring case by default.
 fn sort_key(render: &Renderer<'_, '_, '_>, item: &Val, attribute: Option<&str>, case: bool) -> Result<Val> {
     let value = match attribute {
         Some(path) => member(render, item, path)?,
@@ -190,7 +190,7 @@ struct Order<'a> {
     reverse: bool,
 }
 
-/// What an item and the list of its keys take while they are sorted, in bytes.
+/// The bytes of an item and its list of keys while sorting.
 const KEYED: usize = 256;
 
 fn sorted(render: &Renderer<'_, '_, '_>, all: Vec<Val>, order: Order<'_>) -> Result<Vec<Val>> {
@@ -379,7 +379,7 @@ fn among(items: &[Val], item: &Val) -> bool {
     items.iter().any(|other| python::equal(other, item))
 }
 
-/// The items of a list; text is none.
+/// The items of a list; text is not a list.
 fn list_only(input: &Val) -> Result<Vec<Val>> {
     match input.as_list() {
         Some(items) => Ok(items.to_vec()),
@@ -502,7 +502,7 @@ fn arrangements(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, order
         let mut longer = Vec::new();
         for row in &rows {
             let from = if ordered { row.last().map_or(0, |last| last + 1) } else { 0 };
-            // The rows that are made of this one; without order all but those that are in it.
+            // The number of rows that extend this one; without order all items except those in it.
             let more = (all.len() - from.min(all.len())).saturating_sub(if ordered { 0 } else { row.len() });
             if longer.len().saturating_add(more) > MAX_ITEMS {
                 return too_many();
@@ -542,7 +542,7 @@ pub fn random(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Va
     Ok(all.get(at).cloned().unwrap_or_else(Val::null))
 }
 
-/// What has no items stays as it is.
+/// Values without items are returned unchanged.
 pub fn shuffle(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
     let Ok(mut all) = items(render, &input) else {
         return Ok(input);

@@ -35,7 +35,7 @@ pub fn attr(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
     let Some(name) = text_arg(render, args, 0, "name")? else {
         return type_error("`attr` needs a name");
     };
-    // Only what the value itself has: entries are not attributes.
+    // Only members of the value itself: entries are not attributes.
     let input = match &input.data {
         Data::Map(_) | Data::Lazy(_) if !crate::jinja::methods::exists(&input, &name) => Val::null(),
         _ => input,
@@ -56,7 +56,7 @@ pub fn items_(render: R<'_, '_, '_, '_>, input: &Val) -> Result<Vec<Val>> {
     Ok(entries_of(input)?.iter().map(pair).collect())
 }
 
-/// The pairs of a map; what is undefined has none.
+/// The pairs of a map; undefined values have none.
 pub fn items(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
     if matches!(input.data, Data::Undefined(_)) {
         return Ok(Val::list(Vec::new()));
@@ -119,7 +119,7 @@ pub fn combine(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
         match &value.data {
             // A list of maps is combined too.
             Data::List(inner) => maps.extend(inner.iter().cloned()),
-            // Nothing adds nothing.
+            // Null adds no entries.
             Data::Null => {}
             _ => maps.push(value),
         }

@@ -1,6 +1,6 @@
 //! The filters of templates and how one is applied; their rows are in `rows`.
 //!
-//! Taint: unless a filter says otherwise, its result is a secret if its input or an argument is.
+//! Taint: by default, a filter's result is a secret if its input or an argument is.
 
 mod encode;
 mod lists;
@@ -25,30 +25,30 @@ use purlin_value::Cost;
 use purlin_value::function::{self, Function};
 pub use rows::FILTERS;
 
-/// What a filter does with its input and arguments.
+/// The implementation of a filter.
 pub type Run = fn(&mut Renderer<'_, '_, '_>, Val, &Values) -> Result<Val>;
 
-/// A filter; its parameters are those after the input.
+/// A filter; its parameters follow the input.
 pub type Filter = Function<Calling>;
 
 /// How a filter is called.
 pub struct Calling {
-    /// What it does.
+    /// The implementation.
     run: Run,
     /// Whether it belongs to Jinja2 itself or has no effects, so that safe mode allows it.
     safe: bool,
-    /// What it takes as it is: undefined values and unevaluated collections too.
+    /// The accepted form of input: undefined values and unevaluated collections may be allowed.
     takes: Takes,
 }
 
-/// What a filter takes.
+/// The accepted form of a filter's input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Takes {
     /// Evaluated values.
     Whole,
-    /// Evaluated text and nothing else.
+    /// Evaluated text only.
     Text,
-    /// Anything as it is.
+    /// Any value unchanged.
     Anything,
 }
 
@@ -79,7 +79,7 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
         return (filter.call.run)(render, input, args).map_err(|error| error.hiding(secret));
     }
     let input = match input.data {
-        // Loops over and measures of something undefined are those of nothing, where undefined is tolerated.
+        // Where undefined values are tolerated, loops over them and their lengths are those of empty values.
         Data::Undefined(_) if !render.ctx.strict() => input,
         _ => render.whole(input)?,
     };

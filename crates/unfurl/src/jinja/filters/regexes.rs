@@ -17,16 +17,16 @@ type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 /// Steps back a pattern with look-around may take in one search, and a number of them for every byte of the text.
 const STEPS_BACK: usize = 10_000;
 const STEPS_BACK_PER_BYTE: usize = 16;
-/// Between steps back such a pattern may go through all of the text: so many bytes in one search.
+/// Bytes visited in one search: such a pattern may go through all of the text between steps back.
 const BYTES_LOOKED_AT: usize = 200_000_000;
-/// So many of these bytes are looked at in one step.
+/// Visited bytes per step of evaluation.
 const LOOKED_AT_PER_STEP: usize = 256;
 
-/// A search that may take steps back is tried with so few of them first, then with more and more: one that takes few
-/// is charged for few.
+/// A search that may take steps back is first tried with this limit, then with larger ones: a search with few steps
+/// back is charged for few.
 const FIRST_STEPS_BACK: usize = 64;
 const MORE_STEPS_BACK: usize = 8;
-/// A pattern that repeats nothing without end looks at so many bytes for each of its own, at most.
+/// Most bytes visited for each byte of a pattern with unbounded repetitions of an empty match.
 const BYTES_PER_PART: usize = 8;
 
 /// How a pattern is read.
@@ -83,7 +83,7 @@ pub fn compile<'e, 'w>(
     Ok(Pattern { regex, work, engine, text: pattern, back, near, tries: RefCell::default(), bytes })
 }
 
-/// Compiles a pattern that may take so many steps back, with the bytes that were charged for it.
+/// Compiles a pattern with a limit on steps back, and the bytes charged for it.
 fn build(engine: &Engine<'_>, pattern: &str, back: usize) -> Result<(Regex, u64)> {
     let build = |most: usize| {
         let mut builder = RegexBuilder::new(pattern);
@@ -143,7 +143,7 @@ impl Pattern<'_, '_> {
         let (mut at, mut last) = (0, None);
         while let Some(found) = self.from(text, at)? {
             let Some((start, end)) = found.get(0).map(|whole| (whole.start(), whole.end())) else { break };
-            // An empty match right behind another is none.
+            // An empty match right behind another match does not count.
             let is_new = start < end || last != Some(end);
             let rest = text.get(end..).unwrap_or_default();
             at = end + if start < end { 0 } else { rest.chars().next().map_or(1, char::len_utf8) };
@@ -196,7 +196,7 @@ impl Pattern<'_, '_> {
     }
 }
 
-/// So many bytes of a search may be remembered, however small the pattern is.
+/// The least memory of a search in bytes, however small the pattern is.
 const LEAST_REMEMBERED: usize = 32 << 10;
 
 /// Whether a pattern cannot be compiled because of its size.

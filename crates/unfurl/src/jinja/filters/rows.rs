@@ -26,7 +26,7 @@ const fn ansible_raw(name: &'static str, parameters: &'static [Parameter], summa
     Filter { cost: Cost::Own, ..Filter::new(name, parameters, summary, call) }
 }
 
-/// A filter that takes text and nothing else.
+/// A filter that accepts only text.
 const fn text_only(filter: Filter) -> Filter {
     Filter { call: Calling { takes: Takes::Text, ..filter.call }, ..filter }
 }

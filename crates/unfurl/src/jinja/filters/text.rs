@@ -90,7 +90,7 @@ pub fn escape(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> 
     Ok(Val::str(escaped(&text_of(render, &input)?)))
 }
 
-/// A text as it stands in HTML.
+/// A text escaped for HTML.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

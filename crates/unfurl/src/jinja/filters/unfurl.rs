@@ -18,7 +18,7 @@ pub fn eval(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
     let ctx = render.ctx.with_variables(variables);
     let input = render.ctx.engine.force(input)?;
     let matches = match &input.data {
-        // What is asked for would be told step by step.
+        // A trace would reveal the secret in the query step by step.
         Data::Str(_) | Data::Map(_) if input.tainted_within() => {
             let trace = ctx.engine.trace.take();
             let found = form::expression(&ctx, &input);
@@ -26,7 +26,7 @@ pub fn eval(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
             found?
         }
         Data::Str(_) | Data::Map(_) => form::expression(&ctx, &input)?,
-        // Anything else is a value already: there is nothing to evaluate.
+        // Any other input is already a value and is not evaluated.
         _ => return Ok(input),
     };
     let tainted = input.is_tainted();
@@ -67,7 +67,7 @@ pub fn get_dir(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     call(render, "get_dir", &Val::list(parts), args)
 }
 
-/// Where a program is; the world does not say, so the name stands for it unless it is a path.
+/// The path of a program; the world does not reveal it, so the name is returned unless it is a path.
 pub fn which(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
     let name = text_of(render, &input)?;
     let path = render.ctx.engine.session.world.env("PATH").unwrap_or_default();

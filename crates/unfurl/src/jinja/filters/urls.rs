@@ -9,10 +9,10 @@ use crate::val::Val;
 
 type R<'r, 'c, 'e, 'w> = &'r mut Renderer<'c, 'e, 'w>;
 
-/// What may stand before an address and does not belong to it.
+/// Text before an address that does not belong to it.
 const OPENING: &[&str] = &["(", "<", "&lt;"];
 
-/// What may stand behind an address and does not belong to it.
+/// Text behind an address that does not belong to it.
 const CLOSING: &[&str] = &[")", ">", ".", ",", "\n", "&gt;"];
 
 /// Brackets that belong to the address if it opens them.

@@ -90,7 +90,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    /// What a `for` iterates or an `if` tests: an `if` after it belongs to the statement.
+    /// The expression of a `for` or an `if`: an `if` after it belongs to the statement.
     pub(super) fn without_condition(&mut self) -> Result<Expr> {
         let first = self.deeper(Parser::or)?;
         if !self.is_op(",") {
@@ -210,7 +210,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Powers group to the left, and what they raise may carry filters.
+    /// Powers group to the left, and their bases may carry filters.
     pub(super) fn power(&mut self) -> Result<Expr> {
         let start = self.place();
         let mut left = self.unary(true)?;

@@ -68,7 +68,7 @@ impl Renderer<'_, '_, '_> {
         self.call_value(&callee_value, args)
     }
 
-    /// What a method that changes collections is called on, evaluated so far that its kind is known.
+    /// The object of a method that changes collections, evaluated far enough to know its kind.
     fn collection(&mut self, base: &Expr) -> Result<Val> {
         let value = self.inner(base)?;
         let tainted = value.is_tainted();
@@ -85,7 +85,7 @@ impl Renderer<'_, '_, '_> {
             let tainted = value.is_tainted() || args.tainted(self.ctx.engine)?;
             return methods::change(self, &mut value, method, args).map(|result| result.taint_if(tainted));
         };
-        // The arguments may change it too. After that it is taken out of the variable, so that nobody else holds it.
+        // The arguments may change it too. Then it is taken out of the variable, so that it is not shared.
         self.rebind(name, value);
         let args = self.values(args)?;
         let mut value = self.slot(name).map(std::mem::take).unwrap_or_default();

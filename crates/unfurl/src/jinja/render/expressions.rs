@@ -192,7 +192,7 @@ impl Renderer<'_, '_, '_> {
         self.whole(value)
     }
 
-    /// An operand of a comparison. Where undefined values are tolerated they can be compared: none equals anything.
+    /// An operand of a comparison. Where undefined values are tolerated they can be compared: they equal nothing.
     fn compared(&mut self, expr: &Expr) -> Result<Val> {
         let value = self.inner(expr)?;
         match &value.data {
@@ -330,7 +330,7 @@ impl Renderer<'_, '_, '_> {
             }
             _ => {
                 let found = crate::eval::path::by_name(self.ctx, base, name)?;
-                // Nobody of that name is not there, rather than null.
+                // A missing node is undefined, rather than null.
                 Ok(found.filter(|value| !(matches!(base.data, Data::AllNodes(_)) && value.is_null())))
             }
         }

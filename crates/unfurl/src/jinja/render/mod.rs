@@ -29,7 +29,7 @@ const STEPS_PER_ROUND: usize = 16;
 /// Steps of a statement.
 const STEPS_PER_STATEMENT: usize = 4;
 
-/// So many values are looked at for secrets in one step.
+/// Values searched for secrets in one step.
 const LOOKED_PER_STEP: usize = 4;
 
 /// Filters whose text is never read as a literal.
@@ -43,7 +43,7 @@ pub fn run(ctx: &Ctx<'_, '_>, template: &Template) -> Result<Val> {
     render.native(out).map_err(|error| error.within(&template.text))
 }
 
-/// What a template printed so far.
+/// The output of a template so far.
 #[derive(Default)]
 pub struct Output {
     nodes: Vec<Printed>,
@@ -56,7 +56,7 @@ struct Printed {
 }
 
 impl Printed {
-    /// Takes text that is printed behind other text, if there is nothing to remember about either.
+    /// Appends text to preceding text, if neither has an origin or a secret to keep.
     fn continues(&mut self, value: &Val, exact: bool) -> bool {
         let is_plain = |value: &Val| !value.is_tainted() && !value.origin.is_known();
         if exact || self.exact || !is_plain(value) || !is_plain(&self.value) {
@@ -127,7 +127,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         Renderer { ctx, text, scopes: vec![Vec::new()], loops: 0 }
     }
 
-    /// The value a template's output stands for.
+    /// The value of a template's output.
     fn native(&self, mut out: Output) -> Result<Val> {
         if out.nodes.len() > 1 {
             let text = self.concat(out)?;
@@ -314,7 +314,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         self.truth(&value)
     }
 
-    /// Whether a value counts as true; what is undefined is a mistake where rules are strict.
+    /// Whether a value counts as true; undefined ones are errors in strict mode.
     pub fn truth(&self, value: &Val) -> Result<bool> {
         self.ctx.engine.note_read(value);
         if matches!(value.data, Data::Undefined(_)) {
@@ -526,7 +526,7 @@ pub fn undefined(name: &str, attribute: bool, text: &str) -> Val {
     Data::Undefined(Rc::new(Undefined { name: name.into(), attribute, text: text.into(), lenient: false })).into()
 }
 
-/// What `a if b` is without an `else`: prints as nothing.
+/// The value of `a if b` without an `else`: prints as the empty string.
 pub fn absent() -> Val {
     let undefined = Undefined { name: EcoString::new(), attribute: false, text: EcoString::new(), lenient: true };
     Data::Undefined(Rc::new(undefined)).into()
