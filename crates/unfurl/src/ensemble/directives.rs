@@ -198,7 +198,8 @@ impl<'d, 'l> Directives<'d, 'l> {
         }
     }
 
-    /// An unknown strategy replaces, which is seldom intended. Included values are checked one by one.
+    /// An unknown strategy replaces, which is seldom intended. Reported once, since included values are checked for
+    /// each directive.
     fn check_strategy(&mut self, value: &Val, strategy: &str) {
         let origin = value.get(STRATEGY).map_or(value.origin, |written| written.origin);
         let problem = Problem::NoStrategy(strategy.to_owned());

@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The filter of a requirement, unless it is empty.
+/// The filter of a requirement, unless it decides nothing.
 pub(super) fn of(requirement: &Requirement) -> Option<&Val> {
     let filter = all(requirement).next()?;
     ["properties", "capabilities", "match"].iter().any(|key| filter.get(key).is_some()).then_some(filter)

@@ -52,7 +52,7 @@ impl Merger<'_> {
         out
     }
 
-    /// The merged value of a key; none if it has none of its own.
+    /// The merged value of a key; none if the value keeps the base.
     fn entry(
         &mut self,
         key: &MapKey,

@@ -50,7 +50,7 @@ fn implementation(session: &Session, service: &Service, node: &Node, operation: 
 /// The inputs that hold a command.
 const COMMANDS: &[&str] = &["command", "cmd"];
 
-/// A configurator for commands without one, and an input with a similar name.
+/// Reports a command configurator without a command but with an input of a similar name.
 fn command(session: &Session, service: &Service, operation: &Entity) {
     let primary = operation.one("implementation").and_then(|own| own.value("primary"));
     let given = operation.values("inputs");

@@ -135,7 +135,7 @@ impl Engine<'_> {
     }
 }
 
-/// Never seen by anyone: the solver takes it back.
+/// Never shown: the solver catches it.
 fn given_up() -> Box<Error> {
     Error::new(Kind::Limit, "an attribute is evaluated later")
 }

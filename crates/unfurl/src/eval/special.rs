@@ -259,7 +259,7 @@ fn is_type(node: &Node, name: &str) -> bool {
     node.types.iter().any(|type_name| type_name == name || type_name.rsplit('.').next() == Some(name))
 }
 
-/// The hosts of an instance, nearest first: its own, or those of its requirements.
+/// The hosts of an instance, nearest first: its own, or those of nodes that it requires in another way.
 pub(crate) fn hosted_on(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     follow(id, |id| {
         let requirements = tree.node(id).requirements.iter();

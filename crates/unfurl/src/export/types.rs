@@ -234,7 +234,7 @@ impl Exporter<'_> {
         Some(if settable(&template.template) || settable(requirement) { "visible" } else { "hidden" })
     }
 
-    /// Marks types without derived types as instantiable, except those that only have requirements.
+    /// Only types without derived types can be instantiated; those with requirements but no operations get `create`.
     pub(super) fn mark_leaves(&mut self) {
         let mut counts: HashMap<EcoString, usize> = HashMap::new();
         for entry in self.types.values() {

@@ -28,7 +28,7 @@ pub fn image(name: &str) -> Val {
     External { kind: Kind::Image, key: Val::str(name), value, select: Vec::new() }.into_val()
 }
 
-/// The registry that an address leads to: its host, with the port.
+/// The registry of an address: its host, with the port.
 pub fn registry(address: &str) -> &str {
     let rest = address.split_once("//").map_or(address, |(_, rest)| rest);
     let host = rest.split('/').next().unwrap_or(rest);

@@ -93,7 +93,7 @@ pub fn not(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 }
 
 /// The operands of `and` and `or`: a list of expressions, or an expression for a list of values. Each is evaluated
-/// once; `each` returns when to stop.
+/// once; `each` returns whether to stop.
 fn operands(ctx: &Ctx<'_, '_>, call: &Call<'_>, mut each: impl FnMut(Val) -> bool) -> Result<()> {
     if let Data::List(raws) = &call.arg.data {
         if raws.is_empty() {

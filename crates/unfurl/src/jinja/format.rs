@@ -84,7 +84,7 @@ pub fn percent(text: &str, operand: &Val) -> Result<String> {
         };
         out.push_str(&laid_out(&value, &spec)?);
     }
-    // A collection may be an operand for names; all other operands must be used.
+    // A collection may serve named fields only; any other operand must be used up.
     let collection = match &operand.data {
         Data::List(items) => !items.tuple,
         Data::Map(_) => true,

@@ -32,7 +32,7 @@ pub(super) struct Installer {
     pub id: NodeId,
     /// The artifact's name where it is needed.
     name: EcoString,
-    /// The operation that uses it, and its location.
+    /// Its user, and the location of the use.
     user: EcoString,
     at: Span,
 }

@@ -15,7 +15,7 @@ use purlin_syntax::Flavor;
 pub(super) struct Outcome {
     /// Whether it succeeded; by default it did.
     pub success: Option<bool>,
-    /// Whether it changed its instance's target; unknown by default.
+    /// Whether it changed the resource behind its instance; unknown by default.
     pub modified: Option<bool>,
     /// The status its instance has now.
     pub status: Option<Status>,
@@ -43,7 +43,7 @@ impl Outcome {
         Outcome { modified: Some(false), ..Outcome::failure(why) }
     }
 
-    /// The values of the input `done`.
+    /// An outcome made from the input `done`.
     pub fn of_done(done: &Val) -> Self {
         let mut outcome = Outcome::default();
         outcome.take_done(done);
@@ -97,7 +97,7 @@ fn state_of(value: &Val) -> Option<State> {
 pub(super) struct Update(Val);
 
 impl Job<'_> {
-    /// The changes that the input `resultTemplate` makes of a result.
+    /// The updates that the input `resultTemplate` makes of a result.
     pub(super) fn result_template(
         &mut self,
         index: usize,

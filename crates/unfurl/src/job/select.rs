@@ -58,7 +58,7 @@ fn of_template(job: &Job<'_>, topology: usize, index: usize) -> Vec<NodeId> {
         return Vec::new();
     }
     let all = job.by_template.get(&(topology, name.clone())).cloned().unwrap_or_default();
-    // Templates with the directive `default` are created only if required.
+    // Instances that nothing requires, such as those of default templates, are not created.
     let is_filtered = !job.options.instances.is_empty() || job.options.template.is_some();
     let must = job.options.workflow != Workflow::Deploy || is_filtered;
     all.into_iter().filter(|id| must || is_required(job, *id)).collect()

@@ -75,7 +75,7 @@ pub enum Key {
     All,
     /// The item at an index.
     Index(i64),
-    /// The name in the variable of that name.
+    /// The key that the variable's value names.
     Variable(EcoString),
     /// A built-in key of an instance; its text is kept for maps, where it is an ordinary key.
     Special(Option<Special>, EcoString),
