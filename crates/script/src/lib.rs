@@ -19,13 +19,13 @@ const STACK: usize = 512 << 10;
 /// Bounds of one call. A single step may go through all of its memory, so both bounds together bound the time.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// Bytes that it may hold.
+    /// Most bytes of its memory.
     memory: usize,
-    /// How often the engine may ask whether to go on: once per 10,000 branches and calls.
+    /// Most interruptions by the engine: one per 10,000 branches and calls.
     checks: u64,
 }
 
-/// A function or constraint, of which a service may call many.
+/// A function or constraint; a service may call many.
 const CALL: Bounds = Bounds { memory: 4 << 20, checks: 30 };
 
 /// Texts of modules, by name.
@@ -39,7 +39,7 @@ pub struct Modules {
 pub struct Answer {
     /// The value as JSON.
     pub json: String,
-    /// How often the engine has asked whether to go on.
+    /// The number of interruptions by the engine.
     pub checks: u64,
 }
 
@@ -52,7 +52,7 @@ pub enum Failure {
     Missing,
     /// It ran too long.
     Steps,
-    /// It held too much.
+    /// It used too much memory.
     Memory,
 }
 

@@ -28,7 +28,7 @@ use purlin_syntax::{Diagnostic, Hint};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How metadata begins that has Puccini convert or compare values by JavaScript.
+/// Prefixes of metadata by which Puccini converts or compares values with JavaScript.
 const PLUGINS: &[&str] = &["puccini.converter", "puccini.comparer", "puccini.data-type.converter"];
 
 /// TOSCA 1.3 had it, and people look for it.
@@ -69,10 +69,10 @@ pub fn check(model: &Model, problems: &mut Problems) {
     }
 }
 
-/// So deep a value is searched for names that are nearly functions.
+/// Levels of a value that are searched for misspelt functions.
 const MAX_CALLS: u32 = 100;
 
-/// The function that a key most likely was meant to be. Short names such as `token` are keys of many things.
+/// The function that a key was probably meant to be. Short names such as `token` are ordinary keys.
 fn nearly(name: &str, edition: Edition) -> Option<&'static str> {
     let is_named_so = name.starts_with("get") || name.starts_with("conc");
     if !is_named_so || functions::is_function(name, edition) {
@@ -103,7 +103,7 @@ fn rendered(model: &Model) -> HashSet<DeclId> {
     let mut rendered = HashSet::new();
     for (_, template) in model.service().into_iter().flat_map(|service| service.entries("node_templates")) {
         if let Some(id) = model.type_of(template, "type", entities::NODE_TYPE) {
-            // The rest of a lineage that was met before is known.
+            // The rest of a visited lineage is known.
             for id in model.hierarchy.lineage(id) {
                 if !rendered.insert(id) {
                     break;
@@ -359,8 +359,8 @@ impl Inspector<'_> {
         }
     }
 
-    /// A mapping with one key that is nearly a function's name, where any value may be. Where a type is declared, the type
-    /// tells that something is wrong.
+    /// A key of a one-key mapping that resembles a function's name, where any value is allowed. Where a type is
+    /// declared, the type reports the error.
     fn nearly_call(&mut self, value: &Val, edition: Edition, depth: u32) {
         if edition.is_2() || depth > MAX_CALLS {
             return;

@@ -19,7 +19,7 @@ pub fn single(value: &Val) -> Option<(&str, &Val)> {
     }
 }
 
-/// Why something is no map with one key.
+/// Why a value is not a map with one key.
 fn keys_of(value: &Val) -> String {
     match &value.data {
         Data::Map(entries) if entries.is_empty() => "is empty".to_owned(),
@@ -38,7 +38,7 @@ pub fn constraint(value: &Val) -> Option<(&str, &[Val])> {
     Some((operator, std::slice::from_ref(argument)))
 }
 
-/// Whether a constraint clause of TOSCA 1.x has the form it must have. A file may define constraints of its own.
+/// Whether a constraint clause of TOSCA 1.x has the required form. A file may define constraints of its own.
 pub fn check_constraint(value: &Val, edition: Edition, own: &[EcoString]) -> Result<(), Message> {
     let Some((operator, arguments)) = constraint(value) else {
         return Err(what::must_be("a constraint", "a map with one key").and(format!(", but it {}", keys_of(value))));
@@ -62,7 +62,7 @@ pub fn check_constraint(value: &Val, edition: Edition, own: &[EcoString]) -> Res
     }
 }
 
-/// Whether a validation clause of TOSCA 2.0 has the form it must have.
+/// Whether a validation clause of TOSCA 2.0 has the required form.
 pub fn check_validation(value: &Val) -> Result<(), Message> {
     let Data::Call(call) = &value.data else { return Err(format!("it is {}", value.noun()).into()) };
     match find(&call.name, edition::V2_0) {
@@ -73,7 +73,7 @@ pub fn check_validation(value: &Val) -> Result<(), Message> {
     }
 }
 
-/// Whether a condition of TOSCA 1.x has the form it must have.
+/// Whether a condition of TOSCA 1.x has the required form.
 pub fn check_condition(value: &Val, edition: Edition, own: &[EcoString]) -> Result<(), (Option<Span>, Message)> {
     match &value.data {
         Data::List(items) => items.iter().try_for_each(|item| check_condition_clause(item, edition, own)),
@@ -106,7 +106,7 @@ fn check_condition_clause(value: &Val, edition: Edition, own: &[EcoString]) -> R
     }
 }
 
-/// Whether a workflow activity has the form it must have.
+/// Whether a workflow activity has the required form.
 pub fn check_activity(value: &Val, edition: Edition) -> Result<(), Message> {
     let Some((name, argument)) = single(value) else {
         return Err(what::must_be("an activity", "a map with one key").and(format!(", but it {}", keys_of(value))));

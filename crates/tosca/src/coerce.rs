@@ -22,10 +22,10 @@ const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 /// The key of the original text in a coerced value.
 pub const ORIGINAL: &str = "$originalString";
 
-/// The key under which a value of the type `bytes` has its bytes.
+/// The key of the bytes of a value of type `bytes`.
 pub(crate) const BYTES: &str = "bytes";
 
-/// The Base64 text of a value of the type `bytes`, as it is once coerced.
+/// The Base64 text of a coerced value of type `bytes`.
 pub(crate) fn as_bytes(entries: &[(Val, Val)]) -> Option<&EcoString> {
     let [(first, original), (second, bytes)] = entries else { return None };
     match (&first.data, &original.data, &second.data, &bytes.data) {
@@ -69,7 +69,7 @@ pub fn leniently(value: &Val, primitive: Primitive, stance: Stance) -> Option<Da
     })
 }
 
-/// The same for a part of a value, of which much less is tolerated.
+/// The same for a part of a value, with stricter rules.
 fn as_part(value: &Val, primitive: Primitive) -> Option<Data> {
     let tolerated = match (primitive, &value.data) {
         (Primitive::Version, Data::Int(_) | Data::Float(_)) => true,
@@ -100,7 +100,7 @@ fn with_known_unit(text: &str, primitive: Primitive) -> Option<EcoString> {
     Some(eco_format!("{amount} {unit}"))
 }
 
-/// A value in the form results have.
+/// A value in the form used in results.
 pub fn coerce(model: &Model, value: &Val, data_type: Option<DeclId>, definition: Option<&Entity>) -> Val {
     match data_type {
         Some(id) => coerce_at(model, value, id, definition, 0),

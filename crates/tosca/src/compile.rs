@@ -29,7 +29,7 @@ pub struct Settings {
     pub options: Options,
     /// Values given from outside.
     pub inputs: Inputs,
-    /// Where another project asks for the service, if one does.
+    /// The location at which another project requests the service, if any.
     pub asked: Option<Span>,
     /// Whether inputs without a value are a problem; by default they are before TOSCA 2.0.
     pub missing: Option<MissingInputs>,
@@ -42,9 +42,9 @@ pub struct Settings {
     pub substitution: Substitution,
     /// Whether origins of values are recorded.
     pub track: bool,
-    /// Whether requirements are left as they are.
+    /// Whether requirements are left unresolved.
     pub unresolved: bool,
-    /// Whether values are left as they are, so that no function is called and no constraint is looked at.
+    /// Whether values are left unevaluated, so that no function is called and no constraint is checked.
     pub unevaluated: bool,
     /// The phase to stop after; by default all are run.
     pub stop: Option<u8>,
@@ -67,7 +67,7 @@ pub struct Compiled {
     pub model: Arc<Model>,
     /// The rendered service.
     pub topology: Topology,
-    /// Which capability meets which requirement.
+    /// The capability that meets each requirement.
     pub resolution: Arc<Resolution>,
     /// Nodes replaced by other services.
     pub substituted: Vec<Substituted>,
@@ -152,7 +152,7 @@ pub(crate) fn service(
                 let is_steady = evaluator.is_steady();
                 values = Arc::new(evaluator.into_values());
                 if let Some(frame) = frame.filter(|_| is_steady) {
-                    // The first variant's stay.
+                    // The values of the first variant are kept.
                     frame.values.get_or_init(|| values.clone());
                 }
             }
@@ -171,7 +171,7 @@ pub(crate) fn service(
     Compiled { model, topology, resolution, substituted, values, problems }
 }
 
-/// Which capability meets which requirement. Where no input decides, that is the same in all variants of a project.
+/// The capability that meets each requirement. Where no input decides, it is the same in all variants of a project.
 fn resolved(model: &Model, topology: &Topology, problems: &mut Problems) -> Arc<Resolution> {
     let frame = model.frame().filter(|frame| frame.has_nodes_of(topology));
     if let Some(known) = frame.and_then(|frame| frame.resolution.get()) {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 type Templates = IndexMap<EcoString, Arc<Entity>>;
 
-/// Carries every `copy` out; rings are reported once, and their members are given back by name.
+/// Applies every `copy`; cycles are reported once, and the names of their members are returned.
 pub fn apply(templates: Templates, problems: &mut Problems) -> (Templates, Vec<EcoString>) {
     if !templates.values().any(|entity| entity.slot("copy").is_some()) {
         return (templates, Vec::new());

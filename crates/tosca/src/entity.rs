@@ -303,7 +303,7 @@ impl Defs {
     }
 }
 
-/// Layers are let go one after the other: a long chain must not use the machine stack.
+/// Layers are dropped one after the other: a long chain must not use the machine stack.
 impl Drop for Defs {
     fn drop(&mut self) {
         let mut next = self.base.take();

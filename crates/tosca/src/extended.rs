@@ -17,7 +17,7 @@ use purlin_syntax::{Node, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The part of a type's name that tells its kind.
+/// The part of a type's name that shows its kind.
 const FAMILIES: &[(&str, Kind)] = &[
     ("nodes", entities::NODE_TYPE),
     ("relationships", entities::RELATIONSHIP_TYPE),
@@ -30,7 +30,7 @@ const FAMILIES: &[(&str, Kind)] = &[
     ("policies", entities::POLICY_TYPE),
 ];
 
-/// Built-in data types that a type of one's own may derive from.
+/// Built-in data types that user types may derive from.
 const VALUES: &[&str] =
     &["string", "integer", "float", "number", "boolean", "timestamp", "range", "version", "list", "map"];
 
@@ -82,7 +82,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Values as tools write them down: a list of names and values.
+    /// Values in the notation of tools: a list of names and values.
     pub(crate) fn named_values(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
         let mut out = Vec::new();
         for item in node.items() {
@@ -108,7 +108,7 @@ impl Reader<'_> {
         for entry in merged_entries(node) {
             let (name, at) = (entry.key.eco_text(), entry.key.span());
             let parts = merged_entries(entry.value);
-            // A value may have keys of a definition (`status: ok`); what defines has a type.
+            // A value may have keys of a definition (`status: ok`); a definition has a type.
             let defines = parts.iter().any(|part| part.key.is_scalar() && part.name() == "type")
                 && parts.iter().all(|part| part.key.is_scalar() && row.field(part.name(), self.edition).is_some());
             let read = if defines {
@@ -169,7 +169,7 @@ fn families(file: &Entity, types: &[Entry<'_>]) -> HashMap<EcoString, Kind> {
     known
 }
 
-/// The kind that the name of a parent tells.
+/// The kind shown by the name of a parent.
 fn family(file: &Entity, name: &str) -> Option<Kind> {
     let named = name.split(['.', ':']).find_map(|part| FAMILIES.iter().find(|(word, _)| *word == part));
     let written = || SECTIONS.iter().find(|(section, _)| file.named(section, name).is_some());

@@ -8,7 +8,7 @@ use purlin_value::{Session, path};
 /// Folders with more files than this are not searched.
 const MAX_SEARCHED: usize = 500;
 
-/// Whether a file is YAML, going by its name.
+/// Whether a file is YAML, judged by its name.
 pub(crate) fn is_yaml(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".yml")
 }

@@ -1,4 +1,4 @@
-//! Whether a text is JSON or XML, for the data types that promise it.
+//! Whether a text is JSON or XML, for the data types that require it.
 
 use purlin_syntax::{Flavor, Limits, Sources, yaml};
 
@@ -10,7 +10,7 @@ pub fn is_json(text: &str) -> bool {
     if !plausible {
         return false;
     }
-    // JSON is YAML, once comments and unquoted words are ruled out.
+    // JSON is YAML without comments and unquoted words.
     let sources = Sources::new();
     let tree = yaml::parse(sources.insert("json", text), Flavor::Core, &Limits::default());
     let no_comments = tree.comments().is_empty();

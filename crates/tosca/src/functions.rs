@@ -60,7 +60,7 @@ const fn old(name: &'static str, parameters: &'static [Parameter], gives: Gives,
     row(V1_0, V2_0, name, parameters, gives, summary)
 }
 
-/// A function that TOSCA 2.0 brought.
+/// A function introduced in TOSCA 2.0.
 const fn new(name: &'static str, parameters: &'static [Parameter], gives: Gives, summary: &'static str) -> Function {
     row(V2_0, V2_0, name, parameters, gives, summary)
 }
@@ -169,11 +169,11 @@ pub fn find(name: &str, edition: Edition) -> Option<&'static Function> {
 
 /// Whether a one-key map with this key is a call (before TOSCA 2.0).
 pub fn is_function(name: &str, edition: Edition) -> bool {
-    // Most keys are no function; a look at the first byte spares the search.
+    // Most keys are not functions; checking the first byte avoids the search.
     matches!(name.as_bytes().first(), Some(b'c' | b'j' | b't' | b'g')) && find(name, edition).is_some()
 }
 
-/// The constraint operators of TOSCA 1.x: name, how many arguments, and the edition that brought them.
+/// The constraint operators of TOSCA 1.x: name, number of arguments, and first edition.
 pub const CONSTRAINTS: &[(&str, Edition)] = &[
     ("equal", V1_0),
     ("greater_than", V1_0),

@@ -23,11 +23,11 @@ pub struct Hierarchy {
     broken: Vec<bool>,
     /// Further parents, of the few types that have any.
     mixins: HashMap<DeclId, Vec<DeclId>>,
-    /// Where types come in an order in which parents of all sorts come first; empty unless some have further parents.
+    /// Ranks of types, with parents of all sorts first; empty unless some have further parents.
     places: HashMap<DeclId, usize>,
     /// Whether a type or one of its first parents has further parents.
     mixed: Vec<bool>,
-    /// Types so that parents come before their children.
+    /// Types in an order with parents before their children.
     pub order: Vec<DeclId>,
 }
 
@@ -141,7 +141,7 @@ pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
     hierarchy
 }
 
-/// Reports every ring with its full path and takes its members' parents away.
+/// Reports every cycle with its full path and removes its members' parents.
 fn cut_rings(names: &Names, hierarchy: &mut Hierarchy, problems: &mut Problems) {
     let mut graph = Digraph::new();
     for (child, parent) in hierarchy.parents.iter().enumerate() {
@@ -177,7 +177,7 @@ fn report_incomplete(names: &Names, id: DeclId, parent: DeclId, problems: &mut P
     problems.push(diagnostic.label(parent.entity.at, "its own parent cannot be known"));
 }
 
-/// The places of types in an order in which all their parents come first, as far as there is one.
+/// Ranks of types, with all parents first, as far as possible.
 fn places(hierarchy: &Hierarchy) -> HashMap<DeclId, usize> {
     let mut graph = Digraph::new();
     for id in &hierarchy.order {
@@ -208,7 +208,7 @@ pub(crate) fn report_ring(names: &Names, ring: &[DeclId], problems: &mut Problem
     problems.push(diagnostic);
 }
 
-/// Numbers the forest, parents around their children; a child of something broken is broken too.
+/// Numbers the forest, parents around their children; children of broken types are broken too.
 fn label(hierarchy: &mut Hierarchy) {
     let count = hierarchy.parents.len();
     let mut children: Vec<Vec<u32>> = vec![Vec::new(); count];

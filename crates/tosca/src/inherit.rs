@@ -69,7 +69,7 @@ pub fn inherit(names: &Names, hierarchy: &Hierarchy, host: Option<&'static Host>
     types
 }
 
-/// The complete types that a type has asked for.
+/// The complete types requested by a type.
 type Done = Deps<DeclId, Entity>;
 
 /// The base of a definition.
@@ -168,7 +168,7 @@ impl Run<'_> {
         Some(self.merged(&decl.entity, base, 0))
     }
 
-    /// A type's first parent, with what only its further parents have.
+    /// A type's first parent, with members that only its further parents have.
     fn with_mixins(&self, id: DeclId, parent: Option<Arc<Entity>>) -> Option<Arc<Entity>> {
         let further = self.engine.hierarchy.sources(id).filter_map(|mixin| self.done.share(&mixin));
         further.fold(parent, |parent, further| match parent {
@@ -228,7 +228,7 @@ impl Run<'_> {
         Arc::new(complete)
     }
 
-    /// Whether a definition that is assigned already has another type than the one it would be completed from.
+    /// Whether an assigned definition has another type than the one it would be completed from.
     fn contradicts(&self, own: &Entity, base: &Entity) -> bool {
         let type_of = |entity: &Entity| {
             let name = entity.text("type")?;
@@ -406,7 +406,7 @@ fn from_own_type(field: &Field) -> bool {
 /// Slots whose definitions are joined one by one where several parents have them.
 const IMPLEMENTED: &[&str] = &["interfaces", "operations"];
 
-/// A parent with the definitions that only another one has.
+/// A parent with members that only another one has.
 fn joined(first: &Entity, further: &Entity) -> Entity {
     let mut out = first.clone();
     out.sensitive |= further.sensitive;

@@ -32,7 +32,7 @@ pub(crate) fn inputs(session: &Session, ask: &Ask<'_>) -> Inputs {
 /// Deeper values are cut off, as those of files are.
 const MAX_DEPTH: u32 = purlin_syntax::limits::COLLECTION_LEVELS;
 
-/// A value of another dialect as one of ours: data that is not evaluated again, with its origin and taint.
+/// A value of another dialect as a [`Val`]: data that is not evaluated again, with its origin and taint.
 pub(crate) fn input(session: &Session, value: &Value, above: Span, depth: u32) -> Val {
     let place = session.origins.span(value.origin, &session.sources).unwrap_or(above);
     let part = |item: &Value| input(session, item, place, depth + 1);

@@ -1,6 +1,6 @@
 //! Inputs given from outside: `name=value` on the command line, or a file of them.
 //!
-//! Values are YAML, as in a template; where they came from is kept.
+//! Values are YAML, as in a template; their origins are kept.
 
 use crate::edition;
 use crate::problem::Problems;
@@ -11,7 +11,7 @@ use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, yaml};
 use purlin_value::Session;
 
-/// Reads inputs; those of the command line win over those of files.
+/// Reads inputs; those of the command line override those of files.
 pub fn read(session: &Session, files: &[String], flags: &[(String, String)], problems: &mut Problems) -> Inputs {
     let mut inputs = Inputs::new();
     for path in files {

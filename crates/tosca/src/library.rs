@@ -55,7 +55,7 @@ pub fn collect(model: &Model, problems: &mut Problems) {
     }
 }
 
-/// Where a problem is: a name that means two things is about both.
+/// The files of a problem: an ambiguous name concerns both.
 fn concerned(problem: &Problem) -> impl Iterator<Item = Span> {
     let diagnostic = &problem.diagnostic;
     let others = diagnostic.labels.iter().filter(|_| is_ambiguous(problem)).map(|label| label.span);
@@ -78,7 +78,7 @@ fn summary(model: &Model, file: FileId, list: &[Problem]) -> Option<Diagnostic> 
     Some(at_import(model, index, list, message)?.hint(format!("`purlin check {path}` shows them")))
 }
 
-/// Names of a file that mean other types, too. The file alone does not show them.
+/// Ambiguous names of a file. The file alone does not show them.
 fn ambiguous_names(model: &Model, file: FileId, list: &[Problem]) -> Option<Diagnostic> {
     let index = model.files.of(file)?;
     let path = &model.files.list.get(index)?.path;
@@ -158,7 +158,7 @@ fn used(model: &Model) -> HashSet<DeclId> {
 fn named_in(model: &Model, entity: &Entity, used: &mut HashSet<DeclId>, waiting: &mut Vec<Arc<Entity>>) {
     let row = entities::row(entity.kind);
     let own = [entity.kind];
-    // A host looks at the type that a requirement asks for only where a template has it.
+    // A host checks the type that a requirement asks for only where a template has it.
     let is_asked = entity.edition.is_extended() && entity.kind == entities::REQUIREMENT_DEFINITION;
     for slot in entity.slots.iter().filter(|slot| !is_asked || slot.name != "node") {
         let mut mention = |text: &Text| {

@@ -28,7 +28,7 @@ const MOST_SUGGESTED: usize = 5_000;
 /// Most ancestors of a node type that are visited, since they may form a cycle.
 const LONGEST_LINEAGE: usize = 1_000;
 
-/// Looks up what names in templates mean: the root file's service template.
+/// Resolves names in templates: the root file's service template.
 pub struct Templates<'a> {
     service: Option<&'a Arc<Entity>>,
 }
@@ -79,7 +79,7 @@ struct Linker<'a> {
     names: &'a Names,
     templates: Templates<'a>,
     problems: &'a mut Problems,
-    /// Which file uses names of which other one without importing it.
+    /// Pairs of files, the first of which uses names of the second without importing it.
     borrowed: HashSet<(FileId, usize)>,
 }
 
@@ -94,7 +94,7 @@ impl Linker<'_> {
                     if slot.name == "capability" && self.is_capability_name(entity, owner, text) {
                         continue;
                     }
-                    // A short notation has no key of its own to point at.
+                    // A short notation has no key of its own to underline.
                     let beyond = if slot.at == entity.at { ecow::eco_format!(".{}", field.key) } else { "".into() };
                     self.reference(kinds, text, slot.at, field.key, beyond);
                 }
@@ -205,7 +205,7 @@ impl Linker<'_> {
 }
 
 impl Linker<'_> {
-    /// Which name was probably meant.
+    /// The name that was probably meant.
     fn suggestion(&self, kinds: &[Kind], text: &Text) -> Option<Hint> {
         let known: Vec<EcoString> = kinds
             .iter()

@@ -1,6 +1,6 @@
 //! Names for places: `node_types["A"].properties["p"].default`, as reports of problems use them.
 //!
-//! Walks a file's tree beside the table, from the root to the place. Only done for problems that are printed.
+//! Walks a file's tree beside the table, from the root to the location. Only done for problems that are printed.
 
 use crate::edition::Edition;
 use crate::entities::{self, shapes};

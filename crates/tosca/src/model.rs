@@ -85,7 +85,7 @@ impl Primitive {
         self == Primitive::Scalar || self.family().is_some()
     }
 
-    /// Whether its values are amounts, which can be added up and of which parts can be taken.
+    /// Whether its values are amounts, which can be added and allocated.
     pub fn is_amount(self) -> bool {
         matches!(self, Primitive::Integer | Primitive::Float) || self.is_quantity()
     }
@@ -105,7 +105,7 @@ pub struct Model {
     pub hierarchy: Arc<Hierarchy>,
     /// All complete types.
     pub types: Arc<Types>,
-    /// JavaScript that the files bring along.
+    /// JavaScript in the files.
     pub scripts: Arc<Scripts>,
     /// Departures from the strict reading.
     pub quirks: Quirks,
@@ -113,18 +113,18 @@ pub struct Model {
     pub host: Option<&'static Host>,
     /// The texts of inputs that are given from outside.
     pub given: Vec<Arc<Source>>,
-    /// Where another project asks for the service, if one does: it has written the inputs.
+    /// The location at which another project requests the service, if any; it has written the inputs.
     pub asked: Option<Span>,
     /// Whether texts of the command line are strings where strings are wanted.
     pub plain_inputs: bool,
     /// The budget of evaluation.
     pub budget: Arc<Budget>,
-    /// Where the rendered service is kept for the other variants of a project, if there are any.
+    /// The rendered service, kept for other variants of a project, if any.
     pub(crate) frame: Option<Arc<OnceLock<Option<Frame>>>>,
     primitives: Arc<[Option<Primitive>]>,
 }
 
-/// Phases 1 to 4. Variants of a project have the same model, which the first one builds.
+/// Phases 1 to 4. Variants of a project share one model, which the first one builds.
 pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Problems) -> Model {
     let building = |problems: &mut Problems| {
         let files = load::load(session, path, options, problems);
@@ -152,7 +152,7 @@ struct Built {
     said: Findings,
 }
 
-/// Phases 1 to 4 for several libraries of one edition, which may import each other: each file is looked at once.
+/// Phases 1 to 4 for several libraries of one edition, which may import each other: each file is processed once.
 pub(crate) fn build_libraries(session: &Session, paths: &[&str], options: &Options, problems: &mut Problems) -> Model {
     let files = load::load_all(session, paths, options, problems);
     complete(session, files, options, problems)
@@ -196,7 +196,7 @@ fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option
         let inherited = hierarchy.parent(*id).and_then(|parent| out.get(parent.index()).copied().flatten());
         let own =
             || PRIMITIVES.iter().find(|(name, _)| built_in && *name == decl.name).map(|(_, primitive)| *primitive);
-        // A type that is not derived from a built-in one may name it.
+        // A type that does not derive from a built-in one may name it.
         let named = || {
             let name = decl.entity.text("type")?;
             PRIMITIVES.iter().find(|(known, _)| name.text == *known).map(|(_, primitive)| *primitive)
@@ -215,7 +215,7 @@ impl Model {
         self.frame.as_deref()?.get()?.as_ref()
     }
 
-    /// Has the service rendered anew, since it is not the one of the files.
+    /// Renders the service again, since it is not the one of the files.
     pub fn set_apart(&mut self) {
         self.frame = None;
     }
@@ -230,7 +230,7 @@ impl Model {
         self.primitives.get(id.index()).copied().flatten()
     }
 
-    /// The declaration that a name means where it is written.
+    /// The declaration of a name at its location.
     pub fn find(&self, kind: Kind, name: &Text) -> Option<DeclId> {
         self.names.find(name.span.file, kind, &name.text)
     }
@@ -259,7 +259,7 @@ impl Model {
         self.types.get(id)
     }
 
-    /// Whether a departure from the strict reading is in force.
+    /// Whether a departure from the strict reading applies.
     pub fn allows(&self, quirk: &str) -> bool {
         self.quirks.allow(quirk, self.edition())
     }

@@ -1,7 +1,7 @@
 //! Several nodes from one template (TOSCA 2.0, `count`), and several relationships from one requirement.
 //!
-//! Phase: after rendering, before resolution. Counts may depend on inputs, so they are evaluated here. A template that
-//! is asked for other than one node gives nodes called `name[0]`, `name[1]` …; all else is shared or the same.
+//! Phase: after rendering, before resolution. Counts may depend on inputs, so they are evaluated here. A template with
+//! a count other than one gives nodes called `name[0]`, `name[1]` …; all other parts are shared or the same.
 
 use crate::evaluate::{Evaluator, Scope};
 use crate::model::Model;
@@ -21,7 +21,7 @@ pub const MAX_COUNTED: u64 = 100_000;
 /// Most relationships created by counts for all nodes of a service together, beyond those written.
 pub const MAX_RELATIONSHIPS: u64 = 1_000_000;
 
-/// How many relationships counts have made so far.
+/// The number of relationships created by counts so far.
 #[derive(Default)]
 pub(crate) struct Total(u64);
 
@@ -45,7 +45,7 @@ impl Total {
     }
 }
 
-/// Makes as many nodes and requirements as counts ask for.
+/// Creates the nodes and requirements of counts.
 pub fn multiply(model: &Model, topology: Topology, problems: &mut Problems) -> Topology {
     let counts: Vec<Option<u64>> = topology
         .nodes
@@ -78,7 +78,7 @@ pub fn multiply(model: &Model, topology: Topology, problems: &mut Problems) -> T
     topology
 }
 
-/// The requirements, by node and place, of which it had to be computed that they may stay unmet.
+/// The requirements, by node and place, with a computed flag that they are optional.
 fn optional(model: &Model, topology: &Topology, problems: &mut Problems) -> Vec<(usize, usize)> {
     let computed = |requirement: &Requirement| {
         let optional = requirement.assignment.as_ref()?.value("optional")?;
@@ -171,7 +171,7 @@ fn copied(topology: Topology, counts: &[Option<u64>], relationships: &mut Total,
     Topology { nodes, multiplied, ..topology }
 }
 
-/// The requirements of a node, where a count that had to be computed makes more or fewer of them.
+/// The requirements of a node, expanded by computed counts.
 fn repeated(
     model: &Model,
     topology: &Topology,

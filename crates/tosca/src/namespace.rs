@@ -1,4 +1,4 @@
-//! Phase 2, namespaces: which name means what in which file.
+//! Phase 2, namespaces: the meaning of each name per file.
 //!
 //! Every file has one namespace, made of its own names, those of its imports (with their prefix) and those of the
 //! implicit profile. Kinds are independent: a node type and a capability type may share a name.
@@ -65,7 +65,7 @@ impl Namespace {
         }
     }
 
-    /// The files in which the rest of a name is to be looked for, each with that rest.
+    /// The files in which the rest of a name is looked up, each with that rest.
     fn behind<'n>(&self, name: &'n str) -> impl Iterator<Item = (usize, &'n str)> {
         let splits = name.match_indices(self.separator()).filter(|_| !self.prefixes.is_empty());
         splits.flat_map(move |(at, separator)| {
@@ -184,7 +184,7 @@ fn close_cycles(files: &Files, namespaces: &mut Namespaces) {
     }
 }
 
-/// Brings the names of one import that closes a cycle; tells whether there were any.
+/// Adds the names of one import that closes a cycle; returns whether there were any.
 fn close_cycle(namespaces: &mut Namespaces, importer: usize, import: &Import) -> bool {
     if !import.prefix.is_empty() {
         if let Some(namespace) = namespaces.list.get_mut(importer) {

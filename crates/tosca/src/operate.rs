@@ -27,7 +27,7 @@ const AFTER: &[&str] = &["post_configure_source", "post_configure_target"];
 const LINKED: &[&str] = &["add_target", "add_source"];
 const UNLINKED: &[&str] = &["remove_target", "remove_source"];
 
-/// Endings of files that are no programs.
+/// Extensions of files that are not programs.
 const NO_PROGRAMS: &[&str] = &[".yaml", ".yml", ".tf", ".json", ".zip", ".tar", ".gz", ".tgz"];
 
 /// A compiled service whose operations can be run.
@@ -210,7 +210,7 @@ impl Service {
         out.into_iter().filter(|(_, value)| !value.is_null()).collect()
     }
 
-    /// An operation has run and left these outputs: attributes that they are mapped to have them from now on.
+    /// Records the outputs of an operation in the attributes they are mapped to.
     pub fn learn(&mut self, session: &Session, step: &Step, outputs: &[(String, Value)]) {
         let mappings: Vec<(String, Vec<EcoString>)> = self.mappings(step);
         let mut is_changed = false;
@@ -259,7 +259,7 @@ impl Service {
         compiled.values = Arc::new(values);
     }
 
-    /// The service as it is known now.
+    /// The current state of the service.
     pub fn resolved(&self, session: &Session) -> Resolved {
         resolved(session, &self.compiled, &self.file)
     }

@@ -42,7 +42,7 @@ fn is_mapping(what: &What) -> bool {
     matches!(what, What::Expected { found: Some(found), .. } if found == "a mapping")
 }
 
-/// A mapping with one key that is nearly a function's name was meant to be a call of it.
+/// A one-key mapping whose key resembles a function's name was probably meant to be a call of it.
 fn take_for_call(diagnostic: &mut Diagnostic, sources: &Sources) {
     let Some(span) = diagnostic.span else { return };
     let found = sources.with_tree(span.file, |tree| {
@@ -60,7 +60,7 @@ fn take_for_call(diagnostic: &mut Diagnostic, sources: &Sources) {
     }
 }
 
-/// Moves the place from a key to its value, or to the very name in it that the message is about.
+/// Moves the location from a key to its value, or to the exact name in it.
 fn point_at_value(diagnostic: &mut Diagnostic, sources: &Sources) {
     let Some(span) = diagnostic.span else { return };
     let name = diagnostic.what().name().map(str::to_owned);

@@ -20,7 +20,7 @@ pub struct Problem {
     pub beyond: EcoString,
 }
 
-/// How many problems are kept.
+/// Most problems kept.
 const MOST_KEPT: usize = PROBLEMS as usize;
 
 /// All problems of a run, each once.
@@ -28,7 +28,7 @@ const MOST_KEPT: usize = PROBLEMS as usize;
 pub struct Problems {
     list: Vec<Problem>,
     seen: HashMap<(&'static str, Option<Span>, String), usize>,
-    /// Where secrets are written.
+    /// Locations of secrets.
     hidden: Vec<Span>,
 }
 
@@ -43,7 +43,7 @@ impl Problems {
         self.push(Diagnostic::at(rule, span, message));
     }
 
-    /// Reports a problem at a place, about a key or entry that is not there.
+    /// Reports a problem at a location, about a missing key or entry.
     pub fn beyond(
         &mut self,
         rule: &'static Rule,
@@ -54,12 +54,12 @@ impl Problems {
         self.add(Problem { diagnostic: Diagnostic::at(rule, span, message), beyond: beyond.into() });
     }
 
-    /// Takes a diagnostic.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.add(Problem { diagnostic, beyond: EcoString::new() });
     }
 
-    /// Takes a problem unless it is known already.
+    /// Adds a problem unless it is known already.
     pub fn add(&mut self, problem: Problem) {
         let diagnostic = &problem.diagnostic;
         let key = (diagnostic.rule.name, diagnostic.span, diagnostic.message.clone());
@@ -78,7 +78,7 @@ impl Problems {
         }
     }
 
-    /// Whether there are more than are kept, which they say.
+    /// Whether there are more problems than are kept.
     pub fn is_full(&self) -> bool {
         self.list.len() > MOST_KEPT
     }
@@ -89,7 +89,7 @@ impl Problems {
         self.hidden.extend(&other.hidden);
     }
 
-    /// Notes where a secret is written, so that no problem is shown with it.
+    /// Records the location of a secret, so that no problem is shown with it.
     pub fn hide(&mut self, span: Span) {
         self.hidden.push(span);
     }
@@ -108,7 +108,7 @@ impl Problems {
         session.sink.extend(shown);
     }
 
-    /// Where secrets are written.
+    /// Locations of secrets.
     pub fn hidden(&self) -> &[Span] {
         &self.hidden
     }

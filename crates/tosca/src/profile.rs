@@ -1,11 +1,11 @@
-//! Version keywords and the profiles that come with them: which files every template imports without saying so.
+//! Version keywords and their profiles: the files that every template imports implicitly.
 //!
 //! The files are TOSCA themselves, under `profiles/`, each in the edition its header names. A profile is the sum of
-//! the files that apply to an edition, so that no type is written down twice.
+//! the files that apply to an edition, so that no type is written twice.
 
 use crate::edition::{self, Edition};
 
-/// A file that is part of the program.
+/// A built-in file.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded {
     /// Its name in messages.

@@ -4,7 +4,7 @@ use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
 use std::fmt::Write;
 
-/// Values are written so deep.
+/// Most levels of a value that are written.
 const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// A value as Python writes it: the conversion that hosts written in Python apply to values of strings.

@@ -1,10 +1,10 @@
 //! Named departures from the strict reading, for templates written for other processors.
 //!
-//! Quirks are data: each is a switch that one rule looks at. Unknown names are refused.
+//! Quirks are data: each is a switch that one rule checks. Unknown names are rejected.
 
 use crate::edition::{Edition, Standard};
 
-/// The switches in force.
+/// The active switches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quirks {
     on: Vec<&'static str>,
@@ -125,7 +125,7 @@ pub(crate) const REACH: &str = "functions.requirement.reach";
 pub(crate) const FILTER_VALUES: &str = "node_filter.values";
 
 impl Quirks {
-    /// The quirks and combinations of these names; the names that do not exist are given back.
+    /// The quirks and combinations of these names, and the unknown names.
     pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> (Self, Vec<&'a str>) {
         let mut quirks = Quirks::default();
         let mut unknown = Vec::new();

@@ -1,6 +1,6 @@
-//! JavaScript that files bring along in their metadata: which functions and constraints it defines.
+//! JavaScript in the metadata of files: the functions and constraints it defines.
 //!
-//! Phases: read (the names of one file), link (the texts of all files). How they are called is in `evaluate/script.rs`.
+//! Phases: read (the names of one file), link (the texts of all files). Calls are in `evaluate/script.rs`.
 
 use crate::load::Files;
 use crate::problem::Problems;
@@ -18,7 +18,7 @@ const TEXT: &str = "puccini.scriptlet:";
 /// Metadata whose value is the path of a file with the text.
 const IMPORT: &str = "puccini.scriptlet.import:";
 
-/// How scriptlets are called that define functions and constraints.
+/// Prefixes of scriptlets that define functions and constraints.
 pub(crate) const FUNCTION: &str = "tosca.function.";
 pub(crate) const CONSTRAINT: &str = "tosca.constraint.";
 

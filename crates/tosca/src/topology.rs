@@ -55,7 +55,7 @@ pub struct Topology {
     pub outputs: Props,
     /// The nodes, in source order.
     pub nodes: IndexMap<EcoString, Arc<Node>>,
-    /// Templates that were asked for several nodes, and the places of these.
+    /// Templates with a count, and the places of their nodes.
     pub multiplied: IndexMap<EcoString, Range<usize>>,
     /// Relationships of the service as a whole, which a host uses where no requirement names another.
     pub connections: IndexMap<EcoString, Arc<Relationship>>,
@@ -84,7 +84,7 @@ impl Topology {
 pub struct Node {
     /// The template as written.
     pub template: Arc<Entity>,
-    /// Which of the nodes of its template it is.
+    /// The index among the nodes of its template.
     pub index: usize,
     /// Its type.
     pub node_type: DeclId,
@@ -140,11 +140,11 @@ pub struct Requirement {
     pub capability_type: Option<DeclId>,
     /// The other node, by name.
     pub node_template: Option<Text>,
-    /// Which of the nodes made from that template.
+    /// The index among the nodes of that template.
     pub node_index: Option<Val>,
     /// The type of node that is needed.
     pub node_type: Option<DeclId>,
-    /// How the two are tied together.
+    /// The relationship between the two.
     pub relationship: Option<Arc<Relationship>>,
     /// Whether it may stay unmet.
     pub optional: bool,
@@ -197,7 +197,7 @@ pub struct Operation {
     pub host: EcoString,
     /// Its inputs.
     pub inputs: Props,
-    /// Where its results go.
+    /// The targets of its results.
     pub outputs: Vec<(Text, Val)>,
 }
 
@@ -263,9 +263,9 @@ pub struct Step {
 /// One thing a step does.
 #[derive(Clone, Debug)]
 pub enum Activity {
-    /// Another workflow takes over.
+    /// Continues with another workflow.
     Delegate(Text),
-    /// Another workflow is carried out here.
+    /// Runs another workflow here.
     Inline(Text),
     /// The node gets a state.
     SetState(Text),
@@ -313,7 +313,7 @@ pub enum Of {
     Relationship(EcoString, Which),
 }
 
-/// Which of several relationships of a requirement is meant.
+/// An index among several relationships of a requirement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
     /// The one with this index.
@@ -364,6 +364,6 @@ pub enum Target {
     Selected(EcoString),
     /// To a fixed value.
     Value(Val),
-    /// To something written in a way that only an orchestrator needs.
+    /// To a target that only an orchestrator interprets.
     Other,
 }

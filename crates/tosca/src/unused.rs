@@ -25,7 +25,7 @@ pub struct Uses {
     inputs: HashSet<EcoString>,
     /// Every scalar that is a value, not a key.
     scalars: HashSet<EcoString>,
-    /// Words of texts in which something may be named that is not a scalar by itself.
+    /// Words of texts that may contain names.
     words: HashSet<EcoString>,
     /// Whether the name of an input is computed, so that any may be read.
     reads_any: bool,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Nesting beyond this is cut off; the YAML reader has its own, equal limit.
 const MAX_DEPTH: u32 = purlin_syntax::limits::COLLECTION_LEVELS;
 
-/// The tag of a secret that is written as it is.
+/// The tag of a secret in plain text.
 const SENSITIVE: &str = "!sensitive";
 
 /// A text and where it is written.
@@ -226,7 +226,7 @@ impl Val {
     }
 }
 
-/// Equality of plain data; places do not matter, and the order of map entries does not either.
+/// Equality of plain data; locations and the order of map entries do not matter.
 impl PartialEq for Val {
     fn eq(&self, other: &Self) -> bool {
         match (&self.data, &other.data) {
@@ -268,7 +268,7 @@ impl From<Edition> for Notation<'_> {
     }
 }
 
-/// Where a file has secrets written as they are.
+/// Locations of secrets in plain text in a file.
 pub fn secrets(tree: &Tree) -> impl Iterator<Item = Span> {
     let mut pending: Vec<Node<'_>> = tree.roots().filter(|_| tree.source().text().contains(SENSITIVE)).collect();
     std::iter::from_fn(move || {
@@ -396,7 +396,7 @@ fn read_entry(entry: &Entry<'_>, notation: Notation<'_>, depth: u32) -> (Val, Va
     (key, read_at(entry.value, notation, depth + 1))
 }
 
-/// Whether a text can be a function's name, with a namespace before it or not.
+/// Whether a text can be a function's name, optionally with a namespace.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c))
 }

@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 
 const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
-/// Checks the clauses that a definition and its type put on a value, at every level of it.
+/// Checks the clauses of a definition and its type on a value, at every level of it.
 pub fn check(
     evaluator: &mut Evaluator<'_>,
     value: &Val,
@@ -47,7 +47,7 @@ pub fn check(
     });
 }
 
-/// Hands out the parts of a value that have a definition of their own, with their types and where they are.
+/// Returns the parts of a value that have a definition of their own, with their types and locations.
 pub fn each_part(
     model: &Model,
     value: &Val,
@@ -183,7 +183,7 @@ fn compared(
 /// Most values of a list repeated in a message.
 const MOST_SHOWN: usize = 20;
 
-/// The first values of a list, and how many there are besides: a message for each wrong value would repeat them all.
+/// The first values of a list, and the number of the others: a message for each wrong value would repeat them all.
 fn some_of(items: &[Val], shown: impl Fn(&Val) -> String) -> String {
     let first = items.iter().take(MOST_SHOWN).map(shown).collect::<Vec<_>>().join(", ");
     match items.len().saturating_sub(MOST_SHOWN) {
@@ -285,7 +285,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// A clause that costs too much is not one that does not hold; the limit is reported.
+/// A clause that exceeds a limit is not a failed one; the limit is reported.
 fn unless_limited(failure: Failure) -> Result<(), String> {
     if failure.limit.is_some() { Ok(()) } else { Err(failure.message.into()) }
 }
@@ -301,7 +301,7 @@ fn in_range(model: &Model, argument: &Val, value: &Val, id: Option<DeclId>) -> R
     };
     let fits = match (value.get("lower"), value.get("upper")) {
         (Some(low), Some(high)) => within(low, None) && within(high, None),
-        // A range that is written and not coerced yet.
+        // A range that is not coerced yet.
         _ => match value.items() {
             [low, high] => within(low, None) && within(high, None),
             _ => within(value, id),
@@ -381,7 +381,7 @@ fn compare_plain(a: &Val, b: &Val) -> Option<Ordering> {
     }
 }
 
-/// Rounding to a float keeps the order, so only what looks the same afterwards must be looked at again.
+/// Rounding to a float keeps the order, so only values that are equal afterwards must be compared again.
 fn compare_exactly(whole: i64, number: f64) -> Option<Ordering> {
     let order = (whole as f64).partial_cmp(&number)?;
     Some(order.then_with(|| i128::from(whole).cmp(&(number as i128))))

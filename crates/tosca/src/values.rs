@@ -95,12 +95,12 @@ impl<'a> Checker<'a> {
         Checker { computed: true, called: true, ..Checker::new(model, problems) }
     }
 
-    /// A checker for what comes from outside.
+    /// A checker for values from outside.
     pub fn of_given(model: &'a Model, problems: &'a mut Problems) -> Self {
         Checker { computed: true, ..Checker::new(model, problems) }
     }
 
-    /// The same for values of which something else holds than for properties.
+    /// The same for values with other rules than properties.
     #[must_use]
     pub fn holding(self, stance: Stance) -> Self {
         Checker { stance, ..self }
@@ -112,7 +112,7 @@ impl<'a> Checker<'a> {
         Some(Declared { data_type, definition })
     }
 
-    /// Checks a value against a definition; gives it back completed.
+    /// Checks a value against a definition; returns it completed.
     pub fn value(&mut self, value: &Val, definition: &Entity, at: Span) -> Val {
         self.part(value, definition, at, 0)
     }
@@ -136,11 +136,11 @@ impl<'a> Checker<'a> {
         Taint::secret_if(declared.definition.sensitive || of_type())
     }
 
-    /// Checks a value against a declared type; gives it back completed.
+    /// Checks a value against a declared type; returns it completed.
     pub fn typed(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
         let taint = self.taint(declared);
         if taint.is_secret() {
-            // Marked before it is looked at, so that no message quotes or shows it.
+            // Marked before it is checked, so that no message quotes or shows it.
             self.problems.hide(value.span);
             return self.checked(&value.clone().tainted_by(taint), declared, at, depth);
         }
@@ -233,7 +233,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether a function gave a number or boolean for a string before TOSCA 2.0: it is passed on as its text anyway.
+    /// Whether a function returned a number or boolean for a string before TOSCA 2.0: its text is passed on.
     fn is_text_of_result(&self, value: &Val, primitive: Primitive) -> bool {
         self.called
             && primitive == Primitive::String
@@ -306,7 +306,7 @@ impl<'a> Checker<'a> {
             (Primitive::Scalar, _) => self.scalar(value, id).map(|()| None),
             (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
                 let family = primitive.family().unwrap_or(&units::SIZE);
-                // Unfurl wants a number first, without a sign.
+                // Unfurl requires a leading number without a sign.
                 let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
                 match units::measure(text, family) {
                     Some(_) if !self.model.edition().is_extended() || is_number(text.trim_start()) => Ok(None),
@@ -324,7 +324,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A version without quotes, as it was written: `1.10` is not `1.1`. Of a result only the number is left.
+    /// A version without quotes, in its original spelling: `1.10` is not `1.1`. A result has only its number.
     fn written_version(&self, value: &Val) -> Option<EcoString> {
         version_text(self.model, value, self.computed)
     }
@@ -358,7 +358,7 @@ impl<'a> Checker<'a> {
 
     fn stamp(&self, text: &EcoString, value: &Val) -> Result<Option<Val>, Message> {
         match timestamp::parse(text) {
-            // TOSCA 2.0 wants the moment to be unambiguous: a time of day has a zone.
+            // TOSCA 2.0 requires an unambiguous instant: a time of day has a zone.
             Some(stamp)
                 if self.model.edition().is_2()
                     && text.contains(':')

@@ -89,7 +89,7 @@ impl Archive {
             if again.is_some() {
                 return Err(diagnostic(Trouble::Bad(format!("it has two files called `{name}`")), path));
             }
-            // Where names are compared without regard to case, one of the two would replace the other.
+            // On a file system that ignores case, one of the two would replace the other.
             if !folded.insert(name.to_lowercase()) {
                 let message = format!("it has two files whose names differ only in case: `{name}` is the second");
                 return Err(diagnostic(Trouble::Bad(message), path));

@@ -9,9 +9,9 @@ use flate2::write::DeflateEncoder;
 use std::fmt::Write;
 use std::io::Write as _;
 
-/// The first day that a zip archive can say, 1 January 1980.
+/// The earliest date of a zip archive, 1 January 1980.
 const FIRST_DAY: u16 = 0b0000_0000_0010_0001;
-/// How hard is tried to make it small.
+/// The compression level.
 const LEVEL: u32 = 6;
 /// Names are UTF-8.
 const UTF_8: u16 = 1 << 11;
@@ -21,7 +21,7 @@ const NEEDED: u16 = 20;
 /// A plain file that its owner may write and all may read.
 const MODE: u32 = 0o100_644 << 16;
 
-/// What `TOSCA.meta` is to say.
+/// The contents of `TOSCA.meta`.
 #[derive(Clone, Debug)]
 pub struct Heading {
     /// `TOSCA-Meta-File-Version`.

@@ -168,7 +168,7 @@ impl Writer<'_> {
         ])
     }
 
-    /// A repository's credential, completed as its data type wants it.
+    /// A repository's credential, completed from its data type.
     pub(super) fn credential(&mut self, value: &Val) -> Out {
         let Some(id) = self.compiled.model.built_in("tosca.datatypes.Credential") else { return Out::from(value) };
         let mut problems = crate::problem::Problems::new();
@@ -182,7 +182,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A file as seen from the file that names it.
+    /// A file relative to the file that names it.
     pub(super) fn beside(&self, span: Span, file: &str) -> EcoString {
         let files = &self.compiled.model.files;
         let owner = files
@@ -219,7 +219,7 @@ fn mapping(value: &Val) -> Out {
     Out::from(value)
 }
 
-/// The properties that an artifact is given, untyped: readers of Clouts know no others.
+/// The properties of an artifact, untyped: readers of Clouts expect no types.
 fn as_written(properties: &Props) -> Props {
     let given = properties.iter().filter(|(_, prop)| prop.given == Given::Assigned);
     given.map(|(name, prop)| (name.clone(), Prop { definition: None, data_type: None, ..prop.clone() })).collect()

@@ -74,7 +74,7 @@ struct Writer<'a> {
     /// Paths of defaults, by definition.
     default_paths: HashMap<usize, EcoString, RandomState>,
     root: EcoString,
-    /// The last place that was looked up; a node's parts share the node's.
+    /// The last location looked up; a node's parts share the node's.
     last: std::cell::Cell<(Span, (i64, i64))>,
     /// Information about types without locations, by data type and definition.
     metas: Known<raw::MetaKey>,
@@ -166,7 +166,7 @@ impl<'a> Writer<'a> {
     fn outputs(&mut self) -> Out {
         let topology = &self.compiled.topology.outputs;
         let declared = self.compiled.model.service().and_then(|service| service.map("outputs"));
-        // An output without a value is there, and null.
+        // An output without a value is present and null.
         let empty = declared.into_iter().flat_map(|declared| declared.flat().keys());
         let empty: Vec<EcoString> = empty.filter(|name| !topology.contains_key(*name)).cloned().collect();
         let mut out = Vec::with_capacity(topology.len() + empty.len());
@@ -246,7 +246,7 @@ impl<'a> Writer<'a> {
         emit.end_map();
     }
 
-    /// The type of something and all it derives from, by canonical name.
+    /// A type and its ancestors, by canonical name.
     fn types(&mut self, id: Option<DeclId>) -> Out {
         let Some(id) = id else { return Out::Map(Vec::new()) };
         if let Some(known) = self.types.get(&id) {
@@ -418,7 +418,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Whether a value needs neither coercion nor validation that was not done before.
+/// Whether a value needs no further coercion or validation.
 fn is_settled(writer: &Writer<'_>, prop: &crate::topology::Prop) -> bool {
     prop.data_type.is_none_or(|id| crate::coerce::is_plain(&writer.compiled.model, id))
 }

@@ -24,13 +24,13 @@ pub enum Out {
     Str(EcoString),
     /// Bytes, as their Base64 text.
     Bytes(EcoString),
-    /// Several in order.
+    /// A list.
     List(Vec<Out>),
-    /// Several by names that the service gives.
+    /// A map with names from the service.
     Map(Vec<(EcoString, Out)>),
-    /// Several by names that the format gives.
+    /// A map with names from the format.
     Fields(Vec<(&'static str, Out)>),
-    /// Something that others say too.
+    /// A part shared by several places.
     Shared(Arc<Shared>),
 }
 
@@ -53,12 +53,12 @@ impl Out {
         Out::Fields(entries.into())
     }
 
-    /// A part that several places say, under a number of its own.
+    /// A shared part, with a number of its own.
     pub fn shared(self, number: u64) -> Arc<Shared> {
         Arc::new(Shared { number, out: self })
     }
 
-    /// Writes it down.
+    /// Writes it.
     pub fn emit(&self, emit: &mut dyn Emit) {
         match self {
             Out::Null => emit.null(),

@@ -354,7 +354,7 @@ fn listed(validators: Validators) -> Out {
     Out::Map(validators.into_iter().map(|(name, calls)| (name, Out::List(calls))).collect())
 }
 
-/// Whether a value is not the template's, so that others which leave it out have the same.
+/// Whether a value is a default, so that other templates that leave it out have the same.
 fn is_left_out(prop: &Prop) -> bool {
     matches!(prop.given, Given::Default | Given::Nothing)
 }

@@ -71,7 +71,7 @@ fn listed<'p>(session: &Session, files: &Files, paths: &[&'p str], problems: &Pr
     let mut out = HashMap::new();
     for path in paths {
         let Some(start) = by_path.get(path).copied() else {
-            // It could not be read.
+            // The file could not be read.
             out.insert(*path, Together::Checked(name_of(None, path), errors.remove(*path).unwrap_or(0)));
             continue;
         };

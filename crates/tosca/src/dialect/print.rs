@@ -26,7 +26,7 @@ pub(crate) struct Printer<'a> {
     declared: FastMap<Span, Origin>,
 }
 
-/// The parts of a node as they are shown.
+/// The displayed parts of a node.
 #[derive(Debug)]
 pub(crate) struct Printed {
     properties: Part,
@@ -230,7 +230,7 @@ impl<'a> Printer<'a> {
         Dependency { names, relationship, ..dependency(node, Some(requirement.at), is_explicit) }
     }
 
-    /// Where the name of a target comes from: from the requirement, or from the template that was chosen for it.
+    /// The origin of a target's name: the requirement, or the template chosen for it.
     fn target_origin(&self, requirement: &Requirement, target: Span) -> Origin {
         let origins = &self.session.origins;
         match &requirement.node_template {
@@ -254,7 +254,7 @@ impl<'a> Printer<'a> {
         Value::str(name.clone()).with_origin(origin)
     }
 
-    /// Where a part of a requirement is written: where it is assigned, or else where it is declared.
+    /// The location of a part of a requirement: where it is assigned, or else where it is declared.
     fn declared_origin(&self, requirement: &Requirement, part: &str) -> Origin {
         let written = [&requirement.assignment, &requirement.definition].into_iter().flatten();
         let slot = written.filter_map(|entity| entity.slot(part)).next();
@@ -266,7 +266,7 @@ impl<'a> Printer<'a> {
         let recorded = self.compiled.resolution.allocations.get(&(source, at));
         let mut out = Map::new();
         for (name, value) in requirement.allocation() {
-            // It was computed when the relationship was made; here it is computed again for where it comes from.
+            // It was computed when the relationship was made; it is computed again here for its origins.
             let mut computed =
                 self.evaluator.in_relationship(source, at, value).unwrap_or_else(|| value.with(Data::Null));
             let taken = recorded.and_then(|all| all.iter().find(|(known, _)| *known == name.text));
@@ -371,7 +371,7 @@ impl<'a> Printer<'a> {
                 if let Some(original) = value.get(crate::coerce::ORIGINAL) {
                     return self.value(original).tainted_by(value.taint());
                 }
-                // A key has no mark of its own, so the map gets it.
+                // A key has no taint of its own, so the map gets it.
                 taint |= entries.iter().map(|(key, _)| key.taint_within()).collect();
                 let entries = entries.iter().map(|(key, item)| (text_of(key).unwrap_or_default(), self.value(item)));
                 purlin_value::Data::from(entries.collect::<Map>())

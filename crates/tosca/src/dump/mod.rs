@@ -53,7 +53,7 @@ fn content(content_: &Content, depth: u32) -> Out {
     }
 }
 
-/// Libraries that import each other with prefixes have more names than anybody reads.
+/// Libraries that import each other with prefixes have too many names to print.
 const MOST_NAMES: usize = 50_000;
 
 fn names(compiled: &Compiled) -> Out {

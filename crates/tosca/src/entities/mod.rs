@@ -147,7 +147,7 @@ pub fn is_type(kind: Kind) -> bool {
     TYPES.contains(&kind)
 }
 
-/// Whether an edition reads past keys that it does not know in entities of a kind, with a word of warning.
+/// Whether an edition ignores unknown keys in entities of a kind, with a warning.
 pub fn skips_unknown(kind: Kind, edition: Edition) -> bool {
     const SKIPPING: [Kind; 6] =
         [ATTRIBUTE_DEFINITION, CAPABILITY_ASSIGNMENT, DATA_TYPE, IMPORT, PROPERTY_DEFINITION, SCHEMA_DEFINITION];

@@ -2,7 +2,7 @@
 
 use purlin_model::schema::{Shape, Special};
 
-/// The numbers that the reader tells them apart by.
+/// The numbers by which the reader distinguishes them.
 pub mod number {
     /// See [`super::METADATA`].
     pub const METADATA: u16 = 0;
@@ -75,7 +75,7 @@ pub const ACTIVITIES: Shape = Shape::Special(&Special {
     outline: Shape::ListOf(&Shape::Any),
 });
 
-/// Where an operation's outputs go.
+/// The targets of an operation's outputs.
 pub const OUTPUT_MAPPINGS: Shape = Shape::Special(&Special {
     number: number::OUTPUT_MAPPINGS,
     label: "a mapping from outputs, each to where it goes",

@@ -40,7 +40,7 @@ struct Sum {
     amount: f64,
     /// The same for amounts counted in integers: floats cannot hold all of their digits.
     whole: i128,
-    /// How many relationships take something that is not known yet.
+    /// The number of relationships with an allocation that is not known yet.
     unknown: usize,
 }
 
@@ -77,7 +77,7 @@ impl Taken {
         }
     }
 
-    /// How much of a property is taken, as far as it is known.
+    /// The allocated amount of a property, as far as it is known.
     pub(crate) fn amount(&self, node: usize, capability: usize, name: &str) -> f64 {
         self.sum(node, capability, name).amount
     }
@@ -115,7 +115,7 @@ pub(crate) fn amount_of(value: &Val) -> Option<f64> {
     number_of(value).filter(|number| *number != f64::INFINITY)
 }
 
-/// An integer, as far as there is room for one.
+/// An integer, saturated to 64 bits.
 fn exactly(number: i128) -> Data {
     Data::Int(i64::try_from(number).unwrap_or(if number < 0 { i64::MIN } else { i64::MAX }))
 }

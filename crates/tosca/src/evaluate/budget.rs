@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 
 /// Steps for each part of a value that is kept: it is copied, coerced and checked.
 const STEPS_PER_PART: u64 = 32;
-/// Steps for each candidate that a filter is asked about: every requirement asks about every node that fits by type.
+/// Steps for each candidate of a filter: every requirement applies it to every node of a suitable type.
 const STEPS_PER_CANDIDATE: u64 = 80;
 /// Parts visited in one step.
 const PARTS_PER_STEP: u64 = 8;
@@ -29,19 +29,19 @@ const PARTS_PER_STEP: u64 = 8;
 const LEVELS_PER_STEP: u64 = 64;
 /// Bytes that a part of a collection takes.
 const PART_BYTES: u64 = size_of::<Val>() as u64;
-/// How many properties, attributes, capabilities and requirements a node may have without being counted.
+/// The number of properties, attributes, capabilities and requirements of a node that are free of charge.
 const USUAL_MEMBERS: usize = 32;
 /// Steps for each further member: it is made, evaluated, checked and shown for each node.
 const STEPS_PER_MEMBER: u64 = 32;
 const MEMBER_BYTES: u64 = 512;
-/// The same for what its capabilities, relationships and interfaces have: values, operations and their inputs.
+/// The same for the contents of its capabilities, relationships and interfaces: values, operations and their inputs.
 const USUAL_INNER: u64 = 64;
 const STEPS_PER_INNER: u64 = 16;
 const INNER_BYTES: u64 = 160;
 /// Bytes of text copied in one step.
 pub(super) const BYTES_PER_STEP: u64 = 8;
 
-/// The limits of one service, the steps that the run has left, and what went beyond a limit first.
+/// The limits of one service, the steps left in the run, and the first limit exceeded.
 #[derive(Debug)]
 pub struct Budget {
     limits: Limits,
@@ -75,7 +75,7 @@ impl Budget {
         Budget::new(&self.limits, Arc::new(self.meter.renewed()))
     }
 
-    /// How many parts a value may have.
+    /// Most parts of a value.
     pub(crate) fn most_parts(&self) -> u64 {
         self.limits.list_items
     }
@@ -85,7 +85,7 @@ impl Budget {
         self.first.get()
     }
 
-    /// Keeps what went beyond a limit in a service inside this one.
+    /// Records the limit exceeded by a nested service.
     pub fn note(&self, diagnostic: &Diagnostic) {
         if diagnostic.rule.class == RuleClass::Limit {
             self.first.get_or_init(|| diagnostic.clone());
@@ -130,7 +130,7 @@ impl Budget {
     }
 }
 
-/// How many values and operations the capabilities, relationships and interfaces of a node have.
+/// The number of values and operations in the capabilities, relationships and interfaces of a node.
 fn inner_members(node: &Node) -> usize {
     let capabilities = node.capabilities.values();
     let of_capabilities: usize = capabilities.map(|one| one.properties.len() + one.attributes.len()).sum();
@@ -149,14 +149,14 @@ fn of_interfaces(interfaces: &Interfaces) -> usize {
     interfaces.values().map(|interface| of_interface(interface)).sum()
 }
 
-/// How large a value is.
+/// The size of a value.
 #[derive(Default)]
 pub(super) struct Weight<'v> {
     parts: u64,
     bytes: u64,
     /// The depths of all parts together.
     depths: u64,
-    /// The first thing in it that is not known.
+    /// The first part that is not known.
     pub opaque: Option<&'v Data>,
 }
 
@@ -164,7 +164,7 @@ pub(super) struct Weight<'v> {
 pub(crate) type Patterns = HashMap<EcoString, Option<(Regex, Work)>>;
 
 impl Evaluator<'_> {
-    /// Whether a pattern is found in a text; `shown` is how it is written.
+    /// Whether a pattern occurs in a text; `shown` is its source text.
     pub(crate) fn is_match(&mut self, pattern: &str, shown: &str, text: &str) -> Result<bool, Message> {
         if !self.patterns.contains_key(pattern) {
             let compiled = self.compiled(pattern)?;
@@ -202,17 +202,17 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Takes steps of evaluation.
+    /// Charges steps of evaluation.
     pub(super) fn spend(&self, steps: u64) -> Result<(), Message> {
         self.spend_and_hold(steps, 0)
     }
 
-    /// Takes steps of evaluation, and bytes that are held from now on.
+    /// Charges steps of evaluation, and bytes that are held from now on.
     fn spend_and_hold(&self, steps: u64, bytes: u64) -> Result<(), Message> {
         self.budget.take(steps, bytes).map_err(|exceeded| self.over(exceeded.rule(), exceeded.message()))
     }
 
-    /// That a limit is exceeded; what fails for it is reported under the limit's rule.
+    /// The error of an exceeded limit, under the limit's rule.
     pub(super) fn over(&self, rule: &'static Rule, message: impl Into<Message>) -> Message {
         self.overrun.set(Some(rule));
         message.into()
@@ -247,7 +247,7 @@ impl Evaluator<'_> {
         paid.map_err(|message| self.limited(Failure::new(message, value.span))).is_ok()
     }
 
-    /// Checks how long a text is going to be, and takes the steps to make it.
+    /// Checks the length of a text to be made, and charges the steps for it.
     pub(super) fn afford_text(&self, bytes: usize) -> Result<(), Message> {
         let (bytes, most) = (bytes as u64, self.budget.limits.string_bytes);
         if bytes > most {
@@ -257,7 +257,7 @@ impl Evaluator<'_> {
         self.spend_and_hold(bytes / BYTES_PER_STEP, bytes)
     }
 
-    /// Checks how long a list is going to be, and takes the steps to make it.
+    /// Checks the length of a list to be made, and charges the steps for it.
     pub(super) fn afford_list(&self, items: usize) -> Result<(), Message> {
         let (items, most) = (items as u64, self.budget.limits.list_items);
         if items > most {
@@ -342,7 +342,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// A diagnostic with advice on the limit that it tells of.
+/// A diagnostic with advice on its limit.
 pub(super) fn hinted(rule: &'static Rule, diagnostic: Diagnostic) -> Diagnostic {
     let hint = match rule {
         rule if rule == &LIMIT_FUEL => "look for values that grow, or raise it with `--limit fuel=STEPS`",

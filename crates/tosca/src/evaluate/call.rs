@@ -84,7 +84,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A function that a scriptlet defines, or a constraint, which is asked about the value under test.
+    /// A function or constraint defined in a scriptlet; a constraint is applied to the value under test.
     fn scripted_call(&mut self, value: &Val, name: &str, args: &[Val], scope: &Scope) -> Result<Val, Message> {
         if let Some(unknown) = self.unknown_in(args)? {
             return Ok(value.with(unknown.clone()));
@@ -102,7 +102,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The first thing in some values that is not known.
+    /// The first part of some values that is not known.
     fn unknown_in<'v>(&self, values: &'v [Val]) -> Result<Option<&'v Data>, Message> {
         for value in values {
             if let Some(unknown) = self.looked_through(value)?.opaque {
@@ -151,7 +151,7 @@ impl Evaluator<'_> {
         let is_2 = self.model.edition().is_2();
         let found = match self.reference_of(name, args, scope) {
             Some(Ok(found)) => found,
-            // In TOSCA 2.0 much can only be known once the service runs.
+            // In TOSCA 2.0 many values are known only once the service runs.
             Some(Err(Astray::NotYet(message))) if is_2 => return Ok(unknown(message.to_string())),
             Some(Err(astray)) => return Err(Failure { astray: true, ..fail(astray.message()) }),
             None => return Ok(unknown(name.to_owned())),
@@ -185,7 +185,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A value that is referred to, or a part of it.
+    /// A referenced value, or a part of it.
     fn looked_up(&mut self, value: &Val, key: Key, rest: &[Val]) -> Result<Val, Message> {
         let given = self.standing(&key).map(|prop| prop.given);
         let later = self.model.edition().is_2() || self.model.allows(quirks::ATTRIBUTES_PENDING);
@@ -227,7 +227,7 @@ impl Evaluator<'_> {
         declared.or_else(|| tested().map(|id| Declared { id, definition: None }))
     }
 
-    /// Which of several nodes or relationships this is.
+    /// The index among several nodes or relationships.
     fn index(&self, value: &Val, name: &str, scope: &Scope) -> Result<Val, Message> {
         let source = scope.node.or(scope.relationship.map(|(source, _)| source));
         let (found, place) = match name {

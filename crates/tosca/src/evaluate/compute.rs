@@ -33,7 +33,7 @@ pub(crate) fn text(value: &Val) -> Option<EcoString> {
     }
 }
 
-/// How long something is; texts are counted as JavaScript does, which recorded answers of TOSCA 1.x use.
+/// The length of a value; texts are counted as in JavaScript, on which recorded answers of TOSCA 1.x rely.
 pub(crate) fn length(value: &Val) -> Option<i64> {
     let count = match &value.data {
         Data::Str(text) => text.encode_utf16().count(),
@@ -49,12 +49,12 @@ pub(super) fn is_lasting(name: &str) -> bool {
     matches!(name, "valid_values" | "has_entry" | "has_any_entry" | "has_any_key" | "has_key")
 }
 
-/// Whether a function looks only at how many things there are, or only moves them.
+/// Whether a function depends only on the number of its arguments, or only moves them.
 pub(super) fn takes_unknown(name: &str) -> bool {
     matches!(name, "length" | "concat" | "get_input" | "get_property" | "get_attribute")
 }
 
-/// Whether a function reads the texts among its arguments as values of the type that another one has.
+/// Whether a function reads texts among its arguments as values of the type of another argument.
 pub(super) fn reads_texts(name: &str) -> bool {
     matches!(name, "equal" | "greater_than" | "greater_or_equal" | "less_than" | "less_or_equal")
         || matches!(name, "sum" | "difference" | "product" | "quotient" | "remainder")
@@ -75,7 +75,7 @@ impl Evaluator<'_> {
         Ok(value.with(Data::Str(out)))
     }
 
-    /// A list that was put together from values that are known.
+    /// A list composed of known values.
     pub(super) fn listed(&self, value: &Val, items: Vec<Val>) -> Result<Val, Message> {
         let list = value.with(Data::List(Arc::new(items)));
         self.looked_through(&list)?;
@@ -217,7 +217,7 @@ impl Evaluator<'_> {
         Ok(self.print(&a, None)? == self.print(&b, None)?)
     }
 
-    /// How two values that have an order compare.
+    /// The order of two values, if their kind has one.
     fn order(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> Result<Ordering, Message> {
         let (a, b) = self.alike(a, b, declared);
         for value in [&a, &b] {
@@ -300,7 +300,7 @@ impl Evaluator<'_> {
     fn print(&self, value: &Val, declared: Option<&Declared>) -> Result<Option<EcoString>, Message> {
         let mut out = EcoString::new();
         let known = print(&self.literal(value, declared), &mut out);
-        // Before this, the arguments of the call were looked through, so that one text is of a bounded size.
+        // The arguments of the call were searched before, so one text is of a bounded size.
         self.spend(1 + out.len() as u64 / BYTES_PER_STEP)?;
         Ok(known.then_some(out))
     }
@@ -346,7 +346,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Whether all answers are yes, up to the first that is not.
+/// Whether all answers are true, up to the first that is not.
 fn all_of(answers: impl Iterator<Item = Result<bool, Message>>) -> Result<bool, Message> {
     for answer in answers {
         if !answer? {

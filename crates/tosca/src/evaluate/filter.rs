@@ -1,7 +1,7 @@
 //! Filters: whether a node or a relationship that is being considered passes.
 //!
-//! What does not depend on the candidate is evaluated once: values stay known from one candidate to the next, and the
-//! parts of a condition that are the same for all of them are replaced by their results.
+//! Candidate-independent parts are evaluated once: values stay known from one candidate to the next, and the parts of
+//! a condition that are the same for all of them are replaced by their results.
 
 use super::compute::reads_texts;
 use super::typed::Declared;
@@ -13,7 +13,7 @@ use crate::val::{Call, Data, Val};
 use std::sync::Arc;
 
 impl Evaluator<'_> {
-    /// Whether a node's property satisfies the clauses of a filter; a property that is not there does not.
+    /// Whether a node's property satisfies the clauses of a filter; a missing property does not.
     pub fn node_property_holds(&mut self, node: usize, name: &str, clauses: &[Val]) -> bool {
         self.holds(Key { owner: Owner::Node(node), attribute: false, name: name.into() }, clauses)
     }

@@ -38,7 +38,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-/// Calls may nest this deep.
+/// Most levels of nested calls.
 const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 /// A value evaluated within another one counts as this many calls: it needs as much of the stack.
 const VALUE_DEPTH: u32 = 4;
@@ -104,7 +104,7 @@ type ByTemplate = HashMap<EcoString, Vec<(usize, usize)>, foldhash::fast::Random
 enum State {
     Active,
     Done(Val),
-    /// Done, but only for the moment, or for the relationship that is being considered.
+    /// Evaluated, but only for the current state, or for the relationship that is being considered.
     Tentative(Val),
 }
 
@@ -140,7 +140,7 @@ impl Values {
         }
     }
 
-    /// A value that does not depend on inputs; they are themselves what differs.
+    /// A value that does not depend on inputs; inputs themselves differ.
     fn steady(&self, key: &Key) -> Option<&Val> {
         let (value, varies) = self.owned(key).filter(|_| key.owner != Owner::Service)?;
         (!varies).then_some(value)
@@ -155,7 +155,7 @@ impl Values {
     }
 }
 
-/// A value that is being evaluated, and what must be known before it.
+/// A value that is being evaluated, and its unevaluated dependencies.
 struct Frame {
     key: Key,
     prop: Prop,
@@ -170,9 +170,9 @@ pub struct Failure {
     pub message: Message,
     /// The call.
     pub span: Span,
-    /// Whether it refers to something that is not there.
+    /// Whether it refers to something missing.
     pub astray: bool,
-    /// The rule of the limit that it went beyond.
+    /// The rule of the exceeded limit.
     pub limit: Option<&'static Rule>,
 }
 
@@ -202,16 +202,16 @@ pub struct Evaluator<'a> {
     incoming: OnceCell<Incoming>,
     /// The relationships of each node that a path has passed.
     relationships: RefCell<HashMap<usize, Arc<walk::Relationships>, foldhash::fast::RandomState>>,
-    /// The relationships of each relationship template; made when a path first begins with one.
+    /// The relationships of each relationship template; built when a path first begins with one.
     by_template: OnceCell<ByTemplate>,
     memo: HashMap<Key, State, foldhash::fast::RandomState>,
-    /// Values that hold only for the moment, or for the relationship that is being considered.
+    /// Values that hold only for the current state, or for the relationship that is being considered.
     passing: Vec<Key>,
     /// Whether the last evaluated value depends on the considered relationship, or on the amounts free at the moment.
     tentative: Cell<bool>,
-    /// How deep calls are nested where a value is evaluated for the sake of another one.
+    /// The nesting of calls around a value that is evaluated for another one.
     level: u32,
-    /// The values that are being evaluated, each for the sake of the one before.
+    /// The values being evaluated, each for the one before.
     active: Vec<Key>,
     /// Whether clauses are being checked.
     checking: bool,
@@ -225,7 +225,7 @@ pub struct Evaluator<'a> {
     problems: Problems,
     /// The budget of evaluation.
     budget: Arc<Budget>,
-    /// The limit that was exceeded by what failed last.
+    /// The limit exceeded by the last failure.
     overrun: Cell<Option<&'static Rule>>,
     /// Filter conditions that fail for every candidate because they refer to something missing, with the reason.
     pub(crate) idle: Vec<Failure>,
@@ -240,7 +240,7 @@ pub struct Evaluator<'a> {
     varies: Cell<bool>,
     /// Whether a clause has read one.
     clauses_vary: bool,
-    /// Whether it is noted which values depend on inputs.
+    /// Whether dependence on inputs is recorded.
     watched: bool,
     varying: Varying,
     /// Values that cannot be referred to, by site.
@@ -311,7 +311,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The same one in a project with several variants. `steady` is what another one of them came to.
+    /// The same evaluator in a project with several variants. `steady` are the values of another variant.
     pub(crate) fn among_variants(self, steady: Option<Arc<Values>>) -> Self {
         Evaluator { watched: true, steady, ..self }
     }
@@ -322,12 +322,12 @@ impl<'a> Evaluator<'a> {
         self.problems.is_empty() && self.secrets.is_empty() && !self.clauses_vary && self.budget.exceeded().is_none()
     }
 
-    /// Whether literal values were looked at by another variant.
+    /// Whether literal values were checked for another variant.
     pub(crate) fn knows_literals(&self) -> bool {
         self.steady.is_some()
     }
 
-    /// Does something, and tells whether it has read an input.
+    /// Runs `act` and returns whether it read an input.
     pub(crate) fn watching<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> (T, bool) {
         let before = self.varies.replace(false);
         let done = act(self);
@@ -456,7 +456,7 @@ impl<'a> Evaluator<'a> {
         Some(Frame { key, prop, scope, waiting })
     }
 
-    /// Evaluates a value whose references are all known; it is the one that was begun last.
+    /// Evaluates the last frame, whose references are all known.
     fn evaluate(&mut self, frame: Frame) {
         if !matches!(self.memo.get(&frame.key), Some(State::Active)) {
             self.active.pop();
@@ -632,7 +632,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether no clause can be put on a value.
+    /// Whether a value cannot have clauses.
     fn is_free(&self, prop: &Prop) -> bool {
         let (Some(id), Some(definition)) = (prop.data_type, &prop.definition) else { return true };
         let primitive = self.model.primitive(id);
@@ -709,7 +709,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Notes where a computed value comes from.
+    /// Records the origin of a computed value.
     fn noted(&self, mut computed: Val, name: &EcoString, args: &[Val], at: &Val) -> Val {
         let Some(origins) = self.origins else { return computed };
         let mut start = 0;
@@ -737,13 +737,13 @@ impl<'a> Evaluator<'a> {
         self.problems.add(problem);
     }
 
-    /// Checks the clauses that a definition and its type put on a value, at every level of it.
+    /// Checks the clauses of a definition and its type on a value, at every level of it.
     fn validate(&mut self, value: &Val, id: DeclId, definition: &Entity, at: Span, scope: &Scope) {
         crate::validate::check(self, value, id, definition, at, scope, 0);
     }
 }
 
-/// Where the part of a text is written that `token` takes out of it, if the text is written as it is.
+/// The location of `token` in a text, if the text is written literally.
 fn token_span(args: &[Val]) -> Option<Span> {
     let [whole, separators, Val { data: Data::Int(index), .. }] = args else { return None };
     let (text, separators) = (text_of(whole)?, text_of(separators)?);
@@ -767,7 +767,7 @@ fn has_opaque(value: &Val) -> bool {
     first_opaque(value).is_some()
 }
 
-/// The first thing in a value that is not known.
+/// The first part of a value that is not known.
 fn first_opaque(value: &Val) -> Option<&Data> {
     match &value.data {
         Data::Poison | Data::Pending(_) => Some(&value.data),

@@ -13,11 +13,11 @@ use purlin_syntax::what;
 /// The target of a reference.
 #[derive(Debug)]
 pub(super) struct Reference {
-    /// The values that are meant: one, unless it is a list.
+    /// The values: one, unless it is a list.
     pub keys: Vec<Key>,
     /// Whether the result is a list, even of a single value.
     pub listed: bool,
-    /// How many arguments it took to name them.
+    /// The number of arguments used.
     pub used: usize,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Whether there is such a value.
+    /// Whether the value exists.
     pub(crate) fn exists(&self, key: &Key) -> bool {
         self.standing(key).is_some()
     }
@@ -160,7 +160,7 @@ impl<'a> Evaluator<'a> {
         self.existing(key, used)
     }
 
-    /// A value that is there. Every property is also an attribute, whose value it has at first.
+    /// An existing value. Every property is also an attribute, with the same initial value.
     fn existing(&self, key: Key, used: usize) -> Found {
         if self.exists(&key) {
             return Ok(Reference::one(key, used));
@@ -263,7 +263,7 @@ impl<'a> Evaluator<'a> {
         self.resolution?.edge(source, requirement)
     }
 
-    /// Which of the relationships of one requirement this is.
+    /// The index among the relationships of one requirement.
     pub(super) fn relationship_index(&self, source: usize, requirement: usize) -> Option<usize> {
         self.relationships_of(source).index.get(requirement).copied()
     }
@@ -315,7 +315,7 @@ impl<'a> Evaluator<'a> {
         format!("{}.{}", self.node_name(node), name.map_or("?", |name| name.as_str()))
     }
 
-    /// The node that a node lives on.
+    /// The host of a node.
     fn host(&self, node: usize) -> Option<usize> {
         let requirements = &self.node_at(node)?.requirements;
         self.resolution?

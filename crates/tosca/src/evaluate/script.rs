@@ -13,10 +13,10 @@ use purlin_value::rules::{LIMIT_FUEL, LIMIT_MEMORY};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Values beyond this depth do not go into scripts.
+/// Values beyond this depth are not passed to scripts.
 const MAX_DEPTH: usize = purlin_syntax::limits::COLLECTION_LEVELS as usize;
 
-/// Fuel for a call, and for each time the engine asks whether to go on: single steps of a script may be large.
+/// Fuel for a call, and for each interruption by the engine: single steps of a script may be large.
 const FUEL_PER_CALL: u64 = 500;
 const FUEL_PER_CHECK: u64 = 1_000_000;
 /// Most checks of the engine in one call; beyond them it runs too long.
@@ -90,7 +90,7 @@ pub(crate) enum Verdict {
     Fails(Option<EcoString>),
 }
 
-/// Writes a value as JSON: quantities, versions and times as the maps and texts that they are.
+/// Writes a value as JSON: quantities, versions and times in their coerced form.
 fn json(value: &Val, depth: usize, out: &mut String) -> Result<(), Message> {
     if depth > MAX_DEPTH {
         return Err("the value is too deep for a scriptlet".to_owned().into());

@@ -25,7 +25,7 @@ pub(super) struct Declared {
     pub definition: Option<Arc<Entity>>,
 }
 
-/// Calls may nest so deep and still be looked through for a type.
+/// Most levels of calls searched for a type.
 const MAX_NESTING: u32 = 50;
 
 impl Evaluator<'_> {
@@ -205,13 +205,13 @@ fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Res
     if !result.is_finite() {
         return Err(TOO_LARGE.into());
     }
-    // The first unit in which the result is whole is the best one.
+    // The first unit with an integer result is the best one.
     let mut fitting = likes.filter(|like| in_unit_of(like, result).is_some_and(|shown| shown.fract() == 0.0));
     Ok(quantity(fitting.next().unwrap_or(like), result))
 }
 
-/// A quantity of the same kind as another one: in its unit if that gives a whole number, or if it is no whole number
-/// either; otherwise in the canonical unit.
+/// A quantity of the same kind as another one: in its unit if the number is an integer there or in no unit; otherwise
+/// in the canonical unit.
 pub(super) fn quantity(like: &Val, number: f64) -> Data {
     let fractional = like.get("scalar").and_then(number_of).is_some_and(|scalar| scalar.fract() != 0.0);
     let text = |key: &str| like.get(key).and_then(Val::as_str).unwrap_or("");

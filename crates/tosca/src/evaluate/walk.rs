@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place {
     Node(usize),
-    /// The relationship of a requirement: by the node that has it, and which one it is.
+    /// The relationship of a requirement: by its node, and its index there.
     Relationship(usize, usize),
     /// A capability of a node.
     Capability(usize, usize),
@@ -25,9 +25,9 @@ pub(super) enum Place {
 /// The reasons for a path to fail.
 #[derive(Clone, Debug)]
 pub(super) enum Astray {
-    /// It never will: something is misspelt or not there.
+    /// It always fails: a name is misspelt or missing.
     Never(Message),
-    /// It may, once requirements are met or the service runs.
+    /// It may succeed, once requirements are met or the service runs.
     NotYet(Message),
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Walk {
     pub kind: Kind,
     /// Whether the path uses `ALL`, so that the result is a list.
     pub listed: bool,
-    /// How many arguments the path takes.
+    /// The number of arguments used.
     pub used: usize,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Relationships {
 /// The relationships of one node for requirements of one name.
 #[derive(Debug, Default)]
 pub(super) struct OfName {
-    /// How many are asked for.
+    /// The number of assigned requirements.
     pub assigned: usize,
     /// The requirements that are met.
     pub made: Vec<usize>,
@@ -84,7 +84,7 @@ const MAX_PLACES: usize = 100_000;
 /// Steps of evaluation per place, including the lookup of its value.
 const STEPS_PER_PLACE: u64 = 2;
 
-/// Which of several.
+/// An index.
 #[derive(Clone, Copy)]
 enum Index {
     At(usize),
@@ -92,7 +92,7 @@ enum Index {
 }
 
 impl Evaluator<'_> {
-    /// Follows a path as far as its words go; at least one argument is left for the name of a value.
+    /// Follows a path as far as its words go; at least one argument remains for the name of a value.
     pub(super) fn walk(&self, args: &[Val], scope: &Scope) -> Result<Walk, Astray> {
         let mut walk = self.start(args, scope)?;
         while let (Some(word), true) = (args.get(walk.used).and_then(Val::as_str), walk.used + 1 < args.len()) {
@@ -196,7 +196,7 @@ impl Evaluator<'_> {
         Ok(walk)
     }
 
-    /// The relationships that a relationship template is used for, if there is such a template.
+    /// The relationships that use a relationship template, if it exists.
     pub(super) fn made_from(&self, name: &str) -> Option<&[(usize, usize)]> {
         self.model.service()?.named("relationship_templates", name)?;
         let by_template = self.by_template.get_or_init(|| {

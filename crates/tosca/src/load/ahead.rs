@@ -15,7 +15,7 @@ const WORTH_THREADS: usize = 256 * 1024;
 const THREADS: usize = 4;
 
 impl Loader<'_> {
-    /// Reads the files that a file imports, and parses them if that is worth it.
+    /// Reads the files that a file imports, and parses them if parallel parsing pays off.
     pub(super) fn parse_ahead(&mut self, index: usize) {
         let Some(from) = self.places.get(index).cloned() else { return };
         let Some(file) = self.files.list.get(index) else { return };

@@ -1,4 +1,4 @@
-//! Imported files that are not there: a file that several others import is missing once.
+//! Missing imported files: a file that several others import is reported once.
 
 use super::{Loader, Place};
 use crate::rules;

@@ -34,29 +34,29 @@ use std::sync::Arc;
 pub struct Options {
     /// Departures from the strict reading.
     pub quirks: Quirks,
-    /// Folders to look for imports in, after the importing file's own.
+    /// Folders searched for imports, after the importing file's own.
     pub bases: Vec<String>,
     /// Folders searched for profiles, in addition to the project.
     pub profile_paths: Vec<String>,
-    /// Which template of an archive to take: empty for its entry, a number, or a path.
+    /// The template of an archive: empty for its entry, a number, or a path.
     pub template: String,
     /// Further version keywords that a host understands, read as this edition.
     pub versions: Vec<(&'static str, Edition)>,
-    /// The edition of a file that does not say one, where a host knows it.
+    /// The edition of files without one, if a host sets it.
     pub unversioned: Option<Edition>,
     /// The host's extensions to the notation of values.
     pub host: Option<&'static crate::host::Host>,
     /// Repositories known to a host, by name, with their folders: a file need not declare them.
     pub repositories: Vec<(String, String)>,
-    /// The root file, where a host has it already.
+    /// The root file, if a host has read it already.
     pub given: Option<Given>,
-    /// Files that were parsed already, for another service of the same run.
+    /// Files parsed already, for another service of the same run.
     pub trees: Trees,
     /// Whether a part of the root file could not be read, so that its declarations are not known.
     pub unread: bool,
-    /// Further files that every file imports without saying so, from a host.
+    /// Further implicit imports of every file, set by a host.
     pub profiles: &'static [Embedded],
-    /// Which imports with a condition are read, where a host understands conditions.
+    /// The condition for conditional imports, if a host supports them.
     pub condition: Option<Condition>,
 }
 
@@ -232,12 +232,12 @@ struct Loader<'a> {
     files: Files,
     known: HashMap<String, Option<usize>>,
     places: Vec<Place>,
-    /// For each file the root that has led to it, which some addresses are relative to.
+    /// For each file the root that led to it; some addresses are relative to it.
     homes: Vec<Place>,
-    /// Files that were read before their turn, and their trees if they were parsed too.
+    /// Files read in advance, and their trees if they were parsed too.
     ahead: HashMap<String, (Arc<Source>, Option<Tree>)>,
     missing: missing::Missing,
-    /// The root that led to the file whose imports are looked at.
+    /// The root that led to the file whose imports are being read.
     root: Place,
 }
 
@@ -494,7 +494,7 @@ impl Loader<'_> {
         self.file_at(place, pointer, import.at)
     }
 
-    /// Reads and parses a file, unless that was done before its turn.
+    /// Reads and parses a file, unless that was done in advance.
     fn new_tree(&mut self, place: &Place, at: Span) -> Option<Arc<Tree>> {
         let source = match self.ahead.remove(&place.key()) {
             Some(ahead) => Ok(ahead),
@@ -556,7 +556,7 @@ impl Loader<'_> {
     }
 }
 
-/// The text of a file that is part of the program, registered once for all services of a run.
+/// The text of a built-in file, registered once for all services of a run.
 fn embedded_source(session: &Session, embedded: Embedded) -> Arc<Source> {
     let registered = session.finding(embedded.path, || session.sources.insert(embedded.path, embedded.text));
     Arc::clone(&registered)
@@ -571,7 +571,7 @@ fn follow<'t>(root: Node<'t>, pointer: &str) -> Option<Node<'t>> {
     })
 }
 
-/// Whether some node of a service is to be made by another service.
+/// Whether some node of a service is to be replaced by another service.
 fn substitutes(root: &Entity) -> bool {
     let service = root.one("service_template");
     service

@@ -10,11 +10,11 @@ use purlin_value::world::{FileKind, Remote};
 use purlin_value::{WorldError, path};
 use std::sync::Arc;
 
-/// How names of files in Python end.
+/// Extensions of Python files.
 pub(super) const PYTHON: &str = ".py";
 
 impl Loader<'_> {
-    /// A file of a repository that comes with the host, unless this file declares one of that name.
+    /// A file of a host's built-in repository, unless this file declares one of that name.
     pub(super) fn built_in(&mut self, importer: usize, import: &Entity, url: &str) -> Option<Option<usize>> {
         let name = import.text("repository")?;
         let declared = self.files.list.get(importer)?.entity.named("repositories", &name.text).is_some();
@@ -43,7 +43,7 @@ impl Loader<'_> {
             let file = self.files.list.get(importer)?;
             let declared = file.entity.named("repositories", &name.text).map(|found| found.str("url").to_owned());
             let known = || self.options.repositories.iter().find(|(known, _)| *known == name.text);
-            // A host has followed the addresses that are declared.
+            // A host has resolved the declared addresses.
             known().map(|(_, folder)| folder.clone()).or(declared)
         });
         if import.slot("repository").is_some() && scheme(url).is_some() {
@@ -105,7 +105,7 @@ impl Loader<'_> {
         Ok(place)
     }
 
-    /// The text of a file that was fetched, called by its address.
+    /// The text of a fetched file, under its address.
     pub(super) fn fetched_source(&self, place: &Place) -> Result<Arc<Source>, Diagnostic> {
         let address = place.address.as_deref().unwrap_or(&place.path);
         let text = self.session.load_text(&place.path, address).map_err(|error| error.diagnostic(address))?;
@@ -129,7 +129,7 @@ impl Loader<'_> {
             candidates.push(self.root.beside(clamped.trim_start_matches("../")));
         }
         let bases = self.options.bases.iter().map(|base| Place::at(path::join(base, address)));
-        // A file that was read before is there.
+        // A file that was read before exists.
         let is_known = |place: &Place| self.known.get(&place.key()).is_some_and(Option::is_some);
         candidates.into_iter().chain(bases).find(|place| is_known(place) || self.is_file(place))
     }
@@ -182,7 +182,7 @@ impl Loader<'_> {
     }
 }
 
-/// A path as seen from a file with an address.
+/// A path relative to a file with an address.
 fn beside_address(base: &str, relative: &str) -> String {
     let (scheme, rest) = base.split_once("://").unwrap_or(("https", base));
     let rest = rest.split(['?', '#']).next().unwrap_or(rest);

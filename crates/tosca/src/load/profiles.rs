@@ -18,10 +18,10 @@ const MAX_SEARCHED: usize = 50_000;
 /// The usual name of the file that makes a profile.
 const USUAL_NAME: &str = "profile.yaml";
 
-/// The profiles below a place, by name, with all files that say so.
+/// The profiles below a place, by name, with all files that define them.
 type Profiles = IndexMap<String, Vec<Place>>;
 
-/// Where profiles are looked for.
+/// Places searched for profiles.
 enum Searched {
     /// The files of a folder, without subfolders.
     Folder(String),

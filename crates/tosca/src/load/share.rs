@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use std::sync::Arc;
 
 impl Files {
-    /// Moves node templates of imported files to the root's service, behind its own. A name that is taken there wins.
+    /// Moves node templates of imported files to the root's service, after its own. Existing names there win.
     pub(super) fn share_templates(&mut self) {
         let mut shared: IndexMap<EcoString, Arc<Entity>> = IndexMap::new();
         for file in self.list.iter_mut().filter(|file| file.role != Role::Root && file.edition.is_extended()) {

@@ -14,21 +14,21 @@ use purlin_syntax::{FileId, Node};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// One mapping that has members.
+/// A mapping with members.
 #[derive(Clone, Copy)]
 struct Layer<'a> {
     node: Node<'a>,
-    /// Whether it declares them; a template only gives them values.
+    /// Whether it declares them; a template only assigns values.
     declares: bool,
 }
 
-/// Something that has members.
+/// An entity with members.
 #[derive(Clone, Default)]
 pub(super) struct Holder<'a> {
     layers: Rc<Vec<Layer<'a>>>,
 }
 
-/// Something that a holder has.
+/// A member of a holder.
 pub(super) struct Member<'a> {
     /// The key of its first declaration.
     pub(super) key: Node<'a>,
@@ -59,10 +59,10 @@ pub(super) struct Index<'a> {
     pub(super) own: HashMap<(usize, Kind, &'a str), DeclId>,
 }
 
-/// Deeper hierarchies are looked at only so far.
+/// Most levels of a hierarchy that are searched.
 const LEVELS: usize = 200;
 
-/// Keys of an interface that are no operations.
+/// Keys of an interface that are not operations.
 const INTERFACE_KEYS: &[&str] = &[
     "type",
     "description",
@@ -127,13 +127,13 @@ impl<'a> Index<'a> {
         self.types.get(&id).map(|entry| entry.key)
     }
 
-    /// Whether a place is in a profile that Purlin brings along.
+    /// Whether a location is in a built-in profile.
     pub(super) fn is_normative(&self, node: Node<'_>) -> bool {
         let file = self.file_of(node.span().file).and_then(|file| self.model.files.list.get(file));
         file.is_none_or(|file| file.role == Role::Profile)
     }
 
-    /// A type with all that it derives from.
+    /// A type and its ancestors.
     pub(super) fn type_of(&self, id: DeclId) -> Holder<'a> {
         let mut found = Vec::new();
         let mut waiting = vec![id];
@@ -147,7 +147,7 @@ impl<'a> Index<'a> {
         Holder { layers: Rc::new(found) }
     }
 
-    /// The type that a scalar names.
+    /// The type named by a scalar.
     pub(super) fn named(&self, kind: Kind, name: Node<'_>) -> Option<DeclId> {
         self.find(kind, name.span().file, name.text()).filter(|_| name.is_scalar())
     }

@@ -28,11 +28,11 @@ use purlin_value::{NameId, Session, Value};
 struct Ctx<'a> {
     /// The holder whose members the keys of sections here are.
     holder: Holder<'a>,
-    /// What `SELF` means.
+    /// The entity that `SELF` means.
     own: Holder<'a>,
     /// Whether that is a relationship.
     is_relationship: bool,
-    /// What `SOURCE` and `TARGET` mean.
+    /// The entities that `SOURCE` and `TARGET` mean.
     source: Holder<'a>,
     target: Holder<'a>,
     /// The relationship of the requirement that this is.
@@ -50,7 +50,7 @@ struct Marks<'a> {
     foreign: Option<Foreign<'a>>,
 }
 
-/// Rows nest a handful deep; data types may nest further.
+/// Rows are nested only a few levels deep; data types may nest further.
 const DEPTH: u32 = 60;
 
 /// Notes all names of a service and of those that replace its nodes. `values` are the inputs written in another
@@ -63,7 +63,7 @@ pub(crate) fn note_service(session: &Session, compiled: &Compiled, values: &Valu
     compiled.substituted.iter().for_each(|inner| note_service(session, &inner.service, &Value::null()));
 }
 
-/// Where an expression of another language starts.
+/// The start of an expression of another language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// In its owner.
@@ -90,8 +90,8 @@ pub struct Reference {
 /// Reads the expressions of a host in a value.
 pub type Foreign<'r> = &'r dyn Fn(Node<'_>) -> Vec<Reference>;
 
-/// Notes all names of a model. `root` is the root file's mapping, where that is not the whole file; `values` are inputs
-/// that are given from outside, and `foreign` reads expressions that are not TOSCA's.
+/// Notes all names of a model. `root` is the root file's mapping, where that is not the whole file; `values` are
+/// inputs from outside, and `foreign` reads expressions that are not TOSCA's.
 pub fn note<'a>(
     session: &'a Session,
     model: &'a Model,
@@ -162,7 +162,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// A scalar that is the name of something, as a whole.
+    /// A scalar that consists of a name.
     fn uses_scalar(&self, of: &'static str, declared: Node<'_>, at: Node<'_>) {
         self.uses(of, declared, written(at));
     }
@@ -389,7 +389,7 @@ impl<'a> Marks<'a> {
         }
     }
 
-    /// A scalar that may name something of a kind; whether it does.
+    /// Notes a scalar that may name a declaration of a kind; returns whether it does.
     fn reference(&self, kind: Kind, name: Node<'a>) -> bool {
         let section = match kind {
             entities::NODE_TEMPLATE => Some("node_templates"),

@@ -57,7 +57,7 @@ impl<'a> Marks<'a> {
                 entities::REQUIREMENT_ASSIGNMENT | entities::REQUIREMENT_DEFINITION | entities::DECORATOR,
                 "capability",
             ) => {
-                // A type is meant before a capability of that name.
+                // A type takes precedence over a capability of that name.
                 if !node.is_scalar() || !self.reference(entities::CAPABILITY_TYPE, node) {
                     self.names_member(&ctx.target, &["capabilities"], node);
                 }

@@ -56,7 +56,7 @@ pub struct Reader<'a> {
     pub edition: Edition,
     /// Whether it is the root file.
     pub role: Role,
-    /// Whether the root file asks for services to be substituted for its nodes.
+    /// Whether the root file requests services to be substituted for its nodes.
     pub substitutes: bool,
     /// Departures from the strict reading.
     pub quirks: &'a Quirks,
@@ -64,7 +64,7 @@ pub struct Reader<'a> {
     pub host: Option<&'static Host>,
     /// Functions and constraints that the file defines for itself.
     pub own: Own,
-    /// Where problems go.
+    /// The collected problems.
     pub problems: &'a mut Problems,
 }
 
@@ -117,7 +117,7 @@ impl Reader<'_> {
             entity.slots.push(Slot { name: "primary", at, content: Content::Value(val::read(node, self.edition)) });
             return Some(entity);
         }
-        // A call in the place of a definition is the parameter's value; TOSCA 2.0 has this notation.
+        // A call instead of a definition is the parameter's value; TOSCA 2.0 has this notation.
         if kind == entities::PARAMETER_DEFINITION && (self.edition.is_2() || self.allows(quirks::PARAMETERS_PERMISSIVE))
         {
             let value = val::read(node, self.notation());
@@ -166,7 +166,7 @@ impl Reader<'_> {
         self.quirks.allow(quirk, self.edition)
     }
 
-    /// Keys that a quirk tells to skip.
+    /// Keys skipped because of a quirk.
     fn skipped(&self, kind: Kind, key: &str) -> bool {
         match (kind, key) {
             (entities::FILE, "annotation_types")
@@ -295,7 +295,7 @@ impl Reader<'_> {
             && row.fields(self.edition).any(|field| purlin_syntax::suggest::is_slip(key, field.key))
     }
 
-    /// The row that takes keys without one.
+    /// The row that reads entries without a key.
     fn rest(&self, row: &'static Row) -> Option<&'static Field> {
         let permissive = self.allows(quirks::OPERATIONS_PERMISSIVE);
         row.rest.as_ref().filter(|rest| permissive || rest.window.has(self.edition))

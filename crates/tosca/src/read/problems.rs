@@ -145,7 +145,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a key must be written; what can be inherited is looked at once that is done.
+/// Whether a key is required in the source; inherited keys are checked after inheritance.
 fn is_needed(field: &Field, edition: Edition) -> bool {
     field.is_required(edition) && matches!(field.merge, Merge::Own) && field.window.has(edition)
 }

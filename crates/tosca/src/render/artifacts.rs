@@ -68,7 +68,7 @@ impl Renderer<'_> {
             if !declared {
                 self.extension(entity, &complete);
             }
-            // Puccini looks at no value of an artifact that its node's type declares.
+            // Puccini ignores values of artifacts that their node's type declares.
             properties = match loose && !self.model.quirks.are_usual() && !entity.edition.is_extended() {
                 true => as_written(entity),
                 false => self.template_props(Sort::Property, &complete, entity),

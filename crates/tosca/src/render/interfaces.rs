@@ -206,7 +206,7 @@ impl Renderer<'_> {
             }
             _ => &["ORCHESTRATOR"],
         };
-        // A host may have nodes to run on that only it knows.
+        // A host may have nodes of its own to run operations on.
         if !allowed.contains(&host.text.as_str()) && !self.model.edition().is_extended() {
             let message =
                 format!("an operation cannot run on `{}` here; it can run on {}", host.text, allowed.join(", "));
@@ -260,7 +260,7 @@ fn given_to_operations(assignment: &Entity) -> Vec<EcoString> {
     inputs.map(|(name, _)| name.text.clone()).collect()
 }
 
-/// The text of an artifact that implements something.
+/// The text of an artifact that implements an operation.
 pub fn artifact_text(value: &Val) -> EcoString {
     match &value.data {
         Data::Str(text) => text.clone(),

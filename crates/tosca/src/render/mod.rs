@@ -1,8 +1,8 @@
 //! Phase 5, rendering: types are applied to templates.
 //!
-//! Defaults are put in, required things are demanded, undeclared things are refused, automatic requirements are
-//! added. Values keep their function calls; `evaluate` comes later. What depends on the type alone is rendered once
-//! and shared.
+//! Defaults are filled in, required values are checked, undeclared ones are rejected, automatic requirements are
+//! added. Values keep their function calls; `evaluate` comes later. Parts that depend on the type alone are rendered
+//! once and shared.
 
 mod artifacts;
 mod decorate;
@@ -133,7 +133,7 @@ struct Renderer<'a> {
     decorators: decorate::Decorators,
     /// Whether missing required parts are errors.
     demanding: bool,
-    /// Whether not all is known of the type, because a file could not be read.
+    /// Whether the type is only partly known, because a file could not be read.
     partial: bool,
 }
 

@@ -54,7 +54,7 @@ impl Renderer<'_> {
         })
     }
 
-    /// Unfurl wants members that are named once each, and at least one.
+    /// Unfurl requires at least one member, and no duplicates.
     fn distinct_members(&mut self, template: &Entity) {
         let mut seen = HashSet::new();
         for member in template.texts("members").iter().filter(|member| !seen.insert(&member.text)) {

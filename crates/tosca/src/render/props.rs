@@ -55,7 +55,7 @@ impl Sort {
     }
 }
 
-/// Where values are assigned, and to what.
+/// The owner and location of values.
 pub(super) struct Place<'a> {
     /// The display name of the owner.
     pub owner: &'a dyn std::fmt::Display,
@@ -240,8 +240,8 @@ impl Renderer<'_> {
         self.missing_inputs(&needed, missing);
     }
 
-    /// Whether problems of an input that was given are shown where it was given. Reports of the original name the
-    /// declaration; a host may not know where a value was written, and gives it an empty place.
+    /// Whether problems of a given input are shown where it was given. Reports of the original name the declaration; a
+    /// host may not know the location of a value, and gives it an empty one.
     fn is_shown_at_value(&self, value: &Val) -> bool {
         let ours = self.model.quirks.are_usual() || self.model.edition().is_extended();
         self.model.asked.is_some() || (ours && value.span.start < value.span.end)

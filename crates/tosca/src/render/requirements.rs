@@ -248,7 +248,7 @@ impl Renderer<'_> {
         let capability = self.model.name(capability_type);
         let message =
             format!("nothing is taken of `{}`: a capability of type `{capability}` has no such property", name.text);
-        // People take of nodes what only capabilities can give.
+        // Users may allocate properties of nodes, which only capabilities have.
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, name.span, message).maybe_hint(near).warning());
     }
 

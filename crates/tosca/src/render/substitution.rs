@@ -69,7 +69,7 @@ impl Renderer<'_> {
         inputs
     }
 
-    /// A node that the service is about has its own properties, capabilities and requirements.
+    /// A node of the service has its own properties, capabilities and requirements.
     fn mapped_beside_node(&mut self, entity: &Entity) {
         let Some(node) = entity.slot("node") else { return };
         for slot in
@@ -239,7 +239,7 @@ impl Renderer<'_> {
         self.model.files.any_unread
     }
 
-    /// A requirement must be assigned exactly once, so that it is clear which one is meant.
+    /// A requirement must be assigned exactly once, so that the mapping is unambiguous.
     fn requirement_target(&mut self, node: &str, name: &str, at: Span) -> Option<Target> {
         let rendered = self.topology.nodes.get(node)?;
         let count = rendered.requirements.iter().filter(|requirement| requirement.name == name).count();

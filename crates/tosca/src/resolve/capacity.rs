@@ -72,7 +72,7 @@ impl Resolver<'_> {
         self.has_enough_without(user, requirement, offer, &[])
     }
 
-    /// The same if others were gone.
+    /// The same without some of the users.
     pub(super) fn has_enough_without(
         &mut self,
         user: User,

@@ -70,7 +70,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Of which kind a requirement is, if others of the same kind choose just as it does.
+    /// The kind of a requirement, if others of the same kind choose in the same way.
     fn kind(&self, user: User, requirement: &Requirement, wanted: &Wanted) -> Option<Kind> {
         let (_, source) = self.topology.nodes.get_index(user.0)?;
         if self.lenient
@@ -147,7 +147,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether amounts are nowhere less than others of the same properties.
+/// Whether all amounts are at least as large as others of the same properties.
 fn is_at_least(amounts: &Amounts, others: &Amounts) -> bool {
     others
         .iter()

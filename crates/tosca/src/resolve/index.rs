@@ -21,7 +21,7 @@ pub(super) struct Offer {
     pub capability: usize,
 }
 
-/// Whether an offer must still be used, and how much room it has.
+/// Whether an offer must still be used, and the room it has.
 pub(super) type Rank = (bool, u64);
 
 /// The position of an offer in its list: the preferred ones first, then by name.
@@ -50,13 +50,13 @@ impl Wanted {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Takes {
     Nothing,
-    /// All the same: one that has too little left for one has too little for all.
+    /// All the same: an offer with too little left for one has too little for all.
     Same(Amounts),
     /// Those of an assignment, which may differ between candidates.
     Varying(usize),
 }
 
-/// How much is taken of which properties.
+/// The amounts taken, by property.
 pub(super) type Amounts = Arc<[(EcoString, Amount)]>;
 
 /// A number that can be part of a key.
@@ -98,7 +98,7 @@ struct List {
     /// Whether moving others has failed.
     in_vain: bool,
     takes: Takes,
-    /// Whether something was given back since, so that others may have enough by now.
+    /// Whether amounts were returned since, so that further offers may have enough.
     stale: bool,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Index {
     pub minimums: bool,
     /// Per node, its offers in the order of their names.
     by_node: Vec<Vec<Offer>>,
-    /// Offers by capability type, ancestors included; made when first needed.
+    /// Offers by capability type, ancestors included; built on first use.
     by_type: Option<HashMap<DeclId, Vec<Offer>, Fast>>,
     lists: Vec<List>,
     known: HashMap<Wanted, usize, Fast>,
@@ -229,7 +229,7 @@ impl Index {
         }
     }
 
-    /// Puts an offer where it belongs by now; whether it had to be moved, or is full.
+    /// Moves an offer to its current position; returns whether it was moved, or is full.
     pub fn moved(&mut self, offers: &Offers, place: Place, rank: Option<Rank>) -> bool {
         let Offers::List(list) = offers else { return false };
         let Some(list) = self.lists.get_mut(*list) else { return false };
@@ -254,7 +254,7 @@ impl Index {
         self.lists.iter_mut().filter(|list| list.takes != Takes::Nothing).for_each(|list| list.stale = true);
     }
 
-    /// Offers may be used again that were full: all lists are made anew when they are next needed.
+    /// Full offers may be free again: all lists are rebuilt on next use.
     pub fn renew(&mut self) {
         self.lists.iter_mut().for_each(|list| list.stale = true);
     }

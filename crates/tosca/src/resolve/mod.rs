@@ -79,7 +79,7 @@ impl Resolution {
 /// Candidates with the reasons they were refused.
 type Refusals = Vec<(Offer, String)>;
 
-/// Refusals beyond this many are not kept; a message shows a few.
+/// Most refusals kept; a message shows a few.
 const MAX_REFUSALS: usize = 50;
 /// Why an offer that suits was refused.
 const FULL: &str = "as many relationships as allowed lead to it already";
@@ -94,7 +94,7 @@ struct Resolver<'a> {
     model: &'a Model,
     topology: &'a Topology,
     index: Index,
-    /// How often an offer is used.
+    /// The number of users of an offer.
     used: HashMap<Offer, u64, Fast>,
     /// The users of an offer with limited capacity.
     users: HashMap<Offer, Vec<User>, Fast>,
@@ -124,7 +124,7 @@ struct Resolver<'a> {
     hopeless: Hopeless,
 }
 
-/// When a requirement has its turn, in this order.
+/// The order in which requirements are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Turn {
     /// Takes amounts of a node that it names, so others must make do with the rest.
@@ -141,7 +141,7 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
     resolve_watched(model, topology, problems).0
 }
 
-/// The same, and whether an input was read for it.
+/// The same, and whether an input was read.
 pub(crate) fn resolve_watched(model: &Model, topology: &Topology, problems: &mut Problems) -> (Resolution, bool) {
     let so_far = OnceCell::new();
     let mut resolver = Resolver::new(model, topology);
@@ -231,7 +231,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The relationships that are made by now.
+    /// The relationships made so far.
     fn so_far(&self) -> Resolution {
         Resolution { edges: edges(self.topology, &self.chosen), ..Resolution::default() }
     }
@@ -426,7 +426,7 @@ impl<'a> Resolver<'a> {
         if matches!(offers, Offers::Of(_)) {
             return self.look_in_node(user, requirement, offers, refusals);
         }
-        // A filter may say something else for each relationship; all other reasons hold for the next one too.
+        // A filter may decide differently for each relationship; all other reasons hold for the next one too.
         let mut pass = self.pass(user, requirement, offers);
         let filtered = pass.is_some() && self.is_filtered(user, requirement);
         let mut cursor = start;
@@ -451,7 +451,7 @@ impl<'a> Resolver<'a> {
         None
     }
 
-    /// The same for a single named node, whose capabilities are not kept in order: hardly any node has many that suit.
+    /// The same for a single named node, whose capabilities are not kept in order: few nodes have many suitable ones.
     fn look_in_node(
         &mut self,
         user: User,
@@ -466,14 +466,14 @@ impl<'a> Resolver<'a> {
             let rank = self.rank_for(user, requirement, offers, offer); // nothing if it is full
             ranked.extend(rank.map(|rank| (Reverse(rank), at, offer)));
         }
-        // A host takes the first that suits.
+        // A host takes the first suitable one.
         if !self.model.edition().is_extended() {
             ranked.sort_by_key(|(rank, at, _)| (*rank, *at));
         }
         ranked.into_iter().map(|(_, _, offer)| offer).find(|offer| self.is_chosen(user, requirement, *offer, refusals))
     }
 
-    /// Whether an offer suits; otherwise the reason is kept, as far as reasons are.
+    /// Whether an offer suits; otherwise the reason is recorded, as far as reasons are kept.
     fn is_chosen(&mut self, user: User, requirement: &Requirement, offer: Offer, refusals: &mut Refusals) -> bool {
         match self.suits(user, requirement, offer) {
             Ok(()) => return true,

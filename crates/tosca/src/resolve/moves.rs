@@ -105,7 +105,7 @@ impl Resolver<'_> {
                 if gone > 1 {
                     self.index.renew();
                 }
-                // Others may be moved from here, too.
+                // Further users may be moved from here, too.
                 search.seen.remove(&offer);
                 search.past.clear();
                 return true;
@@ -144,7 +144,7 @@ impl Resolver<'_> {
         movable
     }
 
-    /// Moves a user of an offer to another one, moving further users if need be.
+    /// Moves a user of an offer to another one, moving further users if necessary.
     fn move_away(&mut self, user: User, offer: Offer, search: &mut Search, depth: u32) -> bool {
         let Some(requirement) = self.requirement(user) else { return false };
         // An offer of which only a part is taken may have room for the same one again.

@@ -11,7 +11,7 @@ use purlin_model::Kind;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Conditions are looked through to this depth.
+/// Most levels of conditions that are searched.
 const MAX_DEPTH: u32 = purlin_syntax::limits::VALUE_LEVELS;
 
 /// The types that a definition lists, by the definition and the list's name.
@@ -23,7 +23,7 @@ impl Requirement {
         self.assignment.as_ref().is_some_and(|assignment| assignment.slot("count").is_some())
     }
 
-    /// When it has its turn.
+    /// Its place in the order of resolution.
     pub(super) fn turn(&self) -> Turn {
         if self.optional {
             return Turn::Optional;
@@ -100,7 +100,7 @@ impl Resolver<'_> {
         offers
     }
 
-    /// Which of several nodes of one template is named.
+    /// The index among several nodes of one template.
     fn node_index(&mut self, user: User, requirement: &Requirement) -> Option<usize> {
         let written = requirement.node_index.as_ref()?;
         let value = self.evaluator.in_relationship(user.0, user.1, written)?;
@@ -158,13 +158,13 @@ impl Resolver<'_> {
         self.led.contains(&(user.0, requirement.index, offer.node))
     }
 
-    /// Whether a filter of the requirement, or of the template it belongs to, decides.
+    /// Whether a filter of the requirement, or of its template, decides.
     pub(super) fn is_filtered(&self, user: User, requirement: &Requirement) -> bool {
         let template = self.topology.nodes.get_index(user.0).map(|(_, node)| &node.template);
         requirement.has_filter() || template.is_some_and(|template| template.slot("node_filter").is_some())
     }
 
-    /// Capabilities and relationships may list the types they go with.
+    /// Capabilities and relationships may list compatible types.
     fn allowed(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
         let (Some((_, target)), Some((name, capability))) = (self.node(offer), self.capability(offer)) else {
             return Ok(());
@@ -215,7 +215,7 @@ impl Resolver<'_> {
         Err(list.join(" or "))
     }
 
-    /// The filters of the requirement, and of the template it belongs to.
+    /// The filters of the requirement, and of its template.
     fn filters(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
         let template = self.topology.nodes.get_index(user.0).map(|(_, node)| node.template.clone());
         let own = requirement.assignment.as_ref();

@@ -31,7 +31,7 @@ pub fn go_g(number: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// A number without what computing with fractions in binary leaves behind.
+/// A number without binary rounding errors.
 pub fn tidy(number: f64) -> f64 {
     if number.fract() == 0.0 { number } else { format!("{number:.14e}").parse().unwrap_or(number) }
 }

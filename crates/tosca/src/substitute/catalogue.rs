@@ -118,7 +118,7 @@ fn fitting_entries(session: &Session, archive: &str) -> Vec<String> {
     fitting.map(|name| format!("{archive}!/{name}")).collect()
 }
 
-/// The candidate that a file is, which is found out once.
+/// The candidate in a file; each file is checked once.
 fn candidate(session: &Session, options: &Options, path: String, nesting: &mut Nesting) -> Option<Arc<Candidate>> {
     if let Some(known) = nesting.known.get(&path) {
         return known.clone();

@@ -37,7 +37,7 @@ pub use wires::{Inward, Outward};
 pub struct Substituted {
     /// The node, by its place in the topology.
     pub node: usize,
-    /// The file of the template that was taken.
+    /// The file of the selected template.
     pub path: String,
     /// The service inside.
     pub service: Compiled,
@@ -49,14 +49,14 @@ pub struct Substituted {
 
 /// Most services nested in each other, in total.
 pub const MAX_SERVICES: usize = 1_000;
-/// How many refused candidates a message shows.
+/// Most refused candidates shown in a message.
 const SHOWN: usize = 5;
 
 /// The state passed to nested services.
 pub(crate) struct Nesting {
     /// The templates on the way, the outermost first.
     way: Vec<String>,
-    /// How many services were made.
+    /// The number of services made.
     made: usize,
     /// The number of nodes and relationships in the services used.
     nodes: u64,
@@ -88,7 +88,7 @@ impl Nesting {
 }
 
 impl Nesting {
-    /// Counts the nodes and relationships of a service inside; all services together are bounded as one is.
+    /// Counts the nodes and relationships of a nested service; all services together have the limits of one.
     fn count(&mut self, topology: &Topology) -> Result<(), String> {
         let relationships: usize = topology.nodes.values().map(|node| node.requirements.len()).sum();
         self.nodes = self.nodes.saturating_add(topology.nodes.len() as u64);
@@ -112,7 +112,7 @@ pub(crate) struct Service<'a> {
 }
 
 impl Service<'_> {
-    /// Substitutes all nodes that ask for it; the topology then has the attributes that come from inside.
+    /// Substitutes all nodes that request it; the topology then has the attributes of the inner services.
     pub fn substitute(
         &self,
         mut topology: Topology,
@@ -277,7 +277,7 @@ impl Service<'_> {
     }
 }
 
-/// Values that go into a service: inputs, and properties of its nodes.
+/// Values passed to a service: inputs, and properties of its nodes.
 #[derive(Default)]
 struct Values {
     inputs: Inputs,
@@ -353,7 +353,7 @@ fn given(
 }
 
 impl Evaluator<'_> {
-    /// A value as it would be written, if there is one.
+    /// A value in source form, if it has one.
     fn value_of(&mut self, key: Key) -> Option<Val> {
         self.exists(&key).then(|| coerce::written(&self.force(key)))
     }

@@ -128,7 +128,7 @@ fn is_firm(inner: &Topology, target: &Target) -> bool {
     nodes.flat_map(|(_, node)| &node.requirements).any(|found| found.name == *member && !found.optional)
 }
 
-/// How many relationships a requirement inside can have, on all nodes of its template together.
+/// Most relationships of an inner requirement, on all nodes of its template together.
 fn most(service: &Compiled, inside: &str, member: &str) -> usize {
     let places = service.topology.places(inside);
     let node = places.clone().next().and_then(|place| service.topology.nodes.get_index(place));
