@@ -78,7 +78,7 @@ pub fn multiply(model: &Model, topology: Topology, problems: &mut Problems) -> T
     topology
 }
 
-/// The requirements, by node and place, with a computed flag that they are optional.
+/// Requirements, by node and place, whose computed `optional` is true.
 fn optional(model: &Model, topology: &Topology, problems: &mut Problems) -> Vec<(usize, usize)> {
     let computed = |requirement: &Requirement| {
         let optional = requirement.assignment.as_ref()?.value("optional")?;

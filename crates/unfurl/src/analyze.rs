@@ -54,7 +54,7 @@ fn of_segment(segment: &Segment, out: &mut Vec<String>) {
     for filter in &segment.filters {
         for inner in &filter.segments {
             let Some(Operand::Text(text)) = inner.test.as_ref().map(|test| &test.operand) else { continue };
-            // `[.name=x]` is how something is found by its name.
+            // `[.name=x]` is the way to find an instance by its name.
             if !(by_name && key_text(&inner.key) == ".name") {
                 out.push(key_text(&inner.key));
             }

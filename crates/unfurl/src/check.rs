@@ -23,13 +23,13 @@ use std::collections::HashSet;
 
 /// The result of a check.
 pub struct Findings {
-    /// Where errors are.
+    /// Locations of errors.
     pub errors: Vec<Span>,
     /// Whether one of TOSCA's functions is used in a way that Unfurl rejects before it evaluates anything.
     pub refused: bool,
 }
 
-/// Checks every expression of an ensemble. Problems go to the session's sink; returns where errors are.
+/// Checks every expression of an ensemble. Problems go to the session's sink; returns the locations of errors.
 pub fn check(session: &Session, ensemble: &Ensemble) -> Vec<Span> {
     findings(session, ensemble).errors
 }
@@ -74,14 +74,15 @@ struct Checker<'c> {
     node: Option<NodeId>,
     /// Whether the expression is evaluated in spite of findings.
     asked: bool,
-    /// Whether Unfurl looks at TOSCA's functions here while it reads the service template, where they are the whole value.
+    /// Whether Unfurl checks TOSCA's functions here while it reads the service template, where they are the whole
+    /// value.
     is_read: bool,
     errors: RefCell<Vec<Span>>,
     refused: Cell<bool>,
 }
 
 impl<'c> Checker<'c> {
-    /// The instance whose expression is looked at.
+    /// The instance whose expression is being checked.
     fn here(&self) -> NodeId {
         self.node.unwrap_or_else(|| self.tree.root())
     }
@@ -171,7 +172,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses functions that reach outside.
+    /// Rejects functions with access to the outside.
     fn safe(&self, raw: &Val, depth: usize) {
         if depth > MAX_DEPTH {
             return;
@@ -447,7 +448,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An expression that `get_property` brings from another node, and that means something else here.
+    /// An expression that `get_property` takes from another node, and that has another meaning here.
     fn elsewhere(&self, arg: &Val, here: NodeId, found: &Found) {
         let Found::Property(owner, name, _) = found else { return };
         let node = self.tree.node(*owner);
@@ -537,7 +538,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An expression whose result can only be text where the type wants something else.
+    /// An expression whose result can only be text where the type requires something else.
     fn result_type(&self, name: &str, attribute: &Attribute) {
         let Some(schema) = &attribute.schema else { return };
         let Some(entries) = attribute.raw.as_map() else { return };

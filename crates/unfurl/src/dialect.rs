@@ -57,7 +57,7 @@ pub const DIALECT: Dialect = Dialect {
 };
 
 fn recognise(file: &Glance<'_>) -> Option<Sign> {
-    // By its usual name it is one, though it does not say so; that is reported when it is read.
+    // The usual name is enough to recognise it; a missing `kind` is reported when it is read.
     let is_usual = manifest::ENSEMBLE_FILES.contains(&file.name());
     let is_untold = || {
         let head = file.head();
@@ -271,7 +271,7 @@ pub(crate) fn eval_given(session: &Session, request: &Request, inputs: &Value, q
     Some(Answer { value: answer, trace })
 }
 
-/// An error of an expression that was asked: its place is in the expression itself unless it came from a file.
+/// An error of a queried expression: its location is in the expression itself unless it came from a file.
 fn of_question(session: &Session, error: &Error, expression: &str) -> Diagnostic {
     if span_of(session, error.origin).is_some() {
         return diagnostic(session, error);

@@ -73,7 +73,7 @@ impl External {
                 Some(Val::str(encoding.clone().unwrap_or_else(|| "utf-8".into())))
             }
             (Kind::Path, "path") => Some(self.value.clone()),
-            // Data that was read is looked into.
+            // Loaded data is searched.
             _ if !self.select.is_empty() => path::by_name(ctx, &self.value, name)?,
             _ => None,
         };

@@ -4,9 +4,9 @@
 pub const MAX_EXPRESSION: usize = purlin_syntax::limits::EXPRESSION_BYTES;
 /// Deepest nesting of the source: filters, templates, values.
 pub const MAX_DEPTH: usize = purlin_syntax::limits::EXPRESSION_LEVELS;
-/// Most segments of one query: they are followed one inside the other.
+/// Most segments of one query: they are followed recursively.
 pub const MAX_SEGMENTS: usize = purlin_syntax::limits::QUERY_SEGMENTS;
-/// Deepest nesting of evaluation: attributes that need attributes, functions in functions.
+/// Deepest nesting of evaluation: attributes that depend on attributes, functions in functions.
 pub const MAX_CALLS: usize = purlin_syntax::limits::CALL_LEVELS;
 /// Longest string an evaluation may build, in bytes.
 pub const MAX_STRING: usize = 16 * 1024 * 1024;

@@ -12,7 +12,7 @@ use purlin_syntax::Message;
 use purlin_syntax::what;
 use std::collections::HashSet;
 
-/// When a function is looked at.
+/// The time of a lookup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     /// While the service template is read: a requirement that only a type declares has no target yet.
@@ -21,7 +21,7 @@ pub enum When {
     Evaluated,
 }
 
-/// What `get_property` finds.
+/// The result of `get_property`.
 #[derive(Debug)]
 pub enum Found {
     /// A property of a node or of a capability, and how many arguments led to it.
@@ -56,7 +56,7 @@ fn word(argument: &Val) -> Option<EcoString> {
     }
 }
 
-/// A function that is looked at: whose value it is in, its arguments, and when.
+/// A function call being checked: its owner, its arguments, and when.
 #[derive(Clone, Copy)]
 pub struct Lookup<'a> {
     pub tree: &'a Tree,
@@ -66,7 +66,7 @@ pub struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// What `get_property` finds.
+    /// The result of `get_property`.
     pub fn property(&self) -> Looked<Found> {
         let [entity, name, rest @ ..] = self.arguments else { return Ok(Found::Unknown) };
         let (Some(entity), Some(name)) = (entity.as_str(), word(name)) else { return Ok(Found::Unknown) };
@@ -107,7 +107,7 @@ impl<'a> Lookup<'a> {
         missing(2, message, near(part, found.attributes.keys()))
     }
 
-    /// Whether `get_attribute` names something that its template has.
+    /// Whether `get_attribute` names a member of its template.
     pub fn attribute(&self) -> Looked<()> {
         let [entity, name, rest @ ..] = self.arguments else { return Ok(()) };
         let (Some(entity), Some(name)) = (entity.as_str(), name.as_str()) else { return Ok(()) };

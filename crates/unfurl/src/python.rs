@@ -213,7 +213,7 @@ fn order(left: &Val, right: &Val) -> Result<Ordering> {
     type_error(format!("'<' not supported between instances of '{later}' and '{earlier}'"))
 }
 
-/// The name Python gives a value's type, for messages people of that world know.
+/// Python's name of a value's type, for messages to users of Python.
 pub fn type_name(value: &Val) -> &'static str {
     match &value.data {
         Data::Null => "NoneType",

@@ -37,7 +37,7 @@ pub const DIRECTIVE: Rule =
 /// A service template in Python.
 pub const PYTHON: Rule =
     Rule::denied("unfurl-python", "A service template is written in Python, which was not allowed to be run.");
-/// An environment that nobody declares.
+/// An undeclared environment.
 pub const ENVIRONMENT: Rule =
     Rule::warning("unfurl-environment", "An ensemble refers to an environment that is not declared.");
 /// Vault data that cannot be opened.

@@ -197,7 +197,7 @@ pub const SPECIAL_KEYS: &[Row] = &[
 ];
 
 impl Special {
-    /// The key written so.
+    /// The key with this spelling.
     pub fn parse(text: &str) -> Option<Special> {
         SPECIAL_KEYS.iter().find(|row| row.text == text).map(|row| row.key)
     }

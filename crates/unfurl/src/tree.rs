@@ -31,7 +31,7 @@ pub enum NodeKind {
     Values,
 }
 
-/// How an instance is doing.
+/// The status of an instance.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Status {
     /// Not known.
@@ -42,9 +42,9 @@ pub enum Status {
     Degraded = 2,
     /// Not working.
     Error = 3,
-    /// Not there yet.
+    /// Not created yet.
     Pending = 4,
-    /// Not there.
+    /// Does not exist.
     Absent = 5,
 }
 
@@ -76,7 +76,7 @@ impl Status {
     }
 }
 
-/// Where an instance is in its life.
+/// The state of an instance in its life cycle.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct State(pub u8);
 
@@ -109,7 +109,7 @@ impl State {
     }
 }
 
-/// How much an instance's failure matters.
+/// The effect of an instance's failure on others.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Priority {
     /// Not at all.
@@ -177,7 +177,7 @@ impl Attribute {
 }
 
 impl Attribute {
-    /// The value of a property as its template has it.
+    /// The template's value of a property.
     pub fn written(&self) -> Option<&Val> {
         self.template.as_deref().or(self.property.then_some(&self.raw))
     }
@@ -259,9 +259,9 @@ pub struct Node {
     pub attributes: Attributes,
     /// Its own status, before its dependencies are considered.
     pub local_status: Option<Status>,
-    /// Where it is in its life.
+    /// Its state.
     pub state: Option<State>,
-    /// How much its failure matters.
+    /// Its priority.
     pub priority: Priority,
     /// Whether operations could change it; without any its status is that of its dependencies.
     pub has_operations: bool,
@@ -410,8 +410,7 @@ impl Tree {
         own.unwrap_or_else(|| unreachable!("a tree has a topology from the start"))
     }
 
-    /// The place of the topology that an instance is part of: the ensemble's own is the first, others follow as they were
-    /// begun.
+    /// The index of an instance's topology: the ensemble's own is the first, others follow in order of creation.
     pub fn topology_index(&self, id: NodeId) -> usize {
         self.node(id).topology
     }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Insertion-ordered map of evaluated values.
 pub type ValMap = IndexMap<MapKey, Val, foldhash::fast::RandomState>;
 
-/// Collections that are looked into without remembering which.
+/// Collections searched before visited ones are remembered.
 const NEAR: usize = 200;
 
 /// A value with its taint and origin.
@@ -74,7 +74,7 @@ pub enum Data {
     State(State),
     /// An instance's priority.
     Priority(Priority),
-    /// A name a template uses that is not there: how it was asked for.
+    /// A missing name in a template, with the form of the access.
     Undefined(Rc<Undefined>),
     /// A template's own objects: functions, macros, loops, namespaces.
     Object(Rc<Object>),
@@ -128,9 +128,9 @@ impl Items {
 /// A missing variable or attribute of a template.
 #[derive(Debug, Clone)]
 pub struct Undefined {
-    /// The name that was looked for.
+    /// The missing name.
     pub name: EcoString,
-    /// Whether it was looked for in another value rather than among the variables.
+    /// Whether it is missing in another value rather than among the variables.
     pub attribute: bool,
     /// The expression text, printed back where undefined values are tolerated.
     pub text: EcoString,
@@ -364,7 +364,7 @@ impl Val {
         self.tainted_counting(&mut 0)
     }
 
-    /// The same; adds up how many values were looked at.
+    /// The same; adds the number of visited values to `looked`.
     pub(crate) fn tainted_counting(&self, looked: &mut usize) -> bool {
         // Most values are small. A large one may hold the same collection many times, or itself.
         self.tainted_near(&mut { NEAR }, looked).unwrap_or_else(|| self.tainted_far(looked))
@@ -412,7 +412,7 @@ impl Val {
         false
     }
 
-    /// Whether there can be other values inside it.
+    /// Whether it can contain other values.
     fn holds_others(&self) -> bool {
         matches!(self.data, Data::List(_) | Data::Map(_) | Data::External(_) | Data::Lazy(_))
     }

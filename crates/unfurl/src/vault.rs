@@ -73,9 +73,9 @@ impl Secret {
 /// Why a vault was not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Problem {
-    /// The text is no vault.
+    /// The text is not a vault.
     NotAVault,
-    /// The text is a vault and damaged.
+    /// The vault is damaged.
     Damaged,
     /// No password opens it.
     WrongPassword,
@@ -84,7 +84,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// In words.
+    /// The error message.
     pub fn message(self) -> &'static str {
         match self {
             Problem::NotAVault => "this is not vault data",
@@ -147,7 +147,7 @@ pub fn encrypt(plain: &[u8], secret: &Secret, salt: [u8; SALT]) -> String {
     out
 }
 
-/// The id a header names.
+/// The id in a header.
 fn read_header(header: &str) -> Result<&str, Problem> {
     let mut parts = header.strip_prefix(MAGIC).ok_or(Problem::NotAVault)?.split(';');
     let version = parts.next().unwrap_or("");

@@ -10,7 +10,7 @@ use purlin_syntax::scalar::resolve_plain;
 use purlin_syntax::{Flavor, Scalar};
 use std::fmt::Write;
 
-/// How YAML is laid out.
+/// The layout of YAML.
 #[derive(Clone, Copy, Debug)]
 pub struct YamlStyle {
     /// Blanks per level.
@@ -151,7 +151,7 @@ impl YamlText<'_> {
     }
 }
 
-/// A scalar; within `[…]` and `{…}` their marks must be quoted.
+/// A scalar; within `[…]` and `{…}` their brackets must be quoted.
 fn scalar(value: &Val, tree: &Tree, flow: bool) -> String {
     match &value.data {
         Data::Null => "null".into(),

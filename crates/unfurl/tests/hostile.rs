@@ -13,7 +13,7 @@ use purlin_unfurl::val::Val;
 use purlin_value::{MemoryWorld, Secrets, Session, emit};
 use std::sync::Arc;
 
-/// A run with less fuel than usual, so that what never ends is noticed soon.
+/// A run with less fuel than usual, so that endless evaluation stops soon.
 fn session() -> Session {
     let limits = Limits { fuel: 1_000_000, ..Limits::default() };
     Session::with_limits(Arc::new(MemoryWorld::new().file("a.txt", "text").file("page.j2", "<{{ v }}>")), limits, 1)

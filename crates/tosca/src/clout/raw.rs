@@ -354,7 +354,7 @@ fn listed(validators: Validators) -> Out {
     Out::Map(validators.into_iter().map(|(name, calls)| (name, Out::List(calls))).collect())
 }
 
-/// Whether a value is a default, so that other templates that leave it out have the same.
+/// Whether the template leaves a value out, so that all templates that do so have the same.
 fn is_left_out(prop: &Prop) -> bool {
     matches!(prop.given, Given::Default | Given::Nothing)
 }

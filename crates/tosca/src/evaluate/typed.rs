@@ -210,8 +210,8 @@ fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Res
     Ok(quantity(fitting.next().unwrap_or(like), result))
 }
 
-/// A quantity of the same kind as another one: in its unit if the number is an integer there or in no unit; otherwise
-/// in the canonical unit.
+/// A quantity of the same kind as another one: in its unit if the result is an integer there, or if the other is not
+/// one either; otherwise in the canonical unit.
 pub(super) fn quantity(like: &Val, number: f64) -> Data {
     let fractional = like.get("scalar").and_then(number_of).is_some_and(|scalar| scalar.fract() != 0.0);
     let text = |key: &str| like.get(key).and_then(Val::as_str).unwrap_or("");

@@ -248,7 +248,7 @@ impl Renderer<'_> {
         let capability = self.model.name(capability_type);
         let message =
             format!("nothing is taken of `{}`: a capability of type `{capability}` has no such property", name.text);
-        // Users may allocate properties of nodes, which only capabilities have.
+        // Only a warning: users allocate properties of nodes, though only capabilities have them.
         self.problems.push(Diagnostic::at(&rules::UNDECLARED, name.span, message).maybe_hint(near).warning());
     }
 

@@ -69,7 +69,7 @@ impl Renderer<'_> {
         inputs
     }
 
-    /// A node of the service has its own properties, capabilities and requirements.
+    /// A node named by `node` has its own properties, capabilities and requirements.
     fn mapped_beside_node(&mut self, entity: &Entity) {
         let Some(node) = entity.slot("node") else { return };
         for slot in

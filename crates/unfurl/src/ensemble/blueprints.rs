@@ -8,10 +8,10 @@ use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Hint, suggest};
 use purlin_value::Session;
 
-/// The connection whose type chooses a blueprint, unless the environment names another one.
+/// The connection whose type selects a blueprint, unless the environment names another one.
 const PROVIDER: &str = "primary_provider";
 
-/// Where an ensemble is deployed, as far as blueprints are chosen by it.
+/// The deployment environment, as far as it selects a blueprint.
 pub(super) struct Place<'a> {
     pub environments: &'a ValMap,
     pub environment: &'a Val,

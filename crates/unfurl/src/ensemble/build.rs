@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Attributes of every node that are built-in keys here.
 const BUILT_IN: &[&str] = &["tosca_id", "tosca_name", "state"];
 
-/// The relationship of what lives on something else.
+/// The relationship of a node to its host.
 const HOSTED_ON: &str = "tosca.relationships.HostedOn";
 
 /// The relationship template for the provider of machines.
@@ -41,7 +41,7 @@ const PROVIDER: &str = "primary_provider";
 const MACHINES: &str = "unfurl.relationships.ConnectsTo.ComputeMachines";
 const CONNECTS_TO: &str = "tosca.relationships.ConnectsTo";
 
-/// The interface whose implementation is that of all operations without one.
+/// The interface with the default implementation of all operations.
 const DEFAULTS: &str = "defaults";
 
 /// Fields of an artifact in addition to its properties, null if not set.
@@ -74,12 +74,12 @@ pub(super) struct Builder<'a> {
     further: Vec<(usize, NodeId)>,
     /// The instances that the manifest stores, in its order.
     instances: Vec<Stored>,
-    /// Inputs as they were given.
+    /// The given inputs.
     given: &'a IndexMap<EcoString, Val>,
     which: Instances,
     /// Ensembles whose instances templates may select.
     externals: &'a [External],
-    /// Templates in whose place the outer topology has a node.
+    /// Templates replaced by nodes of the outer topology.
     pub(super) replaced: HashMap<usize, NodeId>,
     types: HashMap<DeclId, Rc<Vec<EcoString>>>,
     schemas: HashMap<*const Entity, Rc<Schema>>,
@@ -87,7 +87,7 @@ pub(super) struct Builder<'a> {
     declared: HashMap<DeclId, Rc<Declared>>,
 }
 
-/// Which instances there are.
+/// The instances to build.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Instances {
     /// Those of a deployment, in addition to stored ones.
@@ -465,7 +465,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Where a type's default is written, if that is not where the node is.
+    /// The location of a type's default, if it differs from the node's.
     fn default_dir(&self, prop: &Prop, node: &Node) -> Option<EcoString> {
         let definition = prop.definition.as_ref().filter(|_| prop.given == Given::Default && prop.value.is_call())?;
         let file = self.service.model.files.of(definition.at.file)?;
@@ -515,7 +515,7 @@ impl<'a> Builder<'a> {
         Some(schema)
     }
 
-    /// Expressions that are applied to parts of values of a data type. A type that has itself for a part is looked at once.
+    /// Expressions applied to parts of values of a data type. A recursive type is visited once.
     fn part_transforms(&self, data_type: Option<DeclId>) -> Vec<(Vec<EcoString>, Val)> {
         let model = &self.service.model;
         let mut out = Vec::new();
@@ -578,7 +578,7 @@ impl<'a> Builder<'a> {
         for (name, entity) in declared.iter().flat_map(|declared| declared.entries("artifacts")) {
             match source.artifacts.get(name) {
                 Some(artifact) => self.artifact(owner, name, artifact),
-                // Without a file a type only asks for an artifact.
+                // Without a file a type only requests an artifact.
                 None if entity.text("file").is_none() => {}
                 None => {
                     let artifact_type = service.model.type_of(entity, "type", entities::ARTIFACT_TYPE);
@@ -669,7 +669,7 @@ impl<'a> Builder<'a> {
             self.props(&mut node, &relationship.properties, false);
             let complete = relationship.relationship_type.and_then(|id| service.model.complete(id));
             let declares = |name: &str| complete.is_some_and(|complete| complete.named("properties", name).is_some());
-            // An optional property that is declared as an attribute, too, is not there until it has a value.
+            // An optional property that is also declared as an attribute is missing until it has a value.
             let is_shown = |name: &str, prop: &Prop| prop.given != Given::Nothing || !declares(name);
             match relationship.attributes.iter().all(|(name, prop)| is_shown(name, prop)) {
                 true => self.props(&mut node, &relationship.attributes, true),
@@ -723,7 +723,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The capability instance at a place of a node template. A node of a type without any gets the common one.
+    /// The capability instance at a place of a node template. A node whose type has none gets the common one.
     fn capability_of(&mut self, target: usize, place: usize) -> Option<NodeId> {
         let service = Rc::clone(self.service);
         let owner = self.replaced.get(&target).copied().or_else(|| self.ids.get(target).copied().flatten())?;
@@ -855,7 +855,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The type of an instance that has no template of its own: the one that is written with it, or one for all.
+    /// The type of an instance without a template of its own: the one written with it, or the common one.
     fn inline_type(&mut self, template: Option<&Val>) -> Rc<Vec<EcoString>> {
         let service = Rc::clone(self.service);
         let file = service.model.files.root().map(|root| root.id);
@@ -905,7 +905,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The status that is stored of the whole.
+/// The stored status of the whole.
 fn stored_status(status: Option<&Val>) -> Option<Status> {
     let ready = status?.get("readyState")?;
     ready.get("local").unwrap_or(ready).as_str().and_then(Status::parse)

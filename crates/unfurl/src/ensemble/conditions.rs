@@ -32,7 +32,7 @@ fn provider(manifest: &Manifest) -> Option<String> {
     found.get("type").and_then(Val::as_str).map(str::to_owned)
 }
 
-/// A condition as far as it is understood: the provider, and the type it has to have.
+/// A supported condition: the provider, and its required type.
 fn wanted(when: &str) -> Option<Option<&str>> {
     let rest = when.trim().trim_start_matches("::").strip_prefix(PATH)?.trim();
     if rest.is_empty() {
@@ -52,7 +52,7 @@ fn holds(when: &str, provider: &str) -> bool {
     }
 }
 
-/// Warns about conditions that are not understood.
+/// Warns about unsupported conditions.
 pub(super) fn report(session: &Session, model: &Model, places: &Places) {
     for import in model.files.list.iter().flat_map(|file| file.entity.list("imports")) {
         let Some(when) = import.value("when") else { continue };

@@ -12,21 +12,21 @@ use std::collections::HashMap;
 /// How often a document is expanded while directives refer to results of others.
 const MOST_ROUNDS: usize = 8;
 
-/// Where an ensemble has its service template.
+/// The path of the service template in an ensemble.
 const TEMPLATE: [&str; 2] = ["spec", "service_template"];
 
 /// The possible errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// A file that is not there: its name, and why if that is known.
+    /// A missing file: its name, and the reason if known.
     NoFile(String, Option<String>),
-    /// A file that is written in Python, and why it could not be read.
+    /// A Python file, and why it could not be read.
     Python(String, String),
     /// An undeclared repository.
     NoRepository(String),
-    /// An anchor or path that is not there.
+    /// A missing anchor or path.
     NoTarget(String),
-    /// A value that is no map, in a map with other keys.
+    /// A value that is not a map, in a map with other keys.
     NotMergeable(String),
     /// A map that forbids merging.
     Forbidden(String),
@@ -50,20 +50,20 @@ pub enum Loaded {
     Skipped,
 }
 
-/// Reads an included file. The document as far as it is known comes along.
+/// Reads an included file. It gets the document as far as it is known.
 pub type Load<'l> = dyn FnMut(&Val, &Val) -> Loaded + 'l;
 
-/// Carries out directives.
+/// Applies directives.
 pub struct Directives<'d, 'l> {
     load: &'d mut Load<'l>,
     root: Val,
     anchors: HashMap<EcoString, Val>,
     path: Vec<MapKey>,
-    /// Problems, with where they were found.
+    /// Problems, with their locations.
     pub problems: Vec<(Problem, Origin)>,
     /// Whether there was any directive.
     pub used: bool,
-    /// Service templates that were laid over others, with the one at the bottom.
+    /// Service templates that were merged over others, with the lowest one.
     bottoms: HashMap<Origin, Origin>,
     /// Whether the document has keys that may be directives. Most have none, and are left unchanged.
     may_have: bool,
@@ -75,7 +75,7 @@ struct Directive {
     optional: bool,
     include: bool,
     anchor: Option<String>,
-    /// How far up the path starts: 1 is the map itself.
+    /// The levels up from which the path starts: 1 is the map itself.
     relative: usize,
     pointer: Vec<String>,
 }
@@ -98,12 +98,12 @@ impl<'d, 'l> Directives<'d, 'l> {
         }
     }
 
-    /// Where the lowest layer of a service template is written. Paths in it start there.
+    /// The location of the lowest layer of a service template. Paths in it start there.
     pub fn bottom(&self, template: &Val) -> Origin {
         self.bottoms.get(&template.origin).copied().unwrap_or(template.origin)
     }
 
-    /// The document with its directives carried out. What one directive names may come from another.
+    /// The document with its directives applied. The target of one directive may come from another.
     pub fn expand(&mut self) -> Val {
         let written = self.root.clone();
         if !self.may_have {
@@ -208,7 +208,7 @@ impl<'d, 'l> Directives<'d, 'l> {
         }
     }
 
-    /// Items of a list: a directive that brings in a list adds its items, one that is to go away is left out.
+    /// Items of a list: a directive that includes a list adds its items, one marked for removal is left out.
     fn expand_items(&mut self, items: &[Val], depth: usize) -> Vec<Val> {
         let mut out = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {

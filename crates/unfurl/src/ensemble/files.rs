@@ -6,9 +6,9 @@ use purlin_value::{Origin, Session, path};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Files read so far, in the order they were asked for.
+/// Files read so far, in the order of requests.
 pub struct Files<'s> {
-    /// Where they are read.
+    /// The session they are read in.
     pub session: &'s Session,
     trees: RefCell<IndexMap<String, Option<Arc<Tree>>>>,
     /// Whether problems of a file are left for later.

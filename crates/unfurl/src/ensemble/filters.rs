@@ -1,5 +1,5 @@
-//! Node filters of requirements and of templates: which nodes pass, which are asked for, and which values a filter gives
-//! to the node that is found. Must not know how requirements are met otherwise.
+//! Node filters of requirements and of templates: the nodes that pass or are selected, and the values that a filter
+//! sets on the target node. Must not know how requirements are resolved otherwise.
 
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
@@ -79,7 +79,7 @@ pub(super) fn asked_for(
     Some(reached)
 }
 
-/// The argument of a call by its function's name, whether it was read as a call or as a map.
+/// The argument of a call of a function, whether it was read as a call or as a map.
 fn call_of<'v>(value: &'v Val, name: &str) -> Option<&'v Val> {
     match &value.data {
         Data::Call(call) if call.name == name => {
@@ -198,7 +198,7 @@ fn entries_of(value: &Val) -> Vec<(&str, &Val)> {
     }
 }
 
-/// A value that conditions are about, and the units its type counts in.
+/// The value under test, and the units of its type.
 struct Asked<'a> {
     model: &'a Model,
     value: &'a Val,
@@ -243,7 +243,7 @@ impl<'a> Asked<'a> {
             .is_some_and(|text| Evaluator::new(self.model, &topology).matches_whole(pattern, text, self.value.span))
     }
 
-    /// How long a string, list or map is.
+    /// The length of a string, list or map.
     fn length(&self) -> Option<usize> {
         match &self.value.data {
             Data::Str(text) => Some(text.chars().count()),

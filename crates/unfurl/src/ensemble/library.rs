@@ -18,7 +18,7 @@ macro_rules! file {
     };
 }
 
-/// The repository that comes with the program.
+/// The built-in repository.
 pub const UNFURL: Repository = Repository {
     name: "unfurl",
     files: &[

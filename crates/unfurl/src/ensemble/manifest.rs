@@ -36,7 +36,7 @@ pub struct Manifest {
     pub path: String,
     /// Its folder.
     pub folder: String,
-    /// The whole manifest, directives carried out, vault data opened.
+    /// The whole manifest, with directives applied and vault data opened.
     pub document: Val,
     /// Whether it is a service template without an ensemble, and so without inputs.
     pub alone: bool,
@@ -46,11 +46,11 @@ pub struct Manifest {
     pub merged_service: Option<Val>,
     /// Whether a part of the service template could not be read, so that its declarations are not known.
     pub unread: bool,
-    /// Where the service template is written.
+    /// The location of the service template.
     pub service_span: Option<Span>,
     /// The environment that applies: the project's and the ensemble's own.
     pub environment: Val,
-    /// Name of the environment that was asked for.
+    /// Name of the requested environment.
     pub environment_name: EcoString,
     /// The trees that were read.
     pub trees: Vec<Arc<Tree>>,
@@ -58,7 +58,7 @@ pub struct Manifest {
     pub settings: Settings,
 }
 
-/// The ensemble's file a path means, if there is one.
+/// The ensemble's file for a path, if there is one.
 pub fn find(session: &Session, target: &str) -> Option<String> {
     let stat = session.world.stat(target).ok()?;
     let says_so = |file: &str| {
@@ -107,8 +107,8 @@ pub(crate) fn is_template(file: &Glance<'_>) -> bool {
     is_ours && head.get("kind").is_none() && head.get("spec").is_some()
 }
 
-/// The ensemble a project means by itself: its only one, its default, or one at a usual place. Before there is one, its
-/// template is meant.
+/// The default ensemble of a project: its only one, its declared default, or one at a usual place. Without an
+/// ensemble, its template is used.
 fn project_default(session: &Session, file: &str) -> Option<String> {
     let project = project::read(&Files::quiet(session), file, None)?;
     let ensembles = project.config.get("ensembles").and_then(Val::as_list).unwrap_or(&[]);
@@ -268,12 +268,12 @@ fn imported_repositories(document: &Val) -> Vec<EcoString> {
     names.map(EcoString::from).collect()
 }
 
-/// A manifest with its directives carried out.
+/// A manifest with its directives applied.
 struct Expanded {
     document: Val,
     problems: project::Problems,
     vault: Vec<(Span, crate::vault::Problem)>,
-    /// Where the lowest layer of the service template is written.
+    /// The location of the lowest layer of the service template.
     bottom: Option<Origin>,
 }
 
@@ -394,7 +394,7 @@ fn service_tree(
     if let Some(own) = own {
         return ServiceTree { given: given(tree.clone(), own.target().index()), ..found };
     }
-    // Vault data stays closed in what TOSCA reads.
+    // TOSCA reads vault data in its encrypted form.
     let Some(mut value) = part(&written()) else {
         return found;
     };
@@ -420,19 +420,19 @@ fn service_tree(
     }
 }
 
-/// The node that a service template names for the whole: `substitution_mappings.node`, or `root.node`.
+/// The node that represents a service template: `substitution_mappings.node`, or `root.node`.
 pub(crate) fn standing_node(document: &Val) -> Option<&str> {
     let topology = ["spec", "service_template", "topology_template"];
     let topology = topology.iter().try_fold(document, |value, key| value.get(key))?;
     topology.get("substitution_mappings").or_else(|| topology.get("root"))?.get("node")?.as_str()
 }
 
-/// Keys of an instance that say what its template is.
+/// Keys of an instance that belong to its template.
 const OF_TEMPLATES: &[&str] =
     &["type", "properties", "attributes", "requirements", "capabilities", "interfaces", "artifacts"];
 
-/// Templates that instances of `spec` bring along: node templates of the instances' names. An instance with a type is its
-/// own template, unless there is one of its name.
+/// Templates in instances of `spec`: node templates with the instances' names. An instance with a type is its own
+/// template, unless there is one of its name.
 fn inline_templates(document: &Val) -> ValMap {
     let spec = document.get("spec");
     let section = |name: &str| spec.and_then(|spec| spec.get(name));
@@ -486,7 +486,7 @@ fn surroundings(environments: &ValMap, environment: &Val, templates: ValMap) -> 
     out
 }
 
-/// Connections serve every requirement unless they say which.
+/// By default, connections serve every requirement.
 fn connected(connections: &ValMap) -> ValMap {
     let serving = |connection: &Val| {
         let mut entries = connection.as_map().cloned().unwrap_or_default();

@@ -18,12 +18,12 @@ enum Strategy {
     Replace,
 }
 
-/// Merges maps and keeps the keys that may not be merged.
+/// Merges maps and records the keys that must not be merged.
 #[derive(Default)]
 pub struct Merger<'k> {
     /// Keys whose entries are replaced one by one instead of being merged.
     pub replaced: &'k [&'k str],
-    /// Keys that were merged although `+%: error` forbids it, with the value that forbids it.
+    /// Keys that were merged in spite of `+%: error`, with the value that forbids it.
     pub forbidden: Vec<(String, purlin_value::Origin)>,
 }
 

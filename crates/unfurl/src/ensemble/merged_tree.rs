@@ -25,7 +25,7 @@ pub fn tree(session: &Session, path: &str, value: &Val) -> Option<Arc<Tree>> {
 struct Writer<'s> {
     session: &'s Session,
     builder: Builder<'s>,
-    /// The place of the last node.
+    /// The location of the last node.
     place: usize,
     bytes: usize,
 }
@@ -56,7 +56,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// A place that no other node has.
+    /// A location that no other node has.
     fn next(&mut self, bytes: usize) -> usize {
         self.bytes += bytes;
         self.place += 2;
@@ -84,7 +84,7 @@ impl Writer<'_> {
         self.leaf(&text, style, mark(value));
     }
 
-    /// How a scalar is written where it comes from, if that is a number, a date or a word without quotes.
+    /// The source text of a scalar, if it is a number, a date or a plain word.
     fn plain(&self, value: &Val) -> Option<EcoString> {
         if matches!(&value.data, Data::Str(text) if !text.starts_with(|c: char| c.is_ascii_digit())) {
             return None;

@@ -268,7 +268,7 @@ fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> Vec<Ex
     out
 }
 
-/// The file of an external ensemble. Its path starts at the file it is written in.
+/// The file of an external ensemble. Its path is relative to the file it is written in.
 fn external_file(session: &Session, manifest: &Manifest, location: &Val, file: &str) -> Option<String> {
     let written = session.origins.span(location.origin, &session.sources);
     let written = written.and_then(|span| session.sources.get(span.file));
@@ -322,13 +322,13 @@ fn plain(session: &Session, ensemble: &Ensemble, engine: &Engine<'_>, value: Res
 }
 
 impl Ensemble {
-    /// Where a template asks for a topology in its place, if one does.
+    /// The location at which a template requests a topology in its place, if any.
     pub fn substituted(&self) -> Option<purlin_syntax::Span> {
         let words = self.service.topology.nodes.values().flat_map(|node| node.template.texts("directives"));
         words.into_iter().find(|word| word.text == nested::SUBSTITUTE).map(|word| word.span)
     }
 
-    /// Warns about what Unfurl accepts without a word and is seldom meant.
+    /// Warns about declarations that Unfurl silently accepts though they are seldom intended.
     pub fn report_overlooked(&self, session: &Session) {
         overlooked::report(session, &self.service);
         conditions::report(session, &self.service.model, &self.service.places);

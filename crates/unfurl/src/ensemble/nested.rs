@@ -31,7 +31,7 @@ pub(crate) const SUBSTITUTE: &str = "substitute";
 /// The name of the node made of the mapped type, where the topology names none.
 pub(super) const MADE: &str = "_substitution_mapping";
 
-/// A topology whose nodes are there, and may be substituted.
+/// A topology that is built already, and whose nodes may be substituted.
 pub(super) struct Outer<'a> {
     /// Its service.
     pub service: &'a Service,

@@ -15,10 +15,10 @@ use purlin_tosca::val::{Data, Val};
 use purlin_value::Session;
 use std::collections::HashSet;
 
-/// Values are searched so deep.
+/// Most levels of a value that are searched.
 const DEEPEST: usize = 100;
 
-/// Warns about all of them.
+/// Warns about all inputs.
 pub(super) fn report(session: &Session, service: &Service) {
     // Declarations of a type are checked once for all its nodes.
     let mut seen = HashSet::new();
@@ -85,7 +85,7 @@ fn templates(session: &Session, service: &Service, value: &Val, depth: usize) {
 
 fn template(session: &Session, whole: Span, text: &str) {
     for (name, start, end) in jinja::unknown_filters(text) {
-        // Ansible finds further filters in collections that are installed.
+        // Further filters may come from installed Ansible collections.
         let Some(near) = jinja::FILTERS.iter().map(|filter| filter.name).find(|known| is_slip(&name, known)) else {
             continue;
         };

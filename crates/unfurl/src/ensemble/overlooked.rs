@@ -21,13 +21,13 @@ use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{Artifact, Node, Requirement, Topology};
 use purlin_value::{Session, path};
 
-/// The requirement that makes a node live on another, whether or not its type declares it.
+/// The requirement that gives a node its host, whether or not its type declares it.
 const HOST: &str = "host";
 
-/// The relationship of what lives on something else.
+/// The relationship of a node to its host.
 const HOSTED_ON: &str = "tosca.relationships.HostedOn";
 
-/// Artifacts of this type are images, which are no files of the project.
+/// Artifacts of this type are images, not files of the project.
 const IMAGE: &str = "tosca.artifacts.Deployment.Image";
 
 /// Warns about both. `service` has no errors.
@@ -67,7 +67,7 @@ fn is_address(url: &str) -> bool {
 pub(super) fn inputs(session: &Session, manifest: &Manifest, service: &Service, given: &IndexMap<EcoString, Val>) {
     let shared = manifest.environment.get("inputs");
     for (name, value) in given {
-        // Names that no input can have are errors of their own.
+        // Invalid names of inputs are errors of their own.
         if name.contains(char::is_whitespace) {
             continue;
         }

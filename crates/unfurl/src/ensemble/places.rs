@@ -12,10 +12,10 @@ use purlin_syntax::{FileId, Kind, Node, Span, Tree};
 use purlin_value::{Origin, Session};
 use std::collections::HashMap;
 
-/// Places of a service template's parts.
+/// Locations of a service template's parts.
 #[derive(Default)]
 pub struct Places {
-    /// The tree that was put together, and where the service template is written.
+    /// The merged tree, and the location of the service template.
     merged: Option<(FileId, Span)>,
     origins: HashMap<Origin, Origin>,
     spans: HashMap<Span, Span>,
@@ -27,7 +27,7 @@ pub struct Places {
 pub struct Reading<'a> {
     /// Passwords of vaults.
     pub secrets: &'a [Secret],
-    /// Where things were written.
+    /// The recorded locations.
     pub places: &'a Places,
 }
 
@@ -79,13 +79,13 @@ impl Places {
         }
     }
 
-    /// Where something was written.
+    /// The location of a value's source.
     pub fn span(&self, span: Span) -> Span {
         let whole = || self.merged.filter(|(file, _)| *file == span.file).map(|(_, whole)| whole);
         self.spans.get(&span).copied().or_else(whole).unwrap_or(span)
     }
 
-    /// Where a value was written.
+    /// The location of a value.
     pub fn origin(&self, origin: Origin) -> Origin {
         self.origins.get(&origin).copied().unwrap_or(origin)
     }

@@ -99,7 +99,7 @@ pub(crate) fn report_vault(session: &Session, problems: Vec<(purlin_syntax::Span
     }
 }
 
-/// Reports what went wrong with directives.
+/// Reports problems of directives.
 pub fn report(session: &Session, problems: &Problems) {
     for (problem, origin) in problems {
         let mut diagnostic = match problem {

@@ -27,7 +27,7 @@ pub fn read(session: &Session, file: &str) -> Result<String, String> {
         return Ok(String::from_utf8_lossy(&known).into_owned());
     }
     let answer = ask(session, file)?;
-    // Without permission to write the answer lasts for this run.
+    // Without permission to write, the answer is kept for this run only.
     let _ = session.world.write(&kept, answer.as_bytes());
     Ok(answer)
 }
@@ -38,7 +38,7 @@ pub(super) fn problem(name: &str, why: &str) -> Diagnostic {
     Diagnostic::nowhere(&rules::PYTHON, message).hint("add `--allow-exec` to ask an installed `unfurl` for its YAML")
 }
 
-/// Where the answer for a file is kept.
+/// The file with the kept answer.
 fn kept_at(file: &str, source: &[u8]) -> String {
     let name = purlin_value::encoding::hex(&Sha256::digest(source));
     path::join(&path::join(path::parent(file), KEPT), &format!("{name}.yaml"))

@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// The tags of vault data.
 pub(crate) const VAULT_TAGS: &[&str] = &["!vault", "!vault-json", "!vault-binary", "!encrypted_string"];
 
-/// Reads nodes; keeps what could not be opened.
+/// Reads nodes; records vault data that could not be opened.
 pub struct Reader<'s> {
     /// Passwords; if none, vault data stays encrypted.
     pub secrets: Option<&'s [Secret]>,
@@ -90,7 +90,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a mapping merges one that is secret as a whole, so that what comes from there is.
+/// Whether a mapping merges one that is secret as a whole, so that the merged entries are.
 fn merges_secret(node: Node<'_>, depth: usize) -> bool {
     let is_secret = |base: Node<'_>| base.tag() == Some("!sensitive") || merges_secret(base, depth + 1);
     let mut bases = node.entries().filter(|entry| entry.key.is_merge_key()).map(|entry| entry.value.target());

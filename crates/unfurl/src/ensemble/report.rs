@@ -1,4 +1,4 @@
-//! Evaluation's errors as diagnostics, at their place in the file.
+//! Evaluation's errors as diagnostics, at their location in the file.
 
 use crate::error::{Error, Kind};
 use crate::rules;
@@ -47,7 +47,7 @@ pub fn words(error: &Error) -> Message {
     error.plain.clone().unwrap_or_else(|| error.message.as_str().into())
 }
 
-/// The place of the name that a message is about, if the expression has it once.
+/// The location of the message's name, if the expression has it once.
 fn named(session: &Session, error: &Error, name: &str) -> Option<Span> {
     let name = Some(name).filter(|name| !name.is_empty())?;
     let whole = session.origins.span(error.origin, &session.sources)?;
@@ -75,7 +75,7 @@ fn usual_hint(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// Where an error is: within its expression if that is written in one piece, else at the expression.
+/// The location of an error: within its expression if that is a single literal, otherwise at the expression.
 fn place(session: &Session, error: &Error) -> Option<Span> {
     let whole = session.origins.span(error.origin, &session.sources)?;
     let (Some(at), Some(text)) = (error.at, &error.text) else {
@@ -85,7 +85,8 @@ fn place(session: &Session, error: &Error) -> Option<Span> {
     Some(within(session, whole, text, start, end).unwrap_or(whole))
 }
 
-/// The location of the undefined name. The error itself points at what uses its value: a filter, a call, an operator.
+/// The location of the undefined name. The error itself is located at the user of its value: a filter, a call, an
+/// operator.
 fn undefined_name(error: &Error, text: &str, start: u32, end: u32) -> Option<(u32, u32)> {
     let (kind, name) = error.plain.as_ref()?.what().undeclared()?;
     if error.kind != Kind::Undefined || kind != "variable" || name.is_empty() {
@@ -104,14 +105,14 @@ fn undefined_name(error: &Error, text: &str, start: u32, end: u32) -> Option<(u3
     Some((at, at + u32::try_from(name.len()).ok()?))
 }
 
-/// The place of a part of a text that is written within a span.
+/// The location of a part of a text within a span.
 pub fn within(session: &Session, whole: Span, text: &str, start: u32, end: u32) -> Option<Span> {
     let source = session.sources.get(whole.file)?;
     let offset = source.slice(whole).find(text)?;
     Some(whole.within(offset + start as usize, (end - start) as usize))
 }
 
-/// The place of an origin.
+/// The location of an origin.
 pub fn span_of(session: &Session, origin: Origin) -> Option<Span> {
     session.origins.span(origin, &session.sources)
 }

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use purlin_value::world::Remote;
 use purlin_value::{Session, path};
 
-/// Where a repository is.
+/// The location of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A folder that can be read.
@@ -29,7 +29,7 @@ pub struct Repositories<'s> {
     /// The project's folder; without one the ensemble's.
     project: String,
     known: IndexMap<EcoString, Place>,
-    /// Names that were declared, with their addresses; the first declaration counts.
+    /// Declared names with their addresses; the first declaration counts.
     declared: IndexMap<EcoString, EcoString>,
 }
 
@@ -114,8 +114,8 @@ impl<'s> Repositories<'s> {
         Place::Remote(url.to_owned(), revision.to_owned())
     }
 
-    /// The working copy whose first commit is the given one. A clone does not say what its first commit was: then the
-    /// only copy that may be meant is taken.
+    /// The working copy whose first commit is the given one. A shallow clone does not have its first commit: then the
+    /// only possible copy is used.
     fn working_copy(&self, commit: &str) -> Option<String> {
         let copies = self.working_copies();
         if let Some(known) = copies.iter().find(|copy| self.first_commit(copy).as_deref() == Some(commit)) {
@@ -124,7 +124,7 @@ impl<'s> Repositories<'s> {
         let open: Vec<&String> = copies.iter().filter(|copy| self.first_commit(copy).is_none()).collect();
         match open.as_slice() {
             [only] => Some((*only).clone()),
-            // The project's own repository holds what its ensembles share.
+            // The project's own repository has the files shared by its ensembles.
             [] => None,
             several => several.iter().find(|copy| ***copy == self.project).map(|copy| (*copy).clone()),
         }

@@ -25,10 +25,10 @@ use std::sync::Arc;
 /// The capability that every node has.
 const FEATURE: &str = "feature";
 
-/// Templates with this directive are taken only where no other fits.
+/// Templates with this directive are used only where no other is suitable.
 const DEFAULT: &str = "default";
 
-/// Matches requirements with capabilities, and gives the nodes that are found the values that filters set.
+/// Matches requirements with capabilities, and sets the values of filters on their targets.
 pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) -> Resolution {
     let mut unresolved = Problems::new();
     let mut resolution = resolve::resolve(model, topology, &mut unresolved);
@@ -110,7 +110,8 @@ fn named_targets<'a>(topology: &Topology, node: &'a Node) -> FastSet<(&'a str, u
     node.requirements.iter().filter_map(target).collect()
 }
 
-/// Whether the name of a requirement's node is close to that of a node: then a mistake is likelier than an open end.
+/// Whether the name of a requirement's node is similar to that of a node: then a mistake is likelier than an open
+/// requirement.
 fn is_misspelt(topology: &Topology, assigned: &Entity) -> bool {
     let named = assigned.text("node").map(|name| name.text.as_str()).unwrap_or_default();
     suggest::nearest(named, topology.nodes.keys().map(EcoString::as_str)).is_some()
@@ -345,8 +346,8 @@ impl Matching<'_> {
     }
 }
 
-/// Whether a requirement is only declared, by one of TOSCA's own types: then it may stay open without a word, unless a job
-/// would have to carry out operations of the node.
+/// Whether a requirement is only declared, by one of TOSCA's own types: then it may stay open without a warning,
+/// unless a job would have to run operations of the node.
 fn may_stay_open(model: &Model, node: &Node, requirement: &Requirement) -> bool {
     let is_left_to_users = || is_standard(model, requirement) && !is_deployed(model, node);
     requirement.assignment.is_none() && (is_host_of_software(model, node, requirement) || is_left_to_users())
@@ -359,8 +360,8 @@ fn is_standard(model: &Model, requirement: &Requirement) -> bool {
     file.is_some_and(|file| file.path.starts_with("purlin:"))
 }
 
-/// The host of TOSCA's software components, which Unfurl's own definition of that type makes optional. Types that derive
-/// from it may say otherwise.
+/// The host of TOSCA's software components, which Unfurl's own definition of that type makes optional. Types that
+/// derive from it may override that.
 fn is_host_of_software(model: &Model, node: &Node, requirement: &Requirement) -> bool {
     let is_software = |id: DeclId| model.name(id) == SOFTWARE;
     let says_how_many = |definition: &Arc<Entity>| definition.range("count_range").is_some();
@@ -416,7 +417,7 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
             problems.push(open(node, requirement, &why).hint("add the directive `default` there to make it one"));
         }
         (Some(diagnostic), _) if requirement.node_template.is_some() => problems.push(diagnostic.clone()),
-        // The unknown name was reported; whether something would meet it is not known.
+        // The unknown name was reported; whether a node would meet it is not known.
         _ if names_nothing(model, requirement) => {}
         _ if !is_optional(requirement) => {
             let why = if filters::of(requirement).is_some() { "no node passes its filter" } else { "no node meets it" };

@@ -64,7 +64,7 @@ pub(super) const INTERFACES: &[(&str, Option<&str>)] = &[
     ("Mock", None),
 ];
 
-/// Version keywords that mean TOSCA 1.3 with our expressions in it.
+/// Version keywords for TOSCA 1.3 with Unfurl's expressions.
 const VERSIONS: &[&str] =
     &["tosca_simple_unfurl_1_0_0", "tosca_simple_unfurl_1_0", "unfurl/v1.0.0", "unfurl/v1.0", "unfurl/v1alpha1"];
 
@@ -92,7 +92,7 @@ pub struct Service {
     pub topology: Topology,
     /// Which capability meets which requirement.
     pub resolution: Resolution,
-    /// Where its parts were written.
+    /// Locations of its parts.
     pub places: Places,
     /// Whether the template is too broken to go on.
     pub broken: bool,
@@ -219,7 +219,7 @@ fn refuse_null_inputs(topology: &Topology, given: &IndexMap<EcoString, Val>, pro
     }
 }
 
-/// Where the parts of the service template were written, and what of it is vault data.
+/// Locations of the service template's parts, and its vault data.
 fn places(session: &Session, manifest: &Manifest, model: &Model) -> Places {
     let mut places = Places::default();
     if let (Some(given), Some(merged), Some(whole)) =
@@ -234,7 +234,7 @@ fn places(session: &Session, manifest: &Manifest, model: &Model) -> Places {
     places
 }
 
-/// Hands TOSCA's problems on, as far as they are problems here; whether one of them is an error.
+/// Reports TOSCA's problems, except those tolerated here; returns whether one of them is an error.
 fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: &Places) -> bool {
     let mut broken = false;
     problems.hidden().iter().for_each(|span| session.sources.hide(places.span(*span)));
@@ -280,13 +280,13 @@ pub(crate) fn is_open_node(model: &Model, node: &topology::Node) -> bool {
     node.partial || model::allows_any(&node.template) || model.is_open(node.node_type)
 }
 
-/// Where properties of open types are named; they need no declaration.
+/// Locations of properties of open types; they need no declaration.
 fn open_names(model: &Model, topology: &Topology) -> HashSet<Span> {
     let nodes = topology.nodes.values().filter(|node| is_open_node(model, node));
     nodes.flat_map(|node| node.template.values("properties").iter().map(|(name, _)| name.span)).collect()
 }
 
-/// A value of the service template as one of ours, as written. Vault data is opened.
+/// A value of the service template as an unevaluated [`Val`]. Vault data is opened.
 pub(crate) fn from_tosca(value: &tosca::Val, reading: Reading<'_>) -> Val {
     let mut taint = value.taint();
     let data = match &value.data {
@@ -314,7 +314,7 @@ pub(crate) fn from_tosca(value: &tosca::Val, reading: Reading<'_>) -> Val {
     Val::of(data, reading.places.origin(value.origin), taint)
 }
 
-/// The entries of a map, and whether one of its keys is a secret: a key has no mark of its own, so the map gets it.
+/// The entries of a map, and whether one of its keys is a secret: a key has no taint of its own, so the map gets it.
 fn map_from(entries: &[(tosca::Val, tosca::Val)], reading: Reading<'_>) -> (ValMap, bool) {
     let mut secret_key = false;
     let pair = |(key, item): &(tosca::Val, tosca::Val)| {

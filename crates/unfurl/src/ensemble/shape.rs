@@ -50,7 +50,7 @@ const ENSEMBLE_TEXTS: &[&str] = &["file", "project", "managedBy", "alias", "envi
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Mapping,
-    /// A mapping from names that instances could have.
+    /// A mapping from valid instance names.
     Named,
     List,
     Text,
@@ -87,7 +87,7 @@ const SPEC: &[(&str, Wanted)] = &[
 /// Reports unknown keys and wrong shapes of an ensemble's file, after its directives.
 pub(super) fn ensemble(session: &Session, document: &Val, is_template: bool) {
     let shape = Shape { session };
-    // The template of ensembles does not say that it is one.
+    // The template of ensembles has no `kind`.
     if !is_template {
         shape.head(document, &["Ensemble", "Manifest"]);
     }
@@ -200,7 +200,7 @@ impl Shape<'_> {
         self.problem(value, what::expected(wanted, value.kind()).under(format!("`{key}`: ")), None);
     }
 
-    /// The version of the format, and what kind of file it is.
+    /// The version of the format, and the kind of file.
     fn head(&self, document: &Val, kinds: &[&str]) {
         for (key, allowed) in [("apiVersion", VERSIONS), ("kind", kinds)] {
             let Some(value) = document.get(key) else {
@@ -269,7 +269,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Names begin with a letter, a dot or a line, and go on with digits, colons and hyphens too.
+    /// Names begin with a letter, a dot or an underscore, and continue with digits, colons and hyphens too.
     fn names(&self, section: &Val, key: &str) {
         for (name, value) in section.as_map().into_iter().flatten() {
             let Some(text) = name.as_str() else { continue };
@@ -295,7 +295,7 @@ impl Shape<'_> {
         }
     }
 
-    /// Keys that the original passes over in silence.
+    /// Keys that the original silently ignores.
     fn overlooked_keys(&self, of: &Val, known: &[(&str, Wanted)], owner: &str) {
         for (key, value) in of.as_map().into_iter().flatten() {
             let Some(key) = key.as_str().filter(|key| known.iter().all(|(known, _)| known != key)) else { continue };
@@ -307,7 +307,7 @@ impl Shape<'_> {
     fn near_keys<'k>(&self, of: &Val, known: impl Iterator<Item = &'k str> + Clone, owner: &str) {
         for (key, value) in of.as_map().into_iter().flatten() {
             let Some(key) = key.as_str().filter(|key| !known.clone().any(|known| known == *key)) else { continue };
-            // Where one of these is missing, that is an error with the misspelt key.
+            // A missing required key is an error, which names the misspelt one.
             let is_required = |key: &&str| matches!(*key, "spec" | "service_template");
             let missing = known.clone().filter(|known| of.get(known).is_none() && !is_required(known));
             if let Some(near) = suggest::nearest(key, missing) {

@@ -16,7 +16,7 @@ use purlin_tosca::val::{Data, Text};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The interface whose entries all others share; it has no operations.
+/// The interface with entries shared by all others; it has no operations.
 const DEFAULTS: &str = "defaults";
 
 /// Checks the types of all files that are not part of the program, and the outputs of the service.
@@ -64,7 +64,7 @@ pub fn refuse_derived(model: &Model, topology: &Topology, problems: &mut Problem
     }
 }
 
-/// Whether a name means a type of values that is not made of others.
+/// Whether a name means a type of simple values.
 fn is_built_in(model: &Model, name: &Text) -> bool {
     let decl = model.find(entities::DATA_TYPE, name).and_then(|id| model.names.decl(id));
     decl.is_some_and(|decl| PRIMITIVES.iter().any(|(known, _)| decl.name == *known))

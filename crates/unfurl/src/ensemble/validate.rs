@@ -125,7 +125,7 @@ pub fn written(model: &Model, topology: &Topology, problems: &mut Problems) {
     problems.absorb(evaluator.problems());
 }
 
-/// Checks a value that is written plainly, or the parts of it that are.
+/// Checks a literal value, or its literal parts.
 fn check_plain(
     model: &Model,
     evaluator: &mut Evaluator<'_>,
@@ -150,7 +150,7 @@ fn is_plain(value: &tosca::Val) -> bool {
     !matches!(value.data, tosca::Data::Null) && !value.is_opaque() && !value.has_call() && !is_vault
 }
 
-/// Whether a type or definition may have something to say of a value. That of parts is only known by looking.
+/// Whether a type or definition may restrict a value. Restrictions of parts are only known by checking them.
 fn is_constrained(model: &Model, data_type: DeclId, definition: &Entity) -> bool {
     let simple =
         model.primitive(data_type).is_some_and(|primitive| !matches!(primitive, Primitive::List | Primitive::Map));

@@ -14,7 +14,7 @@ use std::rc::Rc;
 const MOST_THROUGH: usize = 20;
 
 impl Engine<'_> {
-    /// Reports that an attribute, or a part of one, needs itself.
+    /// Reports that an attribute, or a part of one, depends on itself.
     pub(crate) fn notice_cycle(&self, again: Option<(NodeId, &str)>) {
         let stack = self.stack.borrow();
         let from = again.and_then(|(id, name)| stack.iter().position(|(node, known)| *node == id && known == name));
@@ -60,7 +60,7 @@ impl Engine<'_> {
         self.session.origins.derived(step, span, pieces)
     }
 
-    /// The origin of a text that was decided on by values which were read and are no piece of it.
+    /// The origin of a text selected by values that were read but are not part of it.
     fn with_reads(&self, text: Origin, pieces: Origin, mut reads: Vec<Origin>) -> Origin {
         let known = self.session.origins.look(pieces, &self.session.sources, |kind| kind.inputs().collect::<Vec<_>>());
         reads.retain(|read| *read != pieces && !known.contains(read));

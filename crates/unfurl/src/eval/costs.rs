@@ -14,9 +14,9 @@ use std::collections::HashMap;
 
 /// The written size of a value, without its text.
 const PART: usize = 8;
-/// Sizes that are remembered; more are forgotten all at once.
+/// Most sizes remembered; beyond that all are discarded.
 const MOST_REMEMBERED: usize = 100_000;
-/// Values that are nested deeper have no size worth knowing.
+/// Deeper values are not measured.
 const DEEPEST: usize = purlin_syntax::limits::COLLECTION_LEVELS as usize;
 /// The memory of a collection without its items, including the cost of taking it apart.
 const COLLECTION: usize = 256;
@@ -59,23 +59,23 @@ fn insert<T>(known: &Known<T>, address: usize, value: Val, what: T) {
 }
 
 impl Engine<'_> {
-    /// Pays for work done.
+    /// Charges work.
     pub fn spend(&self, steps: usize) -> Result<()> {
         self.tab.charge(&self.session.meter, steps as u64).or_else(exceeded)
     }
 
-    /// Pays for work, and for bytes that are about to be made.
+    /// Charges work, and bytes that are about to be made.
     pub fn charge(&self, steps: usize, bytes: usize) -> Result<()> {
         self.spend(steps)?;
         self.session.meter.charge(0, bytes as u64).or_else(exceeded)
     }
 
-    /// Pays for bytes that are held only until the result is dropped.
+    /// Charges bytes that are held only until the result is dropped.
     pub fn hold(&self, bytes: usize) -> Result<Held<'_>> {
         self.session.meter.hold(bytes as u64).or_else(exceeded)
     }
 
-    /// Pays for a list that is about to be made; refuses one that is longer than allowed.
+    /// Charges a list that is about to be made; rejects one that is longer than allowed.
     pub fn afford_list(&self, items: usize) -> Result<()> {
         self.allow_items(items)?;
         self.charge(items, items.saturating_mul(size_of::<Val>()))
@@ -96,7 +96,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Pays for rows that are about to be made, each a list of its own.
+    /// Charges rows that are about to be made, each a list of its own.
     pub fn afford_rows(&self, rows: usize, columns: usize) -> Result<()> {
         let cells = rows.saturating_mul(columns.saturating_add(2));
         self.charge(cells, cells.saturating_mul(size_of::<Val>()))
@@ -122,7 +122,7 @@ impl Engine<'_> {
         self.session.meter.hold(held).or_else(exceeded)
     }
 
-    /// Pays for a value that was made; refuses one that is larger than allowed.
+    /// Charges a value that was made; rejects one that is larger than allowed.
     pub fn made(&self, value: &Val) -> Result<()> {
         let limits = &self.session.limits;
         match &value.data {

@@ -66,7 +66,7 @@ pub struct Engine<'w> {
     pub(super) tab: Tab,
     pub(super) sizes: Sizes,
     depth: Cell<usize>,
-    /// Set whenever a secret is read, so that a template can tell whether it saw one.
+    /// Set whenever a secret is read, so that a template can detect it.
     pub saw_secret: Cell<bool>,
     /// Whether a variable of the ensemble's environment is being evaluated.
     pub in_variables: Cell<bool>,
@@ -80,11 +80,11 @@ pub struct Engine<'w> {
     pub stack: RefCell<Vec<(NodeId, EcoString)>>,
     /// How many random values were drawn.
     pub drawn: Cell<u64>,
-    /// Where the values come from that the present attribute has read so far.
+    /// Origins of the values read so far for the current attribute.
     pub(super) reads: RefCell<Vec<Origin>>,
-    /// Where the expression of the present attribute is written.
+    /// The location of the current attribute's expression.
     pub(super) written: Cell<Origin>,
-    /// Secret texts that were met, so that no message repeats one.
+    /// Texts of secrets, so that no message repeats one.
     secrets: RefCell<HashSet<EcoString>>,
     /// Attributes that wait for others.
     pub(super) solver: Solver,
@@ -180,7 +180,7 @@ impl<'w> Engine<'w> {
         result
     }
 
-    /// How deep the evaluation is.
+    /// The depth of the evaluation.
     pub(super) fn depth(&self) -> usize {
         self.depth.get()
     }
@@ -256,7 +256,7 @@ impl<'w> Engine<'w> {
         Ok(made?.map(noted))
     }
 
-    /// Where the expression of the present attribute is written.
+    /// The location of the current attribute's expression.
     pub(crate) fn written(&self) -> Origin {
         self.written.get()
     }
@@ -300,19 +300,19 @@ impl<'w> Engine<'w> {
         }
     }
 
-    /// The secret texts that were met.
+    /// The known secret texts.
     pub(crate) fn met_secrets(&self) -> Vec<String> {
         self.secrets.borrow().iter().map(EcoString::to_string).collect()
     }
 
-    /// Adds a step to the trace, without the secrets that were met.
+    /// Adds a step to the trace, without secrets.
     pub fn say(&self, step: impl FnOnce() -> String) {
         if let Some(trace) = self.trace.borrow_mut().as_mut() {
             trace.say(self.without_secrets(step()));
         }
     }
 
-    /// An error without the secrets that were met.
+    /// An error without secrets.
     pub(crate) fn scrubbed(&self, mut error: Box<Error>) -> Box<Error> {
         error.message = self.without_secrets(std::mem::take(&mut error.message));
         let plain = error.plain.take();

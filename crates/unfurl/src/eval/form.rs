@@ -31,7 +31,7 @@ const SKIPPED: &str = "Error: in safe mode, skipping unsafe eval";
 pub struct Form<'v> {
     /// The expression: a query, a template, a map with a function, or data.
     pub expr: Expr<'v>,
-    /// The map it is written as.
+    /// The map in source form.
     pub entries: &'v ValMap,
 }
 
@@ -87,7 +87,7 @@ impl<'v> Form<'v> {
 pub fn one(ctx: &Ctx<'_, '_>, form: &Form<'_>) -> Result<Val> {
     let matches = many(ctx, form)?;
     if matches!(form.expr, Expr::Eval(_)) && form.foreach().is_some() {
-        // A loop always has a result: the list, which may be empty.
+        // A loop always has a result: the list, possibly empty.
         return Ok(Val::list(matches));
     }
     if let Some(strict) = form.get("strict").and_then(Val::as_str) {

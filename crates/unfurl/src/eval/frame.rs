@@ -15,13 +15,13 @@ pub struct Frame {
     pub start: Val,
     /// Variables.
     pub scope: Option<Rc<Scope>>,
-    /// Which rules apply.
+    /// The rules that apply.
     pub mode: Mode,
     /// Directory of the file the expression is written in; empty is the ensemble's.
     pub dir: EcoString,
 }
 
-/// Which rules apply.
+/// The rules that apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mode {
     /// Whether something undefined in a template is an error.
@@ -47,7 +47,7 @@ pub struct Scope {
     pub variables: Vec<Variable>,
     /// The layer below.
     pub parent: Option<Rc<Scope>>,
-    /// Where the variables were defined.
+    /// The context in which the variables were defined.
     pub home: Val,
     /// The rules where they were defined.
     pub mode: Mode,

@@ -1,6 +1,6 @@
 //! Evaluating a query: from the start value through its segments.
 //!
-//! Each value goes through the rest of the path by itself, so that a `?` can ask whether the rest matches.
+//! Each value takes the rest of the path by itself, so that a `?` can test whether the rest matches.
 
 use super::engine::Ctx;
 use super::special;

@@ -27,7 +27,7 @@ pub struct Solver {
     postponed: RefCell<Option<Postponed>>,
     /// Attributes that failed in this run, so that they are not tried again.
     failed: RefCell<HashMap<(NodeId, EcoString), Error, foldhash::fast::RandomState>>,
-    /// How much of the engine's stack belongs to what waits.
+    /// The part of the engine's stack that belongs to waiting attributes.
     waiting: Cell<usize>,
 }
 
@@ -37,7 +37,7 @@ struct Postponed {
     path: Vec<(NodeId, EcoString)>,
 }
 
-/// An attribute to evaluate, and where its part of the engine's stack starts.
+/// An attribute to evaluate, and the start of its part of the engine's stack.
 struct Task {
     id: NodeId,
     name: EcoString,
@@ -60,7 +60,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Works off an attribute and all that are postponed on the way.
+    /// Evaluates an attribute and all that are postponed on the way.
     fn run(&self, id: NodeId, name: &str) -> Result<Val> {
         let start = self.stack.borrow().len();
         let outer = self.solver.waiting.replace(start);
@@ -97,7 +97,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes what waited above a place off the stack, to be evaluated again.
+    /// Takes waiting attributes above a place off the stack, to be evaluated again.
     fn resume(&self, base: usize) {
         let path = self.stack.borrow_mut().split_off(base);
         for (id, name) in &path {

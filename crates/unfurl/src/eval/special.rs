@@ -21,7 +21,7 @@ pub fn unknown(text: &str) -> Box<Error> {
     }
 }
 
-/// The built-in key that is written most alike.
+/// The built-in key with the most similar spelling.
 pub fn nearest(text: &str) -> Option<&'static str> {
     purlin_syntax::suggest::nearest(text, SPECIAL_KEYS.iter().map(|row| row.text))
 }

@@ -1,4 +1,4 @@
-//! Which values an export shows: expressions are evaluated by Unfurl itself, but for a few that its front end knows.
+//! The values shown in an export: expressions are evaluated by Unfurl itself, except a few that its front end knows.
 
 use crate::ensemble::service::is_call;
 use purlin_tosca::entity::Entity;
@@ -8,7 +8,7 @@ use purlin_tosca::val::{Call, Data, Val};
 /// Properties of every node that users do not set.
 pub(super) const GIVEN: &[&str] = &["tosca_id", "state", "tosca_name"];
 
-/// Expressions that users may write where they are asked for a value.
+/// Expressions that users may write as values.
 const FOR_USERS: &[&str] = &["get_env", "secret", "_generate"];
 
 fn whole_of(call: &Call) -> Option<&Val> {

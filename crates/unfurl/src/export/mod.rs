@@ -1,4 +1,5 @@
-//! `unfurl export`: an ensemble as a flat JSON document for front ends. What needs a cloud or git's history is not in it.
+//! `unfurl export`: an ensemble as a flat JSON document for front ends. Data from a cloud or git's history is not
+//! included.
 
 mod expressions;
 mod primary;

@@ -28,7 +28,7 @@ impl Exporter<'_> {
         let topology = &self.ensemble.service.topology;
         let named = self.ensemble.tree.topology_of(self.ensemble.tree.root()).substitution_node;
         let named = named.map(|id| self.ensemble.tree.node(id).template.clone());
-        // A deployment that has not been made has no instance of it.
+        // An instance exists only after deployment.
         let named = named.or_else(|| standing_node(&self.ensemble.manifest.document).map(EcoString::from));
         if let Some((template, node)) = named.and_then(|name| topology.nodes.get_key_value(&name)) {
             let mut variables = self.variables("APP", node.node_type);

@@ -45,7 +45,7 @@ const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£�
 /// The characters of the PC in western Europe.
 const CP850: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u{ad}±‗¾¶§÷¸°¨·¹³²■\u{a0}";
 
-/// A name without what does not count: case, blanks, dashes, underscores.
+/// A name without case, blanks, dashes and underscores.
 fn normal(codec: &str) -> String {
     codec.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
@@ -69,7 +69,7 @@ fn own(name: &str) -> Option<Own> {
     }
 }
 
-/// Names of Python for encodings that the web calls otherwise.
+/// Python's names for encodings with other names on the web.
 const NAMES: &[(&str, &str)] = &[
     ("eucjp", "euc-jp"),
     ("ujis", "euc-jp"),
@@ -93,7 +93,7 @@ const NAMES: &[(&str, &str)] = &[
     ("tis620", "windows-874"),
 ];
 
-/// The encoding of the web that a name of Python means.
+/// The web's encoding for a name in Python.
 fn of_the_web(name: &str) -> Option<&'static Encoding> {
     let known = NAMES.iter().find(|(python, _)| *python == name).map(|(_, web)| (*web).to_owned());
     let windows = || name.strip_prefix("cp").or(name.strip_prefix("windows")).map(|page| format!("windows-{page}"));

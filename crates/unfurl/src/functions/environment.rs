@@ -74,7 +74,7 @@ pub(crate) fn for_command(ctx: &Ctx<'_, '_>, rules: Option<&Val>) -> Result<Vec<
     Ok(out)
 }
 
-/// The rules of the ensemble's variables. While one of them is evaluated the world's environment alone counts.
+/// The rules of the ensemble's variables. While one of them is evaluated, only the world's environment applies.
 fn rules<'c>(ctx: &'c Ctx<'_, '_>) -> &'c [(EcoString, Val)] {
     if ctx.engine.in_variables.get() { &[] } else { &ctx.engine.settings.variables }
 }
@@ -94,7 +94,7 @@ fn signed(rule: &str) -> (&str, Option<char>) {
     }
 }
 
-/// A path with something put before it.
+/// A path with a prefix.
 fn joined(ctx: &Ctx<'_, '_>, first: &Val, rest: &Val) -> Result<Val> {
     let tainted = first.is_tainted() || rest.is_tainted();
     Ok(Val::str(format!("{}:{}", ctx.text(first)?, ctx.text(rest)?)).taint_if(tainted))
@@ -125,8 +125,8 @@ fn of_variable(name: &str, value: String) -> Val {
     Val::str(value).taint_if(is_secret)
 }
 
-/// One variable as a program that is started would see it: a task's has the ensemble's variables, outside of one they are
-/// not part of the environment.
+/// One variable as a started program would see it: a task has the ensemble's variables; outside of one they are not
+/// part of the environment.
 pub fn of_process(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     if ctx.variable("task")?.is_some() {
         return variable(ctx, name);

@@ -28,7 +28,7 @@ pub type Run = fn(&Ctx<'_, '_>, &Call<'_>) -> Result<Val>;
 /// A function.
 pub type Function = purlin_value::function::Function<Calling>;
 
-/// How a function is called.
+/// The calling convention of a function.
 #[derive(Debug)]
 pub struct Calling {
     /// The implementation.

@@ -340,7 +340,7 @@ fn matches(ctx: &Ctx<'_, '_>, pattern: &str, text: &str) -> Result<bool> {
     }
 }
 
-/// Booleans are no numbers in JSON.
+/// JSON booleans are not numbers.
 fn plain_number(value: &Val) -> Option<Number> {
     if matches!(value.data, Data::Bool(_)) { None } else { python::number(value) }
 }

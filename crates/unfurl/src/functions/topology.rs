@@ -200,7 +200,7 @@ pub fn get_property(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     missing(format!("`get_property` asks for `{name}`, which `{entity}` does not have"))
 }
 
-/// A property of a template. It is evaluated where it is asked for, as Unfurl does, so a path in it starts there.
+/// A property of a template. As in Unfurl it is evaluated at the location of the query, so a path in it starts there.
 fn written(ctx: &Ctx<'_, '_>, owner: NodeId, name: &str, keys: Option<&[Val]>, led: usize) -> Result<Val> {
     let keys = keys.unwrap_or_default();
     let node = ctx.engine.tree.node(owner);

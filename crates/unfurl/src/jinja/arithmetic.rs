@@ -10,7 +10,7 @@ use ecow::EcoString;
 use purlin_value::rules::{LIMIT_LIST, LIMIT_STRING};
 use std::rc::Rc;
 
-/// Why a whole number is refused that the original would have room for.
+/// Why an integer is rejected that the original can represent.
 pub const TOO_LARGE: &str = "a number is larger than 64 bits";
 
 /// Applies an operator to evaluated values.
@@ -87,7 +87,7 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
     }
 }
 
-/// An operator between values that it is not for, in Python's words and in ours.
+/// The error of an operator on unsupported values, in Python's words and in plain ones.
 fn unfit(text: String, plain: String) -> Result<Val> {
     let hint = "convert one side, for example with `| string` or `| int`";
     Err(Error::new(Kind::Type, text).plain(plain).hint(hint))

@@ -3,7 +3,7 @@
 use crate::val::Val;
 use ecow::EcoString;
 
-/// Where something is written in the template's text: start and end byte.
+/// The location in the template's text: start and end byte.
 pub type Place = (u32, u32);
 
 /// A statement.

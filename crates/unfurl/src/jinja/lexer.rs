@@ -5,7 +5,7 @@ use crate::error::{Error, Kind, Result};
 use ecow::EcoString;
 use purlin_syntax::Message;
 
-/// The marks of a template.
+/// The delimiters of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delimiters {
     /// `{{`
@@ -86,7 +86,7 @@ pub struct Token {
 /// The kind of a token.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TokenKind {
-    /// Text outside of marks.
+    /// Text outside of delimiters.
     Text(EcoString),
     /// `{{`
     VariableStart,
@@ -190,7 +190,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The nearest mark; of several at one place the longest.
+    /// The nearest delimiter; of several at one place the longest.
     fn next_mark(&self) -> Option<(usize, Mark)> {
         let rest = self.rest();
         let find = |mark: &str| rest.find(mark).map(|at| (at, mark.len()));
@@ -315,7 +315,7 @@ impl Lexer<'_> {
         None
     }
 
-    /// The tokens between marks.
+    /// The tokens between delimiters.
     fn inside(&mut self, start: usize, variable: bool) -> Result<()> {
         let (open, end_mark, close, what) = if variable {
             (TokenKind::VariableStart, self.marks.variable_end.clone(), TokenKind::VariableEnd, "print statement")

@@ -233,7 +233,7 @@ fn change_list(render: &Renderer<'_, '_, '_>, items: &mut Vec<Val>, name: &str, 
     Ok(result)
 }
 
-/// Evaluates the items of a list, for what looks into them.
+/// Evaluates the items of a list, for methods that read them.
 fn force_all(render: &Renderer<'_, '_, '_>, items: &mut [Val]) -> Result<()> {
     for item in items {
         *item = render.ctx.engine.force(std::mem::take(item))?;

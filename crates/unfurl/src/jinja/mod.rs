@@ -83,7 +83,7 @@ impl Template {
         Template::parse_with(text, Delimiters::default())
     }
 
-    /// Parses a template with given marks.
+    /// Parses a template with the given delimiters.
     pub(crate) fn parse_with(text: &str, mut marks: Delimiters) -> Result<Template> {
         if text.len() > MAX_EXPRESSION {
             let message = format!("the template is longer than {MAX_EXPRESSION} bytes");
@@ -116,12 +116,12 @@ fn read_header(line: &str, marks: &mut Delimiters) -> Result<()> {
     Ok(())
 }
 
-/// Renders a text as a template. Where undefined values are tolerated, so are errors: their text is the result.
+/// Renders a text as a template. Where undefined values are tolerated, errors are too: their text is the result.
 pub fn render(ctx: &Ctx<'_, '_>, text: &str) -> Result<Val> {
     render_with(ctx, text, || ctx.engine.template(text))
 }
 
-/// Renders a text with its own marks.
+/// Renders a text with its own delimiters.
 pub(crate) fn render_marked(ctx: &Ctx<'_, '_>, text: &str, marks: Delimiters) -> Result<Val> {
     render_with(ctx, text, || Template::parse_with(text, marks).map(Rc::new))
 }

@@ -15,7 +15,7 @@ const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 /// The first year that ids can name.
 const FIRST_YEAR: i64 = 2020;
 
-/// How long one step of an id's last digit is.
+/// The duration of one step of an id's last digit.
 const STEP: i128 = 16_200_000;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
@@ -105,7 +105,7 @@ pub fn file_stem(moment: Moment, job: &str) -> String {
     format!("job{}-{}", time.get(..19).unwrap_or(&time), job.get(..8).unwrap_or(job))
 }
 
-/// A digest of values. Secrets count as one and the same.
+/// A digest of values. All secrets count as equal.
 pub fn digest<'v>(values: impl IntoIterator<Item = &'v Val>, tree: &Tree) -> String {
     let mut hash = Sha1::new();
     values.into_iter().for_each(|value| feed(value, tree, &mut hash, 0));

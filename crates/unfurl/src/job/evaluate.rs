@@ -32,7 +32,7 @@ impl Inputs<'_, '_, '_> {
         Ok(Some(value))
     }
 
-    /// An input that is there and not null.
+    /// An input that is set and not null.
     pub fn given(&self, name: &str) -> Result<Option<Val>> {
         Ok(self.get(name)?.filter(|value| !value.is_null()))
     }
@@ -48,7 +48,7 @@ pub(super) struct Reads {
 }
 
 impl Job<'_> {
-    /// Evaluates something in the surroundings of a request's operation.
+    /// Evaluates in the context of a request's operation.
     pub(super) fn evaluate<T>(
         &mut self,
         request: usize,

@@ -14,7 +14,7 @@ use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
 
 impl Job<'_> {
-    /// Takes what came of the command that [`Job::next_command`] gave.
+    /// Takes the result of the command returned by [`Job::next_command`].
     pub fn finish(&mut self, ran: Ran) {
         let Some(index) = self.current.as_ref().map(|current| current.request) else { return };
         let Some(request) = self.requests.get(index).cloned() else { return };
@@ -306,7 +306,7 @@ impl Job<'_> {
         (false, None)
     }
 
-    /// An operation that went well and did not say in which state it left its instance.
+    /// Sets the state after a successful operation that did not set one.
     fn advance_state(&mut self, request: &Request, current: &Current) {
         let node = self.ensemble.tree.node(request.target);
         if node.state != current.start_state {
@@ -331,7 +331,7 @@ impl Job<'_> {
         }
     }
 
-    /// The last operation of a workflow went well: its instance is as the workflow wants it.
+    /// The last operation of a workflow succeeded: its instance has the workflow's state.
     pub(super) fn finish_workflow(&mut self, task: usize) {
         let Some((request, status)) =
             self.tasks.get(task).and_then(|task| Some((self.requests.get(task.request)?.clone(), task.status?)))
@@ -394,7 +394,7 @@ impl Job<'_> {
     }
 }
 
-/// A text without the sequences that drive a terminal.
+/// A text without terminal escape sequences.
 fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -30,7 +30,7 @@ pub(super) fn stores(tree: &Tree) -> Vec<NodeId> {
 pub(super) struct Installer {
     /// The instance.
     pub id: NodeId,
-    /// The artifact's name where it is needed.
+    /// The artifact's name where it is used.
     name: EcoString,
     /// Its user, and the location of the use.
     user: EcoString,
@@ -38,7 +38,7 @@ pub(super) struct Installer {
 }
 
 impl Ensemble {
-    /// The artifact that an instance is there for.
+    /// The artifact of an installing instance.
     pub(super) fn installed(&self, id: NodeId) -> Option<NodeId> {
         let node = self.tree.node(id);
         if node.kind != NodeKind::Node || node.type_name() != INSTALLER {
@@ -84,7 +84,7 @@ impl Ensemble {
 }
 
 impl Job<'_> {
-    /// Makes an instance for every artifact that operations need and that has operations itself, unless there is one.
+    /// Creates an instance for every artifact that operations use and that has operations itself, unless one exists.
     pub(super) fn add_installers(&mut self, requests: &[Request]) -> Vec<Installer> {
         let mut made = Vec::new();
         for request in requests {
@@ -113,7 +113,7 @@ impl Job<'_> {
         installers.is_empty()
     }
 
-    /// Whether something could not be installed. Such tasks come before all others.
+    /// Whether an installation failed. Such tasks come before all others.
     pub(super) fn installation_failed(&self) -> bool {
         let first = self.tasks.iter().take_while(|task| self.installs(task.request));
         first.into_iter().any(|task| task.status == Some(Status::Error))

@@ -108,7 +108,7 @@ pub struct Job<'s> {
     delegating: Vec<usize>,
     /// Whether waiting requests are run without the values they wait for.
     is_last_round: bool,
-    /// The attributes that were read by what could not be evaluated last.
+    /// The attributes read by the last failed evaluation.
     failed_reads: Vec<task::Dependency>,
     /// Installation tasks.
     installed: Vec<Task>,
@@ -116,7 +116,7 @@ pub struct Job<'s> {
     by_template: HashMap<(usize, EcoString), Vec<NodeId>>,
 }
 
-/// The directive of nodes that may be there already: a job looks before it makes one.
+/// The directive of nodes that may exist already: a job checks before it creates one.
 const CHECK: &str = "check";
 
 impl<'s> Job<'s> {
@@ -248,7 +248,7 @@ impl<'s> Job<'s> {
         self.directives(id).iter().any(|word| word == directive)
     }
 
-    /// Whether all tasks went well.
+    /// Whether all tasks succeeded.
     pub fn job_status(&self) -> Status {
         let failed = self.tasks.iter().chain(&self.installed).any(|task| task.status == Some(Status::Error));
         if failed { Status::Error } else { Status::Ok }

@@ -13,7 +13,7 @@ use purlin_tosca::val as tosca;
 use purlin_value::path;
 use std::sync::Arc;
 
-/// The interface whose inputs and implementation all others share.
+/// The interface with inputs and an implementation shared by all others.
 const DEFAULTS: &str = "defaults";
 
 /// The interface whose operations replace others in a dry run.
@@ -49,7 +49,7 @@ const CONFIGURATORS: &[(&str, &str, Configurator)] = &[
 const ELSEWHERE: &[&str] =
     &["Ansible", "DNS", "Helm", "Kompose", "Kubernetes", "Octodns", "PythonPackageCheck", "Supervisor", "Terraform"];
 
-/// The configurator that a name most likely was meant to be. Commands are written in small letters.
+/// The configurator that a name was probably meant to be. Commands are written in lower case.
 pub(crate) fn near_configurator(name: &str) -> Option<&'static str> {
     let is_name = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(|c| c.is_ascii_alphanumeric());
     if !is_name || Configurator::named(name).is_some() {
@@ -92,11 +92,11 @@ pub struct Operation {
     pub name: EcoString,
     /// The implementation.
     pub configurator: Configurator,
-    /// Whether its implementation is a command line, with no configurator named. A dry run has no other in its place.
+    /// Whether its implementation is a command line, without a configurator. A dry run does not replace it.
     pub is_line: bool,
     /// Its inputs, as written.
     pub inputs: ValMap,
-    /// Where its results go: an attribute for each.
+    /// The targets of its results: an attribute for each.
     pub outputs: Vec<(EcoString, Val)>,
     /// Seconds after which it has failed.
     pub timeout: Option<i64>,
@@ -118,7 +118,7 @@ pub struct Operation {
 #[derive(Default)]
 struct Implementation {
     primary: Option<Val>,
-    /// Whether the artifact is named under `primary`, where only names that are known count.
+    /// Whether the artifact is named under `primary`, where only known names count.
     is_named: bool,
     class: Option<EcoString>,
     timeout: Option<i64>,
@@ -214,7 +214,7 @@ impl Ensemble {
         Some(operation)
     }
 
-    /// Decides what carries an operation out.
+    /// Decides the implementation of an operation.
     fn choose(&self, operation: &mut Operation, implementation: &Implementation, target: NodeId) -> Option<()> {
         let artifact =
             implementation.primary.as_ref().and_then(Val::as_str).and_then(|name| self.artifact(target, name));
@@ -364,7 +364,7 @@ impl Ensemble {
     }
 }
 
-/// Whether something is written by the user rather than part of the standard's types.
+/// Whether an entity is written by the user rather than part of the standard's types.
 pub(super) fn is_users(service: &Service, entity: &Entity) -> bool {
     file_of(service, entity).is_some_and(|file| !file.starts_with("purlin:"))
 }

@@ -39,7 +39,7 @@ impl Workflow {
     }
 }
 
-/// Which instances that do not work are repaired.
+/// The failing instances to repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Repair {
     /// Instances with an error.
@@ -57,7 +57,7 @@ pub enum ChangeDetection {
     /// When the values that its last configuration used have changed.
     #[default]
     Evaluate,
-    /// Always looked at, even if the instance was changed by hand.
+    /// Always checked, even if the instance was changed by hand.
     Always,
     /// Never.
     Skip,
@@ -90,6 +90,6 @@ pub struct Options {
     pub repair: Repair,
     /// When a configuration counts as changed.
     pub change_detection: ChangeDetection,
-    /// Options that differ from the usual, as they are stored.
+    /// Options that differ from the defaults, in stored form.
     pub stored: Vec<(&'static str, Val)>,
 }

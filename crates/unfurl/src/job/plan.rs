@@ -63,7 +63,7 @@ struct Planner<'j, 's> {
     job: &'j Job<'s>,
     out: Vec<Request>,
     groups: usize,
-    /// Whether this is about artifacts that others need.
+    /// Whether this plans the installation of artifacts.
     installs: bool,
 }
 
@@ -81,7 +81,7 @@ impl Planner<'_, '_> {
             || wanted.iter().any(|name| name == self.job.ensemble.tree.node(id).name.as_str())
     }
 
-    /// One operation, if something carries it out.
+    /// One operation, if it has an implementation.
     fn operation(
         &mut self,
         id: NodeId,
@@ -98,7 +98,7 @@ impl Planner<'_, '_> {
         if mocked && let Some(mock) = job.ensemble.mock(id, name) {
             operation = super::operation::Operation { interface: interface.into(), ..mock };
         }
-        // A filter leaves operations out, but they count as carried out.
+        // Operations excluded by a filter count as run.
         if !self.is_wanted(id) {
             return true;
         }
@@ -173,7 +173,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// Why an instance that there is already is deployed again.
+    /// Why an existing instance is deployed again.
     fn why_deploy(&self, id: NodeId, status: Status) -> Option<&'static str> {
         let options = &self.job.options;
         let record = self.job.record(id);
@@ -241,7 +241,7 @@ impl Planner<'_, '_> {
         let is_missing = matches!(status, Status::Unknown | Status::Absent | Status::Pending) && !is("stopped");
         let mut is_new = now.is_none() || is("creating");
         if is_missing || force || (status == Status::Error && is_new) {
-            // Without `create` the next operation makes the instance.
+            // Without `create` the next operation creates the instance.
             is_new |= !self.operation(id, "Standard", "create", reason, Some("creating"), group);
         }
         let is_unconfigured = now.is_none() || now < state("configured");
@@ -253,7 +253,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// A node is configured between what its relationships do before and after.
+    /// A node is configured between the pre- and post-operations of its relationships.
     fn configure(&mut self, id: NodeId, reason: &str, group: Option<(usize, Workflow)>) {
         let (targets, sources) = (self.relationships(id), self.requirements(id));
         let mut each = |all: &[NodeId], name: &str| {

@@ -28,7 +28,7 @@ pub(super) struct Current {
     pub changes: Vec<(NodeId, ValMap)>,
     pub command: Val,
     pub line: String,
-    /// Whether it came so far that something was done.
+    /// Whether it has done anything yet.
     pub is_started: bool,
 }
 
@@ -38,9 +38,9 @@ pub(super) enum Prepared {
     Computed(Outcome, Vec<Update>),
     Delegated(Request),
     Nothing(Outcome),
-    /// It is left out, for a reason.
+    /// It is left out, with the reason.
     LeftOut(String),
-    /// It cannot even begin, for a reason.
+    /// It cannot start, with the reason.
     Refused(String),
 }
 
@@ -93,7 +93,7 @@ impl Job<'_> {
         }
     }
 
-    /// Reports an error where it is written, or else at the operation.
+    /// Reports an error at its location, otherwise at the operation.
     pub(super) fn tell(&self, index: usize, error: &Error) {
         let mut problem = diagnostic(self.session, error);
         if problem.span.is_none() {
@@ -260,7 +260,7 @@ impl Job<'_> {
         request.group.is_some() && self.waiting.iter().any(|other| *other < index && same(other))
     }
 
-    /// Whether an operation is left out; and then, whether it is written down as skipped.
+    /// Whether an operation is left out, and if so, whether it is recorded as skipped.
     fn need_not_run(&mut self, index: usize, request: &Request) -> Option<bool> {
         if request.reason == "reconfigure" && !self.has_changed(index, request) {
             return Some(true);
@@ -335,7 +335,7 @@ impl Job<'_> {
         }
     }
 
-    /// Writes down that an operation did not have to run.
+    /// Records that an operation did not have to run.
     pub(super) fn skip(&mut self, index: usize) {
         let Some(request) = self.requests.get_mut(index) else { return };
         request.is_skipped = true;
@@ -384,7 +384,7 @@ impl Job<'_> {
         self.finish_workflow(task);
     }
 
-    /// Whether an operation reads what operations of others may still set.
+    /// Whether an operation reads values that other operations may still set.
     fn waits_for_others(&self, request: &Request, reads: &[Dependency]) -> bool {
         if request.workflow == Some(Workflow::Undeploy) {
             return false;

@@ -13,7 +13,7 @@ pub struct Record {
     pub stored: bool,
     /// The last change that was made to it.
     pub last_config_change: Option<EcoString>,
-    /// The last change that was seen.
+    /// The last observed change.
     pub last_state_change: Option<EcoString>,
     /// The change that created it, `false` if others did, or the party responsible for deleting it.
     pub created: Option<Val>,
@@ -21,7 +21,7 @@ pub struct Record {
     pub protected: Option<Val>,
     /// The change that made it differ from its configuration.
     pub customized: Option<Val>,
-    /// How much it matters, if that is stored.
+    /// Its priority, if stored.
     pub priority: Option<Priority>,
     /// Attributes that operations have set or read.
     pub attributes: ValMap,
@@ -37,7 +37,7 @@ impl Record {
         self.last_config_change.iter().chain(&self.last_state_change).max()
     }
 
-    /// Whether something made it, as far as is known.
+    /// Whether it was created, as far as is known.
     pub(crate) fn is_created(&self) -> bool {
         self.created.as_ref().is_some_and(crate::python::truthy)
     }

@@ -8,7 +8,7 @@ use crate::tree::{NodeKind, Status};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
 
-/// How many tasks ended in which way.
+/// The number of tasks by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// All of them.
@@ -38,7 +38,7 @@ impl std::fmt::Display for Stats {
 }
 
 impl Job<'_> {
-    /// How many tasks ended in which way.
+    /// The number of tasks by result.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats { total: self.tasks.len(), ..Stats::default() };
         for task in &self.tasks {
@@ -192,7 +192,7 @@ impl Job<'_> {
         let Some(request) = self.requests.get(task.request) else { return Val::null() };
         let node = self.ensemble.tree.node(request.target);
         let text = |text: &str| Val::str(text);
-        // Several topologies may have an instance of one name.
+        // Several topologies may have an instance of the same name.
         let full = self.ensemble.tree.full_name(request.target);
         let nested = Some(full).filter(|full| node.kind == NodeKind::Node && *full != node.name);
         let entries = [

@@ -10,7 +10,7 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
 use purlin_syntax::Flavor;
 
-/// How an operation ended.
+/// The outcome of an operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     /// Whether it succeeded; by default it did.
@@ -23,22 +23,22 @@ pub(super) struct Outcome {
     pub result: Val,
     /// Its outputs.
     pub outputs: ValMap,
-    /// Whether why it did not go well was reported already.
+    /// Whether the reason for a failure was reported already.
     pub is_reported: bool,
 }
 
 impl Outcome {
-    /// It went well.
+    /// A success.
     pub fn success() -> Self {
         Outcome { success: Some(true), ..Outcome::default() }
     }
 
-    /// It did not go well.
+    /// A failure.
     pub fn failure(why: &str) -> Self {
         Outcome { success: Some(false), result: Val::str(why), ..Outcome::default() }
     }
 
-    /// It did not run.
+    /// An operation that did not run.
     pub fn not_run(why: &str) -> Self {
         Outcome { modified: Some(false), ..Outcome::failure(why) }
     }

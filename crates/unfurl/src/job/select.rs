@@ -1,4 +1,4 @@
-//! Which instances a workflow looks at, in which order.
+//! The instances of a workflow, and their order.
 
 use super::Job;
 use super::change::is_change_id;
@@ -36,7 +36,7 @@ pub(super) fn instances(job: &Job<'_>) -> Vec<NodeId> {
     out
 }
 
-/// A template and all that it requires, through others or not.
+/// A template and all that it requires, directly or indirectly.
 fn with_targets(job: &Job<'_>, template: &str) -> HashSet<usize> {
     let service = job.ensemble.service_at(0);
     let mut open: Vec<usize> = service.topology.nodes.get_index_of(template).into_iter().collect();

@@ -7,7 +7,7 @@ use ecow::EcoString;
 /// A value that a task read or set.
 #[derive(Clone, Debug)]
 pub struct Dependency {
-    /// Whose attribute.
+    /// The owner of the attribute.
     pub instance: NodeId,
     /// The query that finds it.
     pub query: EcoString,
@@ -50,7 +50,7 @@ pub struct Task {
     pub changes: Vec<(NodeId, ValMap)>,
     /// Names and digest of the values it read, and the values it set.
     pub digest: Digest,
-    /// Whether why it failed was reported already.
+    /// Whether the reason for its failure was reported already.
     pub is_reported: bool,
     /// The status that its result gave its instance.
     pub(super) explicit: Option<Status>,
@@ -97,7 +97,7 @@ pub struct Ran {
     pub stdout: String,
     /// Its standard error.
     pub stderr: String,
-    /// Whether its time was up.
+    /// Whether it timed out.
     pub timed_out: bool,
     /// Why it could not be started, or how else it ended.
     pub error: Option<String>,

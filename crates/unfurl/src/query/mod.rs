@@ -1,6 +1,6 @@
 //! The query language: `segment::segment[filter]=test?`.
 //!
-//! Text becomes a [`Query`] once; evaluation is in [`crate::eval::path`]. Nothing here knows instances or values.
+//! Text becomes a [`Query`] once; evaluation is in [`crate::eval::path`]. This must not know instances or values.
 
 mod parse;
 
@@ -12,7 +12,7 @@ pub use parse::{SyntaxError, parse};
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// Where it starts.
+    /// The start.
     pub start: Start,
     /// The steps from there.
     pub segments: Vec<Segment>,

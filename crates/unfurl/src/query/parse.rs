@@ -7,14 +7,14 @@ use crate::special::Special;
 use ecow::EcoString;
 use purlin_syntax::Message;
 
-/// Why a text is not a query, and where.
+/// Why a text is not a query, with the location.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SyntaxError {
-    /// Where in the text.
+    /// The location in the text.
     pub at: Range,
     /// The error.
     pub message: Message,
-    /// Whether a limit was hit rather than the grammar broken.
+    /// Whether a limit was exceeded, rather than the grammar violated.
     pub limit: bool,
 }
 
@@ -78,7 +78,7 @@ fn nothing(text: &str) -> SyntaxError {
     SyntaxError { at: Range { start: 0, end }, message: message.into(), limit: false }
 }
 
-/// `$list::0` applies the index to each item, which surprises people.
+/// `$list::0` applies the index to each item, which is unexpected.
 fn note_variable_index(query: &mut Query) {
     if let (Start::Variable(name), [_, Segment { key: Key::Index(_), at, .. }, ..]) =
         (&query.start, query.segments.as_slice())

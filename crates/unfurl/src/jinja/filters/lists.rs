@@ -81,7 +81,7 @@ pub fn member(render: &Renderer<'_, '_, '_>, item: &Val, path: &str) -> Result<V
     Ok(value)
 }
 
-/// An attribute of an item that must be there where undefined values are mistakes.
+/// An attribute of an item, required where undefined values are errors.
 fn present(render: &Renderer<'_, '_, '_>, item: &Val, path: &str) -> Result<Val> {
     let value = member(render, item, path)?;
     match value.data {
@@ -332,7 +332,7 @@ fn distinct(all: Vec<Val>) -> Vec<Val> {
     kept
 }
 
-/// Items whose value, or whose attribute, was not met before; case counts only where asked.
+/// Items whose value, or whose attribute, is new; case counts only if requested.
 pub fn unique(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let case = flag(args, 0, "case_sensitive", false);
     let attribute = text_arg(render, args, 1, "attribute")?;

@@ -24,7 +24,7 @@ pub fn abs(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
     })
 }
 
-/// A number without its fraction. Infinity has no whole number at all; others may be larger than there is room for.
+/// A number without its fraction. Infinity has no integer part; others may be too large.
 pub fn cut_off(x: f64) -> Result<i64> {
     // The first of the two is a power of two, so it is exact; the second is the number behind the largest.
     const LEAST: f64 = i64::MIN as f64;

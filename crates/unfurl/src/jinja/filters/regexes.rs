@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 
-/// Steps back a pattern with look-around may take in one search, and a number of them for every byte of the text.
+/// Most steps back of a pattern with look-around in one search, plus a number of them for every byte of the text.
 const STEPS_BACK: usize = 10_000;
 const STEPS_BACK_PER_BYTE: usize = 16;
 /// Bytes visited in one search: such a pattern may go through all of the text between steps back.
@@ -46,7 +46,7 @@ pub struct Pattern<'e, 'w> {
     text: String,
     /// The steps back of one search, if it takes any.
     back: usize,
-    /// The bytes that may be looked at between two steps back, if that is not the whole text.
+    /// The bytes visited between two steps back, if that is not the whole text.
     near: Option<usize>,
     /// The same pattern with fewer steps back, for patterns that take some.
     tries: RefCell<Vec<(usize, Rc<Regex>)>>,
@@ -175,7 +175,7 @@ impl Pattern<'_, '_> {
         self.regex.captures_from_pos(text, at).or_else(|_| self.too_hard())
     }
 
-    /// The pattern with fewer steps back, compiled when it is first asked for.
+    /// The pattern with fewer steps back, compiled on first use.
     fn with_steps_back(&self, back: usize) -> Result<Rc<Regex>> {
         if let Some((_, regex)) = self.tries.borrow().iter().find(|(steps, _)| *steps == back) {
             return Ok(regex.clone());

@@ -78,7 +78,7 @@ impl Renderer<'_, '_, '_> {
         }
     }
 
-    /// A method that changes a collection: the variable of this template that holds it holds the changed one then.
+    /// Calls a method that changes a collection: the template's variable is bound to the changed one.
     fn change(&mut self, base: &Expr, mut value: Val, method: &str, args: &Args) -> Result<Val> {
         let Expr::Name(name, _) = base else {
             let args = self.values(args)?;

@@ -103,7 +103,7 @@ impl Values {
         self.positional.get(index).or(named)
     }
 
-    /// Whether an argument is a secret, or holds one. Looking is paid for.
+    /// Whether an argument is a secret, or contains one. The search is charged.
     pub fn tainted(&self, engine: &Engine<'_>) -> Result<bool> {
         let mut looked = 0;
         let mut all = self.positional.iter().chain(self.named.iter().map(|(_, value)| value));
@@ -308,7 +308,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         }
     }
 
-    /// Whether a condition holds; a secret condition makes what depends on it secret.
+    /// Whether a condition holds; a secret condition makes dependent values secret.
     fn condition(&mut self, expr: &Expr) -> Result<bool> {
         let value = self.expr(expr)?;
         self.truth(&value)
@@ -347,7 +347,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         }
     }
 
-    /// Gives a variable of this template another value, in the scope that has it.
+    /// Rebinds a variable of this template, in the scope that defines it.
     fn rebind(&mut self, name: &str, value: Val) {
         match self.slot(name) {
             Some(slot) => *slot = value,
