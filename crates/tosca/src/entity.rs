@@ -49,9 +49,9 @@ pub struct Slot {
 pub enum Content {
     /// A text.
     Text(Text),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// Texts or names.
     Texts(Arc<Vec<Text>>),
@@ -130,7 +130,7 @@ impl Entity {
         self.text(name).map_or("", |text| text.text.as_str())
     }
 
-    /// The truth value in a slot.
+    /// The boolean in a slot.
     pub fn bool(&self, name: &str) -> Option<bool> {
         match self.slot(name)?.content {
             Content::Bool(value) => Some(value),

@@ -9,11 +9,11 @@ use purlin_value::function::{Parameter, many, one, optional, some};
 /// The type of a function's result before it is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gives {
-    /// A truth value.
+    /// A boolean.
     Bool,
     /// A text.
     Text,
-    /// A whole number.
+    /// An integer.
     Int,
     /// A number.
     Number,

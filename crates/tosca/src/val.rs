@@ -46,9 +46,9 @@ pub struct Val {
 pub enum Data {
     /// Null.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A number with a fraction, or one too large for 64 bits.
     Float(f64),

@@ -10,7 +10,7 @@ pub use purlin_tosca::python_text::{float_repr, quote};
 use std::cmp::Ordering;
 use std::fmt::Write;
 
-/// A whole number as Python's `int()` reads it: blanks around, a sign, underscores between digits.
+/// An integer as Python's `int()` reads it: blanks around, a sign, underscores between digits.
 pub fn parse_int(text: &str) -> Option<i64> {
     let text = text.trim();
     let (negative, digits) = match text.as_bytes().first()? {

@@ -40,7 +40,7 @@ pub enum Data {
     Null,
     /// True or false.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A number with a fraction.
     Float(f64),
@@ -143,7 +143,7 @@ pub struct Undefined {
 pub enum MapKey {
     /// Text.
     Str(EcoString),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// True or false.
     Bool(bool),
@@ -203,7 +203,7 @@ impl Val {
         Data::Bool(b).into()
     }
 
-    /// A whole number.
+    /// An integer.
     pub fn int(n: i64) -> Self {
         Data::Int(n).into()
     }

@@ -14,9 +14,9 @@ use std::sync::Arc;
 pub enum Out {
     /// Null.
     Null,
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A number.
     Float(f64),

@@ -114,8 +114,8 @@ impl<'s> Repositories<'s> {
         Place::Remote(url.to_owned(), revision.to_owned())
     }
 
-    /// The working copy whose first commit is the given one. A shallow clone does not have its first commit: then the
-    /// only possible copy is used.
+    /// The working copy whose first commit is the given one. The log of a clone does not show its first commit: then
+    /// the only possible copy is used.
     fn working_copy(&self, commit: &str) -> Option<String> {
         let copies = self.working_copies();
         if let Some(known) = copies.iter().find(|copy| self.first_commit(copy).as_deref() == Some(commit)) {

@@ -47,7 +47,7 @@ pub struct Scope {
     pub variables: Vec<Variable>,
     /// The layer below.
     pub parent: Option<Rc<Scope>>,
-    /// The context in which the variables were defined.
+    /// Where the variables were defined.
     pub home: Val,
     /// The rules where they were defined.
     pub mode: Mode,

@@ -100,7 +100,7 @@ pub enum TokenKind {
     Name(EcoString),
     /// A string literal.
     Str(EcoString),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A fraction.
     Float(f64),

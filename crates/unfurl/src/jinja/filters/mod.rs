@@ -110,7 +110,7 @@ fn text_arg(render: &Renderer<'_, '_, '_>, args: &Values, at: usize, name: &str)
     args.get(at, name).map(|value| text_of(render, value)).transpose()
 }
 
-/// An argument as a whole number.
+/// An argument as an integer.
 fn int_arg(args: &Values, at: usize, name: &str) -> Result<Option<i64>> {
     match args.get(at, name).map(|value| &value.data) {
         None | Some(Data::Null) => Ok(None),
