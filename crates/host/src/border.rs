@@ -1,8 +1,8 @@
-//! Opened folders: whatever is reached through one lies below it.
+//! Opened folders: everything reached through one is below it.
 //!
 //! A path is judged by its name, and then opened below a folder that was opened before, where the system itself refuses
-//! to leave (`openat2` with `RESOLVE_BENEATH`; the same walk step by step where there is none). A link that is swapped
-//! in between can make a call fail; it cannot lead it outside. This file knows nothing of permissions.
+//! to leave (`openat2` with `RESOLVE_BENEATH`, otherwise the same walk step by step). A link that is swapped in between
+//! can make a call fail, but cannot lead it outside. This file knows nothing of permissions.
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
@@ -23,12 +23,12 @@ impl Root {
         Root { path, opened: OnceLock::new() }
     }
 
-    /// Whether a path lies here by its name.
+    /// Whether a path is below this root by its name.
     pub fn holds(&self, full: &Path) -> bool {
         beneath(&self.path, full).is_some() || full.starts_with(&self.path)
     }
 
-    /// How many bytes its path has: of two roots that hold a path the longer one is nearer.
+    /// Length of its path in bytes: of two roots that hold a path, the longer one is nearer.
     pub fn depth(&self) -> usize {
         self.path.as_os_str().len()
     }
@@ -41,7 +41,7 @@ impl Root {
         Ok((dir, if rest.as_os_str().is_empty() { Path::new(".") } else { rest }))
     }
 
-    /// Opens a file for reading. Does not wait for a pipe that nobody writes to.
+    /// Opens a file for reading. Does not block on a pipe without a writer.
     pub fn open(&self, full: &Path) -> Result<File> {
         let (dir, rest) = self.below(full)?;
         let mut options = OpenOptions::new();
@@ -50,31 +50,31 @@ impl Root {
         dir.open_with(rest, &options)
     }
 
-    /// What is there; links are followed.
+    /// Metadata of an entry; links are followed.
     pub fn metadata(&self, full: &Path) -> Result<Metadata> {
         let (dir, rest) = self.below(full)?;
         dir.metadata(rest)
     }
 
-    /// What a folder holds.
+    /// The entries of a folder.
     pub fn list(&self, full: &Path) -> Result<cap_std::fs::ReadDir> {
         let (dir, rest) = self.below(full)?;
         dir.read_dir(rest)
     }
 
-    /// Where a link leads, as it is written.
+    /// The target of a link, as written.
     pub fn read_link(&self, full: &Path) -> Result<PathBuf> {
         let (dir, rest) = self.below(full)?;
         dir.read_link_contents(rest)
     }
 
-    /// Makes a folder, and those it lies in.
+    /// Creates a folder and its parents.
     pub fn create_folder(&self, full: &Path) -> Result<()> {
         let (dir, rest) = self.below(full)?;
         if rest.as_os_str().is_empty() { Ok(()) } else { dir.create_dir_all(rest) }
     }
 
-    /// Writes a file, and the folders it lies in.
+    /// Writes a file and creates its parent folders.
     pub fn write(&self, full: &Path, bytes: &[u8]) -> Result<()> {
         let (dir, rest) = self.below(full)?;
         let name = rest.file_name().ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
@@ -88,8 +88,8 @@ impl Root {
     }
 }
 
-/// Replaces a file below a folder as a whole. A link in its place stays, and leads to the new content, if it does not lead
-/// out of the folder.
+/// Replaces a file below a folder as a whole. A link in its place is kept, and its target replaced, unless it leads out
+/// of the folder.
 pub fn rewrite_below(folder: &Path, file: &Path, bytes: &[u8]) -> Result<()> {
     let folder = folder.canonicalize()?;
     let full = match file.canonicalize() {
@@ -100,7 +100,7 @@ pub fn rewrite_below(folder: &Path, file: &Path, bytes: &[u8]) -> Result<()> {
     Root::new(folder).write(&full, bytes)
 }
 
-/// Appends to a regular file below a folder, made if it is not there.
+/// Appends to a regular file below a folder, creating it if missing.
 pub fn append_below(folder: &Path, file: &Path, bytes: &[u8]) -> Result<()> {
     let root = Root::new(folder.to_owned());
     let (dir, rest) = root.below(file)?;
@@ -147,8 +147,8 @@ fn do_not_wait(options: &mut OpenOptions) {
 #[cfg(not(unix))]
 fn do_not_wait(_options: &mut OpenOptions) {}
 
-/// Puts a file into an opened folder, whole or not at all. The temporary file has a random name that nobody else has
-/// made; a link under the final name is replaced, never followed.
+/// Puts a file into an opened folder, whole or not at all. The temporary file has a random, unused name; a link under
+/// the final name is replaced, never followed.
 fn replace(folder: &Dir, name: &std::ffi::OsStr, bytes: &[u8]) -> Result<()> {
     let before = folder.symlink_metadata(name).ok().filter(Metadata::is_file);
     let mut temporary = TempFile::new(folder)?;
@@ -177,7 +177,7 @@ pub fn write_atomically(full: &Path, bytes: &[u8]) -> Result<()> {
     replace(&Dir::open_ambient_dir(folder, ambient_authority())?, name, bytes)
 }
 
-/// Opens what is no file without waiting: a pipe that nobody reads is an error.
+/// Opens a non-regular file without blocking: a pipe without a reader is an error.
 fn open_read_pipe(full: &Path) -> Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     #[cfg(unix)]
@@ -185,7 +185,7 @@ fn open_read_pipe(full: &Path) -> Result<std::fs::File> {
     options.write(true).open(full)
 }
 
-/// The repository that a path lies in by its name. A link to a repository elsewhere is not one.
+/// The repository that contains a path, by its name. A link to a repository elsewhere does not count.
 fn repository_above(full: &Path) -> Option<&Path> {
     let is_plain = |part: std::path::Component<'_>| !matches!(part, std::path::Component::ParentDir);
     let is_real = |folder: &&Path| folder.canonicalize().is_ok_and(|real| real == **folder);
@@ -201,7 +201,7 @@ pub fn remove_file_below(folder: &Path, path: &str) -> Result<()> {
     dir.remove_file(rest)
 }
 
-/// Removes a folder below a folder that the user named, with all that is in it. A link is not a folder.
+/// Removes a folder and its contents below a folder that the user named. A link is not a folder.
 pub fn remove_folder_below(folder: &Path, path: &str) -> Result<()> {
     let root = Root::new(folder.to_owned());
     let full = folder.join(path);
@@ -220,8 +220,8 @@ pub fn write_below(folder: &Path, path: &str, bytes: &[u8]) -> Result<()> {
     Root::new(folder.to_owned()).write(&folder.join(path), bytes)
 }
 
-/// The beginning of a regular file below a folder; links that lead out of the folder are refused, and nothing waits for a
-/// pipe. More bytes than asked for say that the file is longer.
+/// The beginning of a regular file below a folder; links that lead out of the folder are refused, and pipes do not
+/// block. More bytes than requested mean that the file is longer.
 pub fn read_below(folder: &Path, full: &Path, most: u64) -> Result<Vec<u8>> {
     let file = Root::new(folder.to_owned()).open(full)?;
     if !file.metadata()?.is_file() {
@@ -232,7 +232,7 @@ pub fn read_below(folder: &Path, full: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a path is not a place for a file: `/dev/stdout`, `/dev/null`, a pipe.
+/// Whether a path is not a regular file: `/dev/stdout`, `/dev/null`, a pipe.
 fn is_stream(full: &Path) -> bool {
     let is_device = full.starts_with("/dev") || full.starts_with("/proc");
     full.metadata().is_ok_and(|there| is_device || !(there.is_file() || there.is_dir()))

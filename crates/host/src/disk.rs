@@ -1,7 +1,7 @@
 //! The world on disk.
 //!
 //! One resolver for all paths: the root (the repository, or the folder that was named) and what the user allowed,
-//! nothing else. Everything is opened through a [`Root`], so where a link leads decides, not what it is called.
+//! nothing else. Everything is opened through a [`Root`], so the target of a link decides, not its name.
 
 use crate::border::{Root, is_escape};
 use crate::fetch::Fetcher;
@@ -18,7 +18,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-/// How much of a large file is in memory at a time.
+/// Part of a large file that is in memory at a time.
 const PIECE: usize = 64 << 10;
 
 /// What the user allowed on the command line.
@@ -34,9 +34,9 @@ pub struct Permissions {
     pub write: bool,
     /// `--offline`: nothing is fetched, whatever else is allowed.
     pub offline: bool,
-    /// The project is a copy that stays as it is: what is fetched is not recorded in its lock file.
+    /// The project is a copy that must not change: fetches are not recorded in its lock file.
     pub frozen: bool,
-    /// `--update`: what `purlin.lock` recorded is looked up afresh, and recorded again.
+    /// `--update`: entries of `purlin.lock` are looked up afresh and recorded again.
     pub update: bool,
 }
 
@@ -46,9 +46,9 @@ pub struct DiskWorld {
     here: String,
     env: BTreeMap<String, String>,
     project_env: BTreeMap<String, String>,
-    /// The project, and what the user allowed besides.
+    /// The project, and the paths the user allowed.
     roots: Vec<Arc<Root>>,
-    /// Copies that were fetched, by where they are.
+    /// Fetched copies, by location.
     fetched: RwLock<BTreeMap<PathBuf, Arc<Root>>>,
     permissions: Permissions,
     overlay: Overlay,
@@ -59,17 +59,17 @@ pub struct DiskWorld {
     max_file: u64,
 }
 
-/// What a world is made from.
+/// Settings of a world.
 pub struct DiskSettings {
     /// The folder that bounds the project, without links in its path.
     pub root: PathBuf,
-    /// Where the user stands.
+    /// The user's working directory.
     pub cwd: PathBuf,
     /// The environment of the process: where caches and seeds are, how programs are found.
     pub env: BTreeMap<String, String>,
-    /// What the project sees of it, with variables of its own.
+    /// The environment as the project sees it, with variables of its own.
     pub project_env: BTreeMap<String, String>,
-    /// What is allowed.
+    /// Permissions of this run.
     pub permissions: Permissions,
     /// The clock reading of this run.
     pub now: Moment,
@@ -117,19 +117,19 @@ impl DiskWorld {
         Ok(PathBuf::from(path::join(&self.root_text, &path)))
     }
 
-    /// Does something with a path below the root that holds it. What does not lead to a place that is allowed even by
-    /// its name is refused before the disk is asked, so that nobody learns from the answer what is there.
+    /// Does something with a path below the root that holds it. A path that is not allowed even by its name is refused
+    /// before the disk is asked, so that the answer does not reveal what exists.
     fn reach<T>(&self, path: &str, act: impl Fn(&Root, &Path) -> std::io::Result<T>) -> Result<T, WorldError> {
         let named = self.name_of(path)?;
         let (root, is_fetched) = self.root_of(&named).ok_or_else(denied)?;
         match act(&root, &named) {
-            // What was fetched is not trusted: a link in it may not lead out of it, not even into the project.
+            // Fetched content is not trusted: a link in it may not lead out of it, not even into the project.
             Err(error) if is_escape(&error) && !is_fetched => self.reach_real(&named, act),
             other => other.map_err(|error| failure(&error)),
         }
     }
 
-    /// The same for a link that leads out of its root, perhaps to another place that is allowed.
+    /// The same for a link that leads out of its root, perhaps to another allowed path.
     fn reach_real<T>(&self, named: &Path, act: impl Fn(&Root, &Path) -> std::io::Result<T>) -> Result<T, WorldError> {
         let real = native::canonical(named).map_err(|error| failure(&error))?;
         let (root, _) = self.root_of(&real).ok_or_else(denied)?;
@@ -147,14 +147,14 @@ impl DiskWorld {
         held.max_by_key(|root| root.depth()).map(|root| (root.clone(), false))
     }
 
-    /// The path on disk, for a program that opens it by name: judged by where it really leads.
+    /// The path on disk, for a program that opens it by name: judged by its real target.
     fn locate(&self, path: &str) -> Result<PathBuf, WorldError> {
         self.reach(path, |root, full| root.metadata(full))?;
         let real = native::canonical(&self.name_of(path)?).map_err(|error| failure(&error))?;
         if self.root_of(&real).is_some() { Ok(real) } else { Err(denied()) }
     }
 
-    /// Opens a regular file, and says how long it is.
+    /// Opens a regular file and returns its length.
     fn open(&self, path: &str) -> Result<(File, u64), WorldError> {
         let file = self.reach(path, |root, full| root.open(full))?;
         let metadata = file.metadata().map_err(|error| failure(&error))?;
@@ -176,13 +176,14 @@ impl DiskWorld {
         }
     }
 
-    /// Where a file may be written. Its folder need not be there yet: what is there of the way to it is followed.
+    /// Resolves where a file may be written. Its folder may be missing; the existing part of the path is followed.
     fn may_write(&self, path: &str) -> Result<(Arc<Root>, PathBuf), WorldError> {
         let full = self.name_of(path)?;
         let writable = |path: &Path| self.root_of(path).filter(|(_, is_fetched)| !is_fetched).ok_or_else(denied);
         writable(&full)?;
         let (folder, name) = (full.parent().unwrap_or(&full), full.file_name().unwrap_or_default());
-        // A link that leads nowhere is there too: whoever makes its target later decides where it leads.
+        // A dangling link counts as existing: its target may be created later, and would then decide where the path
+        // leads.
         let there = folder.ancestors().find(|above| above.symlink_metadata().is_ok()).unwrap_or(folder);
         let real = native::canonical(there).map_err(|error| failure(&error))?;
         let missing = folder.strip_prefix(there).unwrap_or(Path::new(""));
@@ -191,8 +192,8 @@ impl DiskWorld {
     }
 }
 
-/// The bytes of a file whose size was asked before. One call reads a file that is as long as it said; what a file
-/// grew to meanwhile is read as well, up to one byte beyond the limit.
+/// The bytes of a file of known size. One call reads a file that has the reported length; if the file grew meanwhile,
+/// the rest is read as well, up to one byte beyond the limit.
 fn read_whole(mut file: File, size: u64, most: u64) -> std::io::Result<Vec<u8>> {
     let size = usize::try_from(size).unwrap_or(usize::MAX - 1);
     let mut bytes = vec![0; size + 1];
@@ -326,8 +327,8 @@ impl World for DiskWorld {
 
     fn user(&self) -> String {
         let named = USER_VARIABLES.iter().find_map(|name| self.env(name));
-        // Containers and build machines often say nothing in the environment. The list of accounts is a file like any
-        // other outside the project: it is read where the user allowed it. Without it two conventions are left.
+        // Containers and build machines often set no such variable. The list of accounts is outside the project like
+        // any other file: it is read if the user allowed it. Otherwise two conventions remain.
         let listed = || account(&self.read(ACCOUNTS).ok()?);
         let home = || Some(path::file_name(&self.env("HOME")?).to_owned()).filter(|name| !name.is_empty());
         named.or_else(listed).or_else(administrator).or_else(home).unwrap_or_default()
@@ -391,10 +392,10 @@ fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
     false
 }
 
-/// Where Unix lists its accounts.
+/// The list of accounts on Unix.
 const ACCOUNTS: &str = "/etc/passwd";
 
-/// The name of the account that this process runs under.
+/// The name of this process's account.
 #[cfg(unix)]
 fn account(list: &[u8]) -> Option<String> {
     let id = rustix::process::getuid().as_raw().to_string();
@@ -406,7 +407,7 @@ fn account(list: &[u8]) -> Option<String> {
     })
 }
 
-/// The name of the account with the number 0, which is the same everywhere.
+/// The name of the account with ID 0, which is the same everywhere.
 #[cfg(unix)]
 fn administrator() -> Option<String> {
     rustix::process::getuid().is_root().then(|| "root".to_owned())
@@ -438,7 +439,7 @@ fn run_command(command: &Command, folder: &Path) -> Result<Output, WorldError> {
         .map_err(|error| failure(&error))?;
     if let Some(mut stdin) = child.stdin.take() {
         let bytes = command.stdin.clone();
-        // A process that answers before it has read everything must not block us.
+        // A process that answers before reading all its input must not block us.
         std::thread::spawn(move || {
             let _ = stdin.write_all(&bytes);
         });

@@ -1,8 +1,8 @@
 //! Opened folders whose entries are reached by name, and never through a link.
 //!
-//! A repository can bring links, pipes and devices under names that we use. Everything here is opened below a folder that
-//! was opened before, one name at a time; what is not a folder or a regular file of our own is refused. Knows nothing of
-//! what the files hold.
+//! A repository can bring links, pipes and devices under names that we use. Everything here is opened below a folder
+//! that was opened before, one name at a time; anything but a folder or a regular file of our own is refused. Knows
+//! nothing of the contents of files.
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Who may use what is made here.
+/// Permissions of private files and folders.
 const PRIVATE_FOLDER: Mode = Mode::RWXU;
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 
@@ -30,7 +30,7 @@ pub struct Folder {
 pub enum Access {
     /// Only the user may use it, and it must belong to them.
     Private,
-    /// As the user's mask says.
+    /// According to the user's umask.
     Usual,
 }
 
@@ -46,7 +46,7 @@ impl Folder {
         Ok(Folder { fd, path: path.to_owned() })
     }
 
-    /// Where it is, for messages and for processes that are started.
+    /// Its path, for messages and for child processes.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -68,7 +68,7 @@ impl Folder {
         refused(path, if is_link { "is a link, not a folder" } else { "is not a folder" })
     }
 
-    /// The same, made if it is not there.
+    /// The same, created if missing.
     pub fn make_child(&self, name: impl AsRef<OsStr>, access: Access) -> io::Result<Folder> {
         let name = name.as_ref();
         let mode = match access {
@@ -102,7 +102,7 @@ impl Folder {
         self.walk(path, |folder, name| folder.child(name))
     }
 
-    /// The same, with every folder on the way made.
+    /// The same, creating every folder on the way.
     pub fn make_below(&self, path: &Path, access: Access) -> io::Result<Folder> {
         self.walk(path, |folder, name| folder.make_child(name, access))
     }
@@ -119,17 +119,17 @@ impl Folder {
         Ok(at)
     }
 
-    /// What an entry is; a link is not followed.
+    /// The status of an entry; a link is not followed.
     pub fn stat(&self, name: impl AsRef<OsStr>) -> io::Result<Stat> {
         Ok(rustix::fs::statat(&self.fd, one_name(name.as_ref())?, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Opens a file for reading. Links, pipes and devices are refused, and none is waited for.
+    /// Opens a file for reading. Links, pipes and devices are refused without blocking.
     pub fn open_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.open_regular(name.as_ref(), OFlags::RDONLY)
     }
 
-    /// Reads a file of at most so many bytes.
+    /// Reads a file of at most `most` bytes.
     pub fn read(&self, name: impl AsRef<OsStr>, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.open_file(name.as_ref())?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -139,7 +139,7 @@ impl Folder {
         }
     }
 
-    /// Opens a file of our own for reading and writing, made if it is not there. What is written goes to its end.
+    /// Opens a file of our own for reading and appending, created if missing.
     pub fn open_own(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let name = name.as_ref();
         let file = self.open_regular(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
@@ -172,7 +172,7 @@ impl Folder {
         }
     }
 
-    /// A new file in the place of whatever had its name. What the name led to is left alone.
+    /// Creates a new file, replacing any entry with its name. The target of a replaced link is not changed.
     pub fn create(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let name = name.as_ref();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -200,23 +200,23 @@ impl Folder {
         })
     }
 
-    /// Makes a folder that is not there yet.
+    /// Creates a folder that must not exist yet.
     pub fn make_new(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.fd, one_name(name.as_ref())?, PRIVATE_FOLDER)?)
     }
 
-    /// Makes a link that leads where it says.
+    /// Creates a link to a target.
     pub fn link(&self, target: &OsStr, name: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(rustix::fs::symlinkat(target, &self.fd, one_name(name.as_ref())?)?)
     }
 
-    /// Where a link leads, as it is written.
+    /// The target of a link, as written.
     pub fn read_link(&self, name: impl AsRef<OsStr>) -> io::Result<OsString> {
         let target = rustix::fs::readlinkat(&self.fd, one_name(name.as_ref())?, Vec::new())?;
         Ok(OsStr::from_bytes(target.as_bytes()).to_owned())
     }
 
-    /// Gives an entry another name in the same folder.
+    /// Renames an entry in the same folder.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.fd, one_name(from.as_ref())?, &self.fd, one_name(to.as_ref())?)?)
     }
@@ -226,7 +226,7 @@ impl Folder {
         let name = name.as_ref();
         match rustix::fs::unlinkat(&self.fd, one_name(name)?, AtFlags::empty()) {
             Ok(()) => Ok(()),
-            // Linux says the first of a folder, other systems the second.
+            // Linux returns the first for a folder, other systems the second.
             Err(Errno::ISDIR | Errno::PERM) => self.remove_folder(name),
             Err(error) => Err(error.into()),
         }
@@ -242,7 +242,7 @@ impl Folder {
         let mut open = vec![name.to_owned()];
         while let Some(next) = open.pop() {
             let folder = self.child(&next)?;
-            // What a command left may not even be ours to list.
+            // A folder that a command left may not be readable even for its owner.
             let _ = rustix::fs::fchmod(&folder.fd, PRIVATE_FOLDER);
             for entry in folder.names()? {
                 match rustix::fs::unlinkat(&folder.fd, &entry, AtFlags::empty()) {
@@ -261,7 +261,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The names in it, sorted.
+    /// The names of its entries, sorted.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.fd)? {
@@ -276,22 +276,22 @@ impl Folder {
     }
 }
 
-/// What kind of file an entry is.
+/// The file type of an entry.
 pub fn kind(found: &Stat) -> FileType {
     FileType::from_raw_mode(found.st_mode)
 }
 
-/// A name without a slash: what is handed to the system cannot lead anywhere else.
+/// A name without a slash, so that the system cannot be led elsewhere.
 fn one_name(name: &OsStr) -> io::Result<&OsStr> {
     let is_one = !name.as_bytes().contains(&b'/') && !matches!(name.as_bytes(), b"" | b"." | b"..");
     is_one.then_some(name).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
-/// A name that nothing else uses, for what is not yet or no longer what it is called.
+/// An unused name, for an entry that does not have its final name yet or has it no longer.
 fn beside(name: &OsStr) -> OsString {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    // Long names stay within what file systems allow.
+    // Long names must stay within the limits of file systems.
     let short = name.as_bytes().get(..name.len().min(180)).unwrap_or_default();
     let mut beside = OsString::from(".");
     beside.push(OsStr::from_bytes(short));

@@ -1,7 +1,7 @@
 //! Paths that the user named, and those of the system: their links are followed, because they are the user's own.
 //!
-//! What only a project names does not come here: it is opened below a [`crate::border::Root`] or a
-//! [`crate::folder::Folder`]. Reading is bounded, and nothing here waits for a pipe unless it says so.
+//! Paths that only a project names are not handled here: they are opened below a [`crate::border::Root`] or a
+//! [`crate::folder::Folder`]. Reading is bounded, and nothing here blocks on a pipe unless documented.
 
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata, ReadDir};
@@ -9,16 +9,16 @@ use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The most that is read of a file of settings, a list of images and the like.
+/// Size limit for settings files, lists of images and the like.
 pub const LARGEST: u64 = 16 << 20;
 
-/// Whether there is anything; links are followed.
+/// Whether the path exists; links are followed.
 pub fn exists(path: &Path) -> bool {
     path.exists()
 }
 
-/// Whether there is anything at a place that can say what belongs to a folder below it. What another user has put there, in a
-/// folder that everybody may write to, does not count; nor does a link to nothing.
+/// Whether a marker exists that may decide what belongs to a folder below it. A marker that another user has put into a
+/// world-writable folder does not count; nor does a dangling link.
 pub fn speaks_for(path: &Path, folder: &Path) -> bool {
     let Ok(there) = itself(path) else { return false };
     let owner = there.uid();
@@ -36,17 +36,17 @@ pub fn is_folder(path: &Path) -> bool {
     path.is_dir()
 }
 
-/// What is there; links are followed.
+/// Metadata; links are followed.
 pub fn metadata(path: &Path) -> Result<Metadata> {
     std::fs::metadata(path)
 }
 
-/// What is there itself: a link is a link.
+/// Metadata of the entry itself: a link is a link.
 pub fn itself(path: &Path) -> Result<Metadata> {
     std::fs::symlink_metadata(path)
 }
 
-/// Where a link leads, as it is written.
+/// The target of a link, as written.
 pub fn read_link(path: &Path) -> Result<PathBuf> {
     std::fs::read_link(path)
 }
@@ -56,12 +56,12 @@ pub fn canonical(path: &Path) -> Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 
-/// What a folder holds.
+/// The entries of a folder.
 pub fn list(path: &Path) -> Result<ReadDir> {
     std::fs::read_dir(path)
 }
 
-/// Opens a regular file for reading. Pipes and devices are refused, and none is waited for.
+/// Opens a regular file for reading. Pipes and devices are refused without blocking.
 pub fn open(path: &Path) -> Result<File> {
     open_with(path, OFlags::empty())
 }
@@ -90,7 +90,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String> {
     text(read(path, most)?)
 }
 
-/// Reads what the value of an option or a variable names, which may be a pipe: it is waited for.
+/// Reads the file that an option or a variable names; it may be a pipe, which can block.
 pub fn stream(path: &Path, most: u64) -> Result<Vec<u8>> {
     read_all(File::open(path)?, most)
 }
@@ -113,27 +113,27 @@ fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Makes a folder, and those it lies in.
+/// Creates a folder and its parents.
 pub fn create_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path)
 }
 
-/// Makes a file that was not there, for the user alone.
+/// Creates a new file, accessible only to the user.
 pub fn create_private(path: &Path) -> Result<File> {
     File::options().create_new(true).write(true).mode(0o600).open(path)
 }
 
-/// Gives a file another name.
+/// Renames a file.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to)
 }
 
-/// Removes a file; of a link the link.
+/// Removes a file; links are removed, not followed.
 pub fn remove_file(path: &Path) -> Result<()> {
     std::fs::remove_file(path)
 }
 
-/// Removes a folder with all that is in it; links in it are not followed.
+/// Removes a folder and its contents; links in it are not followed.
 pub fn remove_folder(path: &Path) -> Result<()> {
     std::fs::remove_dir_all(path)
 }

@@ -1,17 +1,17 @@
 //! Paths of the system and paths of the world.
 //!
-//! The world writes paths with `/` and knows `.` and `..` by their text. Windows writes them in several other ways, and
-//! some names there lead elsewhere than they say. This is the border: what comes from the system becomes the world's
-//! notation here, and what the world names is judged here before the system sees it. The notation is an argument, so
-//! that both are tested everywhere; it asks no disk but to follow links.
+//! The world writes paths with `/` and resolves `.` and `..` by their text. Windows has several other notations, and
+//! some names there mean something other than a file. This is the border: system paths are converted to the world's
+//! notation here, and paths of the world are checked here before the system sees them. The notation is an argument, so
+//! that both are tested everywhere; the disk is only used to follow links.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// How a system writes paths.
+/// A notation for paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// `/a/b`; every character but `/` may stand in a name.
+    /// `/a/b`; a name may contain every character but `/`.
     Unix,
     /// `C:\a\b`, `C:/a/b`, `\\?\C:\a\b`.
     Windows,
@@ -20,10 +20,10 @@ pub enum Notation {
 /// The notation of the system this runs on.
 pub const HERE: Notation = if cfg!(windows) { Notation::Windows } else { Notation::Unix };
 
-/// Names that Windows takes for devices in every folder, whatever ending they have.
+/// Names that Windows treats as devices in every folder, whatever their extension.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Names of devices that a digit follows.
+/// Device names that are followed by a digit.
 const NUMBERED: &[&str] = &["com", "lpt"];
 
 impl Notation {
@@ -36,7 +36,7 @@ impl Notation {
         Cow::Owned(if is_drive(&plain) { format!("{plain}/") } else { plain })
     }
 
-    /// A path of the world as the system may be asked for it, or why it may not.
+    /// A path of the world in the system's notation, or why it is not allowed.
     pub fn to_native(self, path: &str) -> Result<Cow<'_, str>, &'static str> {
         if path.contains('\0') {
             return Err("a path cannot hold a NUL character");
@@ -69,7 +69,7 @@ fn is_drive(text: &str) -> bool {
     matches!(text.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
 }
 
-/// Whether a part of a path means on Windows what it says.
+/// Whether Windows takes a part of a path literally.
 fn check_part(part: &str) -> Result<(), &'static str> {
     if matches!(part, "" | "." | "..") {
         return Ok(());
@@ -98,11 +98,11 @@ fn is_device(part: &str) -> bool {
 /// Follows links, to a path in the plain notation of this system.
 pub fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     let real = path.canonicalize()?;
-    // On Unix the path is what it is, whether it is text or not.
+    // On Unix the path is used as it is, whether it is UTF-8 or not.
     Ok(if HERE == Notation::Unix { real } else { PathBuf::from(plain(&real.to_string_lossy())) })
 }
 
-/// Follows links as far as the path is there; as it is otherwise.
+/// Follows links if the path exists; otherwise returns it unchanged.
 pub fn canonical_or_same(path: PathBuf) -> PathBuf {
     canonical(&path).unwrap_or(path)
 }

@@ -1,7 +1,7 @@
-//! Where processes are described: every other crate asks here, so that a search for callers finds all of them.
+//! The only constructor of processes: every other crate uses it, so that a search for callers finds all of them.
 //!
-//! Whether one may be started is decided by the caller: actions and operations that the user runs, `--allow-exec`, the
-//! user's own pager and `git`.
+//! The caller decides whether one may be started: actions and operations that the user runs, `--allow-exec`, the user's
+//! own pager and `git`.
 
 use std::ffi::OsStr;
 use std::process::Command;

@@ -1,7 +1,7 @@
 //! The user's own secret: 256 bits in their state folder, made when first needed.
 //!
-//! Whoever knows it can forge results and guess what is drawn at random, so only its owner may read the file. Knows
-//! nothing of what is derived from it.
+//! With it, results could be forged and random values guessed, so only its owner may read the file. Knows nothing of
+//! what is derived from it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// How many bytes a secret has.
 const LENGTH: usize = 32;
 
-/// Bytes that nobody can guess.
+/// Unpredictable bytes.
 pub fn draw() -> [u8; LENGTH] {
     let mut bytes = [0; LENGTH];
     if getrandom::fill(&mut bytes).is_err() {
@@ -25,7 +25,7 @@ pub fn draw() -> [u8; LENGTH] {
     bytes
 }
 
-/// The secret of the user whose environment this is. `None` if there is no folder to keep one in.
+/// The secret of the user that this environment belongs to. `None` if there is no folder to keep one in.
 pub fn of_user(env: &BTreeMap<String, String>) -> Option<[u8; LENGTH]> {
     file(env).and_then(|file| kept(&file).ok())
 }
@@ -41,7 +41,7 @@ fn file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
 fn kept(file: &Path) -> io::Result<[u8; LENGTH]> {
     match read(file) {
         Ok(secret) => return Ok(secret),
-        // Somebody else's file is neither used nor replaced.
+        // Another user's file is neither used nor replaced.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
         Err(_) => {}
     }
@@ -53,14 +53,14 @@ fn kept(file: &Path) -> io::Result<[u8; LENGTH]> {
     let found = read(file);
     let settled = match (linked, found) {
         (_, Ok(secret)) => Ok(secret),
-        // What is there is no secret, or links cannot be made here.
+        // The existing file is not a secret, or links are not supported here.
         _ => std::fs::rename(&written, file).and_then(|()| read(file)),
     };
     let _ = std::fs::remove_file(&written);
     settled
 }
 
-/// Reads a secret that belongs to the user. One that others could read or write is closed to them first.
+/// Reads a secret that belongs to the user. If others could read or write it, their access is removed first.
 fn read(file: &Path) -> io::Result<[u8; LENGTH]> {
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
     let opened = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;

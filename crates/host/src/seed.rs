@@ -1,7 +1,7 @@
 //! Where the seed of random functions comes from: the user, the system, or a file that keeps it for the next run.
 //!
-//! What is only shown is drawn from a number, so that a run can be repeated. What is deployed is drawn from a secret that
-//! is kept in the user's own folder: it cannot be guessed, and the next deploy draws the same.
+//! Output that is only shown uses a number, so that a run can be repeated. Deployments use a secret from the user's own
+//! folder: it cannot be guessed, and the next deploy gets the same values.
 
 use crate::secret;
 use purlin_value::Seed;
@@ -25,7 +25,7 @@ impl Default for SeedSource {
     }
 }
 
-/// What `--seed` takes.
+/// Values of `--seed`.
 impl FromStr for SeedSource {
     type Err = String;
 
@@ -43,7 +43,7 @@ impl SeedSource {
         match self {
             SeedSource::Number(number) => Seed::from(number),
             SeedSource::Fresh => Seed::secret(secret::draw()),
-            // Without a place to keep it, what is drawn changes from run to run, but still cannot be guessed.
+            // Without a folder to keep it, random values change from run to run, but still cannot be guessed.
             SeedSource::Kept => Seed::secret(secret::of_user(env).unwrap_or_else(secret::draw)).of_part(&[root]),
         }
     }

@@ -1,8 +1,8 @@
-//! Serves pages to the browser of the user who started the program, and to nobody else.
+//! Serves pages to the browser of the user who started the program, and to no other client.
 //!
-//! The address is loopback. A random token in the first address is exchanged for a cookie that only this site gets back; a
-//! request without it is refused, and so is one that another site made or that names another host, as a page does whose
-//! name was pointed at this machine. Only `GET` is answered. Knows nothing of what is served.
+//! The address is loopback. A random token in the first address is exchanged for a cookie that only this site gets
+//! back. Requests without it are refused, and so are cross-site requests and requests with another host name (DNS
+//! rebinding). Only `GET` is answered. Knows nothing of the content.
 
 use crate::secret;
 use purlin_value::encoding::hex;
@@ -16,39 +16,39 @@ use ureq_proto::server::{RecvRequestResult, Reply, SendResponseResult, state};
 
 /// The longest request.
 const LONGEST: usize = 32 << 10;
-/// So many connections are served at once; a browser opens six.
+/// Maximum number of simultaneous connections; a browser opens six.
 const CONNECTIONS: usize = 64;
 /// How long a connection may be idle.
 const IDLE: Duration = Duration::from_secs(60);
-/// Pieces in which answers are sent.
+/// Size of the chunks in which answers are sent.
 const PIECE: usize = 64 << 10;
 
-/// What a page may do: load its own scripts, styles and data, and nothing else.
+/// Permissions of a page: loading its own scripts, styles and data, and nothing else.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What a browser asks for.
+/// A request of a browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// The path, from `/`.
     pub path: String,
-    /// What stands behind the question mark, decoded.
+    /// The query parameters, decoded.
     pub query: Vec<(String, String)>,
 }
 
 impl Asked {
-    /// The first value of a name.
+    /// The first value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// All values of a name.
+    /// All values of a parameter.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.query.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// What is sent.
+/// A response.
 #[derive(Clone, Debug)]
 pub struct Served {
     /// The HTTP status.
@@ -60,18 +60,18 @@ pub struct Served {
 }
 
 impl Served {
-    /// Something that was found.
+    /// A successful response.
     pub fn found(kind: &'static str, body: impl Into<Arc<[u8]>>) -> Self {
         Served { status: 200, kind, body: body.into() }
     }
 
-    /// An answer that there is nothing to send, with the reason.
+    /// An error response with the reason.
     pub fn refused(status: u16, why: &str) -> Self {
         Served { status, kind: "text/plain; charset=utf-8", body: why.as_bytes().into() }
     }
 }
 
-/// Whoever answers requests.
+/// The request handler.
 pub type Answer = dyn Fn(&Asked) -> Served + Send + Sync;
 
 /// A server that listens on loopback.
@@ -82,10 +82,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on a port of loopback; on any that is free if none is named.
+    /// Listens on a port of loopback, or on any free port.
     ///
     /// # Errors
-    /// Where the port is taken or may not be used.
+    /// If the port is in use or not permitted.
     pub fn open(port: Option<u16>) -> io::Result<Self> {
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(0))))?;
         let port = listener.local_addr()?.port();
@@ -110,7 +110,7 @@ impl Server {
                 open.fetch_add(1, Ordering::Relaxed);
                 let (gate, answer, open) = (gate.clone(), answer.clone(), open.clone());
                 std::thread::spawn(move || {
-                    // A browser that is gone needs no answer.
+                    // A closed connection needs no answer.
                     let _ = converse(stream, &gate, &*answer);
                     open.fetch_sub(1, Ordering::Relaxed);
                 });
@@ -119,13 +119,13 @@ impl Server {
     }
 }
 
-/// Who is let in.
+/// Access check.
 struct Gate {
     port: u16,
     token: String,
 }
 
-/// What becomes of a request at the gate.
+/// Result of the access check.
 #[derive(Debug)]
 enum Verdict {
     /// It is answered.
@@ -155,7 +155,7 @@ impl Gate {
         if headers.contains_key(&site) && !only(headers, &site).is_some_and(is_from_here) {
             return Verdict::Out(Served::refused(403, "other sites are not served"));
         }
-        // Cookies do not know ports: that of another server on this machine has another name.
+        // Cookies are shared between ports, so servers on this machine need different names.
         let name = format!("purlin-{}", self.port);
         if asked.path == "/" && asked.get("token").is_some_and(|token| is_same(token, &self.token)) {
             return Verdict::Cookie(format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", self.token));
@@ -169,14 +169,14 @@ impl Gate {
     }
 }
 
-/// The value of a header that is there once.
+/// The value of a header that occurs exactly once.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
     if all.next().is_some() { None } else { first.to_str().ok() }
 }
 
-/// Compares without telling by the time it takes how much is right.
+/// Compares in constant time, so that timing does not reveal the correct part.
 fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && one.bytes().zip(other.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
@@ -196,7 +196,7 @@ fn converse(mut stream: TcpStream, gate: &Gate, answer: &Answer) -> io::Result<(
             Verdict::Cookie(cookie) => (Served::refused(303, ""), Some(cookie)),
             Verdict::Out(served) => (served, None),
         };
-        // What would come behind such a request is not read.
+        // Data after such a request is not read.
         let (reply, is_last) = match reply.proceed() {
             Some(RecvRequestResult::ProvideResponse(reply)) => (reply, served.status >= 400),
             _ => return Ok(()),
@@ -252,7 +252,7 @@ fn response(served: &Served, cookie: Option<&str>, is_last: bool) -> Result<Resp
     response.body(())
 }
 
-/// Sends an answer; whether the connection ends with it.
+/// Sends an answer; returns whether the connection ends with it.
 fn send(
     stream: &mut TcpStream,
     reply: Reply<state::ProvideResponse>,
@@ -298,7 +298,7 @@ fn asked(request: &Request<()>) -> Asked {
     Asked { path: decoded(uri.path(), false), query: query.collect() }
 }
 
-/// A text as it was before it was put into an address.
+/// Decodes percent-encoded text.
 fn decoded(text: &str, is_query: bool) -> String {
     let digit = |byte: Option<&u8>| char::from(*byte?).to_digit(16);
     let mut out = Vec::with_capacity(text.len());

@@ -1,12 +1,12 @@
 //! Sends traces of runs to the collector that the user's environment names, by OTLP over HTTP.
 //!
-//! The variables are those of OpenTelemetry, read from the process alone: no file of a project chooses where anything is
-//! sent. Nothing here knows what a trace tells.
+//! The variables are those of OpenTelemetry, read from the process alone: no file of a project chooses the destination.
+//! Nothing here knows the contents of a trace.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Where traces go, and what is sent along.
+/// The destination of traces, and the data sent along.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Collector {
     address: String,
@@ -18,12 +18,12 @@ pub struct Collector {
     pub parent: Option<([u8; 16], [u8; 8])>,
 }
 
-/// What a variable holds, if it holds anything.
+/// The value of the first of several variables that is not empty.
 fn variable<'e>(env: &'e BTreeMap<String, String>, names: &[&str]) -> Option<&'e str> {
     names.iter().find_map(|name| env.get(*name).map(|text| text.trim()).filter(|text| !text.is_empty()))
 }
 
-/// The collector that the environment names; nothing if it names none. The error is what is not supported.
+/// The collector that the environment names, if any. The error describes an unsupported setting.
 pub fn collector(env: &BTreeMap<String, String>) -> Result<Option<Collector>, String> {
     if variable(env, &["OTEL_SDK_DISABLED"]).is_some_and(|text| text.eq_ignore_ascii_case("true"))
         || variable(env, &["OTEL_TRACES_EXPORTER"]) == Some("none")

@@ -1,10 +1,10 @@
-//! Addresses of remote things: what they are, and whether the user allowed them. Nothing is asked of the network here.
+//! Remote addresses: parsing, and whether the user allowed them. Makes no network requests.
 
 use purlin_syntax::credentials::is_credential;
 use purlin_value::world::WorldError;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How a host is spoken to.
+/// The protocol of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Transport {
     Https,
@@ -39,13 +39,13 @@ pub(super) struct RemoteAddress {
     /// Without brackets, in lower case.
     pub host: String,
     pub port: u16,
-    /// As it was written; it may hold a password. The cache goes by its hash.
+    /// As written; it may contain a password. The cache uses its hash.
     pub full: String,
     /// Without passwords: for messages and the lock file.
     pub shown: String,
 }
 
-/// Understands an address, or says why it is refused.
+/// Parses an address, or returns why it is refused.
 pub(super) fn parse(text: &str) -> Result<Address, WorldError> {
     if text.is_empty() {
         return Err(WorldError::FetchFailed("the address is empty".to_owned()));
@@ -116,15 +116,15 @@ fn url(text: &str, scheme: &str, rest: &str) -> Result<Address, WorldError> {
     }))
 }
 
-/// A path, its query and its fragment, with the values of parameters that are credentials left out. The others stay:
-/// they say what is asked for.
+/// A path, its query and its fragment, without the values of parameters that are credentials. The others are kept: they
+/// identify the resource.
 fn without_tokens(path: &str) -> String {
     let (rest, fragment) = path.find('#').map_or((path, ""), |at| path.split_at(at));
     let (before, query) = rest.find('?').map_or((rest, ""), |at| rest.split_at(at));
     format!("{before}{}{}", without_values(query), without_values(fragment))
 }
 
-/// Parameters after the sign that announces them.
+/// Parameters after the character that introduces them.
 fn without_values(announced: &str) -> String {
     let parameter = |text: &str| match text.split_once('=') {
         Some((name, _)) if is_credential(name) => format!("{name}=***"),
@@ -188,18 +188,18 @@ pub(super) struct Allowed {
     hosts: Vec<Host>,
 }
 
-/// A host that may be spoken to.
+/// An allowed host.
 #[derive(Clone, Debug)]
 struct Host {
     name: String,
     port: Option<u16>,
-    /// Whether also without encryption.
+    /// Whether unencrypted connections are allowed too.
     plain: bool,
 }
 
 impl Allowed {
-    /// Reads `HOST` or `HOST:PORT`, with `http://` before it where the connection need not be encrypted; what is none
-    /// of these allows nothing.
+    /// Reads `HOST` or `HOST:PORT`, with `http://` before it where the connection need not be encrypted; anything else
+    /// allows nothing.
     pub(super) fn new(texts: &[String]) -> Self {
         let read = |text: &String| {
             let (plain, text) = text.strip_prefix("http://").map_or((false, text.as_str()), |rest| (true, rest));
@@ -213,7 +213,7 @@ impl Allowed {
         Allowed { hosts: texts.iter().filter_map(read).collect() }
     }
 
-    /// Whether a host may be spoken to at a port.
+    /// Checks whether a host and port are allowed.
     pub(super) fn check(&self, address: &RemoteAddress) -> Result<(), WorldError> {
         let host = address.host.parse::<Ipv6Addr>().map_or_else(|_| address.host.clone(), |ip| ip.to_string());
         let mut known = self.hosts.iter().filter(|known| known.name == host);
@@ -225,7 +225,7 @@ impl Allowed {
         Err(WorldError::Denied(format!("connecting to it needs `--allow-net {scheme}{}`", address.host)))
     }
 
-    /// How a registry is spoken to: without encryption only if the user named it so.
+    /// The scheme for a registry: unencrypted only if the user named it so.
     pub(super) fn scheme_of(&self, place: &str) -> &'static str {
         let (name, port) = split_port(place).unwrap_or((place, None));
         let is_plain = |host: &Host| host.plain && host.name == name && (host.port.is_none() || host.port == port);
@@ -253,7 +253,7 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
     let [a, b, c, _] = ip.octets();
     let reserved = match (a, b, c) {
         (0 | 240..=255, ..) | (100, 64..=127, _) | (198, 18 | 19, _) | (192, 0, 0) => true,
-        // A gateway for IPv6 that no longer exists; whoever answers there is not who was meant.
+        // A discontinued IPv6 gateway: a machine that answers there is not the intended one.
         (192, 88, 99) => true,
         _ => false,
     };
@@ -265,7 +265,7 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
         || ip.is_documentation())
 }
 
-/// Only global unicast, and there nothing that carries another address inside.
+/// Only global unicast without another address embedded in it.
 #[cfg_attr(not(feature = "net"), allow(dead_code))]
 fn is_public_v6(ip: Ipv6Addr) -> bool {
     let [first, second, ..] = ip.segments();
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    /// Otherwise different things would be recorded as one.
+    /// Otherwise different resources would be recorded as one.
     #[test]
     fn what_is_asked_for_is_shown() {
         for query in

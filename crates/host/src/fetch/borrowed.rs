@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 16 << 20;
 /// The most names.
 const MOST_NAMES: usize = 100_000;
 
-/// How deep folders of names nest.
+/// Maximum nesting of folders of names.
 const DEEPEST: usize = 32;
 
 /// The data of a repository: objects, and names of commits.
@@ -45,8 +45,8 @@ impl Borrowed {
         Ok(borrowed)
     }
 
-    /// The data of a linked work tree or a submodule, whose `.git` is a file that names another place. Whoever wrote that
-    /// file decides nothing: the place must name this folder in turn.
+    /// The data of a linked work tree or a submodule, whose `.git` is a file that names another folder. That file alone
+    /// is not trusted: the folder it names must name this one in turn.
     fn elsewhere(folder: &Path) -> Result<Self, WorldError> {
         let place = folder.join(".git");
         let text = read(&place)?;
@@ -61,7 +61,8 @@ impl Borrowed {
         };
         let common = text_of("commondir")?;
         let (data, is_ours) = match common.is_empty() {
-            // The repository must have made that place: otherwise a project could lead to any repository of its user.
+            // The repository must have created that folder: otherwise a project could lead to any repository of its
+            // user.
             false => {
                 let data = own.join(&common);
                 let is_known = own.parent().is_some_and(|trees| is_same(trees, &data.join("worktrees")));
@@ -76,7 +77,7 @@ impl Borrowed {
         Ok(Borrowed { folder: data, own })
     }
 
-    /// Objects must be where they are said to be: no links, no lists of further places.
+    /// Objects must be in the folder itself: no links, no lists of alternates.
     fn check_objects(&self) -> Result<(), WorldError> {
         let objects = self.folder.join("objects");
         for further in ["info/alternates", "info/http-alternates"] {
@@ -133,7 +134,7 @@ impl Borrowed {
         Ok(())
     }
 
-    /// Hands on where a name led to before, for revisions such as `HEAD@{1}`; as much as there is room for.
+    /// Copies the log of a name, for revisions such as `HEAD@{1}`, as far as the limit allows.
     fn lend_log(&self, from: &Path, name: &str, repository: &Path, left: &mut u64) -> Result<(), WorldError> {
         let file = from.join("logs").join(name);
         let size = file.symlink_metadata().ok().filter(std::fs::Metadata::is_file).map(|there| there.len());
@@ -157,7 +158,7 @@ impl Borrowed {
         })
     }
 
-    /// Whether ids are of the longer kind.
+    /// Whether ids are SHA-256.
     pub(super) fn is_sha256(&self) -> bool {
         self.names().is_ok_and(|names| names.iter().any(|(_, id)| id.len() == 64))
     }
@@ -198,7 +199,7 @@ impl Borrowed {
     }
 }
 
-/// The work tree that the settings of a repository name. It is compared with where we are, and opens nothing.
+/// The work tree named in a repository's settings. It is only compared with our location, never opened.
 fn work_tree(settings: &str) -> Option<&str> {
     let mut is_core = false;
     let mut found = None;

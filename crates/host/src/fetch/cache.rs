@@ -1,14 +1,14 @@
-//! Where fetched things are kept, and under which names.
+//! Layout of the cache of fetched files.
 //!
 //! ```text
 //! git/<address>/<commit>/…            the files of a commit
-//! git/<address>/revisions/<revision>  the commit a branch or tag led to last
+//! git/<address>/revisions/<revision>  the last known commit of a branch or tag
 //! files/<address>/<content>/<name>    a file
-//! files/<address>/latest              the content that was there last
+//! files/<address>/latest              the last known content
 //! ```
 //!
-//! Addresses and revisions are hashed, addresses with the credentials in them: nothing is shared by two addresses, and
-//! nothing is given away. Something is there whole or not at all.
+//! Addresses and revisions are hashed, addresses with the credentials in them: two addresses share nothing, and nothing
+//! leaks. An entry is complete or absent.
 
 use super::unpack::hash_bytes;
 use crate::border::write_atomically;
@@ -34,7 +34,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left over harms nobody but the disk.
+        // A leftover only costs disk space.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -53,18 +53,18 @@ impl Cache {
         Cache { folder }
     }
 
-    /// The cache of the user whose environment this is.
+    /// The cache of the user that this environment belongs to.
     pub(super) fn of(env: &BTreeMap<String, String>) -> Result<Self, WorldError> {
         let folder = |name: &str| env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
         let cache = folder("XDG_CACHE_HOME")
             .or_else(|| folder("HOME").map(|home| home.join(".cache")))
-            // Where Windows keeps what can be had again.
+            // The folder for reproducible data on Windows.
             .or_else(|| folder("LOCALAPPDATA"));
         let none = || WorldError::FetchFailed("there is no folder to keep it in: `HOME` is not set".to_owned());
         cache.map(|folder| Cache::new(folder.join("purlin"))).ok_or_else(none)
     }
 
-    /// Makes the folder, for the user alone: addresses and contents may be private.
+    /// Creates the folder, accessible only to the user: addresses and contents may be private.
     fn prepare(&self) -> Result<(), WorldError> {
         std::fs::create_dir_all(&self.folder).and_then(|()| make_private(&self.folder)).map_err(|error| failure(&error))
     }
@@ -80,15 +80,15 @@ impl Cache {
         Ok(Scratch(folder))
     }
 
-    /// The folder of a commit, whether it is there or not.
+    /// The folder of a commit, whether it exists or not.
     pub(super) fn commit(&self, address: &str, commit: &str) -> PathBuf {
         self.folder.join("git").join(name_of(address)).join(commit)
     }
 
-    /// The place of a file with a content.
+    /// The path of a file with a given content.
     pub(super) fn file(&self, address: &str, hash: &str) -> PathBuf {
         let bare = address.split(['?', '#']).next().unwrap_or(address);
-        // Only from the path: a password may stand before the host.
+        // Only from the path: the part before the host may contain a password.
         let (_, path) = bare.split_once("://").unwrap_or(("", bare)).1.split_once('/').unwrap_or_default();
         let name: String = path.rsplit('/').next().unwrap_or("").chars().filter(|c| is_tame(*c)).take(100).collect();
         let name = if name.trim_matches('.').is_empty() { "file".to_owned() } else { name };
@@ -101,7 +101,7 @@ impl Cache {
         std::fs::read_to_string(self.revision(address, revision)).ok()
     }
 
-    /// Remembers what a revision leads to.
+    /// Records the commit of a revision.
     pub(super) fn set_last_commit(&self, address: &str, revision: &str, commit: &str) -> Result<(), WorldError> {
         self.prepare()?;
         write_atomically(&self.revision(address, revision), commit.as_bytes()).map_err(|error| failure(&error))
@@ -111,7 +111,7 @@ impl Cache {
         self.folder.join("git").join(name_of(address)).join("revisions").join(name_of(revision))
     }
 
-    /// The hash of what was behind the address of a file last.
+    /// The last known hash of the file at an address.
     pub(super) fn last_hash(&self, address: &str) -> Option<String> {
         std::fs::read_to_string(self.latest(address)).ok()
     }
@@ -141,7 +141,7 @@ impl Cache {
     }
 }
 
-/// Lets nobody but the user into a folder that is the user's.
+/// Makes a folder of the user accessible only to the user.
 #[cfg(unix)]
 fn make_private(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

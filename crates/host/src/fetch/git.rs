@@ -1,7 +1,8 @@
 //! Runs `git` to bring one commit of a repository here.
 //!
-//! Arguments only, never a shell. Nothing that a repository holds takes part: no hooks, no submodules, no filters or
-//! attributes, since objects are read from a bare repository as they are. A repository on disk only lends its objects.
+//! Arguments only, never a shell. Nothing from the repository is executed or obeyed: no hooks, no submodules, no
+//! filters or attributes, since objects are read from a bare repository as they are. A repository on disk only lends
+//! its objects.
 
 use super::borrowed::Borrowed;
 use purlin_value::lock::is_commit;
@@ -12,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long one call may take.
+/// Time limit of one call.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// The most text that a call may answer with, objects apart.
+/// Maximum size of a call's output, objects excluded.
 const MOST_TEXT: u64 = 64 << 20;
 
 /// Variables of the user's environment that git may see: how to find things, how to sign in, how to get out.
@@ -39,13 +40,13 @@ const PASSED: &[&str] = &[
     "SYSTEMROOT",
 ];
 
-/// Settings of every call; they win over the user's own.
+/// Settings of every call; they override the user's own.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.askPass=",
     "credential.interactive=false",
-    // A repository's own settings may name each protocol, and the more special setting wins.
+    // A repository's own settings may name each protocol, and the more specific setting wins.
     "protocol.allow=never",
     "protocol.ext.allow=never",
     "protocol.file.allow=never",
@@ -77,7 +78,7 @@ pub(super) enum From<'a> {
     Folder(&'a Path),
 }
 
-/// What is done with the content of an object.
+/// Called with the content of each object.
 pub(super) type Take<'a> = dyn FnMut(&Object, Vec<u8>) -> Result<(), WorldError> + 'a;
 
 /// The program and its surroundings.
@@ -115,7 +116,7 @@ impl Git {
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_LFS_SKIP_SMUDGE", "1"),
             ("GIT_NO_REPLACE_OBJECTS", "1"),
-            // What a repository says it left elsewhere is not fetched behind our back.
+            // Objects that a partial clone left on its server are not fetched implicitly.
             ("GIT_NO_LAZY_FETCH", "1"),
             ("LC_ALL", "C"),
         ] {
@@ -142,7 +143,7 @@ impl Git {
         let shallow = self.download(repository, from, &["--depth=1"], &[wanted]);
         let name = match shallow {
             Ok(()) => "FETCH_HEAD".to_owned(),
-            // Servers hand out what a name leads to, not every commit, and know nothing of `~2`.
+            // Servers serve the targets of names, not every commit, and do not understand `~2`.
             Err(_) if is_expression(wanted) || could_be_commit(wanted) => {
                 let all = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "+HEAD:refs/purlin/head"];
                 self.download(repository, from, &[], &all)?;
@@ -192,7 +193,7 @@ impl Git {
     pub(super) fn objects(&self, repository: &Path, commit: &str) -> Result<Vec<Object>, WorldError> {
         let listing = self.bytes(Some(repository), &["ls-tree", "-r", "-l", "-z", "--full-tree", commit])?;
         let lines = listing.split(|&b| b == 0).filter(|line| !line.is_empty());
-        // A name that is not text could never be asked for.
+        // A name that is not UTF-8 could never be requested.
         let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
         lines.filter_map(|line| object(line).transpose()).collect()
     }
@@ -296,7 +297,7 @@ fn object(line: &str) -> Result<Option<Object>, WorldError> {
             size: size.parse().ok()?,
         }))
     };
-    // What a partial clone does not have has no size.
+    // Objects missing in a partial clone have no size.
     let missing = line.split_once('\t').filter(|(head, _)| head.ends_with("BAD")).map(|(_, path)| path);
     read().ok_or_else(|| match missing {
         Some(path) => failed(format!("this clone does not have `{path}`; `git fetch --refetch` gets it")),
@@ -329,7 +330,7 @@ fn drain(stream: Option<impl Read>, most: u64) -> Vec<u8> {
     kept
 }
 
-/// Waits for a process; after the longest time it is ended.
+/// Waits for a process and kills it after the time limit.
 fn wait(child: &mut Child) -> Option<i32> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -347,7 +348,7 @@ fn wait(child: &mut Child) -> Option<i32> {
     }
 }
 
-/// What git said in the end, in a line.
+/// The last line of git's error output.
 fn last_line(complaint: &[u8]) -> String {
     let text = String::from_utf8_lossy(complaint);
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -1,6 +1,6 @@
 //! The history of the user's own repository: in which commit a line was written, by whom and when.
 //!
-//! `git` works in a repository of our own that borrows the objects, so that nothing the repository holds is obeyed.
+//! `git` works in a repository of our own that borrows the objects, so that no setting of the repository is obeyed.
 
 use super::cache::{Cache, Scratch};
 use super::git::{From, Git};
@@ -21,25 +21,25 @@ pub struct History {
     _scratch: Scratch,
 }
 
-/// Who wrote a line.
+/// The author and commit of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authored {
-    /// The commit in which it was written, in short.
+    /// The abbreviated id of the commit.
     pub commit: String,
     /// Its author.
     pub author: String,
-    /// The day on which it was written, where its author was: `2026-11-18`.
+    /// The day on which it was written, in the author's time zone: `2026-11-18`.
     pub date: String,
-    /// When that was, in seconds since 1970.
+    /// The time in seconds since 1970.
     pub time: i64,
-    /// The first line of its message.
+    /// The first line of the commit message.
     pub summary: String,
-    /// Whether the line may be older: this clone has no commits before.
+    /// Whether the line may be older, because this clone has no earlier commits.
     pub is_oldest: bool,
 }
 
 impl History {
-    /// The history that ends in what is checked out, or in a revision.
+    /// The history up to the checked-out commit, or up to a revision.
     pub fn open(
         env: &BTreeMap<String, String>,
         repository: &Path,
@@ -60,8 +60,7 @@ impl History {
         String::from_utf8(bytes.ok()?).ok()
     }
 
-    /// Who wrote some lines of a file, counted from 1 as they were committed. Lines that it does not have must not be
-    /// asked for.
+    /// The authors of some lines of a file, counted from 1 in the committed version. All lines must exist.
     pub fn authors(&self, path: &str, lines: &[u32]) -> Result<HashMap<u32, Authored>, WorldError> {
         let ranges: Vec<String> = lines.iter().map(|line| format!("-L{line},{line}")).collect();
         let mut arguments = vec!["-c", "blame.ignoreRevsFile=", "blame", "--porcelain", "--root", "--no-textconv"];
@@ -73,7 +72,7 @@ impl History {
     }
 }
 
-/// What `git blame --porcelain` tells: a commit is described where it first appears.
+/// Parses `git blame --porcelain`, which describes a commit where it first appears.
 fn authors(told: &str, oldest: &str) -> HashMap<u32, Authored> {
     let mut commits: HashMap<&str, Commit<'_>> = HashMap::new();
     let mut lines: Vec<(u32, &str)> = Vec::new();
@@ -102,12 +101,12 @@ fn authors(told: &str, oldest: &str) -> HashMap<u32, Authored> {
     lines.into_iter().filter_map(authored).collect()
 }
 
-/// What is told of a commit.
+/// The description of a commit.
 #[derive(Default)]
 struct Commit<'t> {
     author: &'t str,
     time: i64,
-    /// The author's distance from Greenwich: `+0130`.
+    /// The author's UTC offset: `+0130`.
     zone: &'t str,
     summary: &'t str,
 }
@@ -116,7 +115,7 @@ impl Commit<'_> {
     fn authored(&self, id: &str, is_oldest: bool) -> Authored {
         let zone: i64 = self.zone.parse().unwrap_or_default();
         let seconds = (zone / 100 * 60 + zone % 100) * 60;
-        // Dates that no calendar reaches are not worth an error.
+        // Dates out of range are not worth an error.
         let days = self.time.saturating_add(seconds).div_euclid(86_400).clamp(-1_000_000, 3_000_000);
         let Date { year, month, day } = Date::from_days(days);
         Authored {

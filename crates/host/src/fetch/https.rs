@@ -1,13 +1,13 @@
 //! Single files over https, or over http where the user allowed that.
 //!
-//! Every hop is judged anew: its host must be allowed, and the machine behind the name is checked between the look-up
-//! and the connection, so that no name leads to a private network by surprise.
+//! Every hop is checked: its host must be allowed, and the machine behind the name is checked between the look-up and
+//! the connection, so that no name leads to a private network.
 
 use super::address::{Address, Allowed, RemoteAddress, Transport, parse};
 use purlin_value::world::WorldError;
 use std::time::{Duration, Instant};
 
-/// How long a file may take, redirects included.
+/// Time limit for a file, redirects included.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// How many redirects are followed.
@@ -17,9 +17,9 @@ const MOST_REDIRECTS: usize = 5;
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) location: Option<String>,
-    /// What the server wants to know of whoever asks (`WWW-Authenticate`).
+    /// The authentication that the server asks for (`WWW-Authenticate`).
     pub(super) challenge: Option<String>,
-    /// Where the rest of a list is (`Link`).
+    /// The address of the next page of a list (`Link`).
     pub(super) next: Option<String>,
     pub(super) body: Vec<u8>,
 }
@@ -31,9 +31,9 @@ pub(super) struct Ask<'a> {
     pub(super) headers: &'a [(&'a str, String)],
 }
 
-/// Asks a server; tests have one of their own.
+/// Sends requests; tests have an implementation of their own.
 pub(super) trait Web {
-    /// One request, no redirects. The body is cut off behind `most` bytes.
+    /// One request, no redirects. The body is cut off after `most` bytes.
     fn get(&self, ask: Ask<'_>, most: u64, time: Duration) -> Result<Answer, WorldError>;
 
     /// Refuses a host whose name leads to a machine that was not allowed, before another program connects to it.
@@ -51,7 +51,7 @@ pub(super) fn get(web: &dyn Web, allowed: &Allowed, first: &RemoteAddress, most:
     }
 }
 
-/// Asks a server, following redirects. Headers are sent to the first host only: they may say who asks.
+/// Sends a request, following redirects. Headers are sent to the first host only: they may identify the user.
 pub(super) fn ask(
     web: &dyn Web,
     allowed: &Allowed,
@@ -93,7 +93,7 @@ pub(super) fn failed(why: impl Into<String>) -> WorldError {
     WorldError::FetchFailed(why.into())
 }
 
-/// An address as seen from the page that names it.
+/// Resolves an address relative to the page that contains it.
 pub(super) fn absolute(from: &str, location: &str) -> String {
     if location.contains("://") {
         return location.to_owned();
@@ -121,7 +121,7 @@ mod tests {
     #[cfg(feature = "net")]
     use crate::fetch::internet::Internet;
 
-    /// A network that knows some pages and records what it was asked.
+    /// A network with some known pages that records its requests.
     struct Fake {
         pages: Vec<(&'static str, u16, &'static str)>,
         asked: Mutex<Vec<String>>,

@@ -29,7 +29,7 @@ impl Web for Internet {
             .max_redirects_will_error(false)
             .http_status_as_error(false)
             .timeout_global(Some(time))
-            // A proxy would look names up for us, and the check of the machine would be of the proxy.
+            // A proxy would resolve names for us, and the check would see the proxy's address.
             .proxy(None)
             .user_agent(concat!("purlin/", env!("CARGO_PKG_VERSION")))
             .build();
@@ -49,7 +49,7 @@ impl Web for Internet {
 
     fn check_machines(&self, address: &RemoteAddress) -> Result<(), WorldError> {
         use std::net::ToSocketAddrs;
-        // A name that is not known here is not known to `git` either, unless a proxy looks it up.
+        // A name that cannot be resolved here cannot be resolved by `git` either, except through a proxy.
         let found = (address.host.as_str(), address.port).to_socket_addrs().into_iter().flatten();
         match found.map(|found| found.ip()).find(|ip| !self.allowed.check_machine(*ip)) {
             None => Ok(()),
@@ -71,7 +71,7 @@ fn told(error: &ureq::Error) -> WorldError {
     }
 }
 
-/// Looks names up and refuses machines that were not allowed, before anything connects to them.
+/// Resolves names and refuses machines that were not allowed, before anything connects to them.
 #[derive(Debug)]
 struct Checked {
     allowed: Allowed,

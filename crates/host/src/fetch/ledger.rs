@@ -1,4 +1,4 @@
-//! `purlin.lock` on disk: read when the first remote thing is asked for, written when something new was fetched.
+//! `purlin.lock` on disk: read at the first remote request, written after a new fetch.
 
 use crate::border::write_atomically;
 use purlin_value::lock::{LOCK_FILE, Lock, Locked};
@@ -12,7 +12,7 @@ const MOST_BYTES: u64 = 16 << 20;
 /// The lock file of a project.
 pub(super) struct Ledger {
     path: PathBuf,
-    /// Reading, comparing and writing are one step.
+    /// Makes reading, comparing and writing one step.
     turn: Mutex<()>,
 }
 
@@ -21,13 +21,13 @@ impl Ledger {
         Ledger { path: root.join(LOCK_FILE), turn: Mutex::new(()) }
     }
 
-    /// What is recorded.
+    /// The recorded entry.
     pub(super) fn expected(&self, address: &str, revision: &str) -> Result<Option<Locked>, WorldError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(self.read()?.get(address, revision).cloned())
     }
 
-    /// Records something, if that is new. The file is read again: another run may have added to it.
+    /// Records an entry if it is new. The file is read again: another run may have added to it.
     pub(super) fn record(&self, address: &str, revision: &str, locked: Locked) -> Result<(), WorldError> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lock = self.read()?;
@@ -38,7 +38,7 @@ impl Ledger {
             .map_err(|error| WorldError::FetchFailed(format!("`{LOCK_FILE}` cannot be written: {error}")))
     }
 
-    /// The file as it is now. One that is there but not understood must not be ignored.
+    /// The file as it is now. An existing file that cannot be parsed must not be ignored.
     fn read(&self) -> Result<Lock, WorldError> {
         let refuse = |why: &str| WorldError::LockMismatch(format!("the file cannot be used, {why}"));
         let metadata = match self.path.symlink_metadata() {

@@ -1,8 +1,8 @@
-//! Fetches what is remote: git repositories, single files and charts in registries, into a cache, recorded in
+//! Fetches remote sources: git repositories, single files and charts in registries, into a cache, recorded in
 //! `purlin.lock`.
 //!
-//! The only way from configuration to the network. Nothing is fetched unless the user allowed its host; local files
-//! that may be read need no permission, and local repositories the one to start `git`.
+//! The only way from configuration to the network. Nothing is fetched unless the user allowed its host; readable local
+//! files need no permission, and local repositories need permission to start `git`.
 
 mod address;
 mod borrowed;
@@ -36,10 +36,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-/// What came of fetching something, once it is done. Others fetch something else meanwhile.
+/// The result of a fetch, once it is done. Other fetches run meanwhile.
 type Once = Arc<OnceLock<Result<Fetched, WorldError>>>;
 
-/// Finds a path of the world on disk, if it may be read.
+/// Locates a path of the world on disk, if it may be read.
 pub(crate) type Locate<'a> = &'a dyn Fn(&str) -> Result<PathBuf, WorldError>;
 
 /// Fetches, if that is allowed.
@@ -55,22 +55,22 @@ pub(crate) struct Fetcher {
     update: bool,
     max_file: u64,
     ledger: Ledger,
-    /// What this run fetched: nothing is asked for twice, and reading there is allowed.
+    /// Fetches of this run: nothing is requested twice, and reading there is allowed.
     done: Mutex<HashMap<Remote, Once>>,
-    /// What this run found behind the addresses and revisions of the lock file, and the full address it asked.
+    /// The results for addresses and revisions of the lock file, with the full address requested.
     settled: Mutex<HashMap<(String, String), (String, Locked)>>,
     places: RwLock<Vec<PathBuf>>,
 }
 
-/// A repository that was asked for.
+/// A requested repository.
 struct Wanted<'a> {
-    /// The address as it was written; the cache goes by it.
+    /// The address as written; key of the cache.
     full: &'a str,
-    /// The address without passwords; the lock file goes by it.
+    /// The address without passwords; key of the lock file.
     shown: &'a str,
     revision: &'a str,
     from: From<'a>,
-    /// The host to ask permission for.
+    /// The host that needs permission.
     remote: Option<&'a RemoteAddress>,
     refresh: bool,
 }
@@ -97,13 +97,13 @@ impl Fetcher {
         }
     }
 
-    /// The fetched folder or file that a path lies in.
+    /// The fetched folder or file that contains a path.
     pub(crate) fn place_of(&self, path: &Path) -> Option<PathBuf> {
         let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
         places.iter().find(|place| path.starts_with(place)).cloned()
     }
 
-    /// Fetches something, or uses the copy that is here.
+    /// Fetches a source, or uses the cached copy.
     pub(crate) fn fetch(&self, remote: &Remote, locate: Locate<'_>) -> Result<Fetched, WorldError> {
         let once: Once = {
             let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -141,9 +141,9 @@ impl Fetcher {
                     WorldError::NotFound => WorldError::FetchFailed("there is no such folder".to_owned()),
                     error => error,
                 })?;
-                // What lies in the project is the project's own, and changes with it.
+                // Files within the project are its own, and change with it.
                 let keeping = if folder.starts_with(&self.root) { Keeping::Check } else { Keeping::Record };
-                // A folder is asked again each time: that is as quick as the copy.
+                // A folder is read again each time: that is as quick as the copy.
                 let from = From::Folder(&folder);
                 let wanted = Wanted { full: address, shown: address, revision, from, remote: None, refresh: true };
                 let locked = self.ledger.expected(address, revision)?.is_some();
@@ -187,7 +187,7 @@ impl Fetcher {
                 self.may_connect(remote)?;
                 self.web.check_machines(remote)?;
             }
-            // To read a repository is to run `git` on files that the project brought.
+            // Reading a repository means running `git` on files that came with the project.
             None if !self.exec => {
                 return Err(WorldError::Denied("reading a git repository starts `git`; add `--allow-exec`".to_owned()));
             }
@@ -229,7 +229,7 @@ impl Fetcher {
         self.kept(remote, &|| https::get(&*self.web, &self.allowed, remote, self.max_file))
     }
 
-    /// A file that is in the cache as the lock file wants it, or that is downloaded.
+    /// A file that is cached as the lock file requires, or that is downloaded.
     fn kept(
         &self,
         remote: &RemoteAddress,
@@ -253,7 +253,7 @@ impl Fetcher {
                 cache.keep_file(&remote.full, &found.hash, &bytes)?
             }
         };
-        // The copy is read again: what is in the cache is trusted no more than what came over the wire.
+        // The copy is read again: the cache is trusted no more than the network.
         let hash = unpack::hash_bytes(&read_limited(&place, self.max_file)?);
         let found = Locked { commit: None, hash: hash.clone() };
         compare(locked.as_ref(), &found)?;
@@ -274,8 +274,8 @@ impl Fetcher {
         self.cache.as_ref().map_err(WorldError::clone)
     }
 
-    /// Records what was found behind an address, given in full and as it is shown. Two addresses that differ only in
-    /// what is not shown have one entry in the lock file, so both must lead to the same.
+    /// Records the result for an address, given in full and as shown. Two addresses that differ only in hidden parts
+    /// have one entry in the lock file, so both must lead to the same content.
     fn settle(
         &self,
         (full, shown): (&str, &str),
@@ -303,7 +303,7 @@ impl Fetcher {
     }
 }
 
-/// Whether what was fetched is written into the lock file.
+/// Whether a fetch is recorded in the lock file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Keeping {
     Record,
@@ -345,7 +345,7 @@ mod tests {
     use https::{Answer, Ask};
     use std::time::Duration;
 
-    /// A network whose every page holds its own address.
+    /// A network where every page contains its own address.
     struct Echo;
 
     impl Web for Echo {

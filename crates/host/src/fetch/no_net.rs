@@ -1,4 +1,4 @@
-//! What stands for the network in a build without the feature `net`: every request fails and says why.
+//! Replaces the network in a build without the feature `net`: every request fails with the reason.
 
 use super::address::Allowed;
 use super::https::{Answer, Ask, Web, failed};

@@ -8,13 +8,13 @@ use purlin_charts::json;
 use purlin_value::world::{Fetched, WorldError};
 use purlin_value::{Origin, Value};
 
-/// What a registry calls the archive of a chart.
+/// The media type of a chart archive.
 const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
 
-/// The descriptions of images that are understood.
+/// Supported media types of manifests.
 const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json";
 
-/// Most pages of a list of tags.
+/// Maximum number of pages of a tag list.
 const MOST_PAGES: usize = 100;
 
 /// A repository of a registry.
@@ -38,7 +38,7 @@ impl<'a> Repository<'a> {
 }
 
 impl Fetcher {
-    /// The versions that a registry has of a chart, a line each.
+    /// The versions of a chart in a registry, one per line.
     pub(super) fn versions(&self, address: &str) -> Result<Fetched, WorldError> {
         let repository = Repository::of(address)?;
         let first = self.registry_address(&repository, "tags/list?n=1000")?;
@@ -57,7 +57,7 @@ impl Fetcher {
         })
     }
 
-    /// The archive of a chart, checked against the digest that the registry's description of it names.
+    /// The archive of a chart, checked against the digest in its manifest.
     pub(super) fn chart(&self, address: &str, version: &str) -> Result<Fetched, WorldError> {
         let repository = Repository::of(address)?;
         let tag = version.replace('+', "_");
@@ -94,7 +94,7 @@ impl Fetcher {
         }
     }
 
-    /// Asks a registry, as nobody in particular if it wants to know who asks.
+    /// Requests a page of a registry, anonymously if it requires a token.
     fn ask_registry(&self, repository: &Repository<'_>, page: &str, accept: &str) -> Result<Answer, WorldError> {
         let Address::Remote(address) = parse(page)? else { return Err(failed("it is not the address of a registry")) };
         let mut headers = vec![("accept", accept.to_owned())];
@@ -113,7 +113,7 @@ impl Fetcher {
         }
     }
 
-    /// A token for everybody, from the server that the registry names.
+    /// An anonymous token, from the server that the registry names.
     fn token(&self, challenge: &str, path: &str) -> Result<String, WorldError> {
         let field = |name: &str| {
             let rest = challenge.split_once(&format!("{name}=\""))?.1;
@@ -136,7 +136,7 @@ impl Fetcher {
     }
 }
 
-/// The address that a copy goes by, however the registry was spoken to.
+/// The address that identifies a copy, whatever protocol the registry uses.
 fn named(asked: &RemoteAddress, repository: &Repository<'_>, rest: &str) -> RemoteAddress {
     let name = format!("oci://{}/{}{rest}", repository.place, repository.path);
     RemoteAddress { full: name.clone(), shown: name, ..asked.clone() }
@@ -146,7 +146,7 @@ fn parsed(body: &[u8]) -> Result<Value, WorldError> {
     json::parse(body, Origin::NONE).map_err(|error| failed(format!("the registry's answer is not JSON: {error}")))
 }
 
-/// The address in a `Link` header that says where the list goes on.
+/// The address of the next page in a `Link` header.
 fn next_page(link: &str) -> Option<&str> {
     let (address, rest) = link.split_once('<')?.1.split_once('>')?;
     rest.contains("rel=\"next\"").then_some(address)

@@ -19,7 +19,7 @@ pub fn lay_out(env: &BTreeMap<String, String>, repository: &Path, revision: &str
     let data = scratch.path().join("data");
     let commit = git.fetch(&data, From::Folder(repository), revision)?;
     let place = cache.commit(&repository.to_string_lossy(), &commit);
-    // No lock file vouches for this copy, but the repository does: every file must be what the commit says.
+    // No lock file vouches for this copy, but the repository does: every file must match the commit.
     if place.is_dir() && !unpack::is_faithful(&git, &data, &commit, &place)? {
         std::fs::remove_dir_all(&place)
             .map_err(|error| WorldError::FetchFailed(format!("its damaged copy cannot be removed: {error}")))?;

@@ -1,7 +1,7 @@
 //! Writes the files of a commit to a folder, and computes the hash of a folder.
 //!
-//! The commit may be hostile: paths are judged before anything is written, nothing is written through a link, and
-//! what would be larger than allowed is not begun.
+//! The commit may be hostile: paths are checked before anything is written, nothing is written through a link, and
+//! anything larger than allowed is refused before it is written.
 
 use super::git::{Git, Object};
 use crate::native::HERE;
@@ -64,7 +64,7 @@ fn write_object(folder: &Path, object: &Object, bytes: &[u8]) -> std::io::Result
     Ok(())
 }
 
-/// Makes a link that stays inside the folder. Any other becomes a file that holds where it would lead.
+/// Creates a link that stays inside the folder. Any other becomes a file that contains its target.
 #[cfg(unix)]
 fn make_link(object: &Object, bytes: &[u8], place: &Path) -> std::io::Result<bool> {
     let Ok(target) = std::str::from_utf8(bytes) else { return Ok(false) };
@@ -95,7 +95,7 @@ fn failed(why: impl Into<String>) -> WorldError {
     WorldError::FetchFailed(why.into())
 }
 
-/// Whether a folder holds exactly the files of a commit, by the names that git gives to contents.
+/// Whether a folder holds exactly the files of a commit, compared by object ids.
 pub(super) fn is_faithful(git: &Git, repository: &Path, commit: &str, folder: &Path) -> Result<bool, WorldError> {
     let objects = git.objects(repository, commit)?;
     let expected: HashMap<&str, &str> =
@@ -108,7 +108,7 @@ pub(super) fn is_faithful(git: &Git, repository: &Path, commit: &str, folder: &P
     Ok(files.len() == expected.len() && files.iter().all(is_same))
 }
 
-/// Git's name for a content; longer names are those of repositories that use SHA-256.
+/// Git's object id of a content; repositories that use SHA-256 have longer ones.
 fn object_id(bytes: &[u8], length: usize) -> String {
     let head = format!("blob {}\0", bytes.len());
     if length > 40 {
@@ -117,7 +117,7 @@ fn object_id(bytes: &[u8], length: usize) -> String {
     hex(&sha1::Sha1::new_with_prefix(head).chain_update(bytes).finalize())
 }
 
-/// What counts of a file: its bytes, or where a link leads.
+/// The hashed content of an entry: the bytes of a file, or the target of a link.
 fn content(is_link: bool, place: &Path) -> std::io::Result<Vec<u8>> {
     if is_link {
         return Ok(std::fs::read_link(place)?.to_string_lossy().into_owned().into_bytes());
@@ -151,7 +151,7 @@ pub(super) fn hash_folder(folder: &Path) -> std::io::Result<String> {
     for (name, is_link, place) in files_below(folder)? {
         let kind = if is_link { "link" } else { "file" };
         let bytes = content(is_link, &place)?;
-        // Lengths come first, so that no two folders are written down alike.
+        // Lengths come first, so that no two folders have the same encoding.
         hash.update(format!("{kind} {} {}\n{name}", name.len(), bytes.len()));
         hash.update(&bytes);
     }
