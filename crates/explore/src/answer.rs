@@ -1,4 +1,4 @@
-//! What the page asks, answered from a project that is resolved.
+//! Answers requests of the page from a resolved project.
 
 use crate::assets;
 use crate::data;
@@ -13,38 +13,38 @@ use purlin_value::{Secrets, Value};
 
 const JSON: &str = "application/json";
 
-/// A project, and what it is compared with.
+/// A project, and the revision it is compared with.
 pub struct Answers {
     project: Project,
-    /// Counts how often it was resolved.
+    /// Number of resolutions so far.
     version: u64,
-    /// The revision that was asked for last, with its variants.
+    /// The last requested revision, with its variants.
     revision: Option<(String, Result<Vec<Side>, String>)>,
 }
 
 impl Answers {
-    /// Answers from a project.
+    /// Answers for a project.
     pub fn of(project: Project) -> Self {
         Answers { project, version: 1, revision: None }
     }
 
-    /// From now on answers from what the project has become.
+    /// Replaces the project after it was resolved again.
     pub fn replace(&mut self, project: Project) {
         self.project = project;
         self.version += 1;
     }
 
-    /// How often it was resolved.
+    /// Number of resolutions so far.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// What is shown.
+    /// The project shown.
     pub fn project(&self) -> &Project {
         &self.project
     }
 
-    /// Answers a question. What is compared may have to be resolved first.
+    /// Answers a request. The other side of a comparison may have to be resolved first.
     pub fn answer(&mut self, asked: &Asked, source: &mut dyn Source) -> Served {
         if let Some((kind, body)) = assets::page(&asked.path) {
             return Served::found(kind, body.as_bytes());
@@ -94,14 +94,14 @@ impl Answers {
         self.project.side(asked.get("env"))
     }
 
-    /// Resolves a revision, unless it was the last one that was asked for.
+    /// Resolves a revision, unless it was the last one requested.
     fn look_up(&mut self, revision: &str, source: &mut dyn Source) {
         if self.revision.as_ref().is_none_or(|(known, _)| known != revision) {
             self.revision = Some((revision.to_owned(), source.at_revision(revision)));
         }
     }
 
-    /// One side of a comparison: `env:NAME`, or `rev:REVISION` in the variant that is shown.
+    /// One side of a comparison: `env:NAME`, or `rev:REVISION` in the shown variant.
     fn named(&self, name: &str, asked: &Asked) -> Result<&Side, String> {
         if let Some(name) = name.strip_prefix("env:") {
             let side = self.project.sides.iter().find(|side| side.name == name);
@@ -129,7 +129,7 @@ impl Answers {
     }
 }
 
-/// An answer as it is sent. Secrets are hidden by what writes values.
+/// A JSON response. Secrets are hidden by the serializer.
 fn json(value: &Value) -> Served {
     match to_json(value, Secrets::Hide, JsonLayout::Compact) {
         Ok(text) => Served::found(JSON, text.into_bytes()),

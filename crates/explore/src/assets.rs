@@ -1,11 +1,11 @@
-//! The page, which is part of the program: a document, a style, and modules. Nothing is built; a report holds the same
-//! modules in one script, since browsers load no modules from disk.
+//! The page, which is part of the program: a document, a style, and modules. There is no build step; a report contains
+//! the same modules in one script, since browsers load no modules from disk.
 
 /// The document as the server sends it.
 const INDEX: &str = include_str!("../page/index.html");
 const STYLE: &str = include_str!("../page/page.css");
 
-/// The modules, each behind those that it imports.
+/// The modules, each after those that it imports.
 const MODULES: &[(&str, &str)] = &[
     ("dom.js", include_str!("../page/dom.js")),
     ("source.js", include_str!("../page/source.js")),
@@ -38,7 +38,7 @@ pub(crate) fn style() -> &'static str {
     STYLE
 }
 
-/// All modules as one script: their imports go, since everything is in one scope.
+/// All modules as one script: imports are removed, since everything is in one scope.
 pub(crate) fn script() -> String {
     let mut out = String::from("\"use strict\";\n");
     for (_, text) in MODULES {
@@ -50,7 +50,7 @@ pub(crate) fn script() -> String {
     out
 }
 
-/// The document with other parts: what stands for the style and the script.
+/// The document with other elements in the place of style and script.
 pub(crate) fn document(style: &str, script: &str) -> String {
     INDEX
         .replace("<link rel=\"stylesheet\" href=\"/page/page.css\">", style)

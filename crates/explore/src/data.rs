@@ -1,4 +1,4 @@
-//! The project as data: its nodes and edges, its problems, its files, and two sides of it compared.
+//! The project as data: its nodes and edges, its problems, its files, and a comparison of two sides.
 
 use crate::project::{Project, Side};
 use purlin_compiler::picture::colours::{HUES, Hue, hue, shade};
@@ -9,7 +9,7 @@ use purlin_value::emit::REDACTED;
 use purlin_value::{EcoString, Map, Value};
 use std::collections::HashMap;
 
-/// A mapping of such entries.
+/// A mapping with these entries.
 pub(crate) fn map(entries: Vec<(&str, Value)>) -> Value {
     Value::map(entries.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect::<Map>())
 }
@@ -22,7 +22,7 @@ pub(crate) fn number(n: usize) -> Value {
     Value::from(i64::try_from(n).unwrap_or(i64::MAX))
 }
 
-/// What the page is given first. The options are those by which the command line names a variant.
+/// The first data of the page. Variants are named as on the command line.
 pub(crate) fn project(project: &Project, side: &Side, version: u64) -> Value {
     let environments =
         project.sides.iter().map(|side| map(vec![("name", text(&side.name)), ("broken", Value::from(side.is_broken))]));
@@ -78,7 +78,7 @@ fn nodes(side: &Side) -> Value {
     Value::list(side.resolved.nodes.iter().map(one).collect())
 }
 
-/// Each edge as the places of its nodes, with what flows along it.
+/// Each edge as the indices of its nodes, with the data that flows along it.
 fn edges(side: &Side) -> Value {
     let nodes = &side.resolved.nodes;
     let places: HashMap<&str, usize> = nodes.iter().enumerate().map(|(at, node)| (node.id.as_str(), at)).collect();
@@ -95,12 +95,12 @@ fn edges(side: &Side) -> Value {
     Value::list(found)
 }
 
-/// Problems, as the command line prints them for programs.
+/// Problems, as the command line prints them in JSON.
 pub(crate) fn problems(project: &Project) -> String {
     format!("{{\"problems\":[{}]}}", project.problems.join(","))
 }
 
-/// The lines of a file that was read, without secrets. Other files are not there.
+/// The lines of a file that was read, without secrets. `None` for other files.
 pub(crate) fn file(project: &Project, path: &str) -> Option<Value> {
     for side in &project.sides {
         let sources = &side.session.sources;
@@ -114,7 +114,7 @@ pub(crate) fn file(project: &Project, path: &str) -> Option<Value> {
             let (start, end) = (span.start as usize, span.end as usize);
             if end > at {
                 written.push_str(source.text().get(at..start.max(at)).unwrap_or_default());
-                // Lines keep their numbers.
+                // Line numbers are kept.
                 let lines = source.text().get(start.max(at)..end).map_or(0, |held| held.matches('\n').count());
                 written.push_str(REDACTED);
                 written.push_str(&"\n".repeat(lines));
@@ -129,7 +129,7 @@ pub(crate) fn file(project: &Project, path: &str) -> Option<Value> {
     None
 }
 
-/// Two sides compared, each difference with its cause in words.
+/// Compares two sides; each difference with its cause in words.
 pub(crate) fn compared(before: &Side, after: &Side, names: (&str, &str)) -> Value {
     let found = diff((&before.session, &before.resolved), (&after.session, &after.resolved));
     let causes = found.iter().map(|difference| text(&cause_text(difference))).collect();

@@ -1,19 +1,19 @@
-//! Between the threads that talk to browsers and the one that owns the project: questions go in, answers come out.
+//! Connects the threads that serve browsers with the one that owns the project: requests go in, answers come out.
 //!
-//! Who asks whether anything changed waits until it has, or for a while.
+//! A request for changes waits until there is one, or for a limited time.
 
 use purlin_host::serve::{Asked, Served};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long who waits for a change is kept waiting.
+/// Time limit of a request that waits for a change.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// A question, and where its answer goes.
+/// A request, and the channel for its answer.
 type Question = (Asked, SyncSender<Served>);
 
-/// What threads share.
+/// State shared by the threads.
 struct Shared {
     version: Mutex<u64>,
     changed: Condvar,
@@ -33,14 +33,14 @@ impl Default for Desk {
 }
 
 impl Desk {
-    /// A desk without questions.
+    /// A desk without requests.
     pub fn new() -> Self {
         let (sender, questions) = channel();
         let shared = Shared { version: Mutex::new(1), changed: Condvar::new(), questions: Mutex::new(sender) };
         Desk { questions, shared: Arc::new(shared) }
     }
 
-    /// What the threads of the server call.
+    /// The handler for the threads of the server.
     pub fn answer(&self) -> Arc<dyn Fn(&Asked) -> Served + Send + Sync> {
         let shared = self.shared.clone();
         Arc::new(move |asked: &Asked| match asked.path.as_str() {
@@ -49,11 +49,11 @@ impl Desk {
         })
     }
 
-    /// Answers questions for a while, or until there is none for so long.
+    /// Answers requests until none has come for this long.
     pub fn serve(&self, wait: Duration, mut answer: impl FnMut(&Asked) -> Served) {
         let Ok(mut next) = self.questions.recv_timeout(wait) else { return };
         loop {
-            // Who asked may be gone.
+            // The requester may be gone.
             let _ = next.1.send(answer(&next.0));
             match self.questions.try_recv() {
                 Ok(question) => next = question,
@@ -62,7 +62,7 @@ impl Desk {
         }
     }
 
-    /// Tells everyone who waits that the project is another one now.
+    /// Tells all waiting requests that the project has changed.
     pub fn tell(&self, version: u64) {
         *self.shared.version.lock().unwrap_or_else(PoisonError::into_inner) = version;
         self.shared.changed.notify_all();

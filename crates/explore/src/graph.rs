@@ -8,15 +8,15 @@ use purlin_compiler::{Direction, View, show};
 use purlin_value::Value;
 use std::collections::BTreeSet;
 
-/// From so many nodes on, a picture begins with groups that are closed.
+/// From this many nodes on, a picture starts with closed groups.
 const MOST_AT_FIRST: usize = 60;
 
-/// How the page wants to see the graph.
+/// The view of the graph that the page requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
-    /// `folder`, `dialect`, `kind`, `none`; whatever suits the size if it is empty.
+    /// `folder`, `dialect`, `kind`, `none`; chosen by size if empty.
     pub group: String,
-    /// The boxes that are open; none of it means what suits the size.
+    /// The open boxes; chosen by size if `None`.
     pub open: Option<BTreeSet<String>>,
     pub direction: String,
     pub focus: Option<String>,
@@ -25,7 +25,7 @@ pub(crate) struct Wish {
     pub dialects: Vec<String>,
 }
 
-/// The picture of a side. `before` is what it is compared with.
+/// The picture of a side. `before` is the other side of a comparison.
 pub(crate) fn picture(side: &Side, before: Option<&Side>, wish: &Wish) -> Option<Value> {
     let view = View {
         focus: wish.focus.clone(),
@@ -143,7 +143,8 @@ fn link_value(link: &Link) -> Value {
     map(entries)
 }
 
-/// Start, turn, end and finish of the curve, then whether it is broken, and where tips are: 1 at the end, 2 at the start.
+/// Start, turn, end and finish of the curve, then whether it is dashed, and its arrowheads: 1 at the end, 2 at the
+/// start.
 fn stroke_value(stroke: &Stroke) -> Value {
     let curve = &stroke.curve;
     let points = [curve.start, curve.turn, curve.end, curve.finish].into_iter();

@@ -1,7 +1,7 @@
-//! The project as a page: data, answers to what the page asks, static reports, PNG.
+//! The project as a page: data, answers to requests of the page, static reports, PNG.
 //!
-//! Reads what the compiler hands out and makes JSON of it, as `docs/schemas` says; the page under `page/` shows that. Layout
-//! is the compiler's. It must not know dialects, arguments, disks or how a project is opened: whoever serves it hands in a
+//! Turns results of the compiler into JSON, as described in `docs/schemas`; the page under `page/` shows it. Layout is
+//! the compiler's. It must not know dialects, arguments, disks or how a project is opened: the caller provides a
 //! [`Source`].
 
 mod answer;

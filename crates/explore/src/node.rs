@@ -1,4 +1,4 @@
-//! One node as data: its values in every variant, line by line, and the places that each comes from.
+//! One node as data: its values in every variant, line by line, and the locations that each comes from.
 
 use crate::data::{map, number, text};
 use crate::project::{Project, Side};
@@ -7,19 +7,19 @@ use purlin_value::value::below;
 use purlin_value::{Data, EcoString, Map, Session, Value};
 use std::collections::HashMap;
 
-/// The most lines of one node; what is beyond is counted.
+/// Maximum number of lines of one node; the rest is only counted.
 const MOST_ROWS: usize = 20_000;
 
-/// What a place is to a value.
+/// The role of a location for a value.
 #[derive(Clone, Copy)]
 enum Role {
-    /// It is written there.
+    /// The value is written there.
     Written = 0,
-    /// It went through what is written there: a template, a function.
+    /// The value passed through it: a template, a function.
     Through = 1,
-    /// It was decided there.
+    /// The value was decided there.
     Decided = 2,
-    /// It overrides what is written there.
+    /// The value overrides what is written there.
     Overridden = 3,
 }
 
@@ -72,10 +72,10 @@ impl Files {
     }
 }
 
-/// What is to be looked at: how deep it is, its key, its path, itself.
+/// An entry to visit: its depth, key, path, and value.
 type Entry = (usize, EcoString, String, Value);
 
-/// The lines of a value: depth, key, path, what it is, the value if it is one, and its places.
+/// The lines of a value: depth, key, path, kind, the value if it is a scalar, and its locations.
 fn values(session: &Session, whole: &Value, files: &mut Files) -> Value {
     let mut rows = Vec::new();
     let mut stack: Vec<Entry> = entries(whole, 0, "");
@@ -103,7 +103,7 @@ fn values(session: &Session, whole: &Value, files: &mut Files) -> Value {
     map(vec![("rows", Value::list(rows)), ("left", number(left))])
 }
 
-/// What is in a collection, the first of it last.
+/// The entries of a collection in reverse order.
 fn entries(value: &Value, depth: usize, path: &str) -> Vec<Entry> {
     match &value.data {
         Data::Map(held) => held
@@ -124,7 +124,7 @@ fn entries(value: &Value, depth: usize, path: &str) -> Vec<Entry> {
     }
 }
 
-/// Where a value comes from: file, line, role.
+/// The origins of a value: file, line, role.
 fn places(session: &Session, whole: &Value, path: &str, files: &mut Files) -> Vec<Value> {
     let Some(found) = why_at(session, whole, path) else { return Vec::new() };
     let mut seen: Vec<(usize, u32, u8)> = Vec::new();
@@ -149,7 +149,7 @@ fn places(session: &Session, whole: &Value, path: &str, files: &mut Files) -> Ve
     seen.into_iter().map(one).collect()
 }
 
-/// Where one value comes from: what `purlin why -o json` prints.
+/// The origins of one value, as printed by `purlin why -o json`.
 pub(crate) fn why(project: &Project, side: &Side, id: &str, field: &str) -> Option<Value> {
     let whole = side.whole(id)?;
     let found = why_at(&side.session, &whole, field)?;

@@ -1,7 +1,7 @@
-//! A picture as PNG: the shapes of a scene, and words in the font that is part of the program, so that the picture is the
-//! same on every machine.
+//! A picture as PNG: the shapes of a scene, and text in the font that is part of the program, so that the picture is
+//! the same on every machine.
 //!
-//! Characters that the font lacks are drawn as its sign for that.
+//! Characters that the font lacks are drawn as its replacement glyph.
 
 use purlin_compiler::picture::colours::{DARK, HUES, LIGHT, Paper, hue};
 use purlin_compiler::picture::{Change, Scene, Shape, Stroke, WORDS_SIZE, line_words, tip_points, words};
@@ -16,15 +16,15 @@ const BOLD: &[u8] = include_bytes!("../fonts/Roboto-Medium.ttf");
 const MARGIN: f64 = 24.0;
 const TITLE: f64 = 34.0;
 const LEGEND: f64 = 40.0;
-/// Pixels for each unit of a picture, as long as that is not too many.
+/// Pixels per unit of a picture, unless that exceeds the maximum.
 const SCALE: f64 = 2.0;
-/// The most pixels that a picture has: 256 MB while it is drawn.
+/// Maximum number of pixels of a picture: 256 MB while it is drawn.
 const MOST_PIXELS: f64 = 64_000_000.0;
 
 /// Draws a picture.
 ///
 /// # Errors
-/// Where there is too much of it for a picture that anything could open.
+/// If the picture would be too large to open.
 pub fn png(scene: &Scene, is_dark: bool, page: Page) -> Result<Vec<u8>, String> {
     let top = MARGIN + if scene.title.is_empty() { 0.0 } else { TITLE };
     let title = scene.title.join("  ·  ");
@@ -208,7 +208,7 @@ impl Drawing<'_> {
         end
     }
 
-    /// What keeps the words of a line apart from lines behind them.
+    /// The outline that keeps the text of a line readable above other lines.
     fn halo(&mut self, text: &str, at: Point) {
         if let (Some(path), _) = outlines(&self.plain, text, at, WORDS_SIZE) {
             self.line(&path, colour(self.paper.paper), 3.0, None);
@@ -216,7 +216,7 @@ impl Drawing<'_> {
     }
 }
 
-/// The outlines of a text, and where it ends.
+/// The outlines of a text, and its end.
 fn outlines(face: &Face<'_>, text: &str, at: Point, size: f64) -> (Option<Path>, f64) {
     let scale = size / f64::from(face.units_per_em());
     let mut pen = Pen { path: PathBuilder::new(), at, scale };
@@ -271,7 +271,7 @@ fn rounded(x: f64, y: f64, width: f64, height: f64, radius: f64) -> Option<Path>
     Rect::from_xywh(x as f32, y as f32, width as f32, height as f32)?;
     let (x, y, r) = (x as f32, y as f32, radius.min(width / 2.0).min(height / 2.0) as f32);
     let (right, bottom) = (x + width as f32, y + height as f32);
-    // How far the points that pull at a quarter of a circle are from its corner.
+    // Distance of the control points of a quarter circle from its corner.
     let k = r * 0.447_715;
     let mut path = PathBuilder::new();
     path.move_to(x + r, y);

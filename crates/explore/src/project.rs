@@ -1,4 +1,4 @@
-//! What is shown: a project in all its variants, with their problems.
+//! The data shown: a project in all its variants, with their problems.
 
 use purlin_compiler::picture::Marks;
 use purlin_compiler::{Place, compared, wholes};
@@ -15,9 +15,9 @@ pub struct Side {
     pub name: String,
     /// The run that resolved it.
     pub session: Session,
-    /// What it came to, as far as it could be resolved.
+    /// Its result, as far as it could be resolved.
     pub resolved: Resolved,
-    /// Where its errors are.
+    /// Locations of its errors.
     pub errors: Vec<Span>,
     /// Whether it has errors.
     pub is_broken: bool,
@@ -30,31 +30,31 @@ pub struct Project {
     pub path: String,
     /// The name of its dialect.
     pub dialect: &'static str,
-    /// What a variant is called: `environment`, `profile`.
+    /// The dialect's word for a variant: `environment`, `profile`.
     pub noun: &'static str,
-    /// Which variant is shown first.
+    /// The variant that is shown first.
     pub chosen: usize,
     /// The variants that could be resolved.
     pub sides: Vec<Side>,
     /// The names of those that could not.
     pub missing: Vec<String>,
-    /// Its problems, a JSON object each.
+    /// Its problems, one JSON object each.
     pub problems: Vec<String>,
-    /// How many of them are errors, and warnings.
+    /// Numbers of errors and warnings.
     pub counts: (usize, usize),
     /// Hides secrets in lines of files.
     pub mask: Box<dyn Fn(&str) -> String + Send + Sync>,
 }
 
-/// Where projects come from.
+/// Source of projects.
 pub trait Source {
-    /// Resolves the project. `None` if there is nothing to show; why was reported.
+    /// Resolves the project. `None` if there is nothing to show; the reason was reported.
     fn resolve(&mut self) -> Option<Project>;
 
-    /// Its variants as they were at a revision, or why they cannot be had.
+    /// Its variants at a revision, or why they are not available.
     ///
     /// # Errors
-    /// Where there is no such revision, or nothing of the project in it.
+    /// If there is no such revision, or nothing of the project in it.
     fn at_revision(&mut self, revision: &str) -> Result<Vec<Side>, String>;
 }
 
@@ -66,23 +66,23 @@ impl Project {
     }
 }
 
-/// A part of a text is taken for a secret only if it is so long: shorter ones are met by chance.
+/// Minimum length of a part of a text that counts as a secret: shorter ones occur by chance.
 const LEAST_PART: usize = 6;
 
 impl Side {
-    /// A variant as it was resolved, with where its errors are.
+    /// A resolved variant, with the locations of its errors.
     pub fn new(name: String, session: Session, resolved: Resolved, errors: Vec<Span>, is_broken: bool) -> Self {
         let secrets = secrets(&session, &resolved);
         Side { name, session, resolved, errors, is_broken, secrets }
     }
 
-    /// The texts that are secret in it, as they are written and as they are encoded: no line of a file may show them.
+    /// The secret texts in it, plain and encoded: no line of a file may show them.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets.iter().map(String::as_str)
     }
 
-    /// Everything of a node, or of the project's variables or outputs, by id. What a Secret of Kubernetes holds is hidden
-    /// wherever it is met: pages are shown and sent around.
+    /// All data of a node, or of the project's variables or outputs, by id. The contents of Kubernetes Secrets are
+    /// hidden wherever they occur: pages are shown and sent around.
     pub(crate) fn whole(&self, id: &str) -> Option<Value> {
         let node = self.resolved.node(id).map(compared);
         let whole = node.or_else(|| wholes(&self.resolved).find(|(known, _)| *known == id).map(|(_, value)| value))?;
@@ -111,20 +111,20 @@ impl Side {
         }
     }
 
-    /// What is known of its nodes.
+    /// Marks of its nodes.
     pub(crate) fn marks(&self) -> Marks {
         let mut marks = Marks::default();
         marks.note_errors(&self.resolved, &self.errors);
         marks
     }
 
-    /// Where a node is declared.
+    /// The location where a node is declared.
     pub(crate) fn place(&self, span: Option<Span>) -> Option<Place> {
         Place::of(&self.session, span?)
     }
 }
 
-/// Texts that are secret, and what they are in base 64.
+/// The secret texts, plain and in base64.
 fn secrets(session: &Session, resolved: &Resolved) -> HashSet<String> {
     let mut found: HashSet<String> = session.sink.secrets().into_iter().collect();
     for whole in resolved.nodes.iter().map(compared).filter(Value::is_tainted_deep) {

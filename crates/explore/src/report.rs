@@ -1,7 +1,7 @@
-//! The page as files: the same modules, with all answers beside them, for readers who have no server.
+//! The page as files: the same modules, with all answers next to them, for readers without a server.
 //!
-//! Each answer is a chunk with a name; a page asks for chunks as it asks a server. Pictures are laid out for the overview
-//! and for each box opened by itself.
+//! Each answer is a chunk with a name; a page requests chunks as it would request them from a server. Pictures are laid
+//! out for the overview and for each box opened by itself.
 
 use crate::answer::Answers;
 use crate::assets;
@@ -17,7 +17,7 @@ use purlin_value::{Data, EcoString, Map, Secrets, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
-/// Up to so many nodes, everything is also laid out open.
+/// Up to this many nodes, the fully open picture is laid out as well.
 const MOST_OPEN: usize = 400;
 
 /// The files of a report, by path.
@@ -29,13 +29,13 @@ struct Chunks {
 }
 
 impl Chunks {
-    /// Keeps an answer. Nothing in it can end the element that it may be put into.
+    /// Stores an answer. Nothing in it can end the element that may contain it.
     fn write(&mut self, name: String, json: &str) {
         self.list.push((name, json.replace('<', "\\u003c")));
     }
 
     fn add(&mut self, name: String, value: &Value) {
-        // Where a value is too large to be written, the page says that it has nothing.
+        // If a value is too large to be written, the page says that it has nothing.
         if let Ok(text) = to_json(value, Secrets::Hide, JsonLayout::Compact) {
             self.write(name, &text);
         }
@@ -78,7 +78,7 @@ fn digest(text: &str) -> String {
     base64(&Sha256::digest(text.as_bytes()))
 }
 
-/// Names of chunks are ours: letters, digits, `-`.
+/// Names of chunks are our own: letters, digits, `-`.
 fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }
@@ -142,7 +142,7 @@ fn files(project: &Project) -> Value {
     Value::map(found)
 }
 
-/// How each value of a node was made, by its path; in other variants only where it is another way.
+/// The derivation of each value of a node, by path; for other variants only where it differs.
 fn whys(side: &Side, chosen: &Side, id: &str) -> Value {
     let one = |side: &Side, path: &str| {
         let whole = side.whole(id)?;
@@ -161,7 +161,7 @@ fn whys(side: &Side, chosen: &Side, id: &str) -> Value {
     Value::map(leaves.collect())
 }
 
-/// The overview, each box opened by itself, and everything open, by what the page asks for.
+/// The overview, each box opened by itself, and everything open, by the requested view.
 fn pictures(side: &Side, before: Option<&Side>, is_chosen: bool) -> Value {
     let mut found = Map::new();
     let groups: &[&str] = if is_chosen { &["", "folder", "dialect", "kind", "none"] } else { &[""] };
@@ -180,7 +180,7 @@ fn pictures(side: &Side, before: Option<&Side>, is_chosen: bool) -> Value {
         if side.resolved.nodes.len() <= MOST_OPEN {
             add(Some(BTreeSet::from(["*".to_owned()])));
         }
-        // Of a large project, boxes are opened in the usual picture only.
+        // In a large project, boxes are opened in the usual picture only.
         if !is_chosen || (side.resolved.nodes.len() > MOST_OPEN && !group.is_empty()) {
             continue;
         }
@@ -192,7 +192,7 @@ fn pictures(side: &Side, before: Option<&Side>, is_chosen: bool) -> Value {
     Value::map(found)
 }
 
-/// The boxes that can be opened, each with those around it.
+/// The boxes that can be opened, each with the boxes that contain it.
 fn openable(picture: &Value) -> Vec<BTreeSet<String>> {
     let shapes = picture.get("shapes").and_then(Value::as_list).unwrap_or(&[]);
     let int = |value: Option<&Value>| match value.map(|value| &value.data) {

@@ -1,4 +1,4 @@
-//! Answers of [`purlin_ide`] as the protocol writes them.
+//! Converts answers of [`purlin_ide`] to the protocol.
 
 use crate::edits::offset;
 use crate::uri::uri_of;
@@ -70,7 +70,7 @@ fn completion(index: usize, proposal: &Proposal) -> Value {
     item
 }
 
-/// The protocol's number for what a symbol is.
+/// The protocol's number for a kind of symbol.
 fn symbol_kind(kind: &str) -> u32 {
     match kind {
         "action" | "named template" => 12,
@@ -84,7 +84,7 @@ fn symbol_kind(kind: &str) -> u32 {
     }
 }
 
-/// Symbols as a tree: what lies inside another is its child.
+/// Symbols as a tree: a symbol within another one is its child.
 fn symbol_tree(symbols: &[Symbol]) -> Vec<Value> {
     let mut open: Vec<(Place, Value)> = Vec::new();
     let mut roots: Vec<Value> = Vec::new();
@@ -159,7 +159,7 @@ pub(crate) struct Question<'q> {
     pub with_inlays: bool,
 }
 
-/// What a request is answered with; the message says why it cannot be.
+/// The result of a request, or an error message.
 pub(crate) fn answer(method: &str, q: &Question<'_>) -> Option<Result<Value, String>> {
     let (ide, file, root) = (q.ide, q.file, q.root);
     let text = ide.text(file).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Changes that an editor reports to a text.
+//! Applies an editor's changes to a text.
 
 use purlin_ide::offset_utf16;
 use serde_json::Value;

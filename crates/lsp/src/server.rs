@@ -1,4 +1,5 @@
-//! The main loop: texts are taken in at once, questions are answered from what is known, projects are resolved beside it.
+//! The main loop: texts are taken over at once, requests are answered from known results, projects are resolved by the
+//! worker.
 
 use crate::answers::{Question, answer, workspace_symbols};
 use crate::edits::apply;
@@ -14,12 +15,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Evaluation nests as deep as the configuration does; its limits assume this much stack.
+/// Evaluation nests as deeply as the configuration; its limits assume this much stack.
 const STACK: usize = 256 << 20;
 
-/// A folder that is served.
+/// A served folder.
 pub struct Opened {
-    /// The world it lies in.
+    /// The world that contains it.
     pub world: Arc<dyn World>,
     /// The folder, from the world's root.
     pub start: String,
@@ -29,8 +30,8 @@ pub struct Opened {
     pub keeper: Keeper,
 }
 
-/// Serves one client until it says goodbye. `open` opens the folder that the client names, or the one the server was
-/// started in if it names none.
+/// Serves one client until it exits. `open` opens the folder that the client names, or else the one the server was
+/// started in.
 pub fn serve(connection: &Connection, open: impl FnOnce(Option<&str>) -> Result<Opened, String>) -> Result<(), String> {
     let failed = |error: lsp_server::ProtocolError| error.to_string();
     let (id, params) = connection.initialize_start().map_err(failed)?;
@@ -102,7 +103,7 @@ fn capabilities() -> Value {
     })
 }
 
-/// What the settings choose: environment and profiles, and whether values are shown beside expressions.
+/// Reads the settings: environment and profiles, and whether values are shown next to expressions.
 fn settings(options: &Value) -> (Choice, bool) {
     let options = options.get("purlin").unwrap_or(options);
     let text = |key: &str| options[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
@@ -127,7 +128,7 @@ fn watch_request() -> Request {
     Request { id: RequestId::from(1), method: "client/registerCapability".to_owned(), params }
 }
 
-/// Whether changes of a file are of no interest: git's own, and what tools build.
+/// Whether changes of a file are ignored: git's own files, and build output.
 fn is_noise(file: &str) -> bool {
     file.split('/').any(|step| matches!(step, ".git" | "node_modules" | "target"))
 }
@@ -138,7 +139,7 @@ struct Server {
     root: String,
     tasks: Sender<Task>,
     with_inlays: bool,
-    /// Whether the client tells what changes on disk.
+    /// Whether the client reports changes on disk.
     is_watched: bool,
     cancelled: HashSet<RequestId>,
 }
@@ -153,7 +154,7 @@ impl Server {
                     Err(_) => return Ok(()),
                 }
             }
-            // What has arrived meanwhile may take back what is waiting.
+            // Messages that arrived meanwhile may cancel waiting requests.
             while let Ok(message) = connection.receiver.try_recv() {
                 self.note_cancel(&message);
                 queue.push_back(message);
@@ -164,7 +165,7 @@ impl Server {
                         return self.goodbye(connection, request.id);
                     }
                     if request.method == "purlin/settled" {
-                        // Whoever measures or tests waits for the projects; editors need not.
+                        // Benchmarks and tests wait for the projects; editors need not.
                         self.tasks.send(Task::Settled(request.id)).map_err(|error| error.to_string())?;
                         continue;
                     }
@@ -181,7 +182,7 @@ impl Server {
     fn goodbye(&self, connection: &Connection, id: RequestId) -> Result<(), String> {
         let response = Response { id, response_result: Ok(Value::Null) };
         connection.sender.send(Message::Response(response)).map_err(|error| error.to_string())?;
-        // Whatever comes before `exit` is not answered any more.
+        // Messages before `exit` are no longer answered.
         while let Ok(message) = connection.receiver.recv() {
             if matches!(&message, Message::Notification(notification) if notification.method == "exit") {
                 break;
@@ -215,7 +216,7 @@ impl Server {
         let file = self.file_of(&params["textDocument"]["uri"]).unwrap_or_default();
         let (ide, with_inlays) = (self.ide.clone(), self.with_inlays);
         let question = Question { ide: &ide, root: &self.root, file: &file, params: &params, with_inlays };
-        // A question that meets a defect is answered with an error; the next one is none the worse.
+        // A request that panics is answered with an error; later requests are unaffected.
         let answered = catch_unwind(AssertUnwindSafe(|| answer(&method, &question)));
         let Ok(answered) = answered else {
             return failure(id, ErrorCode::InternalError, format!("`{method}` met a defect of Purlin"));
@@ -235,7 +236,7 @@ impl Server {
                 let text = params["textDocument"]["text"].as_str().unwrap_or("");
                 let is_same = self.ide.text(&file).is_some_and(|known| &*known == text);
                 self.buffers.set(&file, text);
-                // A text that is as it was on disk changes nothing.
+                // A text that equals the file on disk changes nothing.
                 let change = (!is_same).then(|| Change::Presence(file.clone()));
                 self.text(file, params, change);
             }
@@ -250,14 +251,14 @@ impl Server {
                 let _ = self.tasks.send(Task::Closed(file));
             }
             ("textDocument/didSave", Some(file)) => {
-                // Whoever saves may have changed other files too; a client that watches says so itself.
+                // A save may have changed other files too; a client that watches files reports them itself.
                 self.changed(vec![if self.is_watched { Change::Content(file) } else { Change::Everything }]);
             }
             ("workspace/didChangeWatchedFiles", _) => {
                 let changes = params["changes"].as_array().into_iter().flatten();
                 let changes = changes.filter_map(|change| {
                     let file = self.file_of(&change["uri"]).filter(|file| !is_noise(file))?;
-                    // An editor's own text says more than the disk.
+                    // An open text takes precedence over the disk.
                     let is_open = self.buffers.get(&file).is_some();
                     (!is_open).then(|| match change["type"].as_u64() {
                         Some(2) => Change::Content(file),
@@ -276,7 +277,7 @@ impl Server {
         }
     }
 
-    /// Hands in that an editor has a text of a file, with its version.
+    /// Reports an editor's text of a file to the worker, with its version.
     fn text(&self, file: String, params: &Value, change: Option<Change>) {
         let version = params["textDocument"]["version"].as_i64();
         let _ = self.tasks.send(Task::Text { file, version, change });
@@ -284,7 +285,7 @@ impl Server {
 
     fn changed(&self, changes: Vec<Change>) {
         if !changes.is_empty() {
-            // A worker that is gone cannot be told; questions are still answered.
+            // A worker that has ended cannot receive it; requests are still answered.
             let _ = self.tasks.send(Task::Changed(changes));
         }
     }

@@ -1,7 +1,7 @@
 //! Messages over a pair of streams: a header with a length, an empty line, JSON.
 //!
-//! What a client sends is read as it comes: an announced length takes no memory by itself. Nothing here knows what messages
-//! mean, but that `exit` is the last.
+//! Input is read as it arrives: an announced length allocates no memory by itself. Nothing here knows the meaning of
+//! messages, except that `exit` is the last.
 
 use crossbeam_channel::bounded;
 use lsp_server::{Connection, Message};
@@ -22,7 +22,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Waits until both have ended; an error tells what could not be read or written.
+    /// Waits until both have ended; an error names what could not be read or written.
     pub fn join(self) -> Result<(), String> {
         let gone = || "the connection has failed".to_owned();
         let written = self.writer.join().map_err(|_| gone())?;
@@ -46,7 +46,7 @@ pub fn connect(mut input: impl BufRead + Send + 'static, output: impl Write + Se
         while let Some(message) = read(&mut input)? {
             let message = match message {
                 Ok(message) => message,
-                // Which request it was cannot be known; the next one may be well formed.
+                // The request is unknown; the next one may be well formed.
                 Err(garbled) => {
                     let mut output = complaints.lock().unwrap_or_else(PoisonError::into_inner);
                     garbled.answer(&mut *output).map_err(|error| format!("cannot answer: {error}"))?;
@@ -63,7 +63,7 @@ pub fn connect(mut input: impl BufRead + Send + 'static, output: impl Write + Se
     (Connection { sender: to_writer, receiver }, Threads { reader, writer })
 }
 
-/// A message of the announced length that is not one of the protocol.
+/// A message of the announced length that is not valid in the protocol.
 #[derive(Debug, PartialEq, Eq)]
 enum Garbled {
     NotJson,
@@ -71,7 +71,7 @@ enum Garbled {
 }
 
 impl Garbled {
-    /// Tells the client, with the codes of JSON-RPC.
+    /// Reports it to the client, with the codes of JSON-RPC.
     fn answer(&self, output: &mut impl Write) -> io::Result<()> {
         let (code, why) = match self {
             Garbled::NotJson => (-32700, "the message is not JSON"),
@@ -83,7 +83,8 @@ impl Garbled {
     }
 }
 
-/// The next message; nothing if the stream has ended. Where it is not known where the next one begins, that is an error.
+/// The next message; `None` at the end of the stream. If the start of the next message cannot be found, that is an
+/// error.
 fn read(input: &mut impl BufRead) -> Result<Option<Result<Message, Garbled>>, String> {
     let mut length = None;
     for count in 0.. {

@@ -1,6 +1,6 @@
 //! `file:` addresses and paths.
 
-/// The path of a `file:` address; nothing for any other.
+/// The path of a `file:` address; `None` for any other.
 pub fn path_of(uri: &str) -> Option<String> {
     let rest = uri.strip_prefix("file://")?;
     let path = rest.get(rest.find('/')?..)?;

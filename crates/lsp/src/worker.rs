@@ -1,4 +1,4 @@
-//! Resolves projects beside the main loop, and reports what is wrong with them.
+//! Resolves projects in the background, and reports their problems.
 
 use crate::answers::diagnostic;
 use crate::uri::uri_of;
@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// What the main loop tells the worker.
+/// A message from the main loop to the worker.
 pub(crate) enum Task {
     /// Files have changed.
     Changed(Vec<Change>),
-    /// An editor has a text of a file: what is wrong with it is reported even if it is what was wrong before, with the
-    /// version of the text, so that whoever waits for an answer gets one.
+    /// An editor has a text of a file: its problems are reported with the version of the text even if they are
+    /// unchanged, so that every request for them gets an answer.
     Text { file: String, version: Option<i64>, change: Option<Change> },
     /// An editor has closed a file.
     Closed(String),
     /// Another environment or other profiles.
     Choose(Choice),
-    /// Answer this request when everything that was handed in before is resolved.
+    /// Answer this request once everything submitted before is resolved.
     Settled(RequestId),
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Works until nobody hands in anything any more.
+    /// Works until all senders are dropped.
     pub(crate) fn run(mut self) {
         let mut changes: Vec<Change> = Vec::new();
         let mut waiting: Vec<RequestId> = Vec::new();
@@ -58,7 +58,7 @@ impl Worker {
             while let Ok(task) = self.tasks.try_recv() {
                 self.take(task, &mut changes, &mut waiting);
             }
-            // Newer changes make a result that is half done worthless; projects that are done stay done.
+            // Newer changes make a partial result worthless; finished projects stay finished.
             let tasks = self.tasks.clone();
             let stop = move || !tasks.is_empty();
             let refreshed = AssertUnwindSafe(|| self.workspace.refresh(&changes, &self.buffers, &stop));
@@ -67,7 +67,7 @@ impl Worker {
                 Ok(None) => continue,
                 Err(_) => {
                     self.apologise();
-                    // What was half done is thrown away with the next change.
+                    // Partial results are discarded with the next change.
                     changes = vec![Change::Everything];
                     continue;
                 }
@@ -101,7 +101,7 @@ impl Worker {
         }
     }
 
-    /// Says that a defect of the server keeps projects from being resolved; what was shown stays.
+    /// Reports that a defect of the server prevents projects from being resolved; earlier results stay visible.
     fn apologise(&self) {
         let message = "Purlin could not resolve the projects of this folder because of a defect of its own; what is shown \
                        is from before the last change. Please report it with the lines above.";
@@ -109,7 +109,7 @@ impl Worker {
         let _ = self.out.send(Message::Notification(Notification::new("window/logMessage".to_owned(), params)));
     }
 
-    /// Sends the problems of files where they have changed.
+    /// Sends problems for the files where they have changed.
     fn publish(&mut self, problems: BTreeMap<String, Vec<Problem>>) {
         let gone: Vec<String> = self.published.keys().filter(|file| !problems.contains_key(*file)).cloned().collect();
         for file in gone {
@@ -135,7 +135,7 @@ impl Worker {
             params["version"] = json!(version);
         }
         let message = Notification::new("textDocument/publishDiagnostics".to_owned(), params);
-        // Where nobody listens any more, the main loop ends soon.
+        // If the receiver is gone, the main loop ends soon.
         let _ = self.out.send(Message::Notification(message));
     }
 }
