@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What an action does, for messages and for how its result is kept.
+/// The kind of an action, for messages and for how its result is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Makes something.
@@ -24,7 +24,7 @@ impl Kind {
     /// All kinds.
     pub const ALL: [Kind; 4] = [Kind::Build, Kind::Deploy, Kind::Run, Kind::Test];
 
-    /// Its name, as ids of nodes begin.
+    /// Its name, as used at the beginning of node ids.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Build => "build",
@@ -41,21 +41,21 @@ impl Kind {
     }
 }
 
-/// A program with everything it is started with.
+/// A program with its arguments and surroundings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The program and its arguments; with `shell`, joined by spaces and read by a shell.
+    /// The program and its arguments; with `shell`, joined by spaces and interpreted by a shell.
     pub words: Vec<String>,
-    /// Whether a shell reads it.
+    /// Whether a shell interprets it.
     pub shell: bool,
     /// The folder it runs in.
     pub folder: PathBuf,
-    /// Environment variables over those of this process.
+    /// Environment variables that override those of this process.
     pub env: Vec<(String, String)>,
 }
 
 impl Command {
-    /// The command as one line, for people. May hold secrets: mask it.
+    /// The command as one line for display. May contain secrets: mask it.
     pub fn line(&self) -> String {
         if self.shell {
             return self.words.join(" ");
@@ -75,15 +75,15 @@ impl Command {
 /// Files that are laid out before a command runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// The project's folder; what lies in it is reached without following links.
+    /// The project's folder; paths within it are reached without following links.
     pub root: PathBuf,
-    /// The folder that files come from; nothing is laid out if there is none.
+    /// The source folder; nothing is laid out if it is empty.
     pub source: PathBuf,
-    /// Files, relative to it, each with git's digest of what it must hold.
+    /// Files, relative to it, each with git's digest of the expected content.
     pub files: Vec<(PathBuf, Option<[u8; 20]>)>,
-    /// The folder that holds these files and nothing else afterwards.
+    /// The target folder; afterwards it holds these files and nothing else.
     pub target: PathBuf,
-    /// What other Builds made, copied on top.
+    /// Outputs of other Builds, copied on top.
     pub copies: Vec<Copy>,
 }
 
@@ -94,77 +94,77 @@ pub struct Copy {
     pub from: PathBuf,
     /// A file, a folder or a pattern in it.
     pub source: String,
-    /// Where it goes.
+    /// The target path.
     pub target: String,
 }
 
-/// Files that an action leaves for people.
+/// Files that an action leaves for users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     /// A pattern, relative to the command's folder.
     pub source: String,
     /// The project's folder.
     pub root: PathBuf,
-    /// The folder they are put in, from there.
+    /// The target folder, relative to it.
     pub target: PathBuf,
 }
 
-/// The files that an action was given, to be looked at again: a result belongs to what was read.
+/// The source files of an action, to be checked again: a result belongs to the files that were read.
 pub trait Sources: Send + Sync + std::fmt::Debug {
-    /// A file that is no longer what its version was made of.
+    /// A file that no longer matches the version.
     fn changed(&self) -> Option<String>;
 }
 
-/// When the result of an earlier run stands for a new one.
+/// When the result of an earlier run replaces a new run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reuse {
     /// A result of the same version.
     Version,
-    /// A result of the same version, if it is the last one and this folder, which it made, is still there.
+    /// A result of the same version, if it is the last one and this folder, which it created, still exists.
     Last(PathBuf),
-    /// Never: what it changed is outside, only its status command knows.
+    /// Never: its effects are outside, and only its status command knows them.
     Never,
 }
 
 /// A process that keeps running after the action is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Persistent {
-    /// How long its status command may say that it is not ready.
+    /// How long its status command may report that it is not ready.
     pub patience: Duration,
 }
 
-/// What an action comes to, resolved.
+/// A resolved action.
 #[derive(Clone, Debug)]
 pub struct Action {
     /// The node's id.
     pub id: String,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
-    /// What results, logs and notes are kept under: the node's id, and the environment where one counts.
+    /// The key of results, logs and notes: the node's id, with the environment where it matters.
     pub subject: String,
-    /// Its version, as its dialect counts.
+    /// Its version, as its dialect computes it.
     pub version: String,
-    /// What a result must have to stand for this run: the version, and whatever else decides what is done and where.
+    /// Must match for a result to be reused: the version, and everything else that decides what is done and where.
     pub key: String,
-    /// When an earlier result stands for it.
+    /// When an earlier result is reused.
     pub reuse: Reuse,
-    /// What it reads where it lies; what is laid out for it is checked then.
+    /// Files that it reads in place; files that are laid out are checked at that time.
     pub sources: Option<Arc<dyn Sources>>,
-    /// What is laid out before.
+    /// Files that are laid out first.
     pub stage: Option<Stage>,
-    /// The command that says whether there is nothing to do.
+    /// The command that reports whether there is nothing to do.
     pub status: Option<Command>,
-    /// The command; nothing is done if there is none.
+    /// The command; without one, nothing is run.
     pub command: Option<Command>,
     /// The command that undoes it.
     pub cleanup: Option<Command>,
-    /// The image that is built, in the place of a command.
+    /// The image that is built, instead of running a command.
     pub image: Option<Box<Image>>,
-    /// What is done here instead of running commands.
+    /// Work that is done in this process instead of running commands.
     pub work: Option<Arc<dyn Work>>,
     /// Whether the command keeps running.
     pub persistent: Option<Persistent>,
-    /// What it leaves.
+    /// The files it leaves.
     pub artifacts: Vec<Artifact>,
     /// Environment variables that name the folder in which commands leave outputs.
     pub output_folder: &'static [&'static str],
@@ -179,7 +179,7 @@ pub struct Action {
 }
 
 impl Action {
-    /// An action that does nothing, every run anew. Callers set what they need.
+    /// An action that does nothing and is never reused. Callers set the fields they need.
     pub fn new(id: impl Into<String>, kind: Kind, version: impl Into<String>, span: Option<Span>) -> Self {
         let (id, version) = (id.into(), version.into());
         Action {

@@ -1,5 +1,5 @@
-//! What an action prints: masked, written to its log, cut into lines, its end remembered; never more in memory than
-//! fixed limits, however much is printed.
+//! The output of an action: masked, written to its log, split into lines, its end remembered; memory is bounded however
+//! much is printed.
 
 use crate::local::process::Stream;
 use crate::mask::{Mask, Masked};
@@ -8,33 +8,33 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 
-/// How much of each stream becomes an output.
+/// Maximum length of the part of a stream that becomes an output.
 pub const LONGEST_OUTPUT: usize = 1 << 20;
 
-/// How much of the output is shown and kept in the log: its beginning. Of what follows, only the end is kept.
+/// Maximum length of the output that is shown and kept in the log: its beginning. Of the rest, only the end is kept.
 pub const LONGEST_LOG: u64 = 16 << 20;
 
-/// How much of the end is kept.
+/// Length of the end that is kept.
 const LONGEST_END: usize = 16 << 10;
 
-/// A line longer than this is shown in pieces.
+/// A longer line is shown in pieces.
 const LONGEST_LINE: usize = 16 << 10;
 
-/// How many lines a failure shows.
+/// Number of lines shown after a failure.
 const TAIL: usize = 20;
 
 /// One stream.
 struct Channel<'m> {
     masked: Masked<'m>,
-    /// The line that is not yet whole.
+    /// The incomplete last line.
     line: Vec<u8>,
-    /// What it printed, unmasked: others may need it.
+    /// Its output, unmasked: other actions may need it.
     text: Vec<u8>,
     overflow: bool,
 }
 
 impl<'m> Channel<'m> {
-    /// A line for people. What the terminal would have acted on may have stood inside of a secret.
+    /// A line for display. Removing control sequences may join the parts of a secret, so it is masked again.
     fn shown(&self, line: &[u8]) -> String {
         let text = readable(line);
         if self.masked.mask().is_empty() { text } else { self.masked.mask().text(&text) }
@@ -55,13 +55,13 @@ impl<'m> Channel<'m> {
 pub struct Capture<'m> {
     out: Channel<'m>,
     err: Channel<'m>,
-    /// Where it is kept, if it is.
+    /// The log, if one is kept.
     log: Option<Log>,
     file: Option<File>,
     written: u64,
     log_error: Option<std::io::Error>,
     tail: VecDeque<String>,
-    /// The end of what is no longer shown.
+    /// The end of the output that is no longer shown.
     end: Vec<u8>,
 }
 
@@ -71,7 +71,7 @@ pub struct Printed {
     pub out: String,
     /// Standard error, without the last line end.
     pub err: String,
-    /// Whether one of them was longer than an output may be.
+    /// Whether one of them exceeded the maximum length of an output.
     pub overflow: bool,
     /// The last lines, masked.
     pub tail: Vec<String>,
@@ -80,13 +80,13 @@ pub struct Printed {
 }
 
 impl<'m> Capture<'m> {
-    /// Output that goes to a log, if there is one, which is made when the first byte comes.
+    /// Output that goes to a log, if there is one; the log is created with the first byte.
     pub fn new(mask: &'m Mask, log: Option<Log>) -> Self {
         let (out, err) = (Channel::new(mask), Channel::new(mask));
         Capture { out, err, log, file: None, written: 0, log_error: None, tail: VecDeque::new(), end: Vec::new() }
     }
 
-    /// Takes a piece; every whole line goes to `show`.
+    /// Takes a piece; every complete line goes to `show`.
     pub fn push(&mut self, stream: Stream, bytes: &[u8], show: &mut dyn FnMut(&str)) {
         let channel = self.channel(stream);
         channel.remember(bytes);
@@ -121,7 +121,7 @@ impl<'m> Capture<'m> {
         }
     }
 
-    /// Of a flood only the end is looked at.
+    /// Beyond the limit, only the end is kept.
     fn keep_end(&mut self, clean: &[u8]) {
         self.end.extend_from_slice(clean);
         if self.end.len() > 2 * LONGEST_END {
@@ -156,7 +156,7 @@ impl<'m> Capture<'m> {
         self.log_error = file.write_all(clean).err();
     }
 
-    /// Shows the end of a flood, and that something is missing before it.
+    /// Shows the end of the output beyond the limit, and that something is missing before it.
     fn finish_flood(&mut self, show: &mut dyn FnMut(&str)) {
         let end = std::mem::take(&mut self.end);
         let end = end.get(end.len().saturating_sub(LONGEST_END)..).unwrap_or_default();
@@ -173,7 +173,7 @@ impl<'m> Capture<'m> {
         }
     }
 
-    /// The action has ended.
+    /// Called when the action has ended.
     pub fn finish(mut self, show: &mut dyn FnMut(&str)) -> Printed {
         for stream in [Stream::Out, Stream::Err] {
             let mut clean = Vec::new();
@@ -190,7 +190,7 @@ impl<'m> Capture<'m> {
             self.finish_flood(show);
         }
         if let Some(log) = self.log.as_ref().filter(|_| self.file.is_none() && self.log_error.is_none()) {
-            // The log of an earlier run is not that of this one.
+            // The log of an earlier run does not belong to this one.
             log.remove();
         }
         Printed {
@@ -203,7 +203,7 @@ impl<'m> Capture<'m> {
     }
 }
 
-/// A stream as an output: one line end is the shell's.
+/// A stream as an output: one trailing newline belongs to the shell.
 fn output_text(bytes: Vec<u8>) -> String {
     let mut text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into());
     if text.ends_with('\n') {
@@ -215,10 +215,10 @@ fn output_text(bytes: Vec<u8>) -> String {
     text
 }
 
-/// A line for people: without its end, and without what would move the cursor or ring the bell.
+/// A line for display: without its end, and without control characters.
 fn readable(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
-    // What a progress bar printed last is what it would show.
+    // A progress bar overwrites the line after each carriage return, so the last part counts.
     let text = text.trim_end_matches(['\n', '\r']);
     let text = text.rsplit_once('\r').map_or(text, |(_, last)| last);
     let mut clean = String::with_capacity(text.len());
@@ -234,7 +234,7 @@ fn readable(line: &[u8]) -> String {
     clean
 }
 
-/// Leaves out a sequence that a terminal would act on.
+/// Skips a terminal escape sequence.
 fn skip_escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match rest.next() {
         Some('[') => {
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
     use crate::store::{Key, Store};
 
-    /// A log that cannot be written: its folder is none.
+    /// A log that cannot be written, because its folder does not exist.
     fn nowhere() -> Option<Log> {
         let store = Store::open(&std::env::temp_dir(), &Key::of_user(&Default::default())).unwrap();
         Some(store.log("../nowhere"))

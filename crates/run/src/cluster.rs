@@ -1,5 +1,4 @@
-//! Deploys to Kubernetes as work of actions. Which cluster is meant is decided here, how it is spoken to is the
-//! business of the crate of that name.
+//! Deploys to Kubernetes as work of actions. Selects the cluster; the crate of that name communicates with it.
 
 use crate::event::{Cause, Failure};
 use crate::outputs::Outputs;
@@ -20,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the user says of clusters, for a whole run.
+/// The user's cluster options, for a whole run.
 #[derive(Debug, Default)]
 pub struct Clusters {
     /// The environment.
@@ -35,9 +34,9 @@ pub struct Clusters {
     pub trust: bool,
     /// `--force-conflicts`
     pub force_conflicts: bool,
-    /// What was opened so far.
+    /// Clients opened so far.
     pub opened: Opened,
-    /// Addresses that were looked up so far.
+    /// Addresses looked up so far.
     pub addresses: Mutex<BTreeMap<Place, String>>,
 }
 
@@ -51,7 +50,7 @@ impl std::fmt::Debug for Opened {
     }
 }
 
-/// Which cluster the configuration means.
+/// The cluster named by the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The file.
@@ -61,7 +60,7 @@ pub struct Place {
 }
 
 impl Clusters {
-    /// What the user says overrides the configuration.
+    /// The user's options override the configuration.
     fn meant(&self, place: &Place) -> Place {
         Place {
             kubeconfig: self.kubeconfig.clone().or_else(|| place.kubeconfig.clone()),
@@ -80,8 +79,8 @@ impl Clusters {
         })
     }
 
-    /// Which cluster is meant, as whom, without asking it; empty if none is configured. Contexts can be pointed at another
-    /// server, so their names alone do not tell.
+    /// Identifies the cluster and the user without contacting it; empty if no cluster is configured. Contexts can be
+    /// pointed at another server, so their names alone do not suffice.
     pub fn address(&self, place: &Place) -> String {
         let place = self.meant(place);
         let mut known = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +95,7 @@ impl Clusters {
         known.entry(place.clone()).or_insert_with(find).clone()
     }
 
-    /// A client for a cluster; what the user says overrides the configuration.
+    /// A client for a cluster; the user's options override the configuration.
     pub fn client(&self, place: &Place) -> Result<Arc<Client>, ApiError> {
         let place = self.meant(place);
         let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,28 +114,28 @@ pub struct ClusterDeploy {
     clusters: Arc<Clusters>,
     place: Place,
     deployment: Deployment,
-    /// What the last failure was about: a manifest and a field of it.
+    /// The subject of the last failure: a manifest and a field of it.
     blamed: Mutex<Option<(usize, Option<String>)>>,
 }
 
 impl ClusterDeploy {
-    /// A deploy that was not looked at yet.
+    /// A deploy that has not been checked yet.
     pub fn new(clusters: Arc<Clusters>, place: Place, deployment: Deployment) -> Self {
         let deployment = Deployment { force: clusters.force_conflicts || deployment.force, ..deployment };
         ClusterDeploy { clusters, place, deployment, blamed: Mutex::default() }
     }
 
-    /// The manifest that the last failure was about, and the field if one is known.
+    /// The manifest that the last failure concerns, and the field if one is known.
     pub fn blamed(&self) -> Option<(usize, Option<String>)> {
         self.blamed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What a deploy would change.
+    /// The changes that a deploy would make.
     pub fn changes(&self, doing: Doing<'_>) -> Result<Vec<Change>, Trouble> {
         self.with(doing, |client| changes(client, &self.deployment, &|| doing.goes_on()))
     }
 
-    /// Asks the cluster something; a signal does not have to wait for the answer.
+    /// Sends requests to the cluster; a signal does not have to wait for the answer.
     fn with<T>(&self, doing: Doing<'_>, work: impl FnOnce(&Client) -> Result<T, Failed>) -> Result<T, Trouble> {
         let _outside = doing.stop.outside();
         let client = self.clusters.client(&self.place).map_err(Failed::from);
@@ -208,7 +207,7 @@ impl Work for ClusterDeploy {
     }
 }
 
-/// A digest of everything that manifests say.
+/// A digest of all manifests.
 pub(crate) fn digest(manifests: &[Manifest]) -> String {
     let mut digest = Sha256::new();
     for manifest in manifests {
@@ -227,7 +226,7 @@ pub(crate) fn point_at(session: &Session, manifests: &[Manifest], deploy: &Clust
     failure.span = part.or_else(|| place(value)).or(failure.span);
 }
 
-/// Where a field of a manifest is written, or else the innermost part around it that is.
+/// The location of a field of a manifest, or of the innermost part around it that has one.
 fn nearest(value: &Value, field: &str, place: impl Fn(&Value) -> Option<Span>) -> Option<Span> {
     let ends = field.char_indices().filter(|(_, c)| matches!(c, '.' | '[')).map(|(at, _)| at);
     let mut cuts: Vec<usize> = ends.collect();
@@ -235,7 +234,7 @@ fn nearest(value: &Value, field: &str, place: impl Fn(&Value) -> Option<Span>) -
     cuts.iter().rev().filter_map(|end| field.get(..*end)).find_map(|path| value.at(path).as_ref().and_then(&place))
 }
 
-/// The objects of manifests: those that are made once, and the rest.
+/// The objects of manifests: those that are created once, and the rest.
 pub fn objects(manifests: &[Manifest]) -> Result<(Vec<Object>, Vec<Object>), Cause> {
     let (mut once, mut rest) = (Vec::new(), Vec::new());
     for (index, manifest) in manifests.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Which actions a round of `dev` has to run: those whose version changed since they were done or tried, and those that
-//! use outputs of such.
+//! Selects the actions that a round of `dev` has to run: those whose version changed since they were done or tried, and
+//! those that use their outputs.
 
 use crate::action::Kind;
 use crate::engine::{Project, reachable};
@@ -9,14 +9,14 @@ use crate::stop::Stop;
 use crate::store::Store;
 use std::collections::{BTreeSet, HashMap};
 
-/// What was tried, and at which version: what failed is tried again only when it changes.
+/// Attempted actions with their versions: a failed action is tried again only when it changes.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     tried: HashMap<String, String>,
 }
 
 impl Memory {
-    /// Notes how a round ended.
+    /// Records the result of a round.
     pub fn note(&mut self, project: &dyn Project, due: &Due, summary: &Summary) {
         for node in &due.nodes {
             let Some(id) = project.nodes().get(*node).map(|node| node.id.clone()) else { continue };
@@ -29,18 +29,18 @@ impl Memory {
     }
 }
 
-/// What is to be run, and what stays as it is.
+/// Actions to run, and actions that stay as they are.
 #[derive(Clone, Debug, Default)]
 pub struct Due {
-    /// What is run, in the order of the project.
+    /// Actions to run, in the order of the project.
     pub nodes: Vec<usize>,
-    /// What was asked for or is needed, and stays as it is.
+    /// Requested or required actions that stay as they are.
     pub settled: BTreeSet<usize>,
     versions: HashMap<usize, String>,
 }
 
 impl Due {
-    /// Looks at chosen actions and what they need. Runs nothing; outputs of what is done are known afterwards.
+    /// Checks selected actions and their dependencies. Runs nothing; afterwards outputs of finished actions are known.
     pub fn find(project: &dyn Project, store: &Store, stop: &Stop, chosen: &[usize], memory: &Memory) -> Due {
         let nodes = project.nodes();
         let found = statuses(project, store, stop);
@@ -65,7 +65,7 @@ impl Due {
                 StateOf::Disabled => node.kind != Kind::Build,
                 StateOf::NeverRun | StateOf::Outdated(_) | StateOf::Failed(_) => is_tried,
                 StateOf::Waits(_) => true,
-                // Whoever resolves it again says why it cannot be.
+                // Resolving it again reports the reason.
                 StateOf::Unknown(_) => false,
             };
             if let Some(slot) = is_due.get_mut(index) {
@@ -98,8 +98,8 @@ impl Due {
         }
         let mut open: Vec<usize> = reached.iter().copied().filter(|index| is_due.get(*index) == Some(&true)).collect();
         while let Some(next) = open.pop() {
-            // What uses outputs of something that runs is resolved and run after it; what failed before and is needed
-            // now is tried again.
+            // Actions that use outputs of a running action are resolved and run after it; a required action that failed
+            // before is tried again.
             let after = needed_by.get(next).into_iter().flatten().copied().filter(|index| waits(*index));
             let needs = nodes.get(next).map_or(&[][..], |node| &node.needs);
             let before = needs.iter().map(|need| need.node).filter(|index| unfinished(*index));

@@ -1,7 +1,7 @@
-//! Runs actions in dependency order: is it done already? if not, first what it depends on, then its command.
+//! Runs actions in dependency order: checks whether an action is done; if not, runs its dependencies, then its command.
 //!
-//! An action is resolved when everything it refers to has run, and not before; on the thread that owns the project.
-//! Commands run on the threads of the solver.
+//! An action is resolved only after everything it refers to has run, on the thread that owns the project. Commands run
+//! on the threads of the solver.
 
 use crate::action::{Action, Kind};
 use crate::event::{Cause, End, Event, Failure, Reporter, ResultOf, Summary};
@@ -19,13 +19,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the thread that owns the project looks whether the run is to stop.
+/// How often the thread that owns the project checks whether the run has to stop.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
-/// How one action needs another.
+/// A dependency of one action on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
-    /// The other one.
+    /// The dependency.
     pub node: usize,
     /// It must be done before this one is resolved: its outputs are used.
     pub is_runtime: bool,
@@ -38,11 +38,11 @@ pub struct Need {
 pub struct Node {
     /// Its id.
     pub id: String,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
-    /// Whether it is switched off.
+    /// Whether it is disabled.
     pub disabled: bool,
-    /// What it needs.
+    /// Its dependencies.
     pub needs: Vec<Need>,
     /// Where it is written.
     pub span: Option<Span>,
@@ -52,38 +52,38 @@ pub struct Node {
 pub trait Project {
     /// All actions.
     fn nodes(&self) -> &[Node];
-    /// What an action comes to, now that everything it refers to has run.
+    /// The resolved action, after everything it refers to has run.
     fn prepare(&self, node: usize) -> Result<Action, Failure>;
-    /// What takes an action down that cannot be resolved, as far as that is known without resolving it.
+    /// For an action that cannot be resolved: what can be taken down without resolving it.
     fn remains(&self, _node: usize) -> Option<Action> {
         None
     }
-    /// What results, logs and notes of an action are kept under; known without resolving it.
+    /// The key of an action's results, logs and notes; known without resolving it.
     fn subject(&self, node: usize) -> String {
         self.nodes().get(node).map(|node| node.id.clone()).unwrap_or_default()
     }
-    /// What an action is made of, beside its resolved configuration.
+    /// The contents of an action, apart from its resolved configuration.
     fn content(&self, _node: usize) -> Content {
         Content::default()
     }
-    /// Whether an action takes everything together, so that any change of the project may be one of it.
+    /// Whether an action uses the whole project, so that any change may affect it.
     fn takes_all(&self, _node: usize) -> bool {
         false
     }
-    /// Whether an action stays when everything is taken down.
+    /// Whether an action is kept when everything is taken down.
     fn is_kept(&self, _node: usize) -> bool {
         false
     }
-    /// An action has these outputs; those in `secret` must not be shown.
+    /// Records the outputs of an action; those in `secret` must not be shown.
     fn learn(&self, node: usize, outputs: &Outputs, secret: &[String]);
 }
 
 /// What is run, and how.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// How many commands run at once.
+    /// Number of commands that run at once.
     pub jobs: usize,
-    /// Run what was asked for even if it is done.
+    /// Run the requested actions even if they are done.
     pub force: bool,
     /// Run Builds even if they are up to date.
     pub force_builds: bool,
@@ -95,31 +95,31 @@ pub struct Options {
     pub settled: BTreeSet<usize>,
 }
 
-/// How an action ended that ended well.
+/// A successfully finished action.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// What it left.
+    /// Its outputs.
     pub outputs: Arc<Outputs>,
     /// The names of outputs that must not be shown.
     pub secret: Vec<String>,
-    /// Whether it was done with files that are not those of its version.
+    /// Whether it used files that do not match its version.
     pub is_unsure: bool,
 }
 
-/// What is solved: that an action can be resolved, or that it is done.
+/// The tasks of the solver: resolving an action, or finishing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Key {
     Resolve(usize),
     Execute(usize),
 }
 
-/// What workers say to the thread that owns the project.
+/// Messages from workers to the thread that owns the project.
 enum Message {
     Prepare(usize, Sender<Result<Arc<Action>, Failure>>),
     Learn(usize, Arc<Outputs>, Vec<String>),
 }
 
-/// Everything a run has.
+/// Everything a run needs.
 pub struct Run<'r> {
     /// The actions.
     pub project: &'r dyn Project,
@@ -127,14 +127,14 @@ pub struct Run<'r> {
     pub store: &'r Store,
     /// Where commands run.
     pub executor: &'r dyn Executor,
-    /// Who may stop it.
+    /// The request to stop.
     pub stop: &'r Stop,
     /// What is run, and how.
     pub options: &'r Options,
 }
 
 impl Run<'_> {
-    /// Runs some actions and whatever they need.
+    /// Runs some actions and their dependencies.
     pub fn run(&self, requested: &[usize], reporter: &mut dyn Reporter) -> Summary {
         let nodes = self.project.nodes();
         self.store.sweep();
@@ -154,7 +154,7 @@ impl Run<'_> {
         let mut results = BTreeMap::new();
         let mut ends = match self.prepare_early(&shared, requested) {
             true => self.solve(&shared, requested, &mut results),
-            // A mistake in the configuration is told before anything runs.
+            // A mistake in the configuration is reported before anything runs.
             false => requested.iter().map(|node| shared.conclude(*node, &State::Cancelled)).collect(),
         };
         ends.sort_by(|a, b| a.0.cmp(&b.0));
@@ -196,8 +196,8 @@ impl Run<'_> {
         ends
     }
 
-    /// Resolves what refers to nothing that runs, here and now: no thread has to wait for it later. Says whether all
-    /// of it could be resolved.
+    /// Resolves actions that do not refer to running ones right away: no thread has to wait for them later. Returns
+    /// whether all of them could be resolved.
     fn prepare_early(&self, shared: &Shared<'_>, requested: &[usize]) -> bool {
         let mut all_good = true;
         for node in reachable(shared.nodes, requested) {
@@ -234,7 +234,7 @@ impl Run<'_> {
             };
             match message {
                 Message::Prepare(node, reply) => {
-                    // What is fetched for it may not come; whoever asked may have been stopped.
+                    // Fetching for it may hang, and the requester may have been stopped.
                     let _outside = self.stop.outside();
                     let _ = reply.send(self.project.prepare(node).map(Arc::new));
                 }
@@ -244,7 +244,7 @@ impl Run<'_> {
     }
 }
 
-/// What a set of actions needs, all of it, dependencies included.
+/// All direct and indirect dependencies of a set of actions.
 pub fn reachable(nodes: &[Node], from: &[usize]) -> Vec<usize> {
     let mut seen: BTreeSet<usize> = BTreeSet::new();
     let mut open: Vec<usize> = from.to_vec();
@@ -258,7 +258,7 @@ pub fn reachable(nodes: &[Node], from: &[usize]) -> Vec<usize> {
     seen.into_iter().collect()
 }
 
-/// Which actions can be resolved only while others run, because they or what they need use outputs.
+/// Actions that can be resolved only during the run, because they or their dependencies use outputs.
 fn late(nodes: &[Node]) -> Vec<bool> {
     let is_first = |(index, node): (usize, &Node)| node.needs.iter().any(|need| need.is_runtime).then_some(index);
     let first: BTreeSet<usize> = nodes.iter().enumerate().filter_map(is_first).collect();
@@ -266,16 +266,16 @@ fn late(nodes: &[Node]) -> Vec<bool> {
     (0..nodes.len()).map(|index| late.contains(&index)).collect()
 }
 
-/// What is known of one action while the run goes on.
+/// State of one action during the run.
 #[derive(Default)]
 struct Slot {
     action: OnceLock<Result<Arc<Action>, Failure>>,
-    /// Whether it must be run, once that was asked.
+    /// Whether it must be run, once that was determined.
     must_run: OnceLock<bool>,
     end: OnceLock<(End, Duration)>,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Shared<'r> {
     nodes: &'r [Node],
     requested: BTreeSet<usize>,
@@ -307,7 +307,7 @@ impl Shared<'_> {
             .solve(requested.iter().map(|node| Key::Execute(*node)))
     }
 
-    /// What must have happened before an action can be resolved.
+    /// Tasks that must be finished before an action can be resolved.
     fn before_resolving(&self, node: usize) -> Vec<Key> {
         if !self.is_late.get(node).copied().unwrap_or(false) {
             return Vec::new();
@@ -317,7 +317,7 @@ impl Shared<'_> {
         needs.iter().map(key).collect()
     }
 
-    /// What must be done before an action begins.
+    /// Tasks that must be finished before an action begins.
     fn before_running(&self, node: usize) -> Vec<Key> {
         let needs = self.nodes.get(node).map_or(&[][..], |node| &node.needs);
         let is_wanted = |need: &&Need| {
@@ -328,7 +328,7 @@ impl Shared<'_> {
         needs.iter().filter(is_wanted).map(|need| Key::Execute(need.node)).collect()
     }
 
-    /// An action that is switched off never has outputs, unless it is a Build, which runs for whoever needs it.
+    /// A disabled action never has outputs, unless it is a Build, which runs for its dependents.
     fn disabled_need(&self, node: usize) -> Option<&str> {
         let needs = self.nodes.get(node).map_or(&[][..], |node| &node.needs);
         let others = needs.iter().filter(|need| need.is_runtime).filter_map(|need| self.nodes.get(need.node));
@@ -388,8 +388,8 @@ impl Shared<'_> {
         }
     }
 
-    /// Whether something that must run first cannot be resolved. An action behind it is aborted because of it, and is not
-    /// resolved itself: values are evaluated once, and their errors belong to the action that they are in.
+    /// Whether something that must run first cannot be resolved. A dependent action is aborted because of it, and is
+    /// not resolved itself: values are evaluated once, and their errors belong to the action that contains them.
     fn is_behind_broken(&self, node: usize, asks: &Mutex<Sender<Message>>) -> bool {
         let is_broken = |key: &Key| match *key {
             Key::Execute(need) if !self.options.settled.contains(&need) => {
@@ -406,7 +406,7 @@ impl Shared<'_> {
         (self.options.force && self.requested.contains(&node)) || (self.options.force_builds && is_build())
     }
 
-    /// Has an action resolved by the thread that owns the project.
+    /// Lets the thread that owns the project resolve an action.
     fn ask(&self, node: usize, asks: &Mutex<Sender<Message>>) -> Result<Arc<Action>, Failure> {
         let (reply, answer) = channel();
         let sent = asks.lock().unwrap_or_else(PoisonError::into_inner).send(Message::Prepare(node, reply));
@@ -417,7 +417,7 @@ impl Shared<'_> {
         })
     }
 
-    /// The version of an action, if it came so far.
+    /// The version of an action, if it was resolved.
     fn version(&self, node: usize) -> String {
         let action = self.slots.get(node).and_then(|slot| slot.action.get()?.as_ref().ok());
         action.map(|action| action.version.clone()).unwrap_or_default()
@@ -437,7 +437,7 @@ impl Shared<'_> {
         asks: &Mutex<Sender<Message>>,
     ) -> Answer {
         let outputs = Arc::new(outputs);
-        // Sent before anybody can ask for something that refers to it.
+        // Sent before a dependent can be resolved.
         let _ = asks.lock().unwrap_or_else(PoisonError::into_inner).send(Message::Learn(
             node,
             outputs.clone(),
@@ -469,7 +469,7 @@ impl Shared<'_> {
         self.reporter.lock().unwrap_or_else(PoisonError::into_inner).event(event);
     }
 
-    /// How an action ended; of those that never began this is told only now.
+    /// The end of an action; for those that never began it is reported only now.
     fn conclude(&self, node: usize, state: &State<Key, Finished, Cause>) -> (String, End, Duration) {
         let id = self.id(node).to_owned();
         if let Some((end, took)) = self.slots.get(node).and_then(|slot| slot.end.get()) {

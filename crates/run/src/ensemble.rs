@@ -1,7 +1,7 @@
-//! Jobs of ensembles: their commands run through the executor, what comes of them goes into the ensemble's file.
+//! Jobs of ensembles: their commands run through the executor, their results go into the ensemble's file.
 //!
-//! The file is written whole, after each task unless that would take longer than the tasks, so a job that is killed
-//! leaves what was done. Other jobs on the same ensemble wait for this one.
+//! The file is written as a whole, after each task unless writing would take longer than the tasks, so a killed job
+//! leaves its finished tasks. Other jobs on the same ensemble wait for this one.
 
 use crate::action::{Command, Kind};
 use crate::capture::{Capture, LONGEST_OUTPUT};
@@ -21,10 +21,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often a lock is tried that another process holds.
+/// How often a lock held by another process is tried.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
-/// The file may be written again after so many times the time it took.
+/// The minimum pause between two writes, as a multiple of the time that writing takes.
 const SAVE_SHARE: u32 = 10;
 
 /// Runs a job.
@@ -33,15 +33,15 @@ pub struct Runner<'r> {
     pub store: &'r Store,
     /// Where commands run.
     pub executor: &'r dyn Executor,
-    /// Who looks on, and may stop it.
+    /// Observes the work, and may stop it.
     pub doing: Doing<'r>,
-    /// The folder that paths of the job start at.
+    /// The folder that paths of the job are relative to.
     pub root: &'r Path,
-    /// Whether what comes of it is stored.
+    /// Whether its results are stored.
     pub is_saved: bool,
 }
 
-/// What a command came to.
+/// The result of a command.
 struct Executed {
     ran: Ran,
     failure: Option<Failure>,
@@ -49,7 +49,7 @@ struct Executed {
 }
 
 impl Runner<'_> {
-    /// Keeps other jobs off an ensemble. `Err` says why that failed.
+    /// Keeps other jobs off an ensemble. `Err` is the reason for a failure.
     pub fn lock(&self, ensemble: &str) -> Result<Lock, String> {
         self.store
             .prepare()
@@ -67,7 +67,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Runs a job that was planned, to its end.
+    /// Runs a planned job to its end.
     pub fn run(&self, job: &mut Job<'_>, reporter: &mut dyn Reporter) -> Result<Summary, String> {
         let begun = Instant::now();
         reporter.event(&Event::Begin { total: job.requests().len() });
@@ -192,7 +192,7 @@ impl Runner<'_> {
         Command { words, shell: is_line, folder: self.root.join(&shell.folder), env }
     }
 
-    /// Writes what a job leaves.
+    /// Writes the results of a job.
     fn write(&self, files: &Files) -> Result<(), String> {
         if let Some((file, text)) = &files.changes {
             let file = self.root.join(file);
@@ -216,10 +216,10 @@ fn failed(file: &Path, error: &io::Error) -> String {
     format!("could not write `{}`: {error}", file.display())
 }
 
-/// What was told of a job, and when it was last stored.
+/// What was reported of a job, and when it was last stored.
 struct Progress {
     begun: Instant,
-    /// How many tasks were told.
+    /// Number of reported tasks.
     told: usize,
     ends: Vec<(String, End, Duration)>,
     saved: Instant,
@@ -227,11 +227,11 @@ struct Progress {
 }
 
 impl Progress {
-    /// Tells how tasks ended since the last time.
+    /// Reports tasks that ended since the last call.
     fn tell(&mut self, job: &Job<'_>, mut failure: Option<Failure>, reporter: &mut dyn Reporter) {
         while let Some(task) = job.tasks.get(self.told) {
             let Some(status) = task.status else {
-                // The one that runs is the last; others without a status were left out.
+                // The running task is the last; others without a status were left out.
                 if self.told + 1 == job.tasks.len() {
                     break;
                 }
@@ -266,7 +266,7 @@ impl Progress {
         }
     }
 
-    /// Stores the status so far, if that does not take too large a share of the time.
+    /// Stores the status so far, unless that takes too large a share of the time.
     fn save(&mut self, job: &mut Job<'_>, runner: &Runner<'_>) -> Result<(), String> {
         if self.saved.elapsed() < self.pause {
             return Ok(());

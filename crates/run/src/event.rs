@@ -1,4 +1,4 @@
-//! What happens in a run, as it happens. Reporters turn it into lines, bars, JSON or a trace.
+//! Events of a run. Reporters turn them into lines, bars, JSON or a trace.
 
 use crate::action::Kind;
 use crate::local::process::Stream;
@@ -8,19 +8,19 @@ use std::time::Duration;
 /// Why an action failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Its command ended with another code than 0.
+    /// Its command exited with another code than 0.
     Exit(i32),
-    /// Its command was ended by a signal.
+    /// Its command was killed by a signal.
     Signal(i32),
     /// It took longer than allowed.
     TimedOut(Duration),
-    /// It runs, but its status command did not say that it is ready in time.
+    /// It runs, but its status command did not report in time that it is ready.
     NotReady(Duration),
     /// Its program does not exist.
     NoProgram(String),
-    /// Something else, said in words.
+    /// Any other cause, in words.
     Other(String),
-    /// Its configuration could not be resolved; the problems are reported apart.
+    /// Its configuration could not be resolved; the problems are reported separately.
     Unresolved,
     /// The run was stopped.
     Stopped,
@@ -56,20 +56,20 @@ pub struct Failure {
     pub span: Option<Span>,
 }
 
-/// How an action ended.
+/// The end of an action.
 #[derive(Clone, Debug)]
 pub enum End {
     /// Its command was run.
     Done,
-    /// An earlier result stands for it.
+    /// An earlier result was reused.
     Cached,
-    /// Its status command said that there is nothing to do.
+    /// Its status command reported that there is nothing to do.
     Ready,
     /// It was undone, and its results were removed.
     Removed,
     /// It failed.
     Failed(Failure),
-    /// Something it depends on failed: these.
+    /// Dependencies that failed.
     Aborted(Vec<String>),
     /// The run was stopped before it began.
     NotStarted,
@@ -81,7 +81,7 @@ impl End {
         matches!(self, End::Done | End::Cached | End::Ready | End::Removed)
     }
 
-    /// One word for programs.
+    /// One word for JSON output.
     pub fn word(&self) -> &'static str {
         match self {
             End::Done => "done",
@@ -106,19 +106,19 @@ impl Summary {
     }
 }
 
-/// Something that happens.
+/// An event.
 #[derive(Clone, Debug)]
 pub enum Event<'e> {
     /// The run begins.
     Begin {
-        /// How many actions it may come to.
+        /// Maximum number of actions.
         total: usize,
     },
     /// A command of an action begins.
     Started {
         /// The action.
         id: &'e str,
-        /// What it does.
+        /// Its kind.
         kind: Kind,
         /// Its version.
         version: &'e str,
@@ -127,36 +127,36 @@ pub enum Event<'e> {
     Line {
         /// The action.
         id: &'e str,
-        /// Where to.
+        /// The stream.
         stream: Stream,
         /// The line, without its end.
         text: &'e str,
     },
-    /// Something about an action that its user should know.
+    /// A warning for the user about an action.
     Warning {
         /// The action.
         id: &'e str,
-        /// What.
+        /// The text.
         text: &'e str,
     },
     /// An action has ended.
     Ended {
         /// The action.
         id: &'e str,
-        /// Its version, if it came so far.
+        /// Its version, if it was resolved.
         version: &'e str,
-        /// How.
+        /// The end.
         end: &'e End,
         /// When it began, from the beginning of the run.
         at: Duration,
         /// How long it took.
         took: Duration,
     },
-    /// A signal came: what runs is asked to end.
+    /// A signal arrived: running actions are asked to stop.
     Stopping,
 }
 
-/// Turns events into something to see. Called by one thread at a time.
+/// Displays or stores events. Called by one thread at a time.
 pub trait Reporter: Send {
     /// Takes an event.
     fn event(&mut self, event: &Event<'_>);
@@ -164,7 +164,7 @@ pub trait Reporter: Send {
     fn finish(&mut self, summary: &Summary);
 }
 
-/// What an action that ended well left.
+/// The result of an action that ended well.
 #[derive(Clone, Debug)]
 pub struct ResultOf {
     /// Its version.
@@ -180,9 +180,9 @@ pub struct ResultOf {
 pub struct Summary {
     /// Each with its end and how long it took, in the order of their ids.
     pub ends: Vec<(String, End, Duration)>,
-    /// What those left that ended well, by id.
+    /// Results of the actions that ended well, by id.
     pub results: std::collections::BTreeMap<String, ResultOf>,
-    /// How long all took.
+    /// Total time.
     pub took: Duration,
     /// The signal that stopped the run.
     pub signal: Option<i32>,
@@ -202,7 +202,7 @@ impl Summary {
         })
     }
 
-    /// How many ended in a way.
+    /// Number of actions with this end.
     pub fn count(&self, word: &str) -> usize {
         self.ends.iter().filter(|(_, end, _)| end.word() == word).count()
     }

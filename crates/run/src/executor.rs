@@ -1,4 +1,4 @@
-//! Where commands run: on this machine, or anywhere that can take files, run a command and give files back.
+//! Executors of commands: this machine, or anything that can receive files, run a command and return files.
 
 use crate::action::{Artifact, Command, Stage};
 use crate::image::builder::Builder;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long a tool may take to say that it is there.
+/// Time limit for a tool's availability check.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// One command to run.
@@ -22,13 +22,13 @@ pub struct Job<'j> {
     pub command: &'j Command,
     /// How long it may take.
     pub timeout: Option<Duration>,
-    /// Who may cancel it.
+    /// The request to stop.
     pub stop: &'j Stop,
 }
 
 /// Runs commands.
 pub trait Executor: Sync {
-    /// Lays out files; says what was not found, and what is not what it should be.
+    /// Lays out files; returns missing files, and a file with unexpected content.
     fn stage(&self, stage: &Stage) -> Result<Staged, String>;
     /// Runs a command to its end, which comes early if it is cancelled.
     fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart>;
@@ -36,9 +36,9 @@ pub trait Executor: Sync {
     fn start(&self, command: &Command, place: persistent::Place<'_>) -> Result<(Started, Child), NoStart>;
     /// The tool that builds images, or why there is none.
     fn builder(&self) -> Result<Builder, String>;
-    /// What every command gets.
+    /// The surroundings of every command.
     fn surroundings(&self) -> &Surroundings;
-    /// Brings back what a command left; says what was not found.
+    /// Retrieves artifacts of a command; returns patterns without matches.
     fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Fetched, String>;
 }
 
@@ -46,17 +46,17 @@ pub trait Executor: Sync {
 #[derive(Debug)]
 pub struct Local {
     around: Surroundings,
-    /// This program, to guard the run.
+    /// This program, which also runs the guard.
     program: Option<PathBuf>,
     guard: OnceLock<Option<Guard>>,
     builder: OnceLock<Result<Builder, String>>,
-    /// What marks the processes of this run.
+    /// The prefix of the marks of this run's processes.
     name: String,
     count: AtomicU64,
 }
 
 impl Local {
-    /// This machine; with `program`, what a killed run leaves is ended.
+    /// This machine; with `program`, processes of a killed run are ended.
     pub fn new(around: Surroundings, program: Option<PathBuf>) -> Self {
         let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = format!("{}-{nanos:x}", std::process::id());
@@ -68,7 +68,7 @@ impl Local {
         self.guard.get_or_init(start).as_ref()
     }
 
-    /// Does something with a fresh mark; should the run be killed meanwhile, whatever has the mark is ended.
+    /// Does something with a new mark; if the run is killed meanwhile, everything with the mark is ended.
     fn guarded<T>(&self, work: impl FnOnce(&str) -> T) -> T {
         let mark = format!("{}.{}", self.name, self.count.fetch_add(1, Ordering::Relaxed));
         let guard = self.guard();
@@ -82,7 +82,7 @@ impl Local {
         done
     }
 
-    /// Whether a command ends well; what it prints does not matter.
+    /// Whether a command ends well; its output is ignored.
     fn answers(&self, words: &[&str]) -> bool {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         let command = Command { words, shell: false, folder: "/".into(), env: Vec::new() };

@@ -1,16 +1,16 @@
-//! What processes that keep running print, from where it was read last.
+//! Follows the output of processes that keep running.
 
 use crate::local::persistent::Started;
 use crate::store::Store;
 use std::collections::BTreeMap;
 
-/// So many bytes of one process are taken at a time; the rest comes with the next look.
+/// Maximum number of bytes read from one process at a time; the rest follows later.
 const AT_A_TIME: u64 = 64 << 10;
 
 /// Processes whose output is followed.
 #[derive(Debug, Default)]
 pub struct Follow {
-    /// By what each is kept under.
+    /// By the key of each process.
     processes: BTreeMap<String, Output>,
 }
 
@@ -18,14 +18,14 @@ pub struct Follow {
 #[derive(Debug)]
 struct Output {
     pid: u32,
-    /// How far it was read.
+    /// The position up to which it was read.
     at: u64,
-    /// The beginning of a line.
+    /// The incomplete last line.
     line: Vec<u8>,
 }
 
 impl Follow {
-    /// Follows what runs now from here on: what it has printed so far is for others.
+    /// Follows running processes from now on, skipping earlier output.
     pub fn from_now(store: &Store) -> Self {
         let mut follow = Follow::default();
         follow.meet(store);
@@ -45,7 +45,7 @@ impl Follow {
         }
     }
 
-    /// The lines that came since the last look, each with what its process is kept under.
+    /// New lines since the last call, each with the key of its process.
     pub fn look(&mut self, store: &Store) -> Vec<(String, String)> {
         let mut found = Vec::new();
         for (id, output) in &mut self.processes {

@@ -1,4 +1,4 @@
-//! Executes actions: processes, results that last, logs, progress.
+//! Executes actions: processes, persistent results, logs, progress.
 //!
 //! [`engine`] runs a graph of actions through the solver; what an action is, is plain data ([`action`]) that a project
 //! makes just before it runs. [`executor`] is where commands run, [`store`] where results are kept. Nothing here knows

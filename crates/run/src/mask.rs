@@ -1,19 +1,19 @@
-//! Hides secrets in a stream of bytes, wherever the stream is cut.
+//! Hides secrets in a stream of bytes, wherever the stream is split.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use purlin_value::emit::REDACTED;
 use purlin_value::encoding;
 
-/// Texts shorter than this are too common to be replaced: a log without any `1` tells nothing.
+/// Shorter texts are too common to be replaced: a log without any `1` is useless.
 pub const SHORTEST: usize = 3;
 
-/// What is encoded has no spaces around it, so it takes more to tell it from chance.
+/// Encoded text has no spaces around it, so a longer match is required to rule out chance.
 const SHORTEST_ENCODED: usize = 6;
 
-/// So many characters of what is encoded may stand at the end of a line without being waited for: nearly every line ends
-/// with something that a secret could begin with.
+/// Encoded prefixes up to this length at the end of a line are not held back: nearly every line ends with characters
+/// that a secret could begin with.
 const SHORTEST_WRAPPED: usize = 4;
-/// Of a longer text, its beginning is looked for.
+/// Of a longer text, only the beginning is searched for.
 const LONGEST_ENCODED: usize = 4_096;
 
 /// The secrets of an action.
@@ -22,7 +22,7 @@ pub struct Mask {
     finder: Option<AhoCorasick>,
     secrets: Vec<Vec<u8>>,
     longest: usize,
-    /// What programs print in lines of a fixed width: it is looked for as if there were no line ends.
+    /// Encodings that programs print in lines of a fixed width: searched for as if there were no line breaks.
     wrapped: Option<Wrapped>,
 }
 
@@ -35,9 +35,9 @@ struct Wrapped {
 }
 
 impl Mask {
-    /// A mask for some texts. Each line of a text of several lines is hidden too, since programs print them apart, and so
-    /// is what a text is in JSON, in a URL, in a shell's quotes, in hexadecimal digits, and in base 64 wherever in a longer text
-    /// and in however many lines it stands.
+    /// A mask for some texts. Each line of a multi-line text is hidden too, since programs print lines separately. So
+    /// are its encodings as JSON, as a URL, in shell quotes, in hexadecimal digits, and in base64 at any offset within
+    /// a longer text and with any line breaks.
     pub fn new<'t>(secrets: impl IntoIterator<Item = &'t str>) -> Self {
         let mut all: Vec<Vec<u8>> = Vec::new();
         let mut in_lines: Vec<Vec<u8>> = Vec::new();
@@ -69,7 +69,7 @@ impl Mask {
         self.secrets.is_empty()
     }
 
-    /// Whether a text holds a secret.
+    /// Whether a text contains a secret.
     pub fn finds(&self, text: &str) -> bool {
         match &self.finder {
             Some(_) => !self.spans(text.as_bytes()).is_empty(),
@@ -77,7 +77,7 @@ impl Mask {
         }
     }
 
-    /// Where secrets are, from the left and apart from each other.
+    /// The positions of secrets, from left to right without overlaps.
     fn spans(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
         let plain = self.finder.iter().flat_map(|finder| finder.find_iter(bytes));
         let mut spans: Vec<(usize, usize)> = plain.map(|found| (found.start(), found.end())).collect();
@@ -119,12 +119,12 @@ impl Mask {
         out.extend_from_slice(bytes.get(at..).unwrap_or_default());
     }
 
-    /// Where the longest end of `bytes` begins that a secret may begin with.
+    /// The start of the longest suffix of `bytes` that is a prefix of a secret.
     fn open_end(&self, bytes: &[u8]) -> usize {
         let first = bytes.len().saturating_sub(self.longest.saturating_sub(1));
         let may_begin = |at: &usize| {
             let end = bytes.get(*at..).unwrap_or_default();
-            // Sorted, so whoever begins with `end` is at or after it.
+            // Sorted, so a secret that begins with `end` is at or after it.
             let next = self.secrets.partition_point(|secret| secret.as_slice() < end);
             self.secrets.get(next).is_some_and(|secret| secret.len() > end.len() && secret.starts_with(end))
         };
@@ -133,19 +133,19 @@ impl Mask {
 }
 
 impl Mask {
-    /// Takes the next piece of a stream; what is certain not to be part of a secret goes to `out`, the rest is held.
+    /// Takes the next piece of a stream; bytes that cannot be part of a secret go to `out`, the rest is held.
     pub fn pass(&self, piece: &[u8], held: &mut Vec<u8>, out: &mut Vec<u8>) {
         held.extend_from_slice(piece);
         if self.is_empty() {
             out.append(held);
             return;
         }
-        // A secret may begin inside of another one's end: whole ones are replaced first, from the left.
+        // A secret may begin within the end of another one: complete ones are replaced first, from the left.
         let mut end = self.open_end(held);
         if let Some(wrapped) = &self.wrapped {
             end = end.min(wrapped.open_end(held));
         }
-        // A longer secret may still begin where one does that is whole.
+        // A longer secret may still begin at the start of a complete one.
         if let Some((start, _)) = self.spans(held).into_iter().find(|span| span.1 > end && span.0 < end) {
             end = start;
         }
@@ -154,7 +154,7 @@ impl Mask {
         *held = rest;
     }
 
-    /// What is held goes to `out`: the stream has ended.
+    /// Writes the held bytes to `out` at the end of the stream.
     pub fn pass_rest(&self, held: &mut Vec<u8>, out: &mut Vec<u8>) {
         self.replace(&std::mem::take(held), out);
     }
@@ -170,7 +170,7 @@ impl Wrapped {
         Some(Wrapped { finder, texts, longest })
     }
 
-    /// Where texts are that line ends stand in.
+    /// The positions of texts that contain line breaks.
     fn spans(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
         if !bytes.iter().any(is_line_end) {
             return Vec::new();
@@ -183,7 +183,7 @@ impl Wrapped {
         self.finder.find_iter(&text).filter_map(span).collect()
     }
 
-    /// Where the longest end of `bytes` begins that a text may begin with and a line end stands in or behind.
+    /// The start of the longest suffix of `bytes` that is a prefix of a text and has a line break in or after it.
     fn open_end(&self, bytes: &[u8]) -> usize {
         let reach = bytes.len().saturating_sub(2 * self.longest + 2);
         let last = bytes.get(reach..).unwrap_or_default();
@@ -205,13 +205,13 @@ fn is_line_end(byte: &u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Bytes without line ends, and where each of them stood.
+/// Bytes without line breaks, and their original positions.
 fn unwrapped(bytes: &[u8]) -> (Vec<u8>, Vec<usize>) {
     bytes.iter().enumerate().filter(|(_, byte)| !is_line_end(byte)).map(|(at, byte)| (*byte, at)).unzip()
 }
 
-/// A text in base 64, behind so many bytes that they and it share a character. Characters that what stands before or
-/// behind has a part in tell too little.
+/// A text in base64 at each of the three possible byte offsets. Characters that also encode bits of the text before or
+/// after it are left out: they vary.
 fn in_base64(text: &str) -> impl Iterator<Item = String> {
     (0..3).map(move |before| {
         let bytes: Vec<u8> = std::iter::repeat_n(0, before).chain(text.bytes()).collect();
@@ -220,7 +220,7 @@ fn in_base64(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A text as programs encode it: in URLs, JSON, a shell's quotes, digits, and base 64.
+/// A text as programs encode it: in URLs, JSON, shell quotes, hexadecimal digits, and base64.
 fn encoded(text: &str) -> Vec<Vec<u8>> {
     let urls = [in_url(text, "", false), in_url(text, "!*'()", false), in_url(text, "", true)];
     let urls = urls.into_iter().flat_map(|url| [url.to_lowercase_escapes(), url.0]);
@@ -236,7 +236,7 @@ fn encoded(text: &str) -> Vec<Vec<u8>> {
 struct Url(String);
 
 impl Url {
-    /// The same with small letters in its escapes.
+    /// The same with lowercase escapes.
     fn to_lowercase_escapes(&self) -> String {
         let mut parts = self.0.split('%');
         let mut text = parts.next().unwrap_or_default().to_owned();
@@ -250,7 +250,7 @@ impl Url {
     }
 }
 
-/// A text in a URL; forms have a plus for a space, and some programs leave more characters as they are.
+/// A text in a URL; forms have a plus for a space, and some programs leave more characters unescaped.
 fn in_url(text: &str, plain: &str, is_form: bool) -> Url {
     let mut url = String::new();
     for byte in text.bytes() {
@@ -264,7 +264,8 @@ fn in_url(text: &str, plain: &str, is_form: bool) -> Url {
     Url(url)
 }
 
-/// A text in JSON as programs write it that escape what HTML would act on, and others everything that is not ASCII.
+/// A text in JSON, for programs that escape characters special in HTML, and others that escape all non-ASCII
+/// characters.
 fn in_json(text: &str, is_ascii: bool) -> String {
     let mut json = String::new();
     for c in serde_json::to_string(text).unwrap_or_default().trim_matches('"').chars() {
@@ -280,11 +281,11 @@ fn in_json(text: &str, is_ascii: bool) -> String {
     json
 }
 
-/// One stream that is masked.
+/// One masked stream.
 #[derive(Debug)]
 pub struct Masked<'m> {
     mask: &'m Mask,
-    /// What may be the beginning of a secret.
+    /// A possible beginning of a secret.
     held: Vec<u8>,
 }
 
@@ -294,17 +295,17 @@ impl<'m> Masked<'m> {
         Masked { mask, held: Vec::new() }
     }
 
-    /// What it hides.
+    /// Its mask.
     pub fn mask(&self) -> &'m Mask {
         self.mask
     }
 
-    /// Takes a piece; what is certain not to be part of a secret goes to `out`.
+    /// Takes a piece; bytes that cannot be part of a secret go to `out`.
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
         self.mask.pass(piece, &mut self.held, out);
     }
 
-    /// The stream has ended.
+    /// Writes the rest at the end of the stream.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         self.mask.pass_rest(&mut self.held, out);
     }
@@ -385,7 +386,7 @@ mod tests {
                         let found = cut(&mask, text.as_bytes(), &[at]);
                         let left: Vec<&str> = found.split(REDACTED).collect();
                         let shown: usize = left.iter().map(|part| part.trim().len()).sum();
-                        // What stands before and behind, and characters that it shares with the secret.
+                        // The text before and after it, and characters that it shares with the secret.
                         let other = encoding::base64(before.as_bytes()).len() + encoding::base64(b" and behind").len();
                         assert!(shown <= other + 2 * SHORTEST_WRAPPED + 8, "{width} {at}: {found}");
                     }

@@ -1,4 +1,4 @@
-//! Kubernetes objects that are a project of their own, one Deploy: a chart, a kustomization, files with objects.
+//! Kubernetes objects as a project of their own with one Deploy: a chart, a kustomization, files with objects.
 
 use crate::action::{Action, Kind};
 use crate::cluster::{ClusterDeploy, Clusters, Place, digest, objects, point_at};
@@ -16,20 +16,20 @@ use std::sync::Arc;
 pub struct ObjectsProject {
     nodes: Vec<Node>,
     manifests: Vec<Manifest>,
-    /// What is deployed, or why it cannot be.
+    /// The deploy, or why there is none.
     deploy: Result<Arc<ClusterDeploy>, Cause>,
     version: String,
     secrets: Vec<String>,
 }
 
-/// What is known beside the objects.
+/// Information about a deploy apart from its objects.
 #[derive(Clone, Debug, Default)]
 pub struct Release {
-    /// What the deploy is called.
+    /// The name of the deploy.
     pub name: String,
-    /// The namespace of objects that name none; it is created. If it is not set, the namespace of the context.
+    /// The namespace of objects that name none; it is created. If not set, the namespace of the context.
     pub namespace: Option<String>,
-    /// Whether hook annotations mean something.
+    /// Whether hook annotations are interpreted.
     pub is_chart: bool,
 }
 
@@ -62,7 +62,7 @@ impl ObjectsProject {
         self.deploy.as_ref().ok().cloned()
     }
 
-    /// What must never be shown.
+    /// Secrets that must never be shown.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
     }

@@ -1,4 +1,4 @@
-//! What an action leaves for those that refer to it: its output, and what it wrote into the folder it was given.
+//! Outputs of an action for those that refer to it: its printed output, and the files in its output folder.
 
 use purlin_host::named;
 use serde_json::Value as Json;
@@ -8,16 +8,16 @@ use std::path::Path;
 /// Outputs by name; only plain values.
 pub type Outputs = serde_json::Map<String, Json>;
 
-/// The file in the folder of outputs that holds several at once.
+/// The file in the folder of outputs that contains several at once.
 pub const JSON_FILE: &str = ".outputs.json";
 
-/// Names that the engine itself gives.
+/// Names reserved by the engine.
 const RESERVED: [&str; 3] = ["log", "stdout", "stderr"];
 
-/// An output is kept in memory and handed to others; more than this is a mistake.
+/// An output is kept in memory and passed to others; a larger one is a mistake.
 const LONGEST: u64 = 4 << 20;
 
-/// Reads what a command left. The second part says what was left out and why.
+/// Reads the outputs of a command. The second part lists outputs that were left out, with the reasons.
 pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
     let mut outputs = Outputs::new();
     let mut skipped = Vec::new();
@@ -53,7 +53,7 @@ pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
         }
         match read_text(&folder.join(&name)) {
             Ok(Ok(mut text)) => {
-                // One newline at the end is the shell's, not the value's.
+                // One trailing newline belongs to the shell, not to the value.
                 if text.ends_with(['\n', '\r']) {
                     text.pop();
                 }
@@ -66,7 +66,7 @@ pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
     Ok((outputs, skipped))
 }
 
-/// Why a name cannot be that of an output.
+/// Why a name is not allowed for an output.
 fn refused(name: &str) -> Option<&'static str> {
     if RESERVED.contains(&name) {
         return Some("has a reserved name");
@@ -77,7 +77,7 @@ fn refused(name: &str) -> Option<&'static str> {
     (!first || !rest).then_some("does not have a valid name (letters, digits, `_` and `-`)")
 }
 
-/// The text of a regular file; the inner error says why it cannot be an output.
+/// The text of a regular file; the inner error is why it cannot be an output.
 fn read_text(path: &Path) -> std::io::Result<Result<String, &'static str>> {
     let mut bytes = Vec::new();
     named::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;

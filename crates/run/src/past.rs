@@ -1,6 +1,7 @@
-//! What earlier runs left: which actions are done, outdated, failed or running; and how it is taken away again.
+//! State left by earlier runs: which actions are done, outdated, failed or running; and how to take it down.
 //!
-//! Nothing is run to find out; a cluster is asked what it has. Outputs of actions that are done are known, so what refers to them is resolved, too.
+//! Runs nothing; clusters are asked for their state. Outputs of finished actions are known, so actions that refer to
+//! them are resolved, too.
 
 use crate::action::{Action, Kind, Reuse};
 use crate::engine::{Need, Node, Project};
@@ -18,10 +19,10 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is known of an action.
+/// The state of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StateOf {
-    /// It is switched off.
+    /// It is disabled.
     Disabled,
     /// It never ran.
     NeverRun,
@@ -29,18 +30,18 @@ pub enum StateOf {
     Done,
     /// Its process runs, at this version.
     Running,
-    /// Its last result is of another version; what is known of the difference.
+    /// Its last result is of another version; the known difference.
     Outdated(String),
-    /// It failed the last time; why.
+    /// It failed the last time; the reason.
     Failed(String),
-    /// Actions that it refers to have not run; which.
+    /// Actions that it refers to have not run; their names.
     Waits(Vec<String>),
-    /// It could not be resolved; why.
+    /// It could not be resolved; the reason.
     Unknown(String),
 }
 
 impl StateOf {
-    /// The same without secrets: a reason may be what a cluster says, and quote where it was asked.
+    /// The same without secrets: a reason may come from a cluster and quote the request.
     fn masked(self, mask: &Mask) -> Self {
         match self {
             StateOf::Failed(why) => StateOf::Failed(mask.text(&why)),
@@ -51,7 +52,7 @@ impl StateOf {
     }
 }
 
-/// So many actions are named that another one waits for.
+/// Maximum number of awaited actions that are named.
 const NAMED: usize = 3;
 
 /// The names of actions that another one waits for.
@@ -63,7 +64,7 @@ fn listed(names: &[String]) -> String {
 }
 
 impl StateOf {
-    /// Why an action is in this state, in half a sentence.
+    /// The reason for this state, in half a sentence.
     pub fn reason(&self) -> String {
         match self {
             StateOf::Disabled => "it is disabled".to_owned(),
@@ -93,32 +94,32 @@ impl std::fmt::Display for StateOf {
     }
 }
 
-/// An action and what is known of it.
+/// An action and its state.
 #[derive(Clone, Debug)]
 pub struct Status {
     /// The action.
     pub id: String,
-    /// What is known.
+    /// Its state.
     pub state: StateOf,
     /// Its version now.
     pub version: Option<String>,
-    /// What a result must have to stand for it now.
+    /// The key that a result must have to be reused.
     key: Option<String>,
-    /// Whether its outputs are known: those that held a secret were not kept.
+    /// Whether its outputs are known: those that contained a secret were not kept.
     pub has_outputs: bool,
-    /// When a run runs it although it is done.
+    /// When a run repeats it although it is done.
     pub rerun: Rerun,
 }
 
-/// When a run runs an action although its last result is of this version.
+/// When a run repeats an action although its last result is of this version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rerun {
     /// Never, unless it is forced.
     #[default]
     Never,
-    /// Always: nothing tells whether it is still so.
+    /// Always: its effect cannot be checked.
     Always,
-    /// If its status command says so, which is not asked without a run.
+    /// If its status command says so, which is executed only in a run.
     Asked,
 }
 
@@ -128,16 +129,16 @@ impl Status {
     }
 }
 
-/// Which results stand for what an action would leave now.
+/// Which results are taken for the current outputs of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
     /// Those of its version.
     SameVersion,
-    /// The last one: what was brought up with it is taken down with it.
+    /// The last one: what it brought up is taken down with it.
     Last,
 }
 
-/// What is known of all actions, in the order of the project.
+/// The states of all actions, in the order of the project.
 pub fn statuses(project: &dyn Project, store: &Store, stop: &Stop) -> Vec<Status> {
     look(project, store, stop, Trust::SameVersion)
 }
@@ -145,7 +146,7 @@ pub fn statuses(project: &dyn Project, store: &Store, stop: &Stop) -> Vec<Status
 fn look(project: &dyn Project, store: &Store, stop: &Stop, trust: Trust) -> Vec<Status> {
     let nodes = project.nodes();
     let mut found: Vec<Option<Status>> = nodes.iter().map(|_| None).collect();
-    // Whose outputs are known.
+    // Whether the outputs of each action are known.
     let mut known = vec![false; nodes.len()];
     for index in dependencies_first(nodes) {
         let Some(node) = nodes.get(index) else { continue };
@@ -192,7 +193,7 @@ fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node:
     Status { version: Some(action.version), key: Some(action.key), rerun, ..Status::new(&id, state) }
 }
 
-/// Hands the outputs of an action to those that refer to it. Says whether they are known.
+/// Passes the outputs of an action to those that refer to it. Returns whether they are known.
 fn learn(project: &dyn Project, store: &Store, index: usize, status: &Status, trust: Trust) -> bool {
     let is_done = matches!(status.state, StateOf::Done | StateOf::Running);
     if !is_done && trust == Trust::SameVersion {
@@ -202,7 +203,7 @@ fn learn(project: &dyn Project, store: &Store, index: usize, status: &Status, tr
     let of_version = status.key.as_ref().and_then(|key| store.find(&subject, key));
     let record = of_version.or_else(|| store.last(&subject));
     let outputs = record.as_ref().and_then(|record| store.outputs(record));
-    // Outputs that held a secret were used, and not kept.
+    // Outputs that contained a secret were used, and not kept.
     let is_lost = outputs.is_none() && record.is_some_and(|record| record.ending == Ending::Done);
     let is_known = !is_lost && (is_done || outputs.is_some());
     if is_known {
@@ -212,7 +213,7 @@ fn learn(project: &dyn Project, store: &Store, index: usize, status: &Status, tr
 }
 
 fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
-    // What runs once is known by its last result alone.
+    // Actions that run once are known by their last result alone.
     if let Some(work) = action.work.as_ref().filter(|_| !matches!(action.kind, Kind::Run | Kind::Test)) {
         let _outside = work.is_remote().then(|| stop.outside());
         let state = work.state(Doing::looking(stop));
@@ -247,7 +248,7 @@ fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
     }
 }
 
-/// What is known, for programs.
+/// The states as JSON.
 pub fn to_json(statuses: &[Status]) -> String {
     let word = |state: &StateOf| match state {
         StateOf::Disabled => "disabled",
@@ -268,7 +269,7 @@ pub fn to_json(statuses: &[Status]) -> String {
     serde_json::to_string_pretty(&json!({ "actions": all })).unwrap_or_default()
 }
 
-/// All actions, each after what it needs. Cycles were reported before anything got here.
+/// All actions, each after its dependencies. Cycles were reported earlier.
 pub(crate) fn dependencies_first(nodes: &[Node]) -> Vec<usize> {
     let mut order = Vec::with_capacity(nodes.len());
     let mut done = vec![false; nodes.len()];
@@ -287,18 +288,18 @@ pub(crate) fn dependencies_first(nodes: &[Node]) -> Vec<usize> {
     order
 }
 
-/// What is taken down.
+/// The selection of actions to take down.
 #[derive(Clone, Debug, Default)]
 pub struct Removal {
     /// Ids or patterns of them; all Deploys if empty.
     pub names: Vec<String>,
-    /// Also what says that it stays.
+    /// Also actions that are marked to be kept.
     pub force: bool,
-    /// Also Deploys that depend on those that are named.
+    /// Also Deploys that depend on the named ones.
     pub with_dependants: bool,
 }
 
-/// Undoes actions, dependants first, and forgets their results. `Err` says which name is wrong.
+/// Undoes actions, dependents first, and forgets their results. `Err` reports a wrong name.
 pub fn clean_up(
     project: &dyn Project,
     store: &Store,
@@ -362,8 +363,8 @@ fn undo(performer: &Performer<'_>, action: &Action, report: Report<'_>) -> Resul
     Ok(())
 }
 
-/// Takes down what is left of an action that refers to outputs that nobody kept: what it has started itself, or
-/// what a cluster has of it. Of one that never ran there is nothing.
+/// Takes down what is left of an action that refers to outputs that were not kept: the processes it started, or its objects
+/// in a cluster. Does nothing for an action that never ran.
 fn undo_unresolved(
     project: &dyn Project,
     performer: &Performer<'_>,

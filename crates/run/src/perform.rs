@@ -1,4 +1,5 @@
-//! One action from beginning to end: its earlier result, its status command, its files, its command, its outputs.
+//! Performs one action from beginning to end: its earlier result, its status command, its files, its command, its
+//! outputs.
 
 use crate::action::{Action, Command, Reuse};
 use crate::capture::{Capture, Printed};
@@ -19,19 +20,19 @@ use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How often results are made to outlive the machine while a run goes on: one sync serves all since the last.
+/// How often results are synced to disk during a run: one sync covers all results since the last.
 const SYNC_EVERY: Duration = Duration::from_millis(500);
 
-/// How often a process that is starting is asked whether it is ready.
+/// How often a starting process is checked for readiness.
 const ASK_EVERY: Duration = Duration::from_millis(200);
 
-/// How often a lock is tried that another process holds.
+/// How often a lock held by another process is tried.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
-/// Takes events.
+/// Receives events.
 pub type Report<'e> = &'e (dyn Fn(&Event<'_>) + Sync);
 
-/// What an action came to: how it ended, its outputs, and the names of those that are secret.
+/// The result of an action: its end, its outputs, and the names of the secret ones.
 pub type Performed = (End, Outputs, Vec<String>);
 
 /// Performs actions.
@@ -43,25 +44,25 @@ pub struct Performer<'r> {
     synced: Mutex<Instant>,
 }
 
-/// How an action is performed.
+/// Options for performing an action.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
     /// Even if it is done.
     pub force: bool,
-    /// After something that was done with other files than those of its version.
+    /// After an action that used files that do not match its version.
     pub is_unsure: bool,
 }
 
-/// What the work of an action came to.
+/// The result of an action's work.
 struct Worked {
     performed: Performed,
     /// Files that others use.
     made: Made,
-    /// Whether files were not those of its version.
+    /// Whether files did not match the version.
     is_unsure: bool,
 }
 
-/// What a command came to.
+/// The result of a command.
 pub(crate) struct Outcome {
     pub(crate) ended: Ended,
     printed: Printed,
@@ -79,7 +80,7 @@ impl<'r> Performer<'r> {
         Failure { id: action.id.clone(), cause, command: None, tail: Vec::new(), span: action.span }
     }
 
-    /// What stands for a new run of an action, if anything does: its status command decides, or an earlier result.
+    /// The result to reuse for an action, if any: its status command decides, or an earlier result.
     pub fn is_done(&self, action: &Action, report: Report<'_>) -> Result<Option<Performed>, Failure> {
         if let Some(work) = action.work.as_ref().filter(|_| action.reuse == Reuse::Never) {
             let _outside = work.is_remote().then(|| self.stop.outside());
@@ -152,7 +153,7 @@ impl<'r> Performer<'r> {
         }
     }
 
-    /// Makes the folders of results, once.
+    /// Creates the folders of results, once.
     fn prepare(&self, action: &Action) -> Result<(), Failure> {
         let prepare = || {
             let root = self.store.root().display();
@@ -188,7 +189,7 @@ impl<'r> Performer<'r> {
         worked.map(|worked| (worked.performed, is_unsure))
     }
 
-    /// Looks whether files are still those that the version was made of, and says so if not.
+    /// Checks whether files still match the version, and reports a difference.
     fn is_changed(&self, action: &Action, report: Report<'_>) -> bool {
         let changed = action.sources.as_ref().and_then(|sources| sources.changed());
         if let Some(file) = &changed {
@@ -264,7 +265,7 @@ impl<'r> Performer<'r> {
             None => self.command(action, command, action.timeout, &mask, Some(command), report)?,
         };
         let cause = cause_of(outcome.ended, action.timeout);
-        // What a failed test leaves is what its user wants to see.
+        // The artifacts of a failed test are what its user wants to see.
         let fetched = match action.artifacts.is_empty() {
             true => Ok(Fetched::default()),
             false => self.executor.fetch(&action.artifacts, &command.folder),
@@ -283,7 +284,7 @@ impl<'r> Performer<'r> {
         Ok(Worked { performed: (End::Done, outcome.outputs, secret), made, is_unsure })
     }
 
-    /// The files of a Build that works where its sources are, before it runs.
+    /// The files of a Build that works in place, before it runs.
     fn before(&self, action: &Action) -> Made {
         match (&action.reuse, &action.sources) {
             (Reuse::Last(folder), Some(_)) => Made::below(folder).unwrap_or_default(),
@@ -291,12 +292,12 @@ impl<'r> Performer<'r> {
         }
     }
 
-    /// The files that a Build has made: all in its own folder, or those that are new.
+    /// The files that a Build has made: all in its own folder, or only new ones.
     fn made(&self, action: &Action, before: &Made) -> Made {
         match &action.reuse {
             Reuse::Last(folder) => {
                 let own = Made::below(folder).unwrap_or_default().since(before);
-                // What was copied from other Builds belongs to this one as it was then.
+                // Files copied from other Builds belong to this one in their state at that time.
                 let copies = action.stage.iter().flat_map(|stage| &stage.copies);
                 copies.fold(own, |made, copy| made.and(Made::below(&copy.from).unwrap_or_default()))
             }
@@ -304,7 +305,8 @@ impl<'r> Performer<'r> {
         }
     }
 
-    /// Does work of an action here; what it says is masked, shown and logged like the output of a command.
+    /// Does the work of an action in this process; its messages are masked, shown and logged like the output of a
+    /// command.
     fn work_here<T>(
         &self,
         action: &Action,
@@ -402,7 +404,7 @@ impl<'r> Performer<'r> {
         Failure { command: Some(mask.text(&command.line())), ..self.failure(action, cause) }
     }
 
-    /// Starts a process that keeps running, in the place of an earlier one, and waits until it is ready.
+    /// Starts a process that keeps running, replacing an earlier one, and waits until it is ready.
     fn start(
         &self,
         action: &Action,
@@ -455,7 +457,7 @@ impl<'r> Performer<'r> {
         }
     }
 
-    /// Writes down how an action ended. Outputs that hold a secret are not written, so that such an action runs again.
+    /// Records the end of an action. Outputs that contain a secret are not written, so that such an action runs again.
     fn keep(
         &self,
         action: &Action,
@@ -494,8 +496,8 @@ impl<'r> Performer<'r> {
         Ok(())
     }
 
-    /// Undoes an action: ends its process, runs its cleanup command, forgets its results. Says whether there was
-    /// anything that could be done.
+    /// Undoes an action: ends its process, runs its cleanup command, forgets its results. Returns whether there was
+    /// anything to do.
     pub fn undo(&self, action: &Action, report: Report<'_>) -> Result<bool, Failure> {
         self.prepare(action)?;
         let _lock = self.lock(action, report)?;
@@ -522,7 +524,7 @@ impl<'r> Performer<'r> {
     }
 }
 
-/// Why an action failed whose command ended so; `None` if it ended well.
+/// The cause of a failure by the end of the command; `None` if it ended well.
 pub(crate) fn cause_of(ended: Ended, timeout: Option<Duration>) -> Option<Cause> {
     match ended {
         Ended::Exit(0) => None,
@@ -537,7 +539,7 @@ fn mask_of(action: &Action) -> Mask {
     Mask::new(action.secrets.iter().map(String::as_str))
 }
 
-/// The outputs that hold a secret.
+/// The names of outputs that contain a secret.
 pub(crate) fn secret_names(outputs: &Outputs, mask: &Mask) -> Vec<String> {
     let is_secret = |value: &Json| value.as_str().is_some_and(|text| mask.finds(text));
     outputs.iter().filter(|(_, value)| is_secret(value)).map(|(name, _)| name.clone()).collect()

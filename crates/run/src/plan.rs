@@ -1,6 +1,6 @@
-//! What a run would do, without doing it: which actions would run, and why.
+//! Plans a run without executing it: which actions would run, and why.
 //!
-//! Nothing is run to find out, so that what a status command would say is not known; a cluster is asked what it has.
+//! Runs nothing, so the results of status commands are not known; clusters are asked for their state.
 
 use crate::engine::{Options, Project, reachable};
 use crate::past::{Rerun, StateOf, dependencies_first, statuses};
@@ -13,23 +13,23 @@ use std::fmt;
 /// Why an action would run, or would not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It was asked to run in any case.
+    /// It is forced.
     Forced,
     /// It never ran.
     New,
-    /// Its last result is of another version; what is known of the difference.
+    /// Its last result is of another version; the known difference.
     Changed(String),
-    /// Changes since an earlier state of the project affect it; which state, and which change.
+    /// Changes since an earlier state of the project affect it; the state, and the change.
     Affected(String, String),
-    /// It failed the last time; why.
+    /// It failed the last time; the reason.
     Failed(String),
-    /// It uses what another action makes, which would run.
+    /// It uses the result of another action that would run.
     Dependency(String),
-    /// Nothing tells whether what it did is still so.
+    /// Its effect cannot be checked.
     Always,
     /// Its status command decides.
     Asked,
-    /// It could not be resolved; why.
+    /// It could not be resolved; the reason.
     Unknown(String),
     /// Its last result is of this version, or its process runs.
     Done,
@@ -83,10 +83,10 @@ pub struct Step {
     pub reason: Reason,
 }
 
-/// Which actions changes since an earlier state affect: what the state is called, and the reason for each.
+/// Actions affected by changes since an earlier state: the name of the state, and the reason for each.
 pub type Affected<'a> = (&'a str, &'a HashMap<usize, String>);
 
-/// What a run of some actions would do, dependencies first. Actions that are disabled are left out.
+/// The plan of a run of some actions, dependencies first. Disabled actions are left out.
 pub fn plan(
     project: &dyn Project,
     store: &Store,
@@ -138,7 +138,7 @@ pub fn plan(
     steps
 }
 
-/// The plan for people: what would run, and how much is up to date.
+/// The plan as text: the actions to run, and how many are up to date.
 pub fn to_text(steps: &[Step]) -> String {
     let width = steps.iter().map(|step| step.id.len()).max().unwrap_or(0);
     let line = |step: &Step| format!("{:width$}  {}\n", step.id, step.reason);
@@ -147,7 +147,7 @@ pub fn to_text(steps: &[Step]) -> String {
     format!("{lines}{runs} of {} would run; nothing was run\n", steps.len())
 }
 
-/// The plan for programs.
+/// The plan as JSON.
 pub fn to_json(steps: &[Step]) -> String {
     let entry = |step: &Step| {
         json!({

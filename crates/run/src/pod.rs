@@ -1,4 +1,4 @@
-//! A pod that runs once as the work of an action. What it prints is the action's output, its exit code the result.
+//! A pod that runs once as the work of an action. Its output is the action's output, its exit code the result.
 
 use crate::cluster::{Clusters, Place};
 use crate::event::Cause;
@@ -14,21 +14,21 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// How many of the last lines are shown when it fails.
+/// Number of last lines shown when it fails.
 const TAIL: usize = 20;
 
 /// A pod that runs once.
 #[derive(Debug)]
 pub struct PodRun {
-    /// What the user says of clusters.
+    /// The user's cluster options.
     pub clusters: Arc<Clusters>,
     /// The cluster.
     pub place: Place,
-    /// The pod; its name gets an end of its own for every run.
+    /// The pod; its name gets a unique suffix for every run.
     pub once: Once,
-    /// Where the pod that runs is noted, so that one that a killed run left behind is found.
+    /// Records the running pod, so that the pod of a killed run is found.
     pub note: Note,
-    /// What cannot be done, told when it begins.
+    /// Unsupported settings, reported when it begins.
     pub warnings: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl PodRun {
     fn remove_earlier(&self, client: &purlin_cluster::Client, doing: Doing<'_>) {
         let Some(text) = self.note.read() else { return };
         if let Some((namespace, name)) = text.trim().split_once('/') {
-            // A pod that cannot be removed ends by itself, at its deadline.
+            // A pod that cannot be removed ends at its deadline.
             if pod::remove(client, namespace, name, &|| doing.goes_on()).is_ok() {
                 self.note.remove();
             }
@@ -71,7 +71,7 @@ impl Work for PodRun {
         self.remove_earlier(&client, doing);
         let once = self.fresh();
         let namespace = if once.namespace.is_empty() { client.namespace() } else { &once.namespace };
-        // A note that cannot be written costs nothing but this: a killed run leaves its pod until its deadline.
+        // If the note cannot be written, a killed run leaves its pod until its deadline; nothing else is affected.
         let _ = self.note.write(&format!("{namespace}/{}", once.name()));
         let observer = Observer { go_on: &|| doing.goes_on(), say: doing.say };
         let ended = pod::run(&client, &once, observer);

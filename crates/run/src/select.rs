@@ -1,4 +1,4 @@
-//! Which actions a command means: by id, by name, by pattern, all of a kind.
+//! Selects the actions that a command names: by id, by name, by pattern, all of a kind.
 
 use crate::action::Kind;
 use crate::engine::Node;
@@ -6,20 +6,20 @@ use purlin_syntax::suggest;
 use purlin_value::glob::Glob;
 use std::collections::BTreeSet;
 
-/// What the user asked for.
+/// The user's selection.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Names, ids or patterns; all if empty.
     pub names: Vec<String>,
-    /// The same, left out.
+    /// The same for excluded actions.
     pub skipped: Vec<String>,
-    /// Also what depends on them.
+    /// Also their dependents.
     pub with_dependants: bool,
-    /// Also what is switched off, if it is named.
+    /// Also disabled actions, if they are named.
     pub with_disabled: bool,
 }
 
-/// The actions of a kind that are meant, or what is wrong.
+/// The selected actions of a kind, or an error message.
 pub fn select(nodes: &[Node], kind: Kind, wanted: &Wanted) -> Result<Vec<usize>, String> {
     let of_kind = |node: &&(usize, &Node)| node.1.kind == kind;
     let all: Vec<(usize, &Node)> = nodes.iter().enumerate().collect();
@@ -55,8 +55,7 @@ pub fn select(nodes: &[Node], kind: Kind, wanted: &Wanted) -> Result<Vec<usize>,
     Ok(chosen.into_iter().collect())
 }
 
-/// The actions that ids, names or patterns mean, of whatever kind; without any, all but those that only do something
-/// once. `Err` says which is wrong.
+/// The actions of any kind that ids, names or patterns select; without any, all except Runs. `Err` reports a wrong name.
 pub fn select_ids(nodes: &[Node], names: &[String]) -> Result<Vec<usize>, String> {
     let all = || nodes.iter().enumerate().filter(|(_, node)| !node.disabled);
     if names.is_empty() {
@@ -78,7 +77,7 @@ pub fn select_ids(nodes: &[Node], names: &[String]) -> Result<Vec<usize>, String
     Ok(chosen.into_iter().collect())
 }
 
-/// The patterns that names of actions are, each of which some id matches. `Err` says which does not.
+/// The names of actions as patterns, each of which matches some id. `Err` reports one that does not.
 pub fn patterns<'n>(ids: impl Iterator<Item = &'n str> + Clone, names: &[String]) -> Result<Vec<Glob>, String> {
     let pattern = |name: &String| {
         let glob = Glob::new(name);
@@ -90,7 +89,7 @@ pub fn patterns<'n>(ids: impl Iterator<Item = &'n str> + Clone, names: &[String]
     names.iter().map(pattern).collect()
 }
 
-/// Says that no action has a name, and which was perhaps meant.
+/// The message for an unknown action, with a suggestion.
 pub fn no_action<'n>(name: &str, ids: impl Iterator<Item = &'n str>) -> String {
     let hint = suggest::did_you_mean(name, ids).map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("unknown action `{name}`{hint}")
@@ -100,7 +99,7 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// A name without the kind in front of it.
+/// A name without the kind as a prefix.
 fn bare(kind: Kind, name: &str) -> &str {
     name.strip_prefix(kind.name()).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name)
 }
@@ -121,7 +120,7 @@ fn matching(candidates: &[(usize, &Node)], kind: Kind, name: &str) -> Result<Vec
     Err(format!("unknown {} action `{wanted}`{hint}", kind.name()))
 }
 
-/// Everything that depends on some actions, directly or not.
+/// All direct and indirect dependents of some actions.
 pub fn dependants(nodes: &[Node], of: &BTreeSet<usize>) -> BTreeSet<usize> {
     let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (index, node) in nodes.iter().enumerate() {

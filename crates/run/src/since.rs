@@ -1,6 +1,6 @@
-//! What a change affects: actions whose configuration or files are not what they were, and those that depend on such.
+//! Finds the actions affected by a change: those whose configuration or files differ, and their dependents.
 //!
-//! Knows two states of a project by what each action is made of. How states are resolved is for others.
+//! Knows two states of a project by the contents of each action. Does not know how states are resolved.
 
 use crate::engine::Project;
 use crate::past::dependencies_first;
@@ -10,29 +10,29 @@ use purlin_value::world::{FileKind, World};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What an action is made of, beside its resolved configuration.
+/// The contents of an action, apart from its resolved configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// The files it reads, each with a digest of what is in it.
+    /// The files it reads, each with a digest of its content.
     pub files: BTreeMap<String, String>,
-    /// What else decides what it does.
+    /// Other settings that decide what it does.
     pub settings: String,
 }
 
-/// An earlier state of a project, and what is different now.
+/// An earlier state of a project, and the differences.
 #[derive(Clone, Debug, Default)]
 pub struct Since {
-    /// What the earlier state is called: `main`.
+    /// The name of the earlier state: `main`.
     pub revision: String,
-    /// What actions were made of, by id; `None` if the project was not there or could not be resolved.
+    /// Contents of actions, by id; `None` if the project did not exist or could not be resolved.
     pub before: Option<HashMap<String, Content>>,
-    /// Actions whose configuration is another one, each with where it changed.
+    /// Actions with a different configuration, each with the location of the change.
     pub changed: HashMap<String, String>,
-    /// Where something changed that belongs to no action by itself.
+    /// The location of a change that belongs to no single action.
     pub around: Option<String>,
 }
 
-/// The actions that changes since an earlier state affect, by number, each with the reason.
+/// The affected actions, by index, each with the reason.
 pub fn affected(project: &dyn Project, since: &Since) -> HashMap<usize, String> {
     let nodes = project.nodes();
     let mut found: HashMap<usize, String> = HashMap::new();
@@ -50,7 +50,7 @@ pub fn affected(project: &dyn Project, since: &Since) -> HashMap<usize, String> 
             let need = node.needs.iter().find(|need| found.contains_key(&need.node))?;
             Some(format!("it depends on {}", nodes.get(need.node)?.id))
         };
-        // What decides on no action by itself is for those that take everything together.
+        // A change that belongs to no single action affects those that use the whole project.
         let around = || since.around.clone().filter(|_| project.takes_all(index));
         let reason = own.or_else(through).or_else(around);
         found.extend(reason.map(|reason| (index, reason)));
@@ -70,7 +70,7 @@ fn own_reason(now: &Content, before: &Content, since: &Since, id: &str) -> Optio
     since.changed.get(id).cloned().or_else(changed).or_else(settings)
 }
 
-/// All files below a folder that `.gitignore` does not hide, each with a digest. Hidden folders are left out.
+/// All files below a folder that are not ignored by `.gitignore`, each with a digest. Hidden folders are left out.
 pub fn files_below(world: &dyn World, folder: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![(folder.to_owned(), Ignores::above(world, folder))];

@@ -1,4 +1,4 @@
-//! A request to stop that reaches whoever sleeps in a system call: once to end gracefully, twice to end at once.
+//! A request to stop that also reaches threads in system calls: once to end gracefully, twice to end at once.
 
 use purlin_graph::Cancel;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// How urgent it is.
+/// The urgency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Nobody asked.
+    /// No request.
     Going,
-    /// Start nothing more; ask what runs to end.
+    /// Start nothing more; ask running commands to end.
     Gentle,
-    /// End what runs.
+    /// Kill running commands.
     Now,
 }
 
-/// A pipe that becomes readable for everybody who watches it, and stays so.
+/// A pipe that becomes readable for all watchers, and stays so.
 #[derive(Debug)]
 struct Bell {
     heard: OwnedFd,
@@ -32,7 +32,7 @@ impl Bell {
     }
 
     fn ring(&self) {
-        // A pipe takes one byte; where it did not, the level is still seen at the next look.
+        // A pipe accepts one byte; if the write failed, the level is still seen at the next check.
         let _ = rustix::io::write(&self.rope, b"!");
     }
 }
@@ -41,21 +41,21 @@ impl Bell {
 #[derive(Debug)]
 pub struct Stop {
     level: AtomicU8,
-    /// The signal that asked first.
+    /// The signal of the first request.
     signal: AtomicU8,
     gentle: Bell,
     now: Bell,
     cancel: Cancel,
-    /// How many commands run.
+    /// Number of running commands.
     commands: AtomicUsize,
-    /// How many threads wait for an answer from outside, which no signal reaches.
+    /// Number of threads that wait for an answer from outside, which no signal reaches.
     outside: AtomicUsize,
 }
 
-/// How long an answer from outside is waited for once the run is to stop.
+/// How long an answer from outside is awaited once the run has to stop.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// Counts something as long as it lives.
+/// Counts something during its lifetime.
 #[derive(Debug)]
 pub struct Counted<'c>(&'c AtomicUsize);
 
@@ -73,7 +73,7 @@ impl Drop for Counted<'_> {
 }
 
 impl Stop {
-    /// Nobody has asked yet.
+    /// A stop without a request.
     pub fn new() -> io::Result<Self> {
         Ok(Stop {
             level: AtomicU8::new(0),
@@ -86,7 +86,7 @@ impl Stop {
         })
     }
 
-    /// Asks, because of a signal; a second time means now.
+    /// Requests a stop, because of a signal; a second request means now.
     pub fn ask(&self, signal: i32) {
         let number = u8::try_from(signal).unwrap_or(0);
         let _ = self.signal.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst);
@@ -98,32 +98,32 @@ impl Stop {
         }
     }
 
-    /// A command runs, as long as what is returned lives.
+    /// Counts a running command until dropped.
     pub fn command(&self) -> Counted<'_> {
         Counted::new(&self.commands)
     }
 
-    /// An answer from outside is waited for, as long as what is returned lives.
+    /// Counts a wait for an answer from outside until dropped.
     pub fn outside(&self) -> Counted<'_> {
         Counted::new(&self.outside)
     }
 
-    /// Whether all that is left is to wait for an answer from outside.
+    /// Whether only waits for answers from outside are left.
     fn only_waits(&self) -> bool {
         self.commands.load(Ordering::SeqCst) == 0 && self.outside.load(Ordering::SeqCst) > 0
     }
 
-    /// Starts nothing more, and lets what runs come to its end.
+    /// Starts nothing more; running commands finish.
     pub fn start_nothing(&self) {
         self.cancel.cancel();
     }
 
-    /// The flag that schedulers look at.
+    /// The flag for schedulers.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 
-    /// How urgent it is.
+    /// The urgency.
     pub fn level(&self) -> Level {
         match self.level.load(Ordering::SeqCst) {
             0 => Level::Going,
@@ -132,12 +132,12 @@ impl Stop {
         }
     }
 
-    /// The signal that asked first.
+    /// The signal of the first request.
     pub fn signal(&self) -> Option<i32> {
         Some(i32::from(self.signal.load(Ordering::SeqCst))).filter(|signal| *signal != 0)
     }
 
-    /// What to watch for the next level.
+    /// The file descriptor to watch for the next level.
     pub fn next(&self) -> Option<BorrowedFd<'_>> {
         match self.level() {
             Level::Going => Some(self.gentle.heard.as_fd()),
@@ -154,7 +154,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Listens for what ends a program.
+    /// Listens for signals that end a program.
     pub fn listen(stop: &std::sync::Arc<Stop>) -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
@@ -172,8 +172,8 @@ impl Signals {
     }
 }
 
-/// Ends the program where nothing but a server that does not answer keeps it. Results are written before and after such
-/// waits, each in one call, so nothing is lost; what was begun outside is found by the next run.
+/// Ends the program if only an unresponsive server keeps it running. Results are written before and after such waits,
+/// each in one call, so nothing is lost; the next run finds what was started outside.
 fn give_up_later(stop: Weak<Stop>, signal: i32) {
     let asked = Instant::now();
     let work = move || {

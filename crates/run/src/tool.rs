@@ -1,4 +1,4 @@
-//! The programs that commands begin with: another program under the same name does something else.
+//! Identifies the programs of commands: another program under the same name does something else.
 
 use crate::action::Command;
 use crate::local::process::find_program;
@@ -10,17 +10,17 @@ use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How much of the beginning and of the end of a program counts. Linkers put what identifies a program there, and
+/// Number of bytes at the beginning and at the end of a program that count. Linkers put identifying data there, and
 /// scripts are shorter.
 const ENDS: u64 = 64 << 10;
 
-/// Programs that were looked at: many commands begin with the same.
+/// Cache of programs: many commands use the same.
 #[derive(Debug, Default)]
 pub(crate) struct Tools(RefCell<HashMap<PathBuf, String>>);
 
 impl Tools {
-    /// What identifies the program that a command begins with: where it is and what it holds. Empty if it is not found,
-    /// or if a shell would have to say.
+    /// Identifies the program of a command: its path and content. Empty if it is not found, or if only a shell could
+    /// resolve it.
     pub(crate) fn of(&self, command: &Command, path: Option<&str>) -> String {
         let Some(first) = first_word(command) else { return String::new() };
         let own = command.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
@@ -29,7 +29,7 @@ impl Tools {
     }
 }
 
-/// The word that names the program. Of a line for a shell only a plain one is known.
+/// The word that names the program. In shell text, only a plain word is recognised.
 fn first_word(command: &Command) -> Option<&str> {
     let first = command.words.first()?;
     if !command.shell {
@@ -39,7 +39,7 @@ fn first_word(command: &Command) -> Option<&str> {
     word.chars().all(|c| c.is_ascii_alphanumeric() || "._/+-".contains(c)).then_some(word)
 }
 
-/// A program, with links followed, and a digest of its size and both of its ends.
+/// A program, with links resolved, and a digest of its size, its beginning and its end.
 fn identity(program: &Path) -> String {
     let real = named::canonical(program).unwrap_or_else(|_| program.to_owned());
     let digest = digest(&real).unwrap_or_default();

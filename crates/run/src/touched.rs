@@ -1,7 +1,6 @@
-//! Which files may have changed since this process began: those need to be read again, the others not.
+//! Finds files that may have changed since this process began: only those need to be read again.
 //!
-//! The time of a file's last change of any kind is set by the system alone. It says which files to look at, never that
-//! a file is the same.
+//! The change time of a file is set only by the system. It shows which files to check, never that a file is unchanged.
 
 use purlin_host::named;
 use std::collections::BTreeSet;
@@ -10,23 +9,23 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How far clocks of file systems lag behind.
+/// Granularity of file system clocks.
 const COARSE: Duration = Duration::from_secs(1);
 
-/// When this process began, by two clocks. Whatever was read was read after that.
+/// When this process began, by two clocks. All files were read after that.
 static BEGUN: LazyLock<(SystemTime, Instant)> = LazyLock::new(|| (SystemTime::now(), Instant::now()));
 
-/// Notes the time; to be called before anything is read.
+/// Records the time; call it before any file is read.
 pub fn begin() {
     LazyLock::force(&BEGUN);
 }
 
-/// Times that tell which files were changed during this process.
+/// The time after which files count as changed during this process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Since(Option<i64>);
 
 impl Since {
-    /// Since this process began. If the clock of the system was set back meanwhile, every file may have changed.
+    /// Since this process began. If the system clock was set back meanwhile, every file may have changed.
     pub(crate) fn begun() -> Self {
         let (system, steady) = *BEGUN;
         let is_set_back = SystemTime::now() + COARSE < system + steady.elapsed();
@@ -39,7 +38,8 @@ impl Since {
         named::itself(path).is_ok_and(|found| self.0.is_none_or(|begun| found.ctime() >= begun))
     }
 
-    /// Whether files may have come into a folder, or into one that holds a known file: every folder notes that.
+    /// Whether files may have been added to a folder, or to one that contains a known file: the times of folders show
+    /// that.
     pub(crate) fn has_below(self, top: &Path, files: impl Iterator<Item = PathBuf>) -> bool {
         if self.has(top) {
             return true;

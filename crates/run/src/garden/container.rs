@@ -11,7 +11,7 @@ use purlin_garden::versions::Version;
 use purlin_value::Value;
 use serde_json::Value as Json;
 
-/// What a Build comes to.
+/// The resolved Build.
 pub fn build(
     project: &GardenProject<'_>,
     action: &GardenAction,
@@ -23,7 +23,7 @@ pub fn build(
     let mut secrets = project.secrets_with(spec);
     let image = image(project, action, spec, version)?;
     let mut parts = vec![image.tags.join(" "), image.push.join(" "), image.insecure.join(" ")];
-    // An argument without a value has that of the environment.
+    // An argument without a value takes it from the environment.
     let open = image.args.iter().filter(|(_, value)| value.is_none());
     parts.extend(open.map(|(name, _)| format!("{name}={:?}", project.clusters.env.get(name))));
     secrets.extend(image.secrets.iter().filter_map(|secret| match &secret.value {
@@ -44,7 +44,7 @@ pub fn build(
     })
 }
 
-/// Fields that become arguments of the builder as they are, which every user of the machine can read.
+/// Fields that become arguments of the builder unchanged, which every user of the machine can read.
 const ARGUMENTS: &[&str] = &["dockerfile", "extraFlags", "localId", "platforms", "publishId", "targetStage"];
 
 fn refuse_secrets(spec: &Value) -> Result<(), Cause> {
@@ -106,7 +106,7 @@ fn texts(spec: &Value, key: &str) -> Vec<String> {
     spec.get(key).and_then(Value::as_list).unwrap_or(&[]).iter().map(text).collect()
 }
 
-/// Build arguments: an empty one is left out, one that is null has the value of the environment.
+/// Build arguments: an empty one is left out, a null one takes its value from the environment.
 fn arguments(spec: &Value, version: &Version) -> Vec<(String, Option<String>)> {
     let names = ["GARDEN_MODULE_VERSION", "GARDEN_ACTION_VERSION"];
     let own = names.map(|name| (name.to_owned(), Some(version.string.to_string())));

@@ -10,16 +10,16 @@ use purlin_value::{Value, path};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The folder for what actions leave, in the project.
+/// The folder for artifacts of actions, in the project.
 const ARTIFACTS: &str = ".garden/artifacts";
 
-/// What names the folder of outputs.
+/// Variables that name the folder of outputs.
 const OUTPUT_FOLDER: &[&str] = &["GARDEN_ACTION_OUTPUTS_PATH"];
 
-/// What names the file of outputs: as Garden sets it, and as its documentation calls it.
+/// Variables that name the file of outputs: as Garden sets it, and as its documentation calls it.
 const OUTPUT_FILE: &[&str] = &["GARDEN_ACTION_JSON_OUTPUTS_PATH", "GARDEN_ACTION_OUTPUTS_JSON_PATH"];
 
-/// What an action of this type comes to.
+/// The resolved action of this type.
 pub fn action(
     project: &GardenProject<'_>,
     action: &GardenAction,
@@ -61,7 +61,7 @@ pub fn action(
     })
 }
 
-/// Whether a program is one of the files that a Build is laid out with, which its version counts.
+/// Whether a program is one of the files that a Build is laid out with, which are part of its version.
 fn is_staged(kind: Kind, command: &Command) -> bool {
     let first = command.words.first().and_then(|line| line.split_whitespace().next()).unwrap_or_default();
     kind == Kind::Build && first.contains('/') && !first.starts_with('/')
@@ -74,7 +74,7 @@ fn environment(spec: &Value, version: &Version) -> Vec<(String, String)> {
     own.into_iter().chain(given.map(|(name, value)| (name.to_string(), text(value)))).collect()
 }
 
-/// A Build works on a copy of its files, unless it is told to build where they are.
+/// A Build works on a copy of its files, unless it is configured to build in place.
 pub(super) fn stage(
     project: &GardenProject<'_>,
     action: &GardenAction,

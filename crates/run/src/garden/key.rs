@@ -1,5 +1,5 @@
-//! What a result must have to stand for a new run. A version is what Garden counts: configuration, file contents,
-//! dependencies. Where an action acts, and what of its files a version leaves out, is added here.
+//! Keys that decide whether a result is reused. A Garden version covers configuration, file contents and dependencies.
+//! The target of an action, and properties of its files that a version leaves out, are added here.
 
 use super::kind_of;
 use super::kubernetes::Target;
@@ -20,8 +20,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What results, logs and notes of an action are kept under. A Build makes the same files in every environment;
-/// everything else acts in one.
+/// The key of an action's results, logs and notes. A Build produces the same files in every environment; other actions
+/// affect a single one.
 pub fn subject(resolution: &Resolution<'_>, action: &GardenAction) -> String {
     match kind_of(action.kind) {
         Kind::Build => action.key.to_string(),
@@ -29,21 +29,21 @@ pub fn subject(resolution: &Resolution<'_>, action: &GardenAction) -> String {
     }
 }
 
-/// Paths of files, and the digest of what a version does not count of them.
+/// Paths of files, and a digest of the properties that a version leaves out.
 type FileKey = (Arc<[String]>, [u8; 32]);
 
-/// Puts keys together, and remembers what it looked up on the disk.
+/// Composes keys, and caches results read from the disk.
 #[derive(Default)]
 pub struct Keys {
-    /// Of files: what a version does not count. Actions with the same source share it.
+    /// Digests of the file properties that a version leaves out. Actions with the same source share it.
     files: RefCell<HashMap<usize, FileKey>>,
-    /// The same of an action with everything it depends on.
+    /// The same for an action with all its dependencies.
     whole: RefCell<HashMap<String, [u8; 32]>>,
 }
 
 impl Keys {
-    /// The key of an action: its version, permissions and links of its files and of what it depends on, and further
-    /// parts that decide what is done.
+    /// The key of an action: its version, permissions and links of its files and of its dependencies, and further parts
+    /// that decide what is done.
     pub fn key(&self, resolution: &Resolution<'_>, action: &GardenAction, version: &Version, parts: &[&str]) -> String {
         let mut hash = Sha256::new();
         hash.update(self.whole(resolution, &action.key));
@@ -55,7 +55,7 @@ impl Keys {
         format!("{}+{}", version.full, digest.get(..32).unwrap_or_default())
     }
 
-    /// Dependencies first; the stack keeps long chains off the machine's own.
+    /// Dependencies first; a stack of its own allows long chains.
     fn whole(&self, resolution: &Resolution<'_>, key: &str) -> [u8; 32] {
         let session = resolution.ground.session;
         let mut open = vec![key.to_owned()];
@@ -85,7 +85,7 @@ impl Keys {
     }
 
     fn files(&self, resolution: &Resolution<'_>, files: &Arc<[String]>) -> [u8; 32] {
-        // The list is kept, so its address stays its own.
+        // The list is kept, so its address stays unique.
         let address = files.as_ptr().addr();
         if let Some((_, known)) = self.files.borrow().get(&address) {
             return *known;
@@ -98,7 +98,7 @@ impl Keys {
                 hash.update(format!("link {number} "));
                 hash.update(named::read_link(&full).unwrap_or_default().as_os_str().as_bytes());
                 hash.update([0]);
-                // What is behind a link is read as well; a version counts only where the link leads.
+                // Targets of links are read as well; a version covers only the path of the target.
                 behind(resolution.ground.session.world.as_ref(), file, &mut hash);
             } else if found.permissions().mode() & 0o111 != 0 {
                 hash.update(format!("program {number} "));
@@ -113,7 +113,7 @@ impl Keys {
 /// Folders of tools, which change with every run.
 const OF_TOOLS: [&str; 3] = [".git", ".garden", crate::store::FOLDER];
 
-/// What a link leads to: a file, or a folder with everything in it. Links in that folder count by where they lead.
+/// The target of a link: a file, or a folder with its contents. Links in that folder count by their targets.
 fn behind(world: &dyn World, link: &str, hash: &mut Sha256) {
     let mut open = vec![link.to_owned()];
     while let Some(next) = open.pop() {
@@ -139,12 +139,12 @@ fn behind(world: &dyn World, link: &str, hash: &mut Sha256) {
     }
 }
 
-/// What decides where in a cluster something is done, and what is sent there.
+/// Parts of the key of an action in a cluster: its target and its manifests.
 pub(super) fn in_cluster(clusters: &Clusters, target: &Target, manifests: &[Manifest]) -> Vec<String> {
     [clusters.address(&target.place), digest(manifests)].into_iter().chain(of_target(target)).collect()
 }
 
-/// A namespace, and what is put into it beside the objects.
+/// A namespace, and its contents other than the manifests.
 pub(super) fn of_target(target: &Target) -> impl Iterator<Item = String> {
     let secrets = target.secrets.iter().map(|copy| format!("{} {}", copy.name, copy.from));
     [target.namespace.clone(), target.metadata.to_string()].into_iter().chain(secrets)

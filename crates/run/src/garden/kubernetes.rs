@@ -1,5 +1,5 @@
-//! Actions that deploy to Kubernetes: `kubernetes`, `helm`, `chart` and `container`. What they render is the dialect's
-//! business; here is decided where it goes.
+//! Actions that deploy to Kubernetes: `kubernetes`, `helm`, `chart` and `container`. The dialect renders them; their
+//! target is decided here.
 
 use super::key::of_target;
 use super::{GardenProject, collect_secrets, kind_of, root_of, seconds, timeout};
@@ -26,10 +26,10 @@ use std::time::Duration;
 /// The types whose Deploys go to a cluster.
 pub(super) const TYPES: &[&str] = &["kubernetes", "helm", "chart", "container"];
 
-/// How long a Deploy may take if nothing else is written.
+/// Default time limit of a Deploy.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What an action of this type comes to, and the work that it is.
+/// The resolved action of this type, and its work.
 pub(super) fn action(
     project: &GardenProject<'_>,
     action: &GardenAction,
@@ -44,7 +44,8 @@ pub(super) fn action(
     let target = target(&project.resolution, action, spec)?;
     let content = content(&target, &manifests);
     let flag = |key: &str, default: bool| spec.get(key).and_then(Value::as_bool).unwrap_or(default);
-    // The spec has a time to come up, and the action one for all of it; what differs from the default was written.
+    // The spec has a time to come up, and the action one for everything; a value other than the default was set by the
+    // user.
     let given = [seconds(spec.get("timeout")), timeout(action)].into_iter().flatten();
     let own = given.filter(|time| *time != USUAL_TIMEOUT).min();
     let (once, objects) = objects(&manifests)?;
@@ -67,8 +68,8 @@ pub(super) fn action(
     Ok((action, work))
 }
 
-/// What a cluster has of an action, as far as that is known without rendering it: its inventory is found by its name.
-/// None if the action does not go to a cluster, or nobody knows where.
+/// The deploy of an action, as far as it is known without rendering: its inventory is found by its name. `None` if the
+/// action does not go to a cluster, or the cluster is unknown.
 fn inventory_of(resolution: &Resolution<'_>, clusters: &Arc<Clusters>, action: &GardenAction) -> Option<ClusterDeploy> {
     if !TYPES.contains(&action.type_name.as_str()) || action.kind != ActionKind::Deploy {
         return None;
@@ -88,27 +89,26 @@ fn inventory_of(resolution: &Resolution<'_>, clusters: &Arc<Clusters>, action: &
     Some(ClusterDeploy::new(clusters.clone(), target.place, deployment))
 }
 
-/// What takes an action down that cannot be resolved. Hooks are part of what would have to be rendered, so they do not
-/// run.
+/// Takes down an action that cannot be resolved. Its hooks would have to be rendered, so they do not run.
 pub(super) fn remains(project: &GardenProject<'_>, action: &GardenAction) -> Option<Action> {
     let work = inventory_of(&project.resolution, &project.clusters, action)?;
     let blank = Action::new(action.key.as_str(), kind_of(action.kind), "", action.span());
     Some(Action { subject: project.subject(action), work: Some(Arc::new(work)), ..blank })
 }
 
-/// What a cluster says of an action; none if the action does not go to one.
+/// The state of an action in its cluster; `None` if it does not go to one.
 pub fn cluster_state(resolution: &Resolution<'_>, clusters: &Arc<Clusters>, action: &GardenAction) -> Option<StateOf> {
     let work = inventory_of(resolution, clusters, action)?;
     let stop = Stop::new().ok()?;
     Some(work.state(Doing::looking(&stop)))
 }
 
-/// What a deploy is called in the cluster.
+/// The name of a deploy in the cluster.
 pub(super) fn deploy_name(resolution: &Resolution<'_>, action: &GardenAction) -> String {
     format!("{}.{}", resolution.project.name, action.name)
 }
 
-/// A digest of what a deploy comes to. Its version leaves out what it reads beside its own files, such as charts and
+/// A digest of the content of a deploy. Its version leaves out inputs other than its own files, such as charts and
 /// variables that are the same for Garden.
 fn content(target: &Target, manifests: &[Manifest]) -> String {
     let mut hash = Sha256::new();
@@ -119,19 +119,19 @@ fn content(target: &Target, manifests: &[Manifest]) -> String {
     crate::store::hex(&hash.finalize())
 }
 
-/// Where an action goes.
+/// The target of an action.
 pub(super) struct Target {
     /// The cluster.
     pub place: Place,
     /// The namespace.
     pub namespace: String,
-    /// What that namespace has if it is new.
+    /// Metadata for that namespace if it is new.
     pub metadata: Json,
-    /// Secrets that must be there.
+    /// Required secrets.
     pub secrets: Vec<Copy>,
 }
 
-/// The cluster and the namespace that an action goes to.
+/// The target cluster and namespace of an action.
 pub(super) fn target(resolution: &Resolution<'_>, action: &GardenAction, spec: &Value) -> Result<Target, Cause> {
     let provider = resolution.cluster(&action.key).ok_or(Cause::Unresolved)?;
     if action.type_name == "container" && !provider.is_there() {
@@ -157,7 +157,7 @@ pub(super) fn target(resolution: &Resolution<'_>, action: &GardenAction, spec: &
     })
 }
 
-/// Labels and annotations that the provider wants the namespace to have.
+/// Labels and annotations of the namespace, from the provider's configuration.
 fn namespace_metadata(provider: &Value) -> Json {
     let texts = |key: &str| {
         let map = provider.get("namespace").and_then(|namespace| namespace.get(key)?.as_map());

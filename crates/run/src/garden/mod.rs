@@ -37,31 +37,31 @@ use std::time::Duration;
 pub struct GardenProject<'s> {
     resolution: Resolution<'s>,
     nodes: Vec<Node>,
-    /// What must never be shown, whatever prints it.
+    /// Secrets that must never be shown, whatever prints them.
     secrets: Vec<String>,
-    /// Whether built images are pushed under the names they are published with.
+    /// Whether built images are pushed under their published names.
     push: bool,
     clusters: Arc<Clusters>,
-    /// What makes results the user's own.
+    /// The key that marks results as the user's own.
     key: Key,
     keys: Keys,
     tools: Tools,
     /// Artifacts of Builds, whose nodes follow those of the actions.
     parts: Vec<skaffold::Part>,
-    /// What is known of them, by the number of the Build.
+    /// Information about them, by the index of the Build.
     known: RefCell<HashMap<usize, skaffold::Known>>,
-    /// Deploys to clusters that were prepared, by id.
+    /// Prepared deploys to clusters, by id.
     deploys: RefCell<HashMap<String, Arc<ClusterDeploy>>>,
-    /// Nodes with errors that were found when they were prepared.
+    /// Nodes in which errors were found during preparation.
     broken: RefCell<HashSet<usize>>,
 }
 
-/// How long an action may take.
+/// The time limit of an action.
 fn timeout(action: &GardenAction) -> Option<Duration> {
     seconds(action.fields.get("timeout"))
 }
 
-/// A time in seconds, if it is one.
+/// A time in seconds, if the value is one.
 fn seconds(value: Option<&Value>) -> Option<Duration> {
     let seconds = value.and_then(Value::as_number).filter(|seconds| *seconds > 0.0)?;
     Some(Duration::from_secs_f64(seconds.min(1e9)))
@@ -77,7 +77,7 @@ fn kind_of(kind: ActionKind) -> Kind {
 }
 
 impl<'s> GardenProject<'s> {
-    /// A project of which nothing was asked yet.
+    /// A project in its initial state.
     pub fn new(resolution: Resolution<'s>, key: Key) -> Self {
         let graph = resolution.graph();
         let numbers: HashMap<&str, usize> =
@@ -119,18 +119,18 @@ impl<'s> GardenProject<'s> {
         }
     }
 
-    /// The same, with images pushed under the names they are published with.
+    /// The same, with images pushed under their published names.
     pub fn pushing(self, push: bool) -> Self {
         GardenProject { push, ..self }
     }
 
-    /// The same with what the user says of clusters.
+    /// The same, with the user's cluster options.
     pub fn on(mut self, clusters: Arc<Clusters>) -> Self {
         self.clusters = clusters;
         self
     }
 
-    /// The deploy to a cluster that an action is, if it was prepared and is one.
+    /// The cluster deploy of an action, if it has been prepared and is one.
     pub fn deploy(&self, id: &str) -> Option<Arc<ClusterDeploy>> {
         self.deploys.borrow().get(id).cloned()
     }
@@ -147,7 +147,7 @@ impl<'s> GardenProject<'s> {
         point_at(self.session(), &manifests, &deploy, failure);
     }
 
-    /// The resolution, once nothing more is run with it.
+    /// Returns the resolution after the last run.
     pub fn into_resolution(self) -> Resolution<'s> {
         self.resolution
     }
@@ -157,12 +157,12 @@ impl<'s> GardenProject<'s> {
         &self.resolution
     }
 
-    /// What must never be shown.
+    /// Secrets that must never be shown.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
     }
 
-    /// The same with those of an action's spec, and with what was computed from secrets to resolve it.
+    /// The same with those of an action's spec, and with values computed from secrets while it was resolved.
     fn secrets_with(&self, spec: &Value) -> Vec<String> {
         let mut secrets = self.secrets.clone();
         collect_secrets(spec, &mut secrets);
@@ -179,12 +179,12 @@ impl<'s> GardenProject<'s> {
         PathBuf::from(self.resolution.ground.full_path(path).as_str())
     }
 
-    /// What results of an action are kept under.
+    /// The key of an action's results.
     fn subject(&self, action: &GardenAction) -> String {
         subject(&self.resolution, action)
     }
 
-    /// An action that does nothing yet; `parts` are what decides what it does beside its version.
+    /// An action that does nothing yet; `parts` decide what it does, in addition to its version.
     fn blank(&self, action: &GardenAction, version: &Version, parts: &[String]) -> Action {
         let told = self.told(action);
         let parts: Vec<&str> = parts.iter().chain(&told).map(String::as_str).collect();
@@ -193,8 +193,8 @@ impl<'s> GardenProject<'s> {
         Action { subject: self.subject(action), key, ..blank }
     }
 
-    /// A digest of the spec of an action that refers to outputs of others: a version counts what makes outputs, and not
-    /// what they are.
+    /// A digest of the spec of an action that refers to outputs of others: a version covers how outputs are made, but
+    /// not their values.
     fn told(&self, action: &GardenAction) -> Option<String> {
         let mut needs = self.resolution.graph().needs(&action.key).iter();
         let spec = needs.any(|need| need.needs_executed).then(|| self.resolution.spec(&action.key))??;
@@ -202,7 +202,7 @@ impl<'s> GardenProject<'s> {
         Some(crate::store::hex(&Sha256::digest(text)))
     }
 
-    /// What identifies the program that a command begins with.
+    /// Identifies the program of a command.
     fn tool(&self, command: &Command) -> String {
         self.tools.of(command, self.clusters.env.get("PATH").map(String::as_str))
     }
@@ -211,9 +211,9 @@ impl<'s> GardenProject<'s> {
         self.resolution.ground.session
     }
 
-    /// Prepares a node by itself: errors that are found on the way are reported, and are its own. Another node may have
-    /// found errors before, or this one when it was prepared for another purpose; values are evaluated once, so the
-    /// second of these is remembered here.
+    /// Prepares a node on its own: errors found on the way are reported as its own. Another node may have found errors
+    /// before, or this one when it was prepared for another purpose; values are evaluated once, so the latter is
+    /// remembered here.
     fn on_its_own(&self, node: usize, work: impl FnOnce() -> Result<Action, Cause>) -> Result<Action, Cause> {
         let (action, is_sound) = self.session().sink.succeeds(work);
         if !is_sound {
@@ -312,7 +312,7 @@ fn root_of(resolution: &Resolution<'_>) -> PathBuf {
     PathBuf::from(resolution.ground.full_path(&resolution.ground.root).as_str())
 }
 
-/// A value of JSON. Its depth is bounded by the reader of JSON.
+/// Converts JSON to a value. Its depth is bounded by the JSON parser.
 pub fn plain_value(json: &Json) -> Value {
     match json {
         Json::Null => Value::null(),
@@ -335,7 +335,7 @@ pub fn collect_secrets(value: &Value, found: &mut Vec<String>) {
     value.each_secret(&mut |secret| found.push(text(secret)));
 }
 
-/// A scalar as a command gets it.
+/// A scalar as passed to a command.
 fn text(value: &Value) -> String {
     purlin_garden::expr::text_of(value).to_string()
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The types.
 pub(super) const TYPES: &[&str] = &["container", "kubernetes-pod", "helm-pod"];
 
-/// What an action of these types comes to.
+/// The resolved action of these types.
 pub(super) fn action(
     project: &GardenProject<'_>,
     action: &GardenAction,

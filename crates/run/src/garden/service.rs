@@ -11,7 +11,7 @@ use purlin_model::Request;
 use purlin_value::{Value, path};
 use std::sync::Arc;
 
-/// What an action of these types comes to.
+/// The resolved action of these types.
 pub fn action(
     project: &GardenProject<'_>,
     action: &GardenAction,

@@ -1,5 +1,5 @@
-//! Actions of type `skaffold`. Every artifact of a Build is a node of its own, so that images are built in order and one
-//! at a time where they require each other; the Build itself gathers them. A Deploy uses the images of the Builds it
+//! Actions of type `skaffold`. Every artifact of a Build is a separate node, so that images are built in order, and one
+//! at a time where they require each other; the Build itself collects them. A Deploy uses the images of the Builds it
 //! depends on.
 
 use super::{GardenProject, kubernetes};
@@ -30,22 +30,22 @@ pub(super) const TYPE: &str = "skaffold";
 pub(super) struct Part {
     /// The Build.
     owner: usize,
-    /// Its place among the artifacts.
+    /// Its index among the artifacts.
     at: usize,
     /// Its image.
     image: String,
 }
 
-/// What is known of the artifacts of one Build.
+/// State of the artifacts of one Build.
 #[derive(Default)]
 pub(super) struct Known {
-    /// What each is made of, by image.
+    /// The contents of each, by image.
     keys: Option<Contents>,
-    /// Images that were built: name, and the image to use.
+    /// Built images: name, and the image to use.
     built: Vec<(String, String)>,
 }
 
-/// Adds a node for every artifact of every Build. What is in a configuration that is decided only by outputs of others
+/// Adds a node for every artifact of every Build. Parts of a configuration that depend on outputs of other actions
 /// cannot be known here.
 pub(super) fn add_parts(resolution: &Resolution<'_>, nodes: &mut Vec<Node>) -> Vec<Part> {
     let session = resolution.ground.session;
@@ -85,12 +85,12 @@ pub(super) fn add_parts(resolution: &Resolution<'_>, nodes: &mut Vec<Node>) -> V
 }
 
 impl GardenProject<'_> {
-    /// The artifact that a node is; `None` if it is an action.
+    /// The artifact of a node; `None` if it is an action.
     pub(super) fn part(&self, node: usize) -> Option<&Part> {
         self.parts.get(node.checked_sub(self.resolution.graph().actions.len())?)
     }
 
-    /// What an artifact comes to.
+    /// The resolved action of an artifact.
     pub(super) fn part_action(&self, node: usize, part: &Part) -> Result<Action, Cause> {
         let owner = self.nodes.get(part.owner).map(|node| node.id.as_str()).unwrap_or_default();
         let action = self.resolution.graph().actions.get(owner).ok_or(Cause::Unresolved)?;
@@ -109,7 +109,7 @@ impl GardenProject<'_> {
         })
     }
 
-    /// An artifact was built.
+    /// Records a built artifact.
     pub(super) fn learn_part(&self, part: &Part, outputs: &Outputs) {
         let Some(tag) = outputs.get("tag").and_then(Json::as_str) else { return };
         let mut known = self.known.borrow_mut();
@@ -128,7 +128,7 @@ impl GardenProject<'_> {
         done.unwrap_or(Err(Cause::Unresolved))
     }
 
-    /// Images have the version of the Build as their tag, and go to the registry that Deploys read.
+    /// Images have the version of the Build as their tag, and go to the registry that Deploys use.
     fn settings(&self, action: &GardenAction, version: &Version, built: Vec<(String, String)>) -> Settings {
         let file = self.resolution.inner_request(&action.key).map(|(file, _)| file).unwrap_or_default();
         let registry = self.resolution.deployment_registry(&action.key);
@@ -159,7 +159,7 @@ impl GardenProject<'_> {
     }
 }
 
-/// What an action of this type comes to.
+/// The resolved action of this type.
 pub(super) fn action(
     project: &GardenProject<'_>,
     action: &GardenAction,
@@ -218,7 +218,7 @@ fn deploy(
     })
 }
 
-/// Images that were built, for whoever refers to them.
+/// Built images, for actions that refer to them.
 #[derive(Debug)]
 struct Gathered(Outputs);
 

@@ -1,5 +1,4 @@
-//! Files that commands read where they lie, looked at again: before a command runs, and after it. A file counts by its
-//! content.
+//! Files that commands read in place, checked before a command runs and after it. A file counts by its content.
 
 use super::GardenProject;
 use crate::action::{Kind, Sources};
@@ -14,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl GardenProject<'_> {
-    /// What an action reads where it lies. A Build works on a copy, unless it is told to build where its files are.
+    /// The files that an action reads in place. A Build works on a copy, unless it is configured to build in place.
     pub(super) fn sources(&self, action: &GardenAction, kind: Kind) -> Option<Arc<dyn Sources>> {
         let at_source = action.fields.get("buildAtSource").and_then(Value::as_bool).unwrap_or(false);
         let is_read = matches!(kind, Kind::Run | Kind::Test) || (kind == Kind::Build && at_source);

@@ -1,4 +1,4 @@
-//! Builds an image: is it there? if not, its build command, then what is pushed, and what came of it.
+//! Builds an image: checks whether it exists; if not, runs its build command, pushes it and collects the results.
 
 use super::builder::{Builder, Files, metadata_digest, printed_digest};
 use super::{Image, SecretValue};
@@ -17,8 +17,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 impl Performer<'_> {
-    /// What stands for a new build: an image of the same name that is still on this machine. Where it is pushed, it
-    /// must have been pushed by an earlier run. An image that was built under another tag gets the new one.
+    /// The earlier result to reuse: an image of the same name that still exists on this machine. If it is to be pushed,
+    /// an earlier run must have pushed it. An image that was built under another tag gets the new one.
     pub(crate) fn image_is_there(
         &self,
         action: &Action,
@@ -27,18 +27,18 @@ impl Performer<'_> {
         report: Report<'_>,
     ) -> Result<Option<Performed>, Failure> {
         let earlier = self.earlier(action);
-        // A name stands for what it was built of only as long as nothing else was built under it here.
+        // A name identifies its content only as long as nothing else was built under it here.
         let is_unknown = || self.store.last(&action.subject).is_some() || !image.push.is_empty() || image.is_pinned;
         if earlier.is_none() && is_unknown() {
             return Ok(None);
         }
         let builder = match self.builder(action) {
             Ok(builder) => builder,
-            // Whoever builds with a command of their own may have no builder that could be asked.
+            // With a custom build command, there may be no builder to ask.
             Err(_) if image.command.is_some() => return Ok(earlier.filter(|(_, outputs, _)| is_named(outputs, image))),
             Err(failure) => return Err(failure),
         };
-        // What is only in a registry is not asked for there: its record is what is known.
+        // An image that is only in a registry is not looked up there: its record decides.
         if builder.pushes_itself(image) {
             return Ok(earlier.filter(|(_, outputs, _)| is_named(outputs, image)));
         }
@@ -47,7 +47,7 @@ impl Performer<'_> {
         let before = recorded.unwrap_or(tag).to_owned();
         let mut session = Session::new(self, action, mask, report);
         let text = |name: &str| earlier.as_ref().and_then(|(_, outputs, _)| outputs.get(name)?.as_str());
-        // Something else may have been built under the name since; what was built then may still have one of its own.
+        // Another image may have been built under the name since; the earlier image may still have a name of its own.
         let names = [Some(before.as_str()), text("tag").filter(|_| image.push.is_empty())];
         let mut there = None;
         for name in names.into_iter().flatten() {
@@ -148,19 +148,19 @@ impl Performer<'_> {
     }
 }
 
-/// Whether a result is of an image with the wanted name.
+/// Whether a result is an image with the requested name.
 fn is_named(outputs: &Outputs, image: &Image) -> bool {
     let recorded = outputs.get("image").and_then(Json::as_str);
     recorded.is_none() || recorded == image.tags.first().map(String::as_str)
 }
 
-/// Whether two tools mean the same image; some say how an id was made, and some do not say anything.
+/// Whether two ids are the same; some tools add the digest's algorithm, and some print no id.
 fn is_same_id(one: &str, other: &str) -> bool {
     let plain = |id: &str| id.trim().trim_start_matches("sha256:").to_owned();
     other.trim().is_empty() || plain(one) == plain(other)
 }
 
-/// Outputs with the name that others use for an image.
+/// Outputs with the name under which other actions use the image.
 fn with_tag(mut outputs: Outputs, image: &Image, pinned: Option<String>) -> Outputs {
     if image.is_pinned {
         let tag = pinned.or_else(|| image.tags.first().cloned()).unwrap_or_default();
@@ -184,7 +184,7 @@ impl<'s, 'm> Session<'s, 'm> {
         Session { performer, action, mask, report, capture: None, began: Instant::now() }
     }
 
-    /// Runs hooks, and says so.
+    /// Runs hooks, and reports them.
     fn hooks(&mut self, phase: &str, hooks: &[Command]) -> Result<(), Failure> {
         if hooks.is_empty() {
             return Ok(());
@@ -199,7 +199,7 @@ impl<'s, 'm> Session<'s, 'm> {
         Ok(())
     }
 
-    /// Pushes an image under all its names; the digest of the last.
+    /// Pushes an image under all its names; returns the last digest.
     fn push(&mut self, builder: Builder, image: &Image, files: &Files<'_>) -> Result<Option<String>, Failure> {
         let mut digest = None;
         for (tag, words) in builder.pushes(image, files) {
@@ -212,7 +212,7 @@ impl<'s, 'm> Session<'s, 'm> {
         Ok(digest)
     }
 
-    /// The id by which the builder knows an image that it has built. What it wrote while it built may be that of a part.
+    /// The builder's id of an image that it has built. The id it wrote during the build may be that of a part.
     fn id_of(&mut self, builder: Builder, image: &Image, written: Option<String>) -> Result<Option<String>, Failure> {
         let Some(tag) = image.tags.first().filter(|_| !builder.pushes_itself(image)) else { return Ok(written) };
         let found = self.ask(self.performer.tool(builder.exists(tag), image, Vec::new()))?;
@@ -221,7 +221,7 @@ impl<'s, 'm> Session<'s, 'm> {
         Ok(if is_same { written } else { found.or(written) })
     }
 
-    /// The id and digest of an image that a command of the user's own has built.
+    /// The id and digest of an image that a custom build command has built.
     fn find(&mut self, builder: Builder, image: &Image) -> Result<(Option<String>, Option<String>), Failure> {
         let Some(tag) = image.tags.first() else { return Ok((None, None)) };
         let mut digest = None;
@@ -239,7 +239,7 @@ impl<'s, 'm> Session<'s, 'm> {
         Ok((id.filter(|id| !id.is_empty()), digest))
     }
 
-    /// What came of a build. An image that is not pushed is also named by its id.
+    /// The outputs of a build. An image that is not pushed is also named by its id.
     fn outcome(
         &mut self,
         builder: Builder,
@@ -260,7 +260,7 @@ impl<'s, 'm> Session<'s, 'm> {
         Ok(outputs)
     }
 
-    /// What a command prints whose end may be bad; `None` if it is. Nothing of it is shown.
+    /// The output of a command that may fail; `None` if it did. Nothing of it is shown.
     fn ask(&mut self, command: Command) -> Result<Option<String>, Failure> {
         let job = Job { command: &command, timeout: self.left(), stop: self.performer.stop };
         let mut printed = Vec::new();
@@ -281,7 +281,7 @@ impl<'s, 'm> Session<'s, 'm> {
         self.action.timeout.map(|timeout| timeout.saturating_sub(self.began.elapsed()))
     }
 
-    /// Runs a command to its end; what it printed to standard output.
+    /// Runs a command to its end; returns its standard output.
     fn run(&mut self, command: Command) -> Result<String, Failure> {
         let (action, performer, mask, report) = (self.action, self.performer, self.mask, self.report);
         let left = self.left();
@@ -306,7 +306,7 @@ impl<'s, 'm> Session<'s, 'm> {
         }
     }
 
-    /// Ends the log; the last lines of it.
+    /// Ends the log; returns its last lines.
     fn finish(&mut self) -> Vec<String> {
         let (action, report) = (self.action, self.report);
         let Some(capture) = self.capture.take() else { return Vec::new() };
@@ -318,7 +318,7 @@ impl<'s, 'm> Session<'s, 'm> {
     }
 }
 
-/// How much of what a command prints is looked at for a digest.
+/// Maximum length of the output that is searched for a digest.
 const PRINTED: usize = 1 << 20;
 
 fn read(file: &Path) -> Option<String> {
@@ -326,7 +326,7 @@ fn read(file: &Path) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Secrets as files that only the user may read, gone with their folder.
+/// Writes secrets to files that only the user may read; they are removed with their folder.
 fn write_secrets(image: &Image, files: &Files<'_>) -> std::io::Result<()> {
     for (number, secret) in image.secrets.iter().enumerate() {
         if let SecretValue::Text(text) = &secret.value {
@@ -336,7 +336,7 @@ fn write_secrets(image: &Image, files: &Files<'_>) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Whether a builder, or what starts it, acts on a variable: a build argument must not take its place.
+/// Whether a builder, or its launcher, interprets a variable: a build argument must not override it.
 fn is_obeyed(name: &str) -> bool {
     let prefixes =
         ["DOCKER", "BUILDKIT", "BUILDX", "BUILDAH", "CONTAINER", "PODMAN", "REGISTRY", "XDG_", "LD_", "SSH_", "GO"];
@@ -346,7 +346,7 @@ fn is_obeyed(name: &str) -> bool {
         || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Arguments that hold a secret are handed over in the environment: the arguments of a process can be seen by others.
+/// Passes arguments that contain a secret in the environment: other users can see the arguments of a process.
 fn hide_arguments(
     image: &Image,
     mask: &Mask,

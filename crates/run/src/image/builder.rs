@@ -1,4 +1,4 @@
-//! The tools that build images, and how each is told what to do.
+//! The tools that build images, and their command lines.
 
 use super::{Image, Secret, SecretValue, name};
 use crate::local::process::find_program;
@@ -22,7 +22,7 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// All tools, in the order in which they are looked for.
+    /// All tools, in order of preference.
     pub const ALL: [Tool; 4] = [Tool::Buildx, Tool::Docker, Tool::Podman, Tool::Buildah];
 
     /// The name users know it by.
@@ -48,10 +48,10 @@ impl Tool {
     }
 }
 
-/// A tool that was found.
+/// An installed tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builder {
-    /// Which.
+    /// The tool.
     pub tool: Tool,
 }
 
@@ -72,7 +72,7 @@ impl Files<'_> {
         self.folder.join(".digest")
     }
 
-    /// The file that receives what buildx knows of the image.
+    /// The file that receives buildx's metadata of the image.
     pub fn metadata(&self) -> PathBuf {
         self.folder.join(".metadata")
     }
@@ -84,8 +84,8 @@ impl Files<'_> {
 }
 
 impl Builder {
-    /// The builder that was chosen, or the first that is installed and answers. `probe` runs a command and says
-    /// whether it ended well.
+    /// The chosen builder, or the first that is installed and works. `probe` runs a command and returns whether it
+    /// ended well.
     pub fn find(env: &BTreeMap<String, String>, probe: &dyn Fn(&[&str]) -> bool) -> Result<Builder, String> {
         let path = env.get("PATH").map(String::as_str);
         let is_installed = |tool: Tool| find_program(tool.program(), Path::new("/"), path).is_some();
@@ -99,7 +99,7 @@ impl Builder {
                 false => Err(format!("container builder `{name}` is not installed: no `{}` on PATH", tool.program())),
             };
         }
-        // A client without its server builds nothing; another tool may.
+        // A client without its server builds nothing; another tool may work.
         let has_docker = is_installed(Tool::Docker);
         if has_docker && probe(&["docker", "version"]) {
             let tool = if probe(&["docker", "buildx", "version"]) { Tool::Buildx } else { Tool::Docker };
@@ -125,7 +125,7 @@ impl Builder {
         let mut words = match self.tool {
             Tool::Buildx => self.words(&["buildx", "build", "--progress", "plain"]),
             Tool::Docker => self.words(&["build"]),
-            // Layers are used again, as the others do, and a base image is pulled only if it is not there.
+            // Layers are cached, as in the other tools, and a base image is pulled only if it is missing.
             Tool::Podman | Tool::Buildah => self.words(&["build", "--layers"]),
         };
         let mut add = |option: &str, value: String| words.extend([option.to_owned(), value]);
@@ -142,7 +142,7 @@ impl Builder {
         }
         image.target.iter().for_each(|target| add("--target", target.clone()));
         for other in &image.cache_from {
-            // Podman and buildah know repositories, not tags.
+            // Podman and buildah expect repositories without tags.
             let other = if self.tool.is_docker() { other } else { purlin_value::image::parts(other).name };
             add("--cache-from", other.to_owned());
         }
@@ -191,7 +191,7 @@ impl Builder {
         image.platforms.len() > 1
     }
 
-    /// A list of images cannot be kept by docker itself, so buildx pushes it as it builds.
+    /// Docker itself cannot store a list of images, so buildx pushes it while building.
     pub fn pushes_itself(self, image: &Image) -> bool {
         self.tool == Tool::Buildx && self.is_list(image) && !image.push.is_empty()
     }
@@ -223,7 +223,7 @@ impl Builder {
         image.push.iter().map(command).collect()
     }
 
-    /// The command that ends well if an image is on this machine, and prints its id.
+    /// The command that succeeds if an image is on this machine, and prints its id.
     pub fn exists(&self, tag: &str) -> Vec<String> {
         match self.tool {
             Tool::Buildx | Tool::Docker => self.words(&["image", "inspect", "--format", "{{.Id}}", tag]),
@@ -232,7 +232,7 @@ impl Builder {
         }
     }
 
-    /// The commands of which the last prints the digest that a registry has for a name.
+    /// Commands; the last one prints the digest that a registry has for a name.
     pub fn remote_digest(&self, tag: &str, insecure: &[String]) -> Vec<Vec<String>> {
         let pull = |program: &[&str]| {
             let mut words = self.words(program);
@@ -289,7 +289,7 @@ pub fn printed_digest(text: &str) -> Option<&str> {
     found.split_whitespace().next().filter(|digest| digest.starts_with("sha256:"))
 }
 
-/// The digest in what buildx writes about an image.
+/// The digest in buildx's metadata of an image.
 pub fn metadata_digest(text: &str) -> Option<String> {
     let json: serde_json::Value = serde_json::from_str(text).ok()?;
     Some(json.get("containerimage.digest")?.as_str()?.to_owned())

@@ -1,4 +1,4 @@
-//! Images of containers: what one is built from, as plain data, and the tools that build it. Knows no dialect.
+//! Container images: the inputs of a build, as plain data, and the tools that build them. Knows no dialect.
 
 pub mod build;
 pub mod builder;
@@ -19,9 +19,9 @@ pub struct Image {
     pub tags: Vec<String>,
     /// The stage to stop at.
     pub target: Option<String>,
-    /// Build arguments; one without a value has that of the environment.
+    /// Build arguments; one without a value takes it from the environment.
     pub args: Vec<(String, Option<String>)>,
-    /// Images whose layers are used again.
+    /// Images whose layers are reused.
     pub cache_from: Vec<String>,
     /// Secrets that single instructions may read.
     pub secrets: Vec<Secret>,
@@ -45,31 +45,31 @@ pub struct Image {
     pub push: Vec<String>,
     /// Registries that are reached without TLS.
     pub insecure: Vec<String>,
-    /// The command that builds it, and pushes it if it is to be pushed, in the place of a builder.
+    /// A command that builds it, and pushes it if requested, instead of a builder.
     pub command: Option<Command>,
     /// Commands before it is built.
     pub before: Vec<Command>,
     /// Commands after it was built.
     pub after: Vec<Command>,
-    /// Whether it is also named by its content: an output `tag` with its digest, or with its id where it is not pushed.
+    /// Whether it is also named by its content: an output `tag` with its digest, or with its id if it is not pushed.
     pub is_pinned: bool,
-    /// What is known of it before it is built.
+    /// Outputs known before it is built.
     pub outputs: Outputs,
 }
 
 /// A secret of a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
-    /// The name instructions know it by.
+    /// The name that instructions use.
     pub id: String,
     /// Its value.
     pub value: SecretValue,
 }
 
-/// Where the value of a secret is. It never becomes an argument of a command, which every user of the machine can see.
+/// The source of a secret's value. It never becomes an argument of a command, which every user of the machine can see.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SecretValue {
-    /// Here; the builder gets it as a file.
+    /// The value itself; the builder gets it as a file.
     Text(String),
     /// In a file.
     File(PathBuf),

@@ -1,4 +1,4 @@
-//! Which registries are reached without TLS. Pure text.
+//! Registries that are reached without TLS. Works on text only.
 
 use purlin_value::image::registry;
 

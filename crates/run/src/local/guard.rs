@@ -1,9 +1,9 @@
-//! A small process beside a run that ends what is left of it should the run be killed.
+//! A small process that cleans up if the run it guards is killed.
 //!
 //! It reads the marks of actions that begin (`+MARK`) and end (`-MARK`), and the processes that were started for them
-//! (`=MARK PID`), from a pipe that only the run holds. A run that ends well says so; when the pipe closes without a word,
-//! whatever still has a mark of an open action is ended, and so are its process, the group of that, and everything that
-//! descends from it. A mark is written before its process starts, so there is no moment at which one could be missed.
+//! (`=MARK PID`), from a pipe that only the run holds. A run that ends well sends a farewell; if the pipe closes
+//! without one, everything with a mark of an open action is ended, and so are its process, that process's group, and
+//! all its descendants. A mark is written before its process starts, so no process can be missed.
 
 use super::tree::{self, Known};
 use rustix::process::Signal;
@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The argument that makes the program a guard.
 pub const ARGUMENT: &str = "--guard-a-run";
 
-/// What a run says before it ends.
+/// Sent by a run before it ends.
 const FAREWELL: &str = ".";
 
 /// The guard of a run.
@@ -32,9 +32,10 @@ impl Guard {
     pub fn start(program: &Path) -> std::io::Result<Self> {
         use std::os::unix::process::CommandExt;
         let mut command = purlin_host::process::command(program);
-        // In a group of its own it outlives signals to ours.
+        // In a group of its own it survives signals to ours.
         command.arg(ARGUMENT).process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A run inside of another one is ended with the mark of that; its guard is not, and ends what the run has started.
+        // A nested run is ended by the mark of the outer one; its guard is not, and ends the processes that the nested
+        // run has started.
         command.env_remove(tree::MARK);
         let mut child = command.current_dir("/").spawn()?;
         let pipe = child.stdin.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
@@ -43,7 +44,7 @@ impl Guard {
 
     fn say(&self, line: &str) {
         let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without a guard everything works but the ending of what a killed run leaves.
+        // Without a guard everything works except cleaning up after a killed run.
         let _ = pipe.write_all(line.as_bytes());
     }
 
@@ -70,7 +71,7 @@ impl Drop for Guard {
     }
 }
 
-/// What the guard does.
+/// The main loop of the guard.
 pub fn watch(input: impl std::io::Read) {
     let mut open: BTreeMap<String, Option<Known>> = BTreeMap::new();
     for line in std::io::BufReader::new(input).lines() {
@@ -98,7 +99,7 @@ pub fn watch(input: impl std::io::Read) {
     roots.iter().for_each(|root| root.signal_group(Signal::KILL));
     tree::end_all(&family);
     let marks: Vec<String> = open.into_keys().collect();
-    // A process between its start and its program still has our environment: look again.
+    // A process between fork and exec still has our environment: look again.
     for pause in [0, 20, 100, 300, 600] {
         std::thread::sleep(Duration::from_millis(pause));
         for pid in if marks.is_empty() { Vec::new() } else { tree::marked(&marks) } {

@@ -1,7 +1,8 @@
-//! Processes that outlive the run that started them: found again by number and start time, ended with all they started.
+//! Processes that outlive the run that started them: found again by PID and start time, ended with all their
+//! descendants.
 //!
-//! A process is ended only if a note with our seal names it, and it is still the one that was noted: a number is used
-//! again, and a repository can bring any note.
+//! A process is ended only if a note with our seal names it, and it is still the same process: PIDs are reused, and a
+//! repository can bring any note.
 
 use super::process::{NoStart, Surroundings, find_program, native};
 use super::tree::{self, pid_of, start_time};
@@ -15,31 +16,31 @@ use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// How long a process may take to end by itself.
+/// Time limit for a process to end by itself.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A process that was started earlier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
-    /// Its number.
+    /// Its PID.
     pub pid: u32,
-    /// When it started, as the system counts; numbers are used again.
+    /// Its start time, in the system's units; PIDs are reused.
     pub since: Option<u64>,
-    /// Since when the system runs, as it names that time; start times count from there.
+    /// The system's boot id; start times count from boot.
     pub boot: Option<String>,
     /// The version it was started for.
     pub version: String,
-    /// What marks everything it has started; notes of earlier versions have none.
+    /// Marks everything it has started; notes of earlier versions have none.
     pub mark: Option<String>,
 }
 
 impl Started {
-    /// What a file says, if it says anything.
+    /// Reads a note, if it is valid.
     pub fn read(note: &Note) -> Option<Started> {
         let json: serde_json::Value = serde_json::from_str(&note.read()?).ok()?;
         let text = |key: &str| json.get(key).and_then(serde_json::Value::as_str).map(str::to_owned);
         Some(Started {
-            // One is the system's own first process, and stands for every process where a group is meant.
+            // PID 1 is the system's init process, and -1 as a group means every process.
             pid: u32::try_from(json.get("pid")?.as_u64()?).ok().filter(|pid| *pid > 1)?,
             since: json.get("since").and_then(serde_json::Value::as_u64),
             boot: text("boot"),
@@ -61,17 +62,17 @@ impl Started {
         }
         match (self.since, start_time(self.pid)) {
             (Some(then), Some(now)) => then == now,
-            // It was seen, so the system tells start times; now there is none.
+            // It had a start time, so the system reports them; now there is none.
             (Some(_), None) => false,
             (None, _) => test_kill_process(pid).is_ok(),
         }
     }
 
-    /// Ends it and everything it has started: asks first, then does not ask. What it has started is ended even where it
-    /// ended itself before.
+    /// Ends it and everything it has started: first with a request, then by force. Its descendants are ended even if it
+    /// has ended itself before.
     pub fn end(&self) {
         if let Some(pid) = pid_of(self.pid).filter(|_| self.is_alive()) {
-            // What has left its group is known by descent, as long as it runs.
+            // Processes that left its group are found by descent, as long as it runs.
             let family = tree::Known::now(self.pid).map(|known| tree::with_descendants(&[known].into()));
             let _ = kill_process_group(pid, Signal::TERM);
             let deadline = Instant::now() + GRACE;
@@ -89,17 +90,17 @@ impl Started {
     }
 }
 
-/// What the system calls the time since it was started; nothing where it has no name for it.
+/// The system's boot id; `None` where it has none.
 fn boot() -> Option<String> {
     Some(named::read_text(std::path::Path::new("/proc/sys/kernel/random/boot_id"), 100).ok()?.trim().to_owned())
 }
 
-/// Where a process that outlives us writes, and where it is noted.
+/// The log and the note of a process that outlives us.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'p> {
-    /// Takes its output; only the user may read it.
+    /// Receives its output; only the user may read it.
     pub log: &'p Log,
-    /// Tells later runs which process it is.
+    /// Identifies the process to later runs.
     pub note: &'p Note,
     /// The version it is started for.
     pub version: &'p str,
@@ -136,7 +137,7 @@ pub fn start(
     let (since, mark) = (start_time(child.id()), Some(mark.to_owned()));
     let started = Started { pid: child.id(), since, boot: boot(), version: version.to_owned(), mark };
     if let Err(error) = started.write(note) {
-        // Nobody would find it again.
+        // Later runs could not find it.
         started.end();
         return Err(NoStart::Io(error));
     }

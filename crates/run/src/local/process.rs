@@ -1,4 +1,4 @@
-//! One process with everything it starts: its output read, its time kept, its whole tree ended.
+//! Runs one process with everything it starts: reads its output, applies its time limit, ends the whole tree.
 
 use super::tree;
 use crate::action::Command;
@@ -15,22 +15,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a process has to end by itself once it was asked to stop.
+/// Time for a process to end by itself after it was asked to stop.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// The same after its time is up: it had all of it.
+/// The same after its time limit, which it has used up.
 pub const GRACE_AFTER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// How long output is read after the process has ended, where something it started holds the pipe open.
+/// How long output is read after the process has ended, if a descendant holds the pipe open.
 const AFTERGLOW: Duration = Duration::from_millis(100);
 
-/// The same where it does not stop printing.
+/// The same if it does not stop printing.
 const LONGEST_AFTERGLOW: Duration = Duration::from_secs(2);
 
-/// How often a process is looked at where the system cannot tell when it ends.
+/// How often a process is polled where the system cannot report its end.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Which stream a piece of output comes from.
+/// The stream that a piece of output comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -46,7 +46,7 @@ pub enum Ended {
     Exit(i32),
     /// By a signal that was not ours.
     Signal(i32),
-    /// Its time was up.
+    /// It exceeded its time limit.
     TimedOut,
     /// The run was stopped.
     Stopped,
@@ -55,11 +55,11 @@ pub enum Ended {
 /// Why a process could not be started.
 #[derive(Debug)]
 pub enum NoStart {
-    /// There is no such program.
+    /// The program does not exist.
     Missing(String),
-    /// The folder it runs in is not there.
+    /// Its working folder does not exist.
     NoFolder(PathBuf),
-    /// There is no command at all.
+    /// The command is empty.
     Empty,
     /// The system refused.
     Io(io::Error),
@@ -72,7 +72,7 @@ pub struct Surroundings {
     pub env: BTreeMap<String, String>,
 }
 
-/// The program a word names, as the shell would find it.
+/// The path of a program, found as the shell would find it.
 pub fn find_program(word: &str, folder: &Path, path: Option<&str>) -> Option<PathBuf> {
     if word.contains('/') {
         let full = folder.join(word);
@@ -84,7 +84,7 @@ pub fn find_program(word: &str, folder: &Path, path: Option<&str>) -> Option<Pat
     found.find(|full| rustix::fs::access(full, rustix::fs::Access::EXEC_OK).is_ok())
 }
 
-/// A command of the standard library for one of ours.
+/// Converts our command to one of the standard library.
 pub fn native(command: &Command, around: &Surroundings) -> Result<std::process::Command, NoStart> {
     let first = command.words.first().filter(|word| !word.is_empty()).ok_or(NoStart::Empty)?;
     if !named::is_folder(&command.folder) {
@@ -97,7 +97,7 @@ pub fn native(command: &Command, around: &Surroundings) -> Result<std::process::
         shell.arg("-c").arg(command.words.join(" "));
         shell
     } else {
-        // Found here rather than by the system: the message can name it, and no search is left for the child.
+        // Found here rather than by the system: the message can name it, and the child need not search.
         let program = find_program(first, &command.folder, path).ok_or_else(|| NoStart::Missing(first.clone()))?;
         let mut native = purlin_host::process::command(program);
         native.arg0(first).args(command.words.get(1..).unwrap_or_default());
@@ -112,15 +112,15 @@ pub fn native(command: &Command, around: &Surroundings) -> Result<std::process::
 pub struct Watch<'a> {
     /// How long it may take.
     pub timeout: Option<Duration>,
-    /// Who may stop it.
+    /// The request to stop.
     pub stop: &'a Stop,
-    /// What marks everything it starts, if that is ended with it.
+    /// The mark of everything it starts, which is ended with it.
     pub mark: &'a str,
-    /// Is told which process it is.
+    /// Receives the PID.
     pub announce: &'a dyn Fn(u32),
 }
 
-/// Runs a command to its end and hands out what it prints.
+/// Runs a command to its end and passes on its output.
 pub fn execute(
     command: &Command,
     around: &Surroundings,
@@ -130,7 +130,7 @@ pub fn execute(
     let mut native = native(command, around)?;
     let _running = watch.stop.command();
     native.env(tree::MARK, watch.mark);
-    // A group of its own: signals of the terminal reach only us, and one signal reaches all of it.
+    // A group of its own: signals of the terminal reach only us, and one signal reaches the whole group.
     native.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = native.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => NoStart::Missing(command.words.first().cloned().unwrap_or_default()),
@@ -155,7 +155,7 @@ pub fn execute(
     ended.map_err(NoStart::Io)
 }
 
-/// Why and until when a process is being ended.
+/// Why a process is being ended, and its deadline.
 #[derive(Clone, Copy)]
 struct Ending {
     why: Ended,
@@ -171,7 +171,7 @@ struct Running {
     buffer: Vec<u8>,
     started: Instant,
     ending: Option<Ending>,
-    /// Everything that descends from it, when it was asked to end: once it has ended, nothing tells any more.
+    /// Its descendants at the time it was asked to end: after its end they can no longer be found.
     family: BTreeSet<tree::Known>,
     exit: Option<(std::process::ExitStatus, Instant)>,
 }
@@ -187,7 +187,7 @@ impl Running {
                 return Ok(self.verdict(status, watch));
             }
             let ready = self.wait(watch, now)?;
-            // What was printed before the end is in the pipe by now, so silence means that nothing is left.
+            // Output from before the end is in the pipe by now, so silence means that nothing is left.
             if let Some((status, at)) = self.exit
                 && ready.is_empty()
                 && now >= at + AFTERGLOW
@@ -205,7 +205,7 @@ impl Running {
         }
     }
 
-    /// Sleeps until something happens; says which pipes have something.
+    /// Sleeps until something happens; returns the pipes that are readable.
     fn wait(&self, watch: &Watch<'_>, now: Instant) -> io::Result<Vec<Stream>> {
         let mut fds: Vec<PollFd<'_>> =
             self.pipes.iter().map(|(_, pipe)| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)).collect();
@@ -229,7 +229,7 @@ impl Running {
         Ok(ready.map(|(_, (stream, _))| *stream).collect())
     }
 
-    /// When something is to be done even if nothing happens.
+    /// The next time at which something is due even without events.
     fn next_moment(&self, watch: &Watch<'_>) -> Option<Instant> {
         if let Some((_, at)) = self.exit {
             return Some(at + AFTERGLOW);
@@ -241,7 +241,7 @@ impl Running {
         }
     }
 
-    /// Ends what has taken too long or was asked to stop.
+    /// Ends a process that took too long or was asked to stop.
     fn look_at_clock(&mut self, watch: &Watch<'_>, now: Instant) {
         if self.exit.is_some() {
             return;
@@ -271,7 +271,7 @@ impl Running {
         }
     }
 
-    /// Reads what a pipe has; one that has ended is dropped.
+    /// Reads from a pipe; one that has ended is dropped.
     fn read(&mut self, stream: Stream, output: &mut dyn FnMut(Stream, &[u8])) {
         let Some((_, pipe)) = self.pipes.iter_mut().find(|(own, _)| *own == stream) else { return };
         match pipe.read(&mut self.buffer) {
@@ -283,7 +283,7 @@ impl Running {
 
     fn verdict(&self, status: std::process::ExitStatus, watch: &Watch<'_>) -> Ended {
         if let Some(ending) = self.ending {
-            // The process has ended; what it started may have ignored the signal.
+            // The process has ended; its descendants may have ignored the signal.
             tree::end_all(&self.family);
             tree::signal_group(&self.child, Signal::KILL);
             tree::end_marked(watch.mark);

@@ -1,7 +1,7 @@
-//! Lays out the files of a Build: a copy of its sources, nothing more and nothing less, with what others made on top.
+//! Lays out the files of a Build: an exact copy of its sources, with outputs of others on top.
 //!
-//! Whatever is written or removed is reached below opened folders, never through a link. A copy is compared by content: times
-//! and sizes of files say nothing about what is in them.
+//! Everything written or removed is reached below opened folders, never through a link. A copy is compared by content:
+//! times and sizes of files do not prove equality.
 
 use crate::action::{Artifact, Copy, Stage};
 use purlin_host::folder::{Access, Folder, kind};
@@ -20,10 +20,10 @@ use std::path::{Component, Path, PathBuf};
 /// Files are read and compared in pieces of this size.
 const PIECE: usize = 64 << 10;
 
-/// Something that went wrong with a file.
+/// A failed operation on a file.
 #[derive(Debug)]
 pub struct StageError {
-    /// What was tried, and with which file.
+    /// The operation, with the path of the file.
     pub what: String,
     /// Why it failed.
     pub error: io::Error,
@@ -42,16 +42,16 @@ fn failed<'p>(what: &str, path: &'p Path) -> impl FnOnce(io::Error) -> StageErro
     move |error| StageError { what, error }
 }
 
-/// What came of laying out files.
+/// The result of laying out files.
 #[derive(Clone, Debug, Default)]
 pub struct Staged {
-    /// What was asked for and not found.
+    /// Files that were not found.
     pub missing: Vec<String>,
-    /// A file that does not hold what it should.
+    /// A file with unexpected content.
     pub changed: Option<String>,
 }
 
-/// What came of bringing files back.
+/// The result of retrieving files.
 #[derive(Clone, Debug, Default)]
 pub struct Fetched {
     /// Patterns that matched nothing.
@@ -60,7 +60,7 @@ pub struct Fetched {
     pub files: Vec<PathBuf>,
 }
 
-/// Opens a folder; what of its path lies in the project is made and reached without following links.
+/// Opens a folder; the part of its path within the project is created and reached without following links.
 fn open_below(root: &Path, folder: &Path) -> Tried<Folder> {
     let opened = match folder.strip_prefix(root) {
         Ok(inside) => Folder::open(root).and_then(|root| root.make_below(inside, Access::Usual)),
@@ -88,7 +88,7 @@ pub fn stage(stage: &Stage) -> Tried<Staged> {
         }
     }
     for copy in &stage.copies {
-        // A folder that is a link was not made by the other Build.
+        // A folder that is a link was not created by the other Build.
         if let Ok(inside) = copy.from.strip_prefix(&stage.root) {
             let opened = Folder::open(&stage.root).and_then(|root| root.below(inside));
             match opened {
@@ -101,7 +101,7 @@ pub fn stage(stage: &Stage) -> Tried<Staged> {
     Ok(staged)
 }
 
-/// Removes every file below a folder that is not wanted, and folders that are empty then.
+/// Removes every file below a folder that is not wanted, and folders that become empty.
 fn remove_others(target: &Folder, wanted: &BTreeSet<&Path>) -> Tried<()> {
     let mut open = vec![PathBuf::new()];
     let mut folders = Vec::new();
@@ -119,7 +119,7 @@ fn remove_others(target: &Folder, wanted: &BTreeSet<&Path>) -> Tried<()> {
         }
         folders.push(inside);
     }
-    // Deepest first; those that hold something stay.
+    // Deepest first; folders that are not empty stay.
     for inside in folders.into_iter().rev() {
         let (Some(parent), Some(name)) = (inside.parent(), inside.file_name()) else { continue };
         if let Ok(parent) = target.below(parent) {
@@ -129,7 +129,7 @@ fn remove_others(target: &Folder, wanted: &BTreeSet<&Path>) -> Tried<()> {
     Ok(())
 }
 
-/// All files and folders below a folder, folders before what is in them. Links are not followed.
+/// All files and folders below a folder, folders before their contents. Links are not followed.
 fn below(folder: &Path) -> Tried<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -179,7 +179,7 @@ fn copy_link(leads: &OsStr, folder: &Folder, name: &OsStr) -> io::Result<()> {
     folder.link(leads, name)
 }
 
-/// Copies a regular file. A copy that holds the same is left as it is, for tools that go by times.
+/// Copies a regular file. An identical copy is left as it is, for tools that compare times.
 fn copy_content(from: &Path, folder: &Folder, name: &OsStr) -> io::Result<[u8; 20]> {
     let mut source = named::open_itself(from)?;
     let found = source.metadata()?;
@@ -202,7 +202,7 @@ fn copy_content(from: &Path, folder: &Folder, name: &OsStr) -> io::Result<[u8; 2
         folder.remove(name)?;
     }
     source.seek(SeekFrom::Start(0))?;
-    // Written beside and renamed: a program that runs from there keeps what it has, and nothing is ever half there.
+    // Written under a temporary name and renamed: a running program keeps its file, and no file is ever incomplete.
     let mut beside = OsStr::new(".purlin-").to_owned();
     beside.push(std::process::id().to_string());
     let written = folder.create(&beside).and_then(|mut copy| {
@@ -210,7 +210,7 @@ fn copy_content(from: &Path, folder: &Folder, name: &OsStr) -> io::Result<[u8; 2
         io::copy(&mut source, &mut copied)?;
         let digest = copied.digest.finalize().into();
         copy.set_permissions(std::fs::Permissions::from_mode(mode))?;
-        // Where the content changed and the time did not, tools that go by times must see a change.
+        // If the content changed but the time did not, tools that compare times must still see a change.
         if there_modified.is_none_or(|there| there < modified) {
             copy.set_modified(modified)?;
         }
@@ -240,7 +240,7 @@ impl Write for Copying<'_> {
     }
 }
 
-/// The digest of a file, and whether another one holds the same.
+/// The digest of a file, and whether another one has the same content.
 fn compare(source: &mut File, size: u64, there: Option<File>) -> io::Result<([u8; 20], bool)> {
     let mut there = there.filter(|there| there.metadata().is_ok_and(|found| found.len() == size));
     let mut digest = begin_blob(size);
@@ -262,7 +262,7 @@ fn compare(source: &mut File, size: u64, there: Option<File>) -> io::Result<([u8
     }
 }
 
-/// Makes a folder; a file or a link in its place gives way, as it comes from an earlier layout.
+/// Creates a folder; a file or a link in its place is replaced, as it comes from an earlier layout.
 fn make_folder(target: &Folder, inside: &Path) -> Tried<Folder> {
     let mut at = target.below(Path::new("")).map_err(failed("read", inside))?;
     for part in inside.components() {
@@ -331,7 +331,7 @@ fn copy_from(copy: &Copy, root: &Folder, missing: &mut Vec<String>) -> Tried<()>
     Ok(())
 }
 
-/// A path without steps up or in place; it stays inside, as was checked.
+/// A path without `.` and `..`; it was checked to stay inside.
 fn inside(path: &str) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in Path::new(path).components() {
@@ -350,7 +350,7 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// Copies what a pattern matches: a file under its own name, a folder with everything in it.
+/// Copies the matches of a pattern: a file under its own name, a folder with its contents.
 fn copy_matches(copy: &Copy, root: &Folder, target: &Path, missing: &mut Vec<String>) -> Tried<()> {
     let glob = Glob::new(copy.source.trim_start_matches("./").trim_end_matches('/'));
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -392,12 +392,12 @@ fn matches(folder: &Path, pattern: &str) -> Tried<Vec<PathBuf>> {
     Ok(matched.collect())
 }
 
-/// Copies what an action leaves for people. Says which patterns matched nothing.
+/// Copies the artifacts of an action. Returns the patterns that matched nothing.
 pub fn keep_artifacts(artifacts: &[Artifact], folder: &Path) -> Tried<Fetched> {
     let mut fetched = Fetched::default();
     for artifact in artifacts {
         let source = artifact.source.trim_start_matches("./").trim_end_matches('/');
-        // The part without a pattern is not repeated in the target, as `cp` does.
+        // The fixed part before a pattern is not repeated in the target, as with `cp`.
         let fixed = source.split('/').take_while(|part| !is_pattern(part)).collect::<Vec<_>>();
         let is_plain = fixed.len() == source.split('/').count();
         let base = match (is_plain, folder.join(source)) {

@@ -1,5 +1,5 @@
-//! Ends whole trees of processes: by group, by a mark in their environment that no `setsid` takes off, and by descent, which
-//! no cleared environment hides.
+//! Ends whole process trees: by group, by a mark in their environment that survives `setsid`, and by descent, which
+//! also finds processes with a cleared environment.
 
 use purlin_host::named;
 use rustix::fd::OwnedFd;
@@ -11,19 +11,19 @@ use std::process::Child;
 /// The environment variable that marks everything an action starts.
 pub const MARK: &str = "PURLIN_ACTION_MARK";
 
-/// Something that becomes readable when a process ends, where the system has it.
+/// A file descriptor that becomes readable when a process ends, where the system has one.
 #[cfg(target_os = "linux")]
 pub fn watch_process(child: &Child) -> Option<OwnedFd> {
     rustix::process::pidfd_open(pid_of(child.id())?, rustix::process::PidfdFlags::empty()).ok()
 }
 
-/// Other systems are asked again and again.
+/// Other systems are polled.
 #[cfg(not(target_os = "linux"))]
 pub fn watch_process(_child: &Child) -> Option<OwnedFd> {
     None
 }
 
-/// A process by its number.
+/// A process by its PID.
 pub fn pid_of(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
@@ -31,14 +31,14 @@ pub fn pid_of(number: u32) -> Option<Pid> {
 /// Sends a signal to the group that a process leads.
 pub fn signal_group(child: &Child, signal: Signal) {
     if let Some(pid) = pid_of(child.id()) {
-        // A group that has ended is what we want.
+        // A group that has ended is the goal.
         let _ = rustix::process::kill_process_group(pid, signal);
     }
 }
 
 /// Ends every process whose environment has a mark, with a signal that cannot be ignored.
 pub fn end_marked(mark: &str) {
-    // What is being started while we look is found by looking again.
+    // Processes that start meanwhile are found by looking again.
     for _ in 0..5 {
         let found = marked(&[mark.to_owned()]);
         if found.is_empty() {
@@ -50,7 +50,7 @@ pub fn end_marked(mark: &str) {
     }
 }
 
-/// A process and when it started: its number alone may be used again.
+/// A process and its start time: its PID alone may be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Known {
     pid: u32,
@@ -80,10 +80,10 @@ impl Known {
     }
 }
 
-/// The parent of a process, and when it started; nothing of one that has ended.
+/// The parent of a process, and its start time; `None` if it has ended.
 fn look(pid: u32) -> Option<(u32, u64)> {
     let stat = named::read_text(Path::new(&format!("/proc/{pid}/stat")), named::LARGEST).ok()?;
-    // The name is in parentheses and may hold anything.
+    // The name is in parentheses and may contain any characters.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     if *fields.first()? == "Z" {
         return None;
@@ -91,12 +91,12 @@ fn look(pid: u32) -> Option<(u32, u64)> {
     Some((fields.get(1)?.parse().ok()?, fields.get(19)?.parse().ok()?))
 }
 
-/// When a process started; one that has ended and is not yet forgotten counts as gone.
+/// The start time of a process; a zombie counts as gone.
 pub fn start_time(pid: u32) -> Option<u64> {
     look(pid).map(|(_, since)| since)
 }
 
-/// All processes that some have started, and these themselves, as far as they run.
+/// Some processes and all their descendants, as far as they are running.
 pub fn with_descendants(roots: &BTreeSet<Known>) -> BTreeSet<Known> {
     let mut children: BTreeMap<u32, Vec<Known>> = BTreeMap::new();
     for pid in numbers() {
@@ -114,7 +114,7 @@ pub fn with_descendants(roots: &BTreeSet<Known>) -> BTreeSet<Known> {
     found
 }
 
-/// Ends processes and all they have started. They are stopped first, so that none starts another one while they are ended.
+/// Ends processes and all their descendants. They are stopped first, so that none starts another one meanwhile.
 pub fn end_all(roots: &BTreeSet<Known>) {
     let mut found = with_descendants(roots);
     for _ in 0..5 {
@@ -133,7 +133,7 @@ fn numbers() -> Vec<u32> {
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// The processes whose environment has one of some marks.
+/// The processes whose environment contains one of the marks.
 pub fn marked(marks: &[String]) -> Vec<Pid> {
     let needles: Vec<Vec<u8>> = marks.iter().map(|mark| format!("{MARK}={mark}").into_bytes()).collect();
     let own = std::process::id();

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::time::Duration;
 
-/// Events as lines of JSON. Only ever grows: readers skip what they do not know.
+/// Events as lines of JSON. The format is only extended: readers skip unknown events and fields.
 pub struct JsonLines<'w> {
     out: &'w mut (dyn Write + Send),
     look: Look,

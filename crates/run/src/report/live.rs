@@ -1,4 +1,4 @@
-//! Progress on a terminal: one line per running action with the last it printed, one for all; finished ones above.
+//! Progress on a terminal: one line per running action with its last output, one for the total; finished ones above.
 
 use super::{Look, Seen, doing_word};
 use crate::event::{End, Event, Reporter, Summary};
@@ -8,7 +8,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Makes a text fit to be shown: without the secrets of the project.
+/// Removes the secrets of the project from a text that is shown.
 pub type Hide = Box<dyn Fn(&str) -> String + Send>;
 
 /// Progress on the terminal of this process.
@@ -24,7 +24,7 @@ pub struct Live {
     _echo: Echo,
 }
 
-/// Keeps the terminal from showing `^C`: it would move the lines that progress is drawn over by one.
+/// Keeps the terminal from showing `^C`, which would shift the progress lines by one.
 struct Echo(Option<Termios>);
 
 impl Echo {
@@ -40,7 +40,7 @@ impl Echo {
         Echo(is_set.then_some(before))
     }
 
-    /// Whether this process is what the terminal talks to: the system stops any other that changes it.
+    /// Whether this process is in the foreground: the system stops other processes that change the terminal.
     fn is_ours() -> bool {
         tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp())
     }
@@ -59,7 +59,7 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 impl Live {
-    /// Progress that is drawn on standard error, past the stream that hides secrets in everything else.
+    /// Progress that is drawn on standard error, bypassing the stream that hides secrets in all other output.
     pub fn new(look: Look, hide: Hide) -> Self {
         let bars = MultiProgress::new();
         let total = bars.add(ProgressBar::new(0));
@@ -137,7 +137,7 @@ impl Reporter for Live {
     }
 
     fn finish(&mut self, summary: &Summary) {
-        // What was interrupted has ended without saying so.
+        // Interrupted actions have ended without an event.
         for (_, bar) in self.running.drain() {
             bar.finish_and_clear();
             self.bars.remove(&bar);

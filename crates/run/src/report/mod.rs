@@ -1,4 +1,4 @@
-//! What a person or a program sees of a run.
+//! Displays a run to people and programs.
 
 mod json;
 mod live;
@@ -17,14 +17,14 @@ use crate::event::{Cause, End, Event, Failure, Reporter, Summary, seconds};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// How times and colours are shown.
+/// Settings for times and colours.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look {
     /// Whether colours are used.
     pub colour: bool,
     /// Whether times are shown; they differ from run to run.
     pub times: bool,
-    /// Whether only what goes wrong is shown.
+    /// Whether only problems are shown.
     pub quiet: bool,
 }
 
@@ -50,7 +50,7 @@ impl Look {
         if self.times { format!(" in {}", seconds(time)) } else { String::new() }
     }
 
-    /// How an action ended, in one line.
+    /// The end of an action, in one line.
     fn end(self, id: &str, end: &End, version: &str, took: Duration) -> String {
         let id_of = |text: String| format!("{id}: {text}");
         match end {
@@ -59,7 +59,7 @@ impl Look {
             End::Ready => id_of(self.paint(Paint::Faint, "nothing to do")),
             End::Removed => id_of(self.paint(Paint::Good, "removed")),
             End::Failed(Failure { cause: Cause::Stopped, .. }) => id_of(self.paint(Paint::Bad, "stopped")),
-            // Why, and with which command, is told once, at the end.
+            // The cause and the command are reported once, at the end.
             End::Failed(_) => id_of(self.paint(Paint::Bad, &format!("failed{}", self.after(took)))),
             End::Aborted(roots) => {
                 id_of(format!("{}, because of {}", self.paint(Paint::Bad, "aborted"), roots.join(", ")))
@@ -68,7 +68,7 @@ impl Look {
         }
     }
 
-    /// How many ended how.
+    /// The number of actions by end.
     fn summary(self, summary: &Summary) -> String {
         let words = ["done", "cached", "ready", "removed", "failed", "stopped", "aborted", "not-started"];
         let counted = words.iter().map(|word| (summary.count(word), word)).filter(|(count, _)| *count > 0);
@@ -78,7 +78,7 @@ impl Look {
         self.paint(paint, &parts) + &self.after(summary.took)
     }
 
-    /// A line that an action has printed. Each action has a colour of its own.
+    /// A line of an action's output. Each action has a colour of its own.
     pub fn output(self, id: &str, text: &str) -> String {
         if !self.colour {
             return format!("{id} | {text}");
@@ -88,7 +88,7 @@ impl Look {
         format!("\x1b[{code}m{id} |\x1b[0m {text}")
     }
 
-    /// The last lines of failed actions, where they are far above by now or were never printed.
+    /// The last lines of failed actions, if they have scrolled far away or were never printed.
     fn tails(self, summary: &Summary, seen: &Seen) -> Vec<String> {
         let mut lines = Vec::new();
         let is_far = |failure: &&Failure| !failure.tail.is_empty() && (self.quiet || !seen.is_in_sight(failure));
@@ -103,10 +103,10 @@ impl Look {
 /// Colours of the actions whose output is shown.
 const PREFIXES: &[&str] = &["36", "35", "34", "33", "32", "96", "95", "94"];
 
-/// So many lines are on the screen together with what came before them.
+/// Number of recent lines that are assumed to be visible on the screen.
 const NEAR: usize = 15;
 
-/// Where on the screen actions ended.
+/// The lines at which actions ended.
 #[derive(Debug, Default)]
 struct Seen {
     lines: usize,
@@ -116,7 +116,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// A line was printed.
+    /// Counts a printed line.
     fn line(&mut self) {
         self.lines += 1;
     }
@@ -130,8 +130,8 @@ impl Seen {
         self.ended.insert(id.to_owned(), self.lines);
     }
 
-    /// Whether the last lines of an action were printed, and are still on the screen. What a cluster tells of a failure is
-    /// in none of the lines before.
+    /// Whether the last lines of an action were printed, and are still on the screen. A cluster's explanation of a failure
+    /// was not printed before.
     fn is_in_sight(&self, failure: &Failure) -> bool {
         let is_near = self.ended.get(&failure.id).is_some_and(|line| self.lines - line < NEAR);
         // A part of an action prints its name before the line.

@@ -1,4 +1,4 @@
-//! One line per event, for logs of machines and for pipes.
+//! One line per event, for build logs and pipes.
 
 use super::{Look, Seen, doing_word};
 use crate::event::{Event, Reporter, Summary};
@@ -18,10 +18,10 @@ impl<'w> Plain<'w> {
     }
 
     fn line(&mut self, text: &str) {
-        // In one piece: the stream has no buffer, and lines of several processes may meet there.
+        // In one piece: the stream has no buffer, and several processes may write lines to it.
         let whole = format!("{text}\n");
         self.seen.line();
-        // Who no longer reads does not stop a run.
+        // A closed reader does not stop a run.
         let _ = self.out.write_all(whole.as_bytes());
     }
 }

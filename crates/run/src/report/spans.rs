@@ -1,7 +1,7 @@
 //! Timings as OpenTelemetry spans: one for the run, one below it for every action that did something.
 //!
-//! Only names, kinds, states and versions are told; texts that a command or a configuration wrote are not, so that no
-//! secret can be among them. Encodes the requests of OTLP (trace service, version 1) by itself, because they are a dozen
+//! Contains only names, kinds, states and versions; texts of commands or configurations are left out, so that no secret
+//! can be among them. Encodes the requests of OTLP (trace service, version 1) by itself, because they are a dozen
 //! fields. Must not know how they are sent.
 
 use crate::action::Kind;
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The most spans in one request; collectors take a few megabytes.
+/// Maximum number of spans in one request; collectors accept a few megabytes.
 const MOST_IN_A_REQUEST: usize = 2_000;
 
-/// What the spans belong to.
+/// The context of the spans.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
-    /// What the run is called.
+    /// The name of the run.
     pub name: String,
     /// Attributes of the program, such as `service.name`.
     pub resource: BTreeMap<String, String>,
@@ -142,7 +142,7 @@ impl Reporter for Spans {
     }
 }
 
-/// Why an action failed, without any text from outside.
+/// The cause of a failure, without any text from outside.
 fn cause(end: &End) -> Option<(&'static str, String)> {
     let End::Failed(failure) = end else { return None };
     let kind = match failure.cause {
@@ -158,7 +158,7 @@ fn cause(end: &End) -> Option<(&'static str, String)> {
     Some(("error.type", kind.to_owned()))
 }
 
-/// Numbers that no other run has, to tell traces apart; they protect nothing. Never all zeros, which means none.
+/// Unique numbers that distinguish traces; they are not secret. Never all zeros, which means no id.
 fn drawn(random: &RandomState, number: u64) -> [u8; 8] {
     let mut hasher = random.build_hasher();
     hasher.write_u64(number);

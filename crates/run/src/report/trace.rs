@@ -18,7 +18,7 @@ impl Trace {
         Trace { path, ended: Vec::new(), error: None }
     }
 
-    /// Why it could not be written.
+    /// The write error, if any.
     pub fn error(&self) -> Option<&std::io::Error> {
         self.error.as_ref()
     }

@@ -1,4 +1,4 @@
-//! An ensemble as a Deploy: a job brings it up, another takes it down.
+//! An ensemble as a Deploy: one job brings it up, another takes it down.
 
 use super::{Place, other, outputs, problems};
 use crate::ensemble::Runner;
@@ -16,7 +16,7 @@ use purlin_value::Session;
 #[derive(Debug)]
 pub struct EnsembleDeploy(pub Place);
 
-/// Says what happens.
+/// Reports events as text.
 struct Said<'w>(&'w (dyn Fn(&str) + Sync));
 
 impl Reporter for Said<'_> {
@@ -33,7 +33,7 @@ impl Reporter for Said<'_> {
 }
 
 impl EnsembleDeploy {
-    /// Does something with a job that is planned, and the number of operations it comes to.
+    /// Does something with a planned job and the number of its operations.
     fn with<T: Send>(
         &self,
         workflow: Workflow,
@@ -53,7 +53,7 @@ impl EnsembleDeploy {
         })
     }
 
-    /// What the ensemble gives, read again: the job has left it in its file.
+    /// The outputs of the ensemble, read again: the job has written them to its file.
     fn outputs(&self) -> Result<Outputs, Trouble> {
         self.0.with(|session| {
             let ask = Ask { path: &self.0.path, request: self.0.request(), values: self.0.inputs.clone(), span: None };

@@ -1,6 +1,6 @@
 //! TOSCA services and Unfurl ensembles as Deploys: one action each, whose work is to run their operations.
 //!
-//! A service keeps what its operations left in the journal of results; an ensemble keeps it in its own file.
+//! A service keeps the results of its operations in the journal; an ensemble keeps them in its own file.
 
 mod ensemble;
 mod project;
@@ -25,28 +25,28 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A service or an ensemble, and what it is given.
+/// A service or an ensemble, and its inputs.
 #[derive(Clone)]
 pub struct Place {
     /// The action.
     pub id: String,
-    /// The environment that it is deployed in; what is done in one is not done in another.
+    /// The target environment; deployments in different environments are independent.
     pub environment: String,
-    /// Where it is read from.
+    /// The world it is read from.
     pub world: Arc<dyn World>,
-    /// What is allowed.
+    /// Limits in force.
     pub limits: Limits,
     /// Its file.
     pub path: String,
-    /// What else is asked: the environment, inputs of the command line.
+    /// The request: the environment, inputs of the command line.
     pub asked: Request,
-    /// Inputs, over its own.
+    /// Inputs that override its own.
     pub inputs: Value,
     /// The folder that results are kept below.
     pub state: PathBuf,
-    /// What makes them the user's own.
+    /// The key that marks them as the user's own.
     pub key: Key,
-    /// What is secret around it.
+    /// Secrets of its surroundings.
     pub secrets: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Place {
 }
 
 impl Place {
-    /// Does something with a session of its own: what was read before may have changed since.
+    /// Does something with a new session: files read before may have changed since.
     fn with<T: Send>(&self, work: impl FnOnce(&Session) -> Result<T, Trouble> + Send) -> Result<T, Trouble> {
         let run = || {
             let session = Session::with_limits(self.world.clone(), self.limits.clone(), 1);
@@ -93,7 +93,7 @@ fn other(why: &str) -> Trouble {
     Trouble { cause: Cause::Other(why.to_owned()), tail: Vec::new() }
 }
 
-/// What the session's problems come to.
+/// The session's problems as a failure.
 fn problems(session: &Session, what: &str) -> Trouble {
     let errors: Vec<String> = session
         .sink
@@ -109,7 +109,7 @@ fn problems(session: &Session, what: &str) -> Trouble {
     }
 }
 
-/// Outputs for others: those of the service, and the attributes of its nodes.
+/// Outputs for other actions: those of the service, and the attributes of its nodes.
 fn outputs(resolved: &Resolved) -> Outputs {
     let attributes = |node: &Node| {
         let known = plain(node.resolved.get("attributes")?);
@@ -124,7 +124,7 @@ fn outputs(resolved: &Resolved) -> Outputs {
     all
 }
 
-/// The entries of a mapping that others may have. Secrets and what is not known stay with the service.
+/// The entries of a mapping that other actions may use. Secret and unknown values stay with the service.
 fn plain(values: &Value) -> Outputs {
     let is_plain = |value: &Value| !value.any(|part| part.is_tainted() || part.is_pending() || part.is_poison());
     let entries = values.as_map().into_iter().flat_map(|map| map.iter());

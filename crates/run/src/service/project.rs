@@ -1,4 +1,4 @@
-//! A service or an ensemble that is a project of its own: one Deploy.
+//! A service or an ensemble as a project of its own: one Deploy.
 
 use super::{EnsembleDeploy, Place, ServiceDeploy};
 use crate::action::{Action, Kind};
@@ -33,7 +33,7 @@ impl ServiceProject {
         ServiceProject { nodes: vec![node], work, place, is_ensemble }
     }
 
-    /// Looks for operations that cannot be run, before anything is. Problems go to the session's sink.
+    /// Reports operations that cannot be run, before any is run. Problems go to the session's sink.
     pub fn check(&self, session: &Session) {
         let (asked, inputs) = (self.place.request(), self.place.inputs.clone());
         if self.is_ensemble {

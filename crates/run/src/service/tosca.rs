@@ -1,7 +1,7 @@
-//! A TOSCA service as a Deploy: scripts of operations run one after the other, nodes after those they require.
+//! A TOSCA service as a Deploy: scripts of operations run one after the other, each node after its requirements.
 //!
-//! What an operation was given, and what it left, is a result in the journal. `create` and `start` run once, until the
-//! service is taken down; everything else runs again when what it is given has changed.
+//! The inputs and outputs of an operation are a result in the journal. `create` and `start` run once, until the service
+//! is taken down; other operations run again when their inputs have changed.
 
 use super::{Place, other, outputs, problems};
 use crate::action::Command;
@@ -27,14 +27,14 @@ use std::time::{Duration, SystemTime};
 /// Operations that are done once.
 const ONCE: &[&str] = &["create", "start", "add_target", "add_source"];
 
-/// What names the folder in which operations leave outputs, one file each.
+/// The variable with the folder for outputs of operations, one file each.
 const OUTPUT_FOLDER: &str = "TOSCA_OUTPUTS_PATH";
 
 /// A Deploy of a service.
 #[derive(Debug)]
 pub struct ServiceDeploy(pub Place);
 
-/// What an operation is given: environment variables, and the texts among them that are secret.
+/// The inputs of an operation: environment variables, and the secret texts among them.
 struct Given {
     env: Vec<(String, String)>,
     secrets: Vec<String>,
@@ -55,7 +55,7 @@ impl ServiceDeploy {
         })
     }
 
-    /// What brings the service up; an operation that cannot be run stops it before anything runs.
+    /// The steps that bring the service up; an operation that cannot be run is an error before anything runs.
     fn steps(session: &Session, service: &Service) -> Result<Vec<Step>, Trouble> {
         match session.sink.succeeds(|| service.up(session)) {
             (steps, true) => Ok(steps),
@@ -102,7 +102,7 @@ impl ServiceDeploy {
         Ok(Given { env, secrets, version, script })
     }
 
-    /// The earlier result that stands for a new run.
+    /// The earlier result to reuse.
     fn earlier(&self, store: &Store, step: &Step, given: &Given) -> Option<Outputs> {
         let last = store.last(&self.record_id(step)).filter(|last| last.ending == Ending::Done)?;
         let is_once = ONCE.contains(&step.operation.as_str());
@@ -150,7 +150,7 @@ impl ServiceDeploy {
         Ok(outputs)
     }
 
-    /// Runs an operation and keeps its result. Outputs that hold a secret are used and not kept.
+    /// Runs an operation and keeps its result. Outputs that contain a secret are used and not kept.
     fn perform_step(
         &self,
         session: &Session,
@@ -187,8 +187,8 @@ impl ServiceDeploy {
         done
     }
 
-    /// Goes through all operations; those without an earlier result are handed to `run`, which says what they leave, or
-    /// nothing to stop there.
+    /// Visits all operations; those without an earlier result are passed to `run`, which returns their outputs, or
+    /// `None` to stop there.
     fn walk(
         &self,
         session: &Session,
@@ -240,7 +240,7 @@ impl Work for ServiceDeploy {
     fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble> {
         self.with(|session, mut service| {
             let store = self.0.store()?;
-            // What operations left is known to those that undo them.
+            // Outputs of operations are available to the operations that undo them.
             let _ = self.walk(session, &mut service, &store, |_, _| Ok(Some(Outputs::new())))?;
             let up = service.up(session);
             let was_run = |node: &str| {
@@ -284,7 +284,7 @@ impl Work for ServiceDeploy {
     }
 }
 
-/// A digest of the script of a step, and of whether it is a program.
+/// A digest of the script of a step, and of whether it is executable.
 fn script(session: &Session, step: &Step) -> Result<Vec<u8>, Trouble> {
     let unreadable = |error: WorldError| other(&format!("could not read `{}`: {}", step.file, error.reason()));
     let mut hash = Sha256::new();
@@ -293,7 +293,7 @@ fn script(session: &Session, step: &Step) -> Result<Vec<u8>, Trouble> {
     Ok(hash.finalize().to_vec())
 }
 
-/// A value as a script gets it: text as it is, everything else as JSON.
+/// A value as passed to a script: strings unchanged, everything else as JSON.
 fn text(value: &Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Artifacts: built from a Dockerfile, or by a command of the user's own.
+//! Artifacts: built from a Dockerfile, or by a custom command.
 
 use super::SkaffoldProject;
 use crate::action::{Action, Command, Kind, Reuse};
@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// The build argument that says what the command is for.
+/// The build argument for the run mode.
 const MODE: &str = "SKAFFOLD_RUN_MODE";
 
 fn texts(section: View<'_, '_>, key: &str) -> Vec<String> {
@@ -30,7 +30,7 @@ fn is_on(section: View<'_, '_>, key: &str) -> bool {
 }
 
 impl SkaffoldProject<'_, '_> {
-    /// What an artifact comes to.
+    /// The resolved action of an artifact.
     pub(crate) fn build_action(&self, at: usize) -> Result<Action, Cause> {
         let artifact = self.artifacts.get(at).ok_or(Cause::Unresolved)?;
         let tag = self.tags.get(at).cloned().unwrap_or_default();
@@ -68,7 +68,7 @@ impl SkaffoldProject<'_, '_> {
         })
     }
 
-    /// Builders that are not run here are named, rather than passed over.
+    /// Unsupported builders are reported instead of ignored.
     fn refuse(&self, artifact: &Artifact<'_, '_>) -> Result<(), Cause> {
         let place = self.config(artifact.config).map_or("local", |config| environment::of(config.item.view()));
         if place != "local" {
@@ -106,13 +106,13 @@ impl SkaffoldProject<'_, '_> {
             ("IMAGE_TAG".to_owned(), own),
         ];
         env.extend(self.required(artifact)?);
-        // What the user's environment says comes last, as in the original.
+        // The user's environment comes last, as in the original.
         env.retain(|(key, _)| !self.settings.env.contains_key(key));
         let command = Command { words: vec![line], shell: true, folder: context.into(), env };
         Ok(Image { command: Some(command), ..Image::default() })
     }
 
-    /// The images that this one is built from, by the name it knows them by.
+    /// The required images of an artifact, by the name it uses for them.
     fn required(&self, artifact: &Artifact<'_, '_>) -> Result<Vec<(String, String)>, Cause> {
         let built = self.built.borrow();
         let one = |needed: &purlin_skaffold::artifacts::Requirement| match built.get(&needed.image) {
@@ -168,7 +168,7 @@ impl SkaffoldProject<'_, '_> {
         Secret { id, value }
     }
 
-    /// Build arguments: what the Dockerfile asks for of what we know, and what the configuration says.
+    /// Build arguments: known values that the Dockerfile uses, and those of the configuration.
     fn arguments(
         &self,
         artifact: &Artifact<'_, '_>,
@@ -184,7 +184,7 @@ impl SkaffoldProject<'_, '_> {
         Ok(all.into_iter().collect())
     }
 
-    /// Build arguments that the configuration says; one without a value has that of the environment.
+    /// Build arguments of the configuration; one without a value takes it from the environment.
     fn written_arguments(&self, docker: View<'_, '_>, tag: &str) -> Result<Vec<(String, Option<String>)>, Cause> {
         let mut names = self.settings.env.clone();
         names.extend(image_names(tag));
@@ -199,8 +199,8 @@ impl SkaffoldProject<'_, '_> {
         Ok(all)
     }
 
-    /// What goes into an artifact beside its section and its files: what the environment says, and the program that
-    /// builds it. What cannot be expanded fails when it is built.
+    /// Inputs of an artifact apart from its section and its files: values of the environment, and the program that
+    /// builds it. Templates that cannot be expanded fail when it is built.
     pub(super) fn given(&self, artifact: &Artifact<'_, '_>, tag: &str) -> Vec<String> {
         let context = self.context(artifact.config, artifact.view);
         if let Some(custom) = artifact.view.get("custom") {
@@ -230,7 +230,7 @@ impl SkaffoldProject<'_, '_> {
         parts
     }
 
-    /// What the command is for, if a Dockerfile asks for it.
+    /// The run mode, if a Dockerfile uses it.
     fn given_mode(&self, dockerfile: &Path) -> Vec<String> {
         let asked = asked_arguments(&named::read_text(dockerfile, named::LARGEST).unwrap_or_default());
         asked.contains(MODE).then(|| self.settings.mode.to_owned()).into_iter().collect()
@@ -256,7 +256,7 @@ impl SkaffoldProject<'_, '_> {
     }
 }
 
-/// The parts of an image's name, as templates and hooks know them.
+/// The parts of an image's name, as templates and hooks use them.
 fn image_names(tag: &str) -> Vec<(String, String)> {
     let base = purlin_value::image::parts(tag).name;
     let own = tag.get(base.len()..).unwrap_or_default().trim_start_matches(':');

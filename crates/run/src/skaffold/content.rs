@@ -1,4 +1,4 @@
-//! The files of an artifact, looked at again: before it is built, and after it.
+//! The files of an artifact, checked again before it is built and after it.
 
 use super::SkaffoldProject;
 use crate::action::Sources;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl SkaffoldProject<'_, '_> {
-    /// What an artifact is built from, where it lies.
+    /// The source files of an artifact.
     pub(super) fn sources(&self, artifact: &Artifact<'_, '_>) -> Option<Arc<dyn Sources>> {
         let content = self.keys.get(&artifact.image)?.clone();
         Some(Arc::new(Found { content, world: self.session.world.clone() }))
@@ -35,7 +35,7 @@ impl Found {
         PathBuf::from(self.world.root()).join(file)
     }
 
-    /// Whether a file may have changed. What a link leads to does not tell by the link.
+    /// Whether a file may have changed. The status of a link does not show changes of its target.
     fn may_have_changed(&self, since: Since, file: &str) -> bool {
         let full = self.full(file);
         since.has(&full) || named::itself(&full).is_ok_and(|found| found.is_symlink())

@@ -1,5 +1,5 @@
-//! Deploys of Skaffold configurations: what they render, with the images that were built, goes to a cluster; hooks on
-//! this machine run before and after it.
+//! Deploys of Skaffold configurations: rendered manifests, with the built images, go to a cluster; hooks on this
+//! machine run before and after it.
 
 use super::SkaffoldProject;
 use crate::action::{Action, Command, Kind};
@@ -14,23 +14,23 @@ use purlin_syntax::Sink;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a deploy may take to be healthy if nobody says so.
+/// Default deadline for a deploy to become healthy.
 const USUAL_DEADLINE: Duration = Duration::from_secs(600);
 
-/// What a deploy needs beside the configurations.
+/// Inputs of a deploy apart from the configurations.
 #[derive(Clone, Debug, Default)]
 pub struct Deploying {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Who renders charts and kustomizations.
+    /// Renderers of charts and kustomizations.
     pub engines: Engines,
-    /// What the user says of clusters.
+    /// The user's cluster options.
     pub clusters: Arc<Clusters>,
-    /// The cluster, where no configuration names one.
+    /// The cluster, unless a configuration names one.
     pub place: Place,
     /// `--namespace`
     pub namespace: Option<String>,
-    /// Whether that namespace is made if it does not exist, with these labels and annotations.
+    /// Whether that namespace is created if it does not exist, with these labels and annotations.
     pub new_namespace: Option<serde_json::Value>,
     /// `--label`
     pub labels: Vec<(String, String)>,
@@ -67,7 +67,7 @@ impl SkaffoldProject<'_, '_> {
         found
     }
 
-    /// The hooks before or after the deploy, as one command after the other.
+    /// The hooks before or after the deploy, run in sequence by one command.
     pub(super) fn hook_action(&self, node: usize, when: When) -> Result<Action, Cause> {
         let mut env = self.hook_env();
         env.push(("SKAFFOLD_KUBE_CONTEXT".to_owned(), self.context_name()));
@@ -79,7 +79,7 @@ impl SkaffoldProject<'_, '_> {
             };
             commands.extend(self.hook(config, hook, &env));
         }
-        // One shell runs them in turn, each in its own folder, and stops at the first that fails.
+        // One shell runs them in turn, each in its own folder, and stops at the first failure.
         let line: Vec<String> = commands.iter().map(in_folder).collect();
         let own = self.nodes.get(node);
         let command = Command { words: vec![line.join(" && ")], shell: true, folder: self.settings.here.clone(), env };
@@ -88,7 +88,7 @@ impl SkaffoldProject<'_, '_> {
         Ok(Action { command, ..Action::new(id, Kind::Run, "", own.and_then(|node| node.span)) })
     }
 
-    /// What is deployed, resolved now that images are built.
+    /// The deploy, resolved after images are built.
     pub(super) fn deploy_action(&self, node: usize) -> Result<Action, Cause> {
         for config in self.configs {
             refuse(config)?;
@@ -136,7 +136,7 @@ impl SkaffoldProject<'_, '_> {
         Ok(Action { work: Some(work), ..action })
     }
 
-    /// The deploy without hooks around it, which must have none.
+    /// The deploy without hooks around it, which are not allowed.
     pub(crate) fn deploy_alone(&self) -> Result<Action, Cause> {
         if [When::Before, When::After].into_iter().any(|when| !self.deploy_hooks(when).is_empty()) {
             return Err(Cause::Other("hooks around its deploy are not supported in an action".to_owned()));
@@ -151,7 +151,7 @@ impl SkaffoldProject<'_, '_> {
         given.or_else(|| said.map(|context| context.text().into_owned())).unwrap_or_default()
     }
 
-    /// Where objects go that name no namespace; empty means that of the context.
+    /// The namespace of objects that name none; empty means that of the context.
     fn namespace(&self) -> String {
         let said = |config: &Config<'_>| {
             config.item.view().at(&["deploy", "kubectl", "defaultNamespace"]).map(|text| text.text().into_owned())
@@ -160,14 +160,14 @@ impl SkaffoldProject<'_, '_> {
         own.or_else(|| self.configs.iter().find_map(said)).unwrap_or_default()
     }
 
-    /// The namespaces that releases want to be created.
+    /// The namespaces that releases are configured to create.
     fn created_namespaces(&self) -> Vec<String> {
         let releases = self.configs.iter().flat_map(helm::releases);
         let creating = releases.filter(|release| release.get("createNamespace").and_then(View::bool) == Some(true));
         let env = self.session.world.env_all().into_iter().collect();
         let name = |release: View<'_, '_>| match &self.deploying.namespace {
             Some(namespace) => namespace.clone(),
-            // One that cannot be expanded was reported when the release was rendered.
+            // A template that cannot be expanded was reported when the release was rendered.
             None => template::expand(&release.text_of("namespace"), &env).unwrap_or_default(),
         };
         let mut names: Vec<String> = creating.map(name).filter(|name| !name.is_empty()).collect();
@@ -177,7 +177,7 @@ impl SkaffoldProject<'_, '_> {
     }
 }
 
-/// Names what cannot be deployed here, rather than leaving it out.
+/// Reports unsupported deployers instead of leaving them out.
 fn refuse(config: &Config<'_>) -> Result<(), Cause> {
     let deploy = config.item.view().get("deploy");
     for other in ["docker", "cloudrun", "kpt"] {
@@ -194,7 +194,7 @@ fn refuse(config: &Config<'_>) -> Result<(), Cause> {
     }
 }
 
-/// A command in its folder, as a shell reads it.
+/// A command in its folder, as shell text.
 fn in_folder(command: &Command) -> String {
     let folder = Command { words: vec![command.folder.to_string_lossy().into_owned()], ..command.clone() };
     format!("(cd {} && {})", folder.line(), command.line())

@@ -32,7 +32,7 @@ use std::path::PathBuf;
 pub use deploy::Deploying;
 use deploy::When;
 
-/// What a run is told beside its configurations.
+/// Options of a run apart from its configurations.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Environment variables.
@@ -41,13 +41,13 @@ pub struct Settings {
     pub root: PathBuf,
     /// The folder that commands without one of their own run in.
     pub here: PathBuf,
-    /// The registry that images are put in.
+    /// The registry for images.
     pub default_repo: Option<String>,
-    /// The tag of all images, over their own policies.
+    /// The tag of all images, overriding their policies.
     pub tag: Option<String>,
-    /// Whether images are pushed, over what configurations say.
+    /// Whether images are pushed, overriding configurations.
     pub push: Option<bool>,
-    /// Whether images are pushed where nobody says so.
+    /// Whether images are pushed by default.
     pub push_by_default: bool,
     /// The platforms of all images.
     pub platforms: Vec<String>,
@@ -55,7 +55,7 @@ pub struct Settings {
     pub insecure: Vec<String>,
     /// Images that were built before: name, and the image to use.
     pub built: Vec<(String, String)>,
-    /// What the command is for, as Dockerfiles are told.
+    /// The run mode, as passed to Dockerfiles.
     pub mode: &'static str,
 }
 
@@ -90,26 +90,26 @@ pub struct SkaffoldProject<'p, 'f> {
     nodes: Vec<Node>,
     settings: Settings,
     deploying: Deploying,
-    /// The image of each artifact with its tag, by place.
+    /// The image of each artifact with its tag, by index.
     tags: Vec<String>,
-    /// What each artifact is made of, by image.
+    /// The contents of each artifact, by image.
     keys: Contents,
-    /// What stands for each artifact in results, by place, once it was asked for.
+    /// The version of each artifact in results, by index, once computed.
     versions: RefCell<HashMap<usize, String>>,
     tools: Tools,
-    /// What was built, by image.
+    /// Built images, by artifact.
     built: RefCell<HashMap<String, String>>,
 }
 
 impl<'p, 'f> SkaffoldProject<'p, 'f> {
-    /// A project of which nothing was built yet. Files that cannot be read, and tags that cannot be made, are
+    /// A project in which nothing was built yet. Files that cannot be read, and tags that cannot be computed, are
     /// reported.
     pub fn new(session: &'p Session, configs: &'p [Config<'f>], settings: Settings) -> Self {
         configs.iter().for_each(|config| unapplied::report(config, Purpose::Build, &session.sink));
         Self::keyed(session, configs, settings, None)
     }
 
-    /// The same where it is known what artifacts are made of.
+    /// The same if the contents of artifacts are known.
     pub fn keyed(session: &'p Session, configs: &'p [Config<'f>], settings: Settings, keys: Option<Contents>) -> Self {
         let artifacts = artifacts::collect(configs);
         let find = || {
@@ -181,8 +181,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         }
     }
 
-    /// The same, with a node that deploys everything, and the hooks around it. Where it is to be taken down, no image is
-    /// needed.
+    /// The same, with a node that deploys everything, and its hooks. To take it down, no image is needed.
     pub fn deploying(mut self, deploying: Deploying, takes_down: bool) -> Self {
         if !takes_down {
             let configs = self.configs.iter();
@@ -243,7 +242,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         all
     }
 
-    /// What artifacts are made of, by image.
+    /// The contents of artifacts, by image.
     pub fn keys(&self) -> &Contents {
         &self.keys
     }
@@ -253,12 +252,12 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         &self.settings.root
     }
 
-    /// Images in the order they are built, each with the name it will have.
+    /// Images in build order, each with its full name.
     pub fn tags(&self) -> impl Iterator<Item = (&str, &str)> {
         self.artifacts.iter().map(|artifact| artifact.image.as_str()).zip(self.tags.iter().map(String::as_str))
     }
 
-    /// The runtime that an image's artifact names; empty if it names none.
+    /// The runtime of an image's artifact; empty if it names none.
     pub fn runtime(&self, image: &str) -> String {
         let artifact = self.artifacts.iter().find(|artifact| artifact.image == image);
         artifact.map(|artifact| artifact.view.text_of("runtimeType").into_owned()).unwrap_or_default()
@@ -271,7 +270,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         self.artifacts.iter().filter_map(image).collect()
     }
 
-    /// What stands for an artifact in results: everything that goes into it, and where it goes.
+    /// The version of an artifact in results: all its inputs, and its destination.
     pub fn version(&self, at: usize) -> String {
         let known = self.versions.borrow().get(&at).cloned();
         known.unwrap_or_else(|| {
@@ -296,7 +295,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         crate::store::hex(&digest.finalize())
     }
 
-    /// Registries that an artifact may be put in without TLS.
+    /// Registries of an artifact that are reached without TLS.
     fn insecure(&self, artifact: &Artifact<'_, '_>) -> Vec<String> {
         let build = self.config(artifact.config).and_then(|config| config.item.view().get("build"));
         let said = build.into_iter().flat_map(|build| build.get("insecureRegistries")).flat_map(View::items);
@@ -307,7 +306,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         self.configs.get(at)
     }
 
-    /// A path of a configuration on this machine.
+    /// The full path of a file of a configuration.
     fn full(&self, config: usize, text: &str) -> PathBuf {
         let Some(config) = self.config(config) else { return PathBuf::from(text) };
         PathBuf::from(path::join(self.session.world.root(), &from_file(config, text)))
@@ -318,7 +317,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         self.full(config, if text.is_empty() { "." } else { &text })
     }
 
-    /// Whether a configuration's images are pushed: as asked, as it says, or as usual.
+    /// Whether a configuration's images are pushed: by option, by configuration, or by default.
     fn pushes(&self, config: usize) -> bool {
         let said = self.config(config).and_then(|config| config.item.view().at(&["build", "local", "push"])?.bool());
         self.settings.push.or(said).unwrap_or(self.settings.push_by_default)
@@ -337,7 +336,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         if own.is_empty() { texts(build) } else { own }
     }
 
-    /// The name of an artifact's image with its tag. A tag that cannot be made is `latest`, with a warning.
+    /// The name of an artifact's image with its tag. If no tag can be computed, it is `latest`, with a warning.
     fn tagged(&self, at: usize) -> String {
         let Some(artifact) = self.artifacts.get(at) else { return String::new() };
         let registry = self.settings.default_repo.as_deref().filter(|registry| !registry.is_empty());
@@ -377,7 +376,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         tagger.tag(policy)
     }
 
-    /// Whether an image was built by an earlier run, as far as its journal says.
+    /// Whether an earlier run built an image, according to its journal.
     pub fn is_known(&self, at: usize, store: &crate::store::Store) -> bool {
         let id = self.nodes.get(at).map(|node| node.id.as_str()).unwrap_or_default();
         store.find(id, &self.version(at)).is_some()
@@ -388,7 +387,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         self.artifacts.get(at).is_some_and(|artifact| self.pushes(artifact.config))
     }
 
-    /// How many artifacts are built at once: the most that a configuration allows, one if none says so.
+    /// The number of artifacts built at once: the maximum of all configurations, one by default.
     pub fn concurrency(&self) -> usize {
         let said = |config: &Config<'_>| config.item.view().at(&["build", "local", "concurrency"])?.int();
         match self.configs.iter().filter_map(said).min() {
@@ -413,7 +412,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         Some(Command { words, shell: false, folder, env: env.to_vec() })
     }
 
-    /// What every hook is told.
+    /// Environment variables of every hook.
     fn hook_env(&self) -> Vec<(String, String)> {
         let mut env = vec![("SKAFFOLD_WORK_DIR".to_owned(), self.settings.here.to_string_lossy().into_owned())];
         env.extend(self.settings.default_repo.iter().map(|repo| ("SKAFFOLD_DEFAULT_REPO".to_owned(), repo.clone())));
@@ -421,7 +420,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
     }
 }
 
-/// Whether a context is that of a cluster on this machine, which sees images without a registry.
+/// Whether a context is a cluster on this machine, which uses images without a registry.
 pub fn is_local_cluster(context: &str) -> bool {
     matches!(context, "minikube" | "docker-desktop" | "docker-for-desktop")
         || context.starts_with("kind-")

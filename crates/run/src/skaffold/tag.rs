@@ -1,4 +1,4 @@
-//! Tags of images by the policies of Skaffold. Asks git, as the policy says.
+//! Tags of images by Skaffold's tag policies. Runs git if the policy requires it.
 
 use purlin_host::named;
 use purlin_skaffold::item::View;
@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// The layout of a time where none is given.
+/// Default layout of times.
 const LAYOUT: &str = "2006-01-02_15-04-05.999_MST";
 
-/// The longest tag that registries take.
+/// Maximum length of a tag in registries.
 const LONGEST: usize = 128;
 
-/// What a tag may be made of.
+/// Inputs of a tag.
 pub struct Tagger<'t> {
     /// Environment variables.
     pub env: &'t BTreeMap<String, String>,
@@ -21,14 +21,14 @@ pub struct Tagger<'t> {
     pub image: &'t str,
     /// The folder with its sources.
     pub folder: PathBuf,
-    /// The digest of its files, by the policy of that name.
+    /// The digest of its files, for the policy of that name.
     pub input_digest: &'t dyn Fn() -> Result<String, String>,
     /// The time of the run, in nanoseconds since 1970.
     pub now: i128,
 }
 
 impl Tagger<'_> {
-    /// The tag by a policy; empty if the image's own name has one.
+    /// The tag by a policy; empty if the image's name already has one.
     pub fn tag(&self, policy: Option<View<'_, '_>>) -> Result<String, String> {
         let custom = policy.and_then(|policy| policy.get("customTemplate"));
         let tag = match (custom, policy) {
@@ -69,7 +69,7 @@ impl Tagger<'_> {
         self.git(&text("prefix"), &text("variant"), ignore)
     }
 
-    /// Images are known by their digest, so the tag says nothing.
+    /// Images are identified by their digest, so the tag is constant.
     fn checksum(&self) -> String {
         let has_tag = purlin_value::image::parts(self.image).name != self.image;
         if has_tag { String::new() } else { "latest".to_owned() }
@@ -140,13 +140,13 @@ impl Tagger<'_> {
     }
 }
 
-/// Whether registries take a tag; an empty one is that of the image's own name.
+/// Whether a tag is valid in registries; an empty one means that of the image's own name.
 fn is_tag(tag: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     tag.len() <= LONGEST && tag.chars().enumerate().all(|(at, c)| is_word(c) || (at > 0 && "-.".contains(c)))
 }
 
-/// A name as a tag: other characters become `_`, and so do dots and dashes in front.
+/// A name as a tag: other characters become `_`, and so do leading dots and dashes.
 fn clean(name: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
     let mut tag: String = name.chars().map(allowed).collect();
@@ -156,7 +156,7 @@ fn clean(name: &str) -> String {
     tag
 }
 
-/// The names that a template reads.
+/// The field names in a template.
 fn fields(template: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for action in template.split("{{").skip(1).filter_map(|rest| rest.split("}}").next()) {

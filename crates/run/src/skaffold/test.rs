@@ -1,4 +1,4 @@
-//! Tests of images: commands that are told which image.
+//! Tests of images: commands that get the image as an argument.
 
 use super::{CaseKind, SkaffoldProject};
 use crate::action::{Action, Command, Kind};
@@ -8,7 +8,7 @@ use purlin_skaffold::template;
 use std::time::Duration;
 
 impl SkaffoldProject<'_, '_> {
-    /// What a test comes to. It is run each time: its result is not what is wanted of it.
+    /// The resolved action of a test. It runs every time: its result is not reused.
     pub(super) fn test_action(&self, node: usize, at: usize) -> Result<Action, Cause> {
         let case = self.cases.get(at).ok_or(Cause::Unresolved)?;
         let test = match &case.kind {

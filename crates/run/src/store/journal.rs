@@ -1,8 +1,8 @@
 //! The journal: one line per result, each sealed, appended and never changed.
 //!
-//! A line that is broken, because the disk was full or the machine lost power, is skipped, and so is one whose seal is
-//! not ours; every append begins with a line end, so that what follows a broken line is whole. Every writer holds a
-//! shared lock on the file; whoever gets it alone may write a shorter journal in its place.
+//! A broken line, after a full disk or a power failure, is skipped, and so is one without our seal; every append begins
+//! with a line break, so that the record after a broken line is intact. Every writer holds a shared lock on the file; a
+//! writer that gets it exclusively may replace the journal with a shorter one.
 
 use super::seal::Seal;
 use crate::outputs::Outputs;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// The name of the file.
 const NAME: &str = "journal";
 
-/// What lines are sealed as.
+/// The purpose of the seal of lines.
 const USE: &str = "journal";
 
 /// A journal shorter than this is never rewritten.
@@ -28,7 +28,7 @@ const WORTH_REWRITING: u64 = 4 << 20;
 pub enum Ending {
     /// Well.
     Done,
-    /// It failed; why, in one line.
+    /// It failed; the reason, in one line.
     Failed(String),
     /// It was undone, or its results were removed: nothing before this counts.
     Forgotten,
@@ -47,22 +47,22 @@ pub struct Record {
     pub outputs: Option<Outputs>,
     /// The digest of its outputs, if they are long.
     pub object: Option<String>,
-    /// The digest of the list of files that it made, if it made any that others use.
+    /// The digest of the list of its files, if other actions use them.
     pub made: Option<String>,
     /// When it began, in milliseconds since 1970.
     pub started: u64,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub took: u64,
 }
 
 impl Record {
-    /// Nothing before this counts.
+    /// A record that invalidates everything before it.
     pub fn forgotten(id: &str) -> Self {
         let (id, version, ending) = (id.to_owned(), String::new(), Ending::Forgotten);
         Record { id, version, ending, outputs: None, object: None, made: None, started: 0, took: 0 }
     }
 
-    /// Whether it can stand for another run: it ended well and its outputs are known.
+    /// Whether it can be reused: it ended well and its outputs are known.
     pub fn is_reusable(&self) -> bool {
         self.ending == Ending::Done && (self.outputs.is_some() || self.object.is_some())
     }
@@ -116,7 +116,7 @@ fn parse_line(seal: &Seal, line: &str) -> Option<Record> {
     serde_json::from_str(seal.open(USE, line)?).ok().and_then(Record::from_json)
 }
 
-/// Whether a line is a whole record, whoever sealed it.
+/// Whether a line is a complete record, with any seal.
 fn is_record(line: &str) -> bool {
     let Some((tag, text)) = line.split_once(' ') else { return false };
     tag.bytes().all(|byte| byte.is_ascii_hexdigit()) && serde_json::from_str::<Json>(text).is_ok()
@@ -134,16 +134,16 @@ struct History {
 pub struct Journal {
     seal: Seal,
     file: Option<File>,
-    /// How far it was read.
+    /// The position up to which it was read.
     read_to: u64,
     lines: usize,
-    /// How many records are not ours.
+    /// Number of records with another seal.
     foreign: usize,
     histories: BTreeMap<String, History>,
 }
 
 impl Journal {
-    /// Reads the journal of a folder; one that is not there is empty.
+    /// Reads the journal of a folder; a missing one is empty.
     pub fn read(folder: Option<&Folder>, seal: Seal) -> io::Result<Self> {
         let mut journal =
             Journal { seal, file: None, read_to: 0, lines: 0, foreign: 0, histories: BTreeMap::default() };
@@ -155,13 +155,13 @@ impl Journal {
         Ok(journal)
     }
 
-    /// How many records were left out, because another user or another checkout has made them.
+    /// Number of ignored records, made by another user or in another checkout.
     pub fn foreign(&self) -> usize {
         self.foreign
     }
 
-    /// Opens it for appending. It is rewritten if most of it no longer counts, or some of it is not ours, and nobody else
-    /// has it open.
+    /// Opens it for appending. It is rewritten if most of it is obsolete, or some records have another seal, and no
+    /// other process has it open.
     pub fn open_for_writing(&mut self, folder: &Folder) -> io::Result<()> {
         loop {
             let file = folder.open_own(NAME)?;
@@ -189,7 +189,7 @@ impl Journal {
         self.histories.values().map(|history| history.done.len() + 1).sum()
     }
 
-    /// Writes what counts in the place of the journal.
+    /// Replaces the journal with the records that count.
     fn rewrite(&mut self, folder: &Folder) -> io::Result<()> {
         let mut text = String::new();
         for history in self.histories.values() {
@@ -205,7 +205,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Takes in what others have written since.
+    /// Reads the records that others have written since.
     pub fn refresh(&mut self) -> io::Result<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let taken = self.take_in(&file);
@@ -220,7 +220,7 @@ impl Journal {
         file.seek(SeekFrom::Start(self.read_to))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
-        // A line without its end is being written, or broken; either way it is looked at again.
+        // A line without its end is incomplete or broken; it is read again later.
         let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
         self.read_to += end as u64 + 1;
         for line in bytes.get(..end).unwrap_or_default().split(|byte| *byte == b'\n') {
@@ -241,7 +241,7 @@ impl Journal {
             Ending::Done if record.is_reusable() => {
                 history.done.insert(record.version.clone(), record.clone());
             }
-            // What failed since, at the same version, does not count as done.
+            // A later failure at the same version means that it is not done.
             Ending::Done | Ending::Failed(_) => {
                 history.done.remove(&record.version);
             }
@@ -249,12 +249,12 @@ impl Journal {
         history.last = Some(record);
     }
 
-    /// Appends a record in one call, so that no other writer's line can be inside of it.
+    /// Appends a record in one call, so that lines of several writers cannot be mixed.
     pub fn append(&mut self, record: Arc<Record>) -> io::Result<()> {
         let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotConnected.into()) };
         let line = line_of(&self.seal, &record);
         file.write_all(line.as_bytes())?;
-        // An append leaves the position behind what it wrote. Where nobody else has written, that need not be read again.
+        // An append leaves the position after the written line. Without other writers, that need not be read again.
         if file.stream_position()? == self.read_to + line.len() as u64 {
             self.read_to += line.len() as u64;
         }
@@ -262,7 +262,7 @@ impl Journal {
         Ok(())
     }
 
-    /// The file, to be synced by whoever has time.
+    /// The file, for a sync on another thread.
     pub fn file(&self) -> io::Result<Option<File>> {
         self.file.as_ref().map(File::try_clone).transpose()
     }
@@ -272,7 +272,7 @@ impl Journal {
         self.histories.get(id)?.done.get(version).cloned()
     }
 
-    /// Whether an action has a result at a version that is asked for.
+    /// Whether an action has a result at a matching version.
     pub fn has_done(&self, id: &str, is_meant: impl Fn(&str) -> bool) -> bool {
         self.histories.get(id).is_some_and(|history| history.done.keys().any(|version| is_meant(version)))
     }
@@ -289,7 +289,7 @@ impl Journal {
     }
 }
 
-/// Whether a file is the one that has the journal's name.
+/// Whether a file still has the journal's name.
 fn is_current(folder: &Folder, file: &File) -> io::Result<bool> {
     let (opened, named) = (file.metadata()?, folder.stat(NAME)?);
     Ok(opened.ino() == named.st_ino && opened.dev() == named.st_dev)
@@ -353,7 +353,7 @@ mod tests {
             assert!(again.find("run.b", "x").is_some(), "cut at {cut}");
             let kept = ["1", "2", "3"].iter().filter(|version| again.find("run.a", version).is_some()).count();
             let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
-            // A line whose end alone is missing is whole again once another one follows.
+            // A line that only lacks its end is complete again once another one follows.
             assert!(kept >= lines / 2 && kept <= lines / 2 + 1, "cut at {cut}: {kept} of {lines}");
         }
     }

@@ -1,8 +1,7 @@
-//! Files that an action made and that others use: whether they are still as it left them.
+//! Files that an action made and other actions use: whether they are unchanged.
 //!
-//! A file that looks as it did is not read: its size, its permissions and the two times that the system keeps of it, of
-//! which the time of its last change of any kind is set by the system alone. If it looks different, its content decides,
-//! where that was small enough to be remembered.
+//! A file with unchanged metadata is not read: its size, its permissions and its two times, of which the change time is
+//! set only by the system. If the metadata differs, its content decides, if it was small enough to be recorded.
 
 use super::hex;
 use purlin_host::named;
@@ -14,19 +13,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Folders of tools, which are not what an action makes.
+/// Folders of tools, which are not results of an action.
 const OF_TOOLS: [&str; 3] = [".git", ".garden", super::FOLDER];
 
-/// The largest file whose content is remembered.
+/// Maximum size of a file whose content is recorded.
 const LARGEST: u64 = 4 << 20;
 
-/// How many bytes of one action are remembered by their content.
+/// Maximum number of bytes per action that are recorded by content.
 const MOST: u64 = 64 << 20;
 
-/// What stands for a content that is not remembered.
+/// Replaces the digest of a content that is not recorded.
 const UNKNOWN: &str = "-";
 
-/// Files and how they were.
+/// Files and their state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Made(BTreeMap<PathBuf, String>);
 
@@ -49,31 +48,31 @@ impl Made {
         Ok(found)
     }
 
-    /// Adds a file, as it is now.
+    /// Adds a file in its current state.
     pub fn add(&mut self, file: PathBuf) {
         if let Some(look) = look(&file) {
             self.0.insert(file, look);
         }
     }
 
-    /// The files that are not the same in an earlier look.
+    /// The files that differ from an earlier state.
     pub fn since(mut self, before: &Made) -> Made {
         self.0.retain(|file, look| before.0.get(file) != Some(look));
         self
     }
 
-    /// These and others.
+    /// The union with other files.
     pub fn and(mut self, others: Made) -> Made {
         self.0.extend(others.0);
         self
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The list as bytes: how a file looks, what it holds, and its path.
+    /// The list as bytes: the metadata, the digest and the path of each file.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut left = MOST;
@@ -89,7 +88,7 @@ impl Made {
         bytes
     }
 
-    /// Whether all files of a list are as they were.
+    /// Whether all files of a list are unchanged.
     pub(super) fn is_as_listed(bytes: &[u8]) -> bool {
         bytes.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).all(|entry| {
             let mut parts = entry.splitn(3, |byte| *byte == b' ');
@@ -110,12 +109,12 @@ fn look(file: &Path) -> Option<String> {
     Some(format!("{:o}:{}:{modified}:{changed}", found.mode(), found.size()))
 }
 
-/// Kind and permissions, which a look begins with.
+/// Kind and permissions, the first part of the metadata.
 fn mode(look: &[u8]) -> Option<&[u8]> {
     look.split(|byte| *byte == b':').next()
 }
 
-/// A digest of what a file holds, or of where a link leads; nothing for what is large, and for what is no file.
+/// A digest of a file's content, or of a link's target; `None` for large files, and for anything else.
 fn content(file: &Path, left: &mut u64) -> Option<String> {
     let found = named::itself(file).ok()?;
     if found.is_symlink() {
@@ -168,7 +167,7 @@ mod tests {
             change();
             assert!(!Made::is_as_listed(&listed));
         }
-        // What only looks different is the same.
+        // A file with other metadata and the same content is unchanged.
         write("one");
         let listed = list();
         pause();

@@ -1,6 +1,6 @@
-//! Results that last: a journal of what was done, contents by their digest, and locks that the kernel holds.
+//! Persistent results: a journal of finished actions, contents by digest, and locks held by the kernel.
 //!
-//! Everything lies below one folder (`.purlin` in the project):
+//! Everything is below one folder (`.purlin` in the project):
 //!
 //! | | |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | `deploys/` | processes that keep running |
 //! | `tmp/` | what running actions write |
 //!
-//! A repository can bring this folder with anything in it. So nothing is reached through a link ([`folder`]), records and
-//! notes count only with a seal that this user has made for this checkout ([`seal`]), and names of files have a part that
-//! nobody else can guess.
+//! A repository can bring this folder with any content. So nothing is reached through a link ([`folder`]), records and
+//! notes count only with a seal that this user has made for this checkout ([`seal`]), and file names contain a part
+//! that others cannot guess.
 
 mod journal;
 pub mod made;
@@ -41,10 +41,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 /// The name of the folder in a project.
 pub const FOLDER: &str = ".purlin";
 
-/// Outputs longer than this are kept apart from the journal, which every run reads.
+/// Longer outputs are kept apart from the journal, which every run reads.
 const INLINE: usize = 4 << 10;
 
-/// Outputs and lists that are larger than this are not ours.
+/// Larger outputs and lists are not ours.
 const LONGEST_OBJECT: u64 = 1 << 30;
 
 /// The results of a project.
@@ -54,7 +54,7 @@ pub struct Store {
     root: PathBuf,
     seal: Seal,
     is_kept: bool,
-    /// The folder of results, once something is to be kept.
+    /// The folder of results, once something is kept.
     opened: OnceLock<Folder>,
     journal: Mutex<Journal>,
     dirty: AtomicBool,
@@ -62,19 +62,19 @@ pub struct Store {
     spare: Arc<Spare>,
 }
 
-/// A sync that goes on while actions run.
+/// A sync that runs in parallel with actions.
 #[derive(Debug, Default)]
 struct Syncing {
     is_busy: AtomicBool,
-    /// Why one failed; the next may well succeed.
+    /// The error of a failed sync; the next may succeed.
     error: Mutex<Option<io::Error>>,
 }
 
-/// Folders of actions that left nothing in them, to be used again under another name: on a disk that costs less than half
-/// of making and removing one. They go with the last of those who may use them.
+/// Empty folders of finished actions, to be reused under another name: on a disk that costs less than half of creating
+/// and removing one. They are removed with the last store that may use them.
 #[derive(Debug, Default)]
 struct Spare {
-    /// Where they are.
+    /// Their location.
     tmp: OnceLock<Folder>,
     names: Mutex<Vec<String>>,
 }
@@ -94,7 +94,7 @@ impl Drop for Spare {
     }
 }
 
-/// Held while an action runs; other processes wait. The kernel lets go of it with the process.
+/// Held while an action runs; other processes wait. The kernel releases it with the process.
 #[derive(Debug)]
 pub struct Lock(#[allow(dead_code)] File);
 
@@ -131,7 +131,7 @@ impl Store {
         })
     }
 
-    /// What the user should know of these results, if anything: why some do not count, or will not.
+    /// A warning for the user, if any: why some results do not count, or will not.
     pub fn warning(&self) -> Option<String> {
         let root = self.root.display();
         if !self.is_kept {
@@ -144,7 +144,7 @@ impl Store {
         }
     }
 
-    /// Makes the folders, so that something can be kept. What it holds is private and no part of the repository.
+    /// Creates the folders for results. Their content is private and not part of the repository.
     pub fn prepare(&self) -> io::Result<()> {
         let root = Folder::open(&self.project)?.make_child(FOLDER, Access::Private)?;
         for part in ["objects", "logs", "locks", "deploys"] {
@@ -169,7 +169,7 @@ impl Store {
         }
     }
 
-    /// Removes what runs that were killed left behind.
+    /// Removes leftovers of killed runs.
     pub(crate) fn sweep(&self) {
         let Ok(tmp) = self.part("tmp") else { return };
         for name in tmp.names().unwrap_or_default() {
@@ -181,7 +181,7 @@ impl Store {
         }
     }
 
-    /// Where everything lies.
+    /// The folder of all results.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -195,7 +195,7 @@ impl Store {
         self.journal().find(id, version)
     }
 
-    /// Whether an action has a result that can be used, at a version that is asked for.
+    /// Whether an action has a reusable result at a matching version.
     pub fn has_done(&self, id: &str, is_meant: impl Fn(&str) -> bool) -> bool {
         self.journal().has_done(id, is_meant)
     }
@@ -210,7 +210,7 @@ impl Store {
         self.journal().ids()
     }
 
-    /// Takes in what other processes have written since.
+    /// Reads the records that other processes have written since.
     pub fn refresh(&self) -> io::Result<()> {
         self.journal().refresh()
     }
@@ -224,13 +224,13 @@ impl Store {
         }
     }
 
-    /// What is kept under a digest. A file that is not what its name says is as good as none.
+    /// The content of a digest. A file whose content does not match its name is ignored.
     fn object(&self, digest: &str) -> Option<Vec<u8>> {
         let bytes = self.part("objects").ok()?.read(digest, LONGEST_OBJECT).ok()?;
         (hex(&Sha256::digest(&bytes)) == *digest).then_some(bytes)
     }
 
-    /// Keeps something under its digest.
+    /// Stores a content under its digest.
     fn keep_object(&self, bytes: &[u8]) -> io::Result<String> {
         let digest = hex(&Sha256::digest(bytes));
         let objects = self.part("objects")?;
@@ -240,18 +240,19 @@ impl Store {
         Ok(digest)
     }
 
-    /// Keeps the list of files that an action made.
+    /// Stores the list of files that an action made.
     pub fn keep_made(&self, made: &Made) -> io::Result<Option<String>> {
         (!made.is_empty()).then(|| self.keep_object(&made.to_bytes())).transpose()
     }
 
-    /// Whether the files that an action made are as it left them.
+    /// Whether the files that an action made are unchanged.
     pub fn is_intact(&self, record: &Record) -> bool {
         let Some(digest) = &record.made else { return true };
         self.object(digest).is_some_and(|list| Made::is_as_listed(&list))
     }
 
-    /// Keeps a result. When this returns, it outlives this process; [`Store::sync`] makes it outlive the machine.
+    /// Stores a result. When this returns, it survives this process; [`Store::sync`] makes it survive a crash of the
+    /// machine.
     pub fn keep(&self, mut record: Record) -> io::Result<Arc<Record>> {
         if let Some(outputs) = &record.outputs {
             let text = serde_json::to_vec(outputs).map_err(io::Error::other)?;
@@ -266,7 +267,7 @@ impl Store {
         Ok(record)
     }
 
-    /// Makes everything kept so far outlive the machine; one call serves all results since the last.
+    /// Syncs everything stored so far to the disk; one call covers all results since the last.
     pub fn sync(&self) -> io::Result<()> {
         let earlier = self.syncing.error.lock().unwrap_or_else(PoisonError::into_inner).take();
         if !self.dirty.swap(false, Ordering::AcqRel) && !self.syncing.is_busy.load(Ordering::Acquire) {
@@ -277,7 +278,7 @@ impl Store {
         earlier.map_or(Ok(()), Err)
     }
 
-    /// Begins the same without waiting for it. A failure is returned by the next [`Store::sync`].
+    /// Starts the same without waiting for it. A failure is returned by the next [`Store::sync`].
     pub fn sync_soon(&self) -> io::Result<()> {
         if self.syncing.is_busy.swap(true, Ordering::AcqRel) {
             return Ok(());
@@ -307,7 +308,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps other processes from running an action; nothing if one of them runs it.
+    /// Keeps other processes from running an action; `None` if one of them is running it.
     pub fn try_lock(&self, id: &str) -> io::Result<Option<Lock>> {
         let file = self.part("locks")?.open_own(self.file_name(id))?;
         match file.try_lock() {
@@ -335,7 +336,7 @@ impl Store {
             let name = format!("{}-{number}", std::process::id());
             let folder = tmp.path().join(&name);
             let spare = self.spare.list().pop();
-            // Under a new name: what an earlier action has left running does not know it.
+            // Under a new name, unknown to processes that an earlier action has left running.
             if spare.is_some_and(|spare| tmp.rename(spare, &name).is_ok()) {
                 return Ok(Scratch { name, folder, spare: self.spare.clone() });
             }
@@ -399,13 +400,13 @@ impl Drop for Scratch {
     }
 }
 
-/// Whether a folder is as it was made: a folder, ours to write to, and empty.
+/// Whether a folder is unchanged since its creation: a folder, writable for us, and empty.
 fn is_untouched(tmp: &Folder, name: &str) -> bool {
     let is_ours = tmp.stat(name).is_ok_and(|found| found.st_mode & 0o777 == 0o700);
     is_ours && tmp.child(name).and_then(|folder| folder.names()).is_ok_and(|names| names.is_empty())
 }
 
-/// A file name for an id: readable, different for different ids, and not to be guessed by anybody who brings files.
+/// A file name for an id: readable, unique, and unpredictable for authors of a repository.
 fn file_name(seal: &Seal, id: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let readable: String = id.chars().map(|c| if is_plain(c) { c } else { '_' }).take(100).collect();
@@ -413,7 +414,7 @@ fn file_name(seal: &Seal, id: &str) -> String {
     format!("{}~{}", readable.trim_start_matches('.'), tag.get(..16).unwrap_or_default())
 }
 
-/// Writes a file that the user named as a whole: it has its old content, or the new one.
+/// Writes a file named by the user as a whole: it has its old content, or the new one.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! Single files beside the journal: what an action printed last, and what of it keeps running.
+//! Single files next to the journal: the last output of an action, and its running processes.
 //!
-//! Both are reached from the project's folder, one name at a time and never through a link. A note decides what is ended
-//! or removed, so it counts only with our seal.
+//! Both are reached from the project's folder, one name at a time and never through a link. A note decides what is
+//! ended or removed, so it counts only with our seal.
 
 use super::FOLDER;
 use super::seal::Seal;
@@ -10,10 +10,10 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A note is a line; more than this is none.
+/// A note is one line; a longer file is not a note.
 const LONGEST_NOTE: u64 = 64 << 10;
 
-/// A log that a process writes itself has no bound; so much of its end is read.
+/// A log written by a process itself is unbounded; only this much of its end is read.
 const LONGEST_LOG: u64 = 64 << 20;
 
 /// The last output of an action.
@@ -32,12 +32,12 @@ impl Log {
         Folder::open(&self.project)?.child(FOLDER)?.child("logs")
     }
 
-    /// Begins a new log in the place of an earlier one.
+    /// Creates a new log, replacing an earlier one.
     pub fn create(&self) -> io::Result<File> {
         self.folder()?.create(&self.name)
     }
 
-    /// The log; the end of one that is very long.
+    /// The log; only the end of a very long one.
     pub fn read(&self) -> io::Result<Vec<u8>> {
         use std::io::{Read, Seek, SeekFrom};
         let mut file = self.folder()?.open_file(&self.name)?;
@@ -48,13 +48,13 @@ impl Log {
         Ok(bytes)
     }
 
-    /// How long it is; nothing if there is none.
+    /// Its length; 0 if it does not exist.
     pub fn length(&self) -> u64 {
         let file = self.folder().and_then(|folder| folder.open_file(&self.name));
         file.and_then(|file| file.metadata()).map(|known| known.len()).unwrap_or_default()
     }
 
-    /// What follows a place, up to so many bytes.
+    /// The content from `start`, up to `most` bytes.
     pub fn read_from(&self, start: u64, most: u64) -> io::Result<Vec<u8>> {
         use std::io::{Read, Seek, SeekFrom};
         let mut file = self.folder()?.open_file(&self.name)?;
@@ -64,7 +64,7 @@ impl Log {
         Ok(bytes)
     }
 
-    /// Removes it; there may be none.
+    /// Removes it, if it exists.
     pub fn remove(&self) {
         let _ = self.folder().and_then(|folder| folder.remove(&self.name));
     }
@@ -75,7 +75,7 @@ impl Log {
 pub struct Note {
     project: PathBuf,
     seal: Seal,
-    /// What it is about: a note of one action is none of another.
+    /// Its subject: a note of one action is not valid for another.
     about: String,
     name: String,
 }
@@ -89,7 +89,7 @@ impl Note {
         Folder::open(&self.project)?.child(FOLDER)?.child("deploys")
     }
 
-    /// What it says, if it is ours.
+    /// Its text, if the seal is ours.
     pub fn read(&self) -> Option<String> {
         let bytes = self.folder().ok()?.read(&self.name, LONGEST_NOTE).ok()?;
         let text = String::from_utf8(bytes).ok()?;
@@ -103,7 +103,7 @@ impl Note {
         folder.replace(&self.name, format!("{}\n", self.seal.sealed(&self.about, text)).as_bytes(), 0o600)
     }
 
-    /// Removes it; there may be none.
+    /// Removes it, if it exists.
     pub fn remove(&self) {
         let _ = self.folder().and_then(|folder| folder.remove(&self.name));
     }

@@ -1,4 +1,4 @@
-//! What makes records our own: a keyed digest that only this user can make, for this checkout alone.
+//! Seals for records: a keyed digest that only this user can make, for this checkout alone.
 //!
 //! A repository can bring any file; it cannot bring the user's secret. Knows nothing of files.
 
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// How many bytes of a digest are kept.
+/// Number of bytes of a digest that are kept.
 const TAG: usize = 16;
 
 /// The user's key, from which the seal of every checkout is derived.
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// The key of the user whose environment this is. Where none can be kept, one for this process alone.
+    /// The key of the user that this environment belongs to. If none can be stored, one for this process alone.
     pub fn of_user(env: &BTreeMap<String, String>) -> Self {
         match purlin_host::secret::of_user(env) {
             Some(secret) => Key { secret, is_kept: true },
@@ -47,7 +47,7 @@ impl Key {
 }
 
 fn keyed(secret: &[u8; 32]) -> Hmac<Sha256> {
-    // Keys of the size of a block are always valid; a shorter one is padded to it here.
+    // Keys of block size are always valid; a shorter one is padded to it here.
     let mut block = [0; 64];
     block.iter_mut().zip(secret).for_each(|(to, from)| *to = *from);
     Hmac::<Sha256>::new(&block.into())
@@ -73,7 +73,7 @@ impl Seal {
         mac.finalize().into_bytes().into()
     }
 
-    /// The tag of a text that is used as `what`.
+    /// The tag of a text for the purpose `what`.
     pub fn tag(&self, what: &str, text: &[u8]) -> String {
         let digest = self.digest(&[what.as_bytes(), text]);
         super::hex(digest.get(..TAG).unwrap_or_default())

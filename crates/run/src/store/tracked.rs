@@ -1,16 +1,16 @@
-//! Whether git tracks files where results are kept: those came with the repository, so they are not results.
+//! Checks whether git tracks files in the folder of results: those came with the repository, so they are not results.
 //!
-//! Reads the index of the repository and runs nothing. What cannot be read counts as untracked: results are sealed, so
+//! Reads the index of the repository and runs nothing. An unreadable index counts as untracked: results are sealed, so
 //! this only explains early what would be ignored later.
 
 use purlin_host::named;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// An index larger than this is not looked at.
+/// A larger index is not read.
 const LONGEST_INDEX: u64 = 256 << 20;
 
-/// Where a project holds nothing but what we made. Other files below `.purlin` may well be part of a repository.
+/// Paths that only this program writes. Other files below `.purlin` may well be part of a repository.
 const OWN: [&str; 7] = [
     ".purlin/journal",
     ".purlin/objects",
@@ -21,7 +21,7 @@ const OWN: [&str; 7] = [
     ".garden/build",
 ];
 
-/// The first file that git tracks where only we write, from the project's folder.
+/// The first file that git tracks in these paths, relative to the project's folder.
 pub fn tracked(project: &Path) -> Option<String> {
     if !OWN.iter().any(|own| named::itself(&project.join(own)).is_ok()) {
         return None;
@@ -42,19 +42,19 @@ pub fn tracked(project: &Path) -> Option<String> {
     Some(found.get(within.len()..).unwrap_or(&found).trim_start_matches('/').to_owned())
 }
 
-/// The file or folder of ours that a tracked file is or lies in.
+/// Which of these paths a tracked file is, or is below.
 pub fn own_part(file: &str) -> &str {
     OWN.into_iter().find(|own| file.starts_with(own)).unwrap_or(file)
 }
 
-/// The index of the repository whose top is a folder.
+/// The index of the repository with this top folder.
 fn index_file(top: &Path) -> Option<PathBuf> {
     let git = top.join(".git");
     let found = named::itself(&git).ok()?;
     if found.is_dir() {
         return Some(git.join("index"));
     }
-    // A worktree or a submodule says where its own folder is.
+    // A worktree or a submodule names its own folder.
     let text = String::from_utf8(read(&git)?).ok()?;
     Some(top.join(text.strip_prefix("gitdir:")?.trim()).join("index"))
 }
@@ -71,7 +71,7 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<u32> {
     Some(part.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 
-/// Searches the paths of an index whose digests have a size. `None` if it is no such index.
+/// Searches the paths of an index with digests of a given size. `None` if the index is not of that kind.
 fn find(bytes: &[u8], digest: usize, is_wanted: impl Fn(&[u8]) -> bool) -> Option<Option<Vec<u8>>> {
     if bytes.get(..4)? != b"DIRC" {
         return None;
@@ -80,7 +80,7 @@ fn find(bytes: &[u8], digest: usize, is_wanted: impl Fn(&[u8]) -> bool) -> Optio
     let mut at = 12;
     let mut path: Vec<u8> = Vec::new();
     for _ in 0..count {
-        // Ten numbers come before the digest; the seventh says what kind of file it is.
+        // Ten numbers come before the digest; the seventh is the file mode.
         if !matches!(number(bytes, at + 24, 4)? >> 12, 0o10 | 0o12 | 0o16 | 0o4) {
             return None;
         }
@@ -107,7 +107,7 @@ fn find(bytes: &[u8], digest: usize, is_wanted: impl Fn(&[u8]) -> bool) -> Optio
     Some(None)
 }
 
-/// A number as git packs offsets, and where it ends.
+/// A number in git's offset encoding, and its end.
 fn offset(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut byte = *bytes.get(at)?;
     let mut found = usize::from(byte & 0x7f);
