@@ -1,5 +1,5 @@
-//! Completion scripts: clap's own for commands and options, and a few lines that ask `purlin names` for what only the
-//! project knows.
+//! Completion scripts: clap's own for commands and options, and a few lines that call `purlin names` for names of the
+//! project.
 
 use crate::args::Cli;
 use crate::personality::PERSONALITIES;
@@ -21,7 +21,7 @@ pub(crate) fn script(shell: Shell) -> String {
         Shell::Bash => script.push_str(&BASH.replace("NODES", &nodes).replace("PERSONALITIES", &personalities)),
         Shell::Zsh => script.push_str(&ZSH.replace("NODES", &nodes).replace("PERSONALITIES", &personalities)),
         Shell::Fish => script.push_str(&FISH.replace("NODES", OF_NODES).replace("PERSONALITIES", &personalities)),
-        // Others have no way to ask.
+        // Other shells have no hook for it.
         _ => {}
     }
     script

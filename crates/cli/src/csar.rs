@@ -1,7 +1,8 @@
 //! Creating, listing and unpacking CSAR archives, for the native command and for `puccini-csar`.
 //!
-//! What an archive is knows `purlin_tosca::archive`; this reads folders and writes files. Archives are not trusted: all is
-//! read and checked before the first file is written, and nothing is written outside the folder that was named.
+//! The format of archives is known to `purlin_tosca::archive`; this file reads folders and writes files. Archives are
+//! not trusted: everything is read and checked before the first file is written, and nothing is written outside the
+//! named folder.
 
 use crate::border::{write_atomically, write_below};
 use crate::invocation::{Exit, Invocation};
@@ -15,7 +16,7 @@ use purlin_value::{Session, path};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Makes an archive of all files below a folder.
+/// Creates an archive of all files below a folder.
 pub(crate) fn create(
     invocation: &mut Invocation<'_>,
     target: &Path,
@@ -36,7 +37,7 @@ pub(crate) fn create(
     let made = crate::native::canonical_or_same(invocation.cwd.join(target));
     let files = files_below(&session, &made).map_err(|(message, exit)| invocation.refuse(&message, exit))?;
     let bytes = archive::create(files, heading).map_err(|message| invocation.refuse(&message, Exit::Invalid))?;
-    // What cannot be read again should not be handed on.
+    // An archive that cannot be read again is not written.
     if let Err(diagnostic) = Archive::open(&name, &bytes, &session.limits) {
         session.sink.push(diagnostic);
         return Err(report(invocation, &session, Style::given(invocation)));
@@ -49,7 +50,7 @@ pub(crate) fn create(
 /// Files with their names.
 type Contents = Vec<(String, Vec<u8>)>;
 
-/// All files below the root of a session, but for the archive that is being made and what belongs to git.
+/// All files below the root of a session, except for the archive that is being created and git's own files.
 fn files_below(session: &Session, made: &Path) -> Result<Contents, (String, Exit)> {
     let mut files = Vec::new();
     let mut waiting = vec![".".to_owned()];
@@ -83,7 +84,7 @@ fn files_below(session: &Session, made: &Path) -> Result<Contents, (String, Exit
     Ok(files)
 }
 
-/// Prints what an archive says of itself and what is in it.
+/// Prints the metadata and the contents of an archive.
 pub(crate) fn list(invocation: &mut Invocation<'_>, named: &Path) -> Result<Exit, Exit> {
     with_archive(invocation, named, |invocation, archive| {
         let mut text = String::new();
@@ -132,7 +133,7 @@ pub(crate) fn meta(invocation: &mut Invocation<'_>, named: &Path, format: Format
     })
 }
 
-/// Writes all files of an archive below a folder that is not there yet, or empty.
+/// Writes all files of an archive below a folder that does not exist yet, or is empty.
 pub(crate) fn unpack(invocation: &mut Invocation<'_>, named: &Path, folder: &Path) -> Result<Exit, Exit> {
     let target = invocation.cwd.join(folder);
     if named::list(&target).is_ok_and(|mut entries| entries.next().is_some()) || named::is_file(&target) {
@@ -154,7 +155,7 @@ pub(crate) fn unpack(invocation: &mut Invocation<'_>, named: &Path, folder: &Pat
 
 type Worked = Result<Exit, Box<purlin_syntax::Diagnostic>>;
 
-/// Opens an archive and works with it; what is wrong with it is reported.
+/// Opens an archive and works with it; its problems are reported.
 fn with_archive(
     invocation: &mut Invocation<'_>,
     named: &Path,

@@ -1,4 +1,4 @@
-//! Variables on the command line that nothing in the project knows.
+//! Variables on the command line that are unknown in the project.
 //!
 //! Dialects let `--var` set any name, because an action may declare or read it. A name that no file of the project
 //! mentions as a variable has no effect, so it is a mistake in spelling.
@@ -11,13 +11,13 @@ use std::sync::Arc;
 /// Reports variables on the command line that the project does not declare or read.
 #[derive(Default)]
 pub(crate) struct Unknown {
-    /// Variables that nothing knows, which have no effect.
+    /// Unknown variables, which have no effect.
     pub variables: Vec<String>,
-    /// Parts of variables that nothing knows: they are added to what the variable holds.
+    /// Parts of unknown variables: they are added to the variable's value.
     pub parts: Vec<String>,
 }
 
-/// What is wrong with variables that were set (`NAME=VALUE`). `more` is further text that may read them.
+/// Checks variables that were set (`NAME=VALUE`). `more` is further text that may read them.
 pub(crate) fn undeclared(session: &Session, resolved: Option<&Resolved>, set: &[String], more: &str) -> Unknown {
     let mut unknown = Unknown::default();
     if set.is_empty() {
@@ -56,7 +56,7 @@ pub(crate) fn unreferenced(session: &Session, pending: &[String]) -> Vec<String>
     if pending.is_empty() {
         return Vec::new();
     }
-    // Templates of charts are read as bytes, and archives as a whole; what is in those is not looked at.
+    // Templates of charts are read as bytes, and archives as a whole; the contents of archives are not searched.
     let read = session.reads().into_iter().filter_map(|read| match read {
         Read::File(path) => session.load_bytes(&path).ok(),
         _ => None,
@@ -73,10 +73,10 @@ pub(crate) fn unreferenced(session: &Session, pending: &[String]) -> Vec<String>
     pending.iter().filter_map(message).collect()
 }
 
-/// What paths begin with that no file has to mention.
+/// First parts of paths that need not be mentioned in any file.
 const ROOTS: &[&str] = &["local", "env", "*", "Values"];
 
-/// The names in a path; numbers are places in lists.
+/// The names in a path; numbers are list indices.
 fn parts(path: &str) -> impl Iterator<Item = &str> {
     let is_name = |part: &&str| !part.is_empty() && !part.bytes().all(|byte| byte.is_ascii_digit());
     path.split(['.', '[', ']', '"', '\'']).filter(is_name)
@@ -86,7 +86,7 @@ fn sources(session: &Session) -> Vec<Arc<Source>> {
     (0..session.sources.len()).filter_map(|at| session.sources.get(FileId(u32::try_from(at).ok()?))).collect()
 }
 
-/// The words before colons, as far as they look like names.
+/// Words before colons that look like names.
 fn keys(text: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     let before = |(at, _)| text.get(..at).unwrap_or("").trim_end_matches(['"', '\'', ' ']);

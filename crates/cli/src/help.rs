@@ -1,6 +1,6 @@
-//! What `-h`, `--help` and `purlin help` print: groups and sentences from the table of options, examples per command.
+//! Output of `-h`, `--help` and `purlin help`: groups and sentences from the table of options, examples per command.
 //!
-//! The plain parser of arguments does not pay for it: the command is dressed up only where help is asked for.
+//! The argument parser does not pay for it: the additions are made only if help is requested.
 
 #[cfg(test)]
 mod page;
@@ -10,7 +10,7 @@ use crate::options::OPTIONS;
 use crate::personality::PERSONALITIES;
 use clap::{Arg, Command, CommandFactory};
 
-/// Two examples per command, each with what it is for.
+/// Two examples per command, each with its purpose.
 #[rustfmt::skip]
 const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("check", [("purlin check", "every project in and below this folder"), ("purlin check services --diagnostics github", "annotations for a review")]),
@@ -51,7 +51,7 @@ const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
     ("version", [("purlin version", "the version"), ("purlin --version", "the same")]),
 ];
 
-/// What people look for under the name that another tool has for it: that name, our command, and what it does.
+/// Commands of other tools: their names, our command, and its purpose.
 const ELSEWHERE: &[(&[&str], &str, &str)] = &[
     (&["lint", "validate", "vet", "doctor"], "purlin check", "finds mistakes in every project, in all environments"),
     (&["unittest", "conftest", "policy"], "purlin verify", "checks everything and runs unit tests"),
@@ -72,13 +72,13 @@ const ELSEWHERE: &[(&[&str], &str, &str)] = &[
     (&["ls", "list"], "purlin symbols", "lists everything that projects declare"),
 ];
 
-/// The command that does what another tool does under a name: the command, and what it does.
+/// Our command for another tool's command: the command, and its purpose.
 pub(crate) fn called_elsewhere(name: &str) -> Option<(&'static str, &'static str)> {
     let row = ELSEWHERE.iter().find(|(names, _, _)| names.contains(&name))?;
     Some((row.1, row.2))
 }
 
-/// What `purlin` alone prints: the commands to begin with.
+/// The output of `purlin` alone: the commands to begin with.
 pub(crate) fn first_steps() -> String {
     let names: Vec<&str> = PERSONALITIES.iter().map(|personality| personality.name).collect();
     format!(
@@ -133,7 +133,7 @@ pub(crate) fn rewrite(args: &mut Vec<String>) {
     }
 }
 
-/// What is shown where help is asked for: every option in one line, and without `--help` only the usual ones.
+/// Prepares the requested help: every option in one line, and without `--help` only the common ones.
 pub(crate) fn shown(args: &mut [String]) -> Command {
     let long = args.iter().take_while(|arg| *arg != "--").position(|arg| arg == "--help");
     let Some(at) = long else { return command() };
@@ -187,7 +187,7 @@ fn dress_command(command: Command) -> Command {
     }
 }
 
-/// Where a command deploys to is chosen by every project that deploys to clusters.
+/// The Kubernetes context is an option of every project that deploys to clusters.
 fn in_cluster(arg: Arg) -> Arg {
     arg.help_heading("Running").help("Kubernetes context to use instead of the current one")
 }
@@ -213,7 +213,7 @@ fn dress(arg: Arg) -> Arg {
     match row {
         Some(row) => {
             let arg = arg.help_heading(row.group.heading()).hide_short_help(!row.is_common);
-            // An option that means something of its own in a command says so itself.
+            // An option with a special meaning in a command has its own text.
             let own = arg.get_help().map(ToString::to_string).filter(|own| !own.is_empty() && own != "Format");
             let sentence = own.unwrap_or_else(|| row.sentence());
             arg.help(sentence).hide_default_value(true)
@@ -225,7 +225,7 @@ fn dress(arg: Arg) -> Arg {
             let is_common = matches!(arg.get_long(), Some("to-env" | "to-path" | "to-rev"));
             arg.help_heading("Other side").hide_short_help(!is_common)
         }
-        // What only a large graph, or an old cluster, needs.
+        // Useful only for large graphs or old clusters.
         None if matches!(
             arg.get_long(),
             Some("dialect" | "theme" | "kube-version" | "reduce" | "page" | "date" | "direction" | "group-by")
@@ -243,7 +243,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    /// Lines of a terminal that most people have.
+    /// Lines of a common terminal.
     const SCREEN: usize = 40;
 
     #[test]

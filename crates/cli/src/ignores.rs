@@ -1,7 +1,7 @@
-//! Comments that keep a problem quiet: `# purlin: ignore[rule, …]` on the line of the problem or alone on the line above.
+//! Comments that suppress a problem: `# purlin: ignore[rule, …]` on the line of the problem or alone on the line above.
 //!
-//! Only what is about the configuration can be kept quiet. A comment that matches nothing is a problem of its own,
-//! because it hides the next one.
+//! Only problems of the configuration can be suppressed. A comment that matches nothing is reported, because it would
+//! hide the next problem.
 
 use purlin_compiler::rules;
 use purlin_syntax::{Diagnostic, FileId, IGNORE_MARK, RuleClass, Source, Sources, Span, Tree, suggest};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// One comment.
 struct Comment {
     line: u32,
-    /// Whether nothing else is on its line, so that it holds for the next one.
+    /// Whether its line contains nothing else, so that it applies to the next one.
     is_alone: bool,
     /// The rules; all if empty.
     rules: Vec<String>,
@@ -19,7 +19,7 @@ struct Comment {
     is_used: bool,
 }
 
-/// Takes out what comments keep quiet. With all files that were looked at, comments without effect are reported.
+/// Removes suppressed problems. If all examined files are given, comments without effect are reported.
 pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, all: Option<&[FileId]>) {
     let mut files: HashMap<FileId, Vec<Comment>> = HashMap::new();
     let everything = all.is_some();
@@ -28,7 +28,7 @@ pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, all: Option<
         None => found.iter().filter_map(|diagnostic| Some(diagnostic.span?.file)).collect(),
     };
     let mut paths: Vec<String> = Vec::new();
-    // A file is looked through once, however many problems it has.
+    // A file is scanned once, however many problems it has.
     let mut seen = HashSet::new();
     for id in ids.into_iter().filter(|id| seen.insert(*id)) {
         let Some(source) = sources.get(id) else { continue };
@@ -36,7 +36,7 @@ pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, all: Option<
         if comments.is_empty() {
             continue;
         }
-        // What a string holds is data, whatever it looks like.
+        // The contents of a string are data, even if they look like a comment.
         sources.with_tree(id, |tree| comments.retain(|comment| !tree.is_sound() || is_written(tree, comment.span)));
         if !comments.is_empty() {
             files.insert(id, comments);

@@ -1,4 +1,4 @@
-//! One run of the program: arguments, surroundings and streams, all handed in, so that tests call it in process.
+//! One run of the program: arguments, surroundings and streams, all passed in, so that tests call it in process.
 
 use crate::settings::User;
 use crate::steering;
@@ -11,38 +11,38 @@ use std::path::PathBuf;
 pub struct Invocation<'io> {
     /// Arguments without the program's name.
     pub args: Vec<String>,
-    /// The folder the user stands in.
+    /// The working directory of the user.
     pub cwd: PathBuf,
-    /// The environment of the process, the only one that Purlin itself obeys.
+    /// The environment of the process, the only one that Purlin itself uses.
     pub env: BTreeMap<String, String>,
     /// Variables that files of the project set for its own templates and commands.
     pub project_env: BTreeMap<String, String>,
-    /// What is read where a command asks for standard input; the process's own if `None`.
+    /// Standard input for commands that read it; the process's own if `None`.
     pub stdin: Option<&'io mut (dyn Read + Send)>,
-    /// Data.
+    /// Standard output, for data.
     pub stdout: &'io mut (dyn Write + Send),
-    /// Everything else.
+    /// Standard error, for everything else.
     pub stderr: &'io mut (dyn Write + Send),
     /// Whether the two are terminals.
     pub terminal: bool,
-    /// What options before the name of a personality say; nothing for native commands, which read them themselves.
+    /// Options before the name of a personality; `None` for native commands, which read them themselves.
     pub given: Option<crate::project::Setup>,
-    /// Whether the process ends with this run: what it made in memory need not be taken apart.
+    /// Whether the process ends with this run: its memory need not be freed.
     pub last: bool,
-    /// What the two streams hide.
+    /// The secrets that both streams hide.
     pub veil: Veil,
 }
 
 /// Exit codes; documented, never changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exit {
-    /// All is well.
+    /// Success.
     Ok,
     /// The configuration is invalid, or `diff` found differences.
     Invalid,
     /// The command line is wrong.
     Usage,
-    /// A limit was hit.
+    /// A limit was exceeded.
     Limit,
     /// Something was not allowed.
     Denied,
@@ -50,7 +50,7 @@ pub enum Exit {
     Io,
     /// An action that was run failed.
     Failed,
-    /// A code of the tool that a personality stands for.
+    /// An exit code of the tool that a personality imitates.
     Other(i32),
 }
 
@@ -71,13 +71,13 @@ impl Exit {
 }
 
 impl Invocation<'_> {
-    /// What templates of the project see: the user's variables and the project's own.
+    /// The environment for templates of the project: the user's variables and the project's own.
     pub(crate) fn template_env(&self) -> BTreeMap<String, String> {
         self.joined(|_| true)
     }
 
-    /// What commands of the project see. A file of the project does not choose which programs are found, nor what
-    /// configuration they read: Purlin starts programs of its own with the same variables.
+    /// The environment for commands of the project. A file of the project must not choose which programs are found, nor
+    /// which configuration they read: Purlin starts its own programs with the same variables.
     pub(crate) fn command_env(&self) -> BTreeMap<String, String> {
         self.joined(|name| !steering::is_steering(name))
     }
@@ -102,7 +102,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// Says why a command ends here, and with which code it does.
+    /// Reports why a command ends here, and returns the exit code.
     pub(crate) fn refuse(&mut self, message: &str, exit: Exit) -> Exit {
         let _ = writeln!(self.stderr, "error: {message}");
         exit

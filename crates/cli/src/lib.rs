@@ -53,7 +53,7 @@ pub fn option_table() -> Vec<(&'static str, &'static [&'static str])> {
 pub fn run(invocation: Invocation<'_>) -> i32 {
     purlin_run::touched::begin();
     let Some(first) = invocation.args.first().map(String::as_str) else { return print_first_steps(invocation).code() };
-    // The quickest answers need neither a parser of arguments nor a thread.
+    // The quickest answers need neither an argument parser nor a thread.
     if first == "--version" || first == "-V" || first == "version" {
         return print_version(invocation).code();
     }
@@ -73,7 +73,7 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
         Err(NoAnswer::Panicked) => Exit::Other(101).code(),
         Err(NoAnswer::NoStack) => {
             let need = purlin_value::stack::EVALUATION >> 20;
-            // Where even this cannot be written, the exit code says it.
+            // If even this cannot be written, the exit code remains.
             let _ = writeln!(stderr, "error: the system gives no stack of {need} MiB; allow more memory (`ulimit -v`)");
             Exit::Io.code()
         }
@@ -108,7 +108,7 @@ fn dispatch(mut invocation: Invocation<'_>) -> Exit {
     }
 }
 
-/// Runs a personality. What charts print is printed as it is, but never into a terminal.
+/// Runs a personality. Output of charts is printed unchanged, but never to a terminal.
 fn as_personality(personality: &personality::Personality, invocation: Invocation<'_>, rest: &[String]) -> Exit {
     let Invocation { args, cwd, env, project_env, stdin, stdout, stderr, terminal, given, last, veil } = invocation;
     let is_of_charts = last && matches!(personality.name, "helm" | "metachart");
@@ -122,7 +122,7 @@ fn as_personality(personality: &personality::Personality, invocation: Invocation
     personality::run(personality, &mut invocation, rest)
 }
 
-/// Where the name of a personality is among the arguments: first, or after global options.
+/// The index of a personality's name among the arguments: first, or after global options.
 fn personality_place(args: &[String]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -138,7 +138,7 @@ fn personality_place(args: &[String]) -> Option<usize> {
     }
 }
 
-/// Reads the options before the name of a personality; they hold for it as they do for native commands.
+/// Reads the options before the name of a personality; they apply to it as to native commands.
 fn take_global_options(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
     if invocation.args.is_empty() {
         return Ok(());
@@ -161,7 +161,7 @@ fn parse(args: &[String]) -> Result<args::Cli, clap::Error> {
     let read_all = |command: clap::Command, args: &[String]| {
         command.try_get_matches_from(words(args)).and_then(|matches| args::Cli::from_arg_matches(&matches))
     };
-    // Where help is asked for, clap prints it by itself.
+    // Help is printed by clap itself.
     if help::is_wanted(args) {
         let mut args = args.to_vec();
         let command = help::shown(&mut args);
@@ -169,7 +169,7 @@ fn parse(args: &[String]) -> Result<args::Cli, clap::Error> {
     }
     let read = |command: clap::Command| read_all(command, args);
     let all = args::Cli::command();
-    // With one command alone there is much less to set up; who made a mistake hears of all commands.
+    // With one command alone there is much less to set up; an error message is built from all commands.
     let named = args.first().and_then(|name| all.find_subcommand(name)).cloned();
     let alone = named.map(|command| args::Early::command().subcommand(command).subcommand_required(true));
     match alone.map(read) {
@@ -192,7 +192,7 @@ fn run_native(mut invocation: Invocation<'_>) -> Exit {
     commands::run(&mut invocation, cli)
 }
 
-/// A command of another tool is answered with ours that does the same.
+/// A command of another tool is answered with our equivalent.
 fn name_our_command(invocation: &mut Invocation<'_>, error: &clap::Error) -> Option<Exit> {
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;

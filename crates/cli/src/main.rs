@@ -32,19 +32,19 @@ fn main() {
     std::process::exit(stdout.finish(code));
 }
 
-/// Standard output that remembers what went wrong, so that no command ends well without its answer having arrived.
+/// Standard output that records write errors, so that no command succeeds if its answer was lost.
 struct Stdout {
     inner: std::io::BufWriter<std::io::Stdout>,
     failed: Option<std::io::Error>,
 }
 
 impl Stdout {
-    /// Writes what is left. The exit code is that of a failed output if anything was lost.
+    /// Writes the rest. The exit code is that of a failed output if anything was lost.
     fn finish(mut self, code: i32) -> i32 {
         let flushed = self.inner.flush();
         let told = self.failed.is_some();
         match self.failed.take().or(flushed.err()) {
-            // A reader that went away (`| head`) is no reason to complain.
+            // A closed pipe (`| head`) is not an error.
             None => code,
             Some(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
             Some(error) => {

@@ -1,11 +1,11 @@
-//! The options of the native commands in one table: which dialects use each, its group and its sentence.
+//! The options of the native commands in one table: the dialects that use each, its group and its sentence.
 //!
-//! Help is written from it, and an option that means nothing for a project is refused with it. What an option does is
-//! no business of this file.
+//! Help is generated from it, and options that do not apply to a project are refused with it. This file does not know
+//! what an option does.
 
 use crate::args::Target;
 
-/// Where an option stands in help.
+/// The section of an option in help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Group {
     Project,
@@ -25,15 +25,15 @@ impl Group {
     }
 }
 
-/// How the options speak of a dialect.
+/// Words for a dialect in option texts.
 pub(crate) struct Spoken {
     /// The dialect's name.
     pub dialect: &'static str,
     /// In parentheses after an option's sentence.
     pub short: &'static str,
-    /// What one project is called, with its article.
+    /// One project, with its article.
     pub one: &'static str,
-    /// What several are called.
+    /// The plural.
     pub many: &'static str,
 }
 
@@ -47,7 +47,7 @@ pub(crate) const SPOKEN: &[Spoken] = &[
     Spoken { dialect: "unfurl", short: "Unfurl", one: "an Unfurl ensemble", many: "Unfurl ensembles" },
 ];
 
-/// How a dialect is spoken of.
+/// The words for a dialect.
 pub(crate) fn spoken(dialect: &str) -> Option<&'static Spoken> {
     SPOKEN.iter().find(|spoken| spoken.dialect == dialect)
 }
@@ -58,7 +58,7 @@ pub(crate) struct Row {
     pub name: &'static str,
     /// The dialects that use it; all if empty.
     pub dialects: &'static [&'static str],
-    /// Where it stands in help.
+    /// Its section in help.
     pub group: Group,
     /// Whether `-h` shows it; `--help` shows all.
     pub is_common: bool,
@@ -70,7 +70,7 @@ pub(crate) struct Row {
 
 const ALL: &[&str] = &[];
 
-/// An option that all dialects use or that is not about the project at all.
+/// An option that all dialects use or that does not concern the project.
 const fn every(name: &'static str, group: Group, is_common: bool, help: &'static str) -> Row {
     Row { name, dialects: ALL, group, is_common, help, given: |_| false }
 }
@@ -150,7 +150,7 @@ impl Row {
         format!("{} ({})", self.help, names.join(", "))
     }
 
-    /// What it applies to: `charts`, `Garden projects and charts`.
+    /// The projects it applies to: `charts`, `Garden projects and charts`.
     fn applies_to(&self) -> String {
         let names: Vec<&str> = self.dialects.iter().filter_map(|name| Some(spoken(name)?.many)).collect();
         match names.as_slice() {
@@ -161,29 +161,28 @@ impl Row {
     }
 }
 
-/// An option that was given but that a project has no use for.
+/// A given option that does not apply to a project.
 pub(crate) struct Unused {
     /// The option as written, without its dashes.
     pub name: String,
     row: &'static Row,
 }
 
-/// The options that were given and that none of some dialects uses. `prefix` is what their names start with on the
-/// command line.
+/// The given options that none of some dialects uses. `prefix` is the prefix of their names on the command line.
 pub(crate) fn unused(target: &Target, prefix: &str, dialects: &[&str]) -> Vec<Unused> {
     let idle = |row: &&Row| (row.given)(target) && !dialects.iter().any(|dialect| row.is_used_by(dialect));
     OPTIONS.iter().filter(idle).map(|row| Unused { name: format!("{prefix}{}", row.name), row }).collect()
 }
 
 impl Unused {
-    /// What to say about it, with the project as the user names it.
+    /// The message about it, with the project as the user names it.
     pub(crate) fn message(&self, project: &str, dialect: &str) -> String {
         let project = if project == "." { "this folder" } else { project };
         let one = spoken(dialect).map_or(dialect, |spoken| spoken.one);
         format!("`--{}` applies to {}; {project} is {one}", self.name, self.row.applies_to())
     }
 
-    /// The same where there are several projects.
+    /// The same for several projects.
     pub(crate) fn message_for_several(&self) -> String {
         format!("`--{}` applies to {}; there are none here", self.name, self.row.applies_to())
     }

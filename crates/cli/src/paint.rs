@@ -1,17 +1,17 @@
-//! Colours for answers on a terminal. The text stays the same; only its lines are coloured by what they start with.
+//! Colours for answers on a terminal. The text stays the same; lines are coloured by their beginning.
 
-/// What an answer is.
+/// The kind of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Why,
     Diff,
     Graph,
-    /// Documents of YAML.
+    /// YAML documents.
     Yaml,
     Json,
     /// Actions with their states, or with the reasons of a plan.
     Actions,
-    /// Locations, each with what is there.
+    /// Locations, each with the text there.
     Places,
     /// The summary of a check.
     Summary,
@@ -56,10 +56,10 @@ fn in_colour(colour: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{colour}{text}{PLAIN}") }
 }
 
-/// Keys and comments; what a block of text holds is left alone.
+/// Keys and comments; block scalars are not coloured.
 fn painted_yaml(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
-    // The indentation of the key or item that a block of text belongs to.
+    // The indentation of the key or item that a block scalar belongs to.
     let mut block: Option<usize> = None;
     for line in text.lines() {
         let indent = line.len() - line.trim_start_matches(' ').len();
@@ -68,7 +68,7 @@ fn painted_yaml(text: &str) -> String {
         if is_inside {
             out.push_str(line);
         } else {
-            // The key that a block of text belongs to may stand behind dashes.
+            // The key of a block scalar may follow dashes.
             let is_item = body.starts_with(['|', '>']);
             let own = if is_item { indent } else { line.len() - body.len() };
             block = begins_block(line).then_some(own);
@@ -79,7 +79,7 @@ fn painted_yaml(text: &str) -> String {
     out
 }
 
-/// Whether the lines below are text: `key: |`, `- >-`.
+/// Whether a block scalar follows: `key: |`, `- >-`.
 fn begins_block(line: &str) -> bool {
     let last = line.rsplit(' ').next().unwrap_or_default();
     last.starts_with(['|', '>']) && last.chars().skip(1).all(|c| matches!(c, '+' | '-' | '0'..='9'))
@@ -109,7 +109,7 @@ fn painted_json(line: &str) -> String {
     }
 }
 
-/// `ID  STATE`: the first word of what is known says how it is.
+/// `ID  STATE`: the first word of the state decides the colour.
 fn painted_action(line: &str) -> String {
     let Some((id, rest)) = line.split_once("  ") else { return in_colour(BOLD, line) };
     let state = rest.trim_start();
@@ -123,7 +123,7 @@ fn painted_action(line: &str) -> String {
     format!("{id}{gap}{}", in_colour(colour, state))
 }
 
-/// `FILE:LINE:COLUMN what is there`.
+/// `FILE:LINE:COLUMN text`.
 fn painted_place(line: &str) -> String {
     let Some((place, rest)) = line.split_once(' ') else { return in_colour(CYAN, line) };
     match rest.rsplit_once(' ') {
@@ -132,7 +132,7 @@ fn painted_place(line: &str) -> String {
     }
 }
 
-/// The numbers of errors and warnings, where there are some.
+/// The numbers of errors and warnings, if not zero.
 fn painted_summary(line: &str) -> String {
     let separator = if line.contains(" · ") { " · " } else { ", " };
     let part = |part: &str| match part.split(' ').nth(1).unwrap_or_default() {

@@ -17,10 +17,10 @@ use purlin_value::emit::to_json;
 use purlin_value::{EcoString, Map, Secrets, Session, Value};
 use std::path::{Path, PathBuf};
 
-/// Up to so many projects are listed on one line.
+/// Maximum number of projects listed on one line.
 const ON_ONE_LINE: usize = 3;
 
-/// What was checked, over all paths.
+/// The checked projects and findings of all paths.
 #[derive(Default)]
 pub(super) struct Total {
     pub(super) projects: Vec<Checked>,
@@ -44,7 +44,7 @@ pub(super) fn run(
     let named = paths.first().map_or(Path::new("."), PathBuf::as_path);
     let survey = if all_envs { survey_variants } else { survey_declared };
     let mut opened = sessions(cx, paths, target, cluster)?;
-    // An option is a mistake if none of all the projects uses it.
+    // An option that none of the projects uses is a mistake.
     for Opened { session, request, paths, .. } in &opened {
         total.projects.extend(survey(session, request, paths));
     }
@@ -72,7 +72,7 @@ pub(super) fn run(
         cx.print(&format!("{text}\n"), None);
         return Ok(exit);
     }
-    // A document for programs holds findings only, so that the summary is not printed beside it.
+    // A JSON or SARIF document contains findings only, so the summary is not printed with it.
     if (cx.style.format == DiagnosticFormat::Human || out.is_some()) && !cx.style.quiet {
         let text = total.text();
         let text = if cx.style.colour { painted(&text, Answer::Summary) } else { text };
@@ -81,7 +81,7 @@ pub(super) fn run(
     Ok(exit)
 }
 
-/// Prints the findings of all sessions as one document: to a file, or to standard output unless the summary is there.
+/// Prints the findings of all sessions as one document: to a file, or to standard output unless the summary goes there.
 pub(super) fn print_for_programs(
     cx: &mut Context<'_, '_>,
     opened: &[Opened],
@@ -103,7 +103,7 @@ pub(super) fn print_for_programs(
     worse(exit, printed)
 }
 
-/// A session, what is asked of it, and the paths that are checked in it.
+/// A session, its request, and the paths that are checked in it.
 pub(super) struct Opened {
     pub(super) session: Session,
     pub(super) request: Request,
@@ -111,7 +111,7 @@ pub(super) struct Opened {
     pub(super) settings: Settings,
 }
 
-/// The sessions that paths need: those in one repository share one.
+/// Opens the sessions for some paths: those in one repository share one.
 pub(super) fn sessions(
     cx: &mut Context<'_, '_>,
     paths: &[PathBuf],
@@ -119,7 +119,7 @@ pub(super) fn sessions(
     cluster: &ClusterTerms,
 ) -> Result<Vec<Opened>, Exit> {
     refuse_terms(cx, cluster)?;
-    // What the user names may be read wherever it is.
+    // Paths named by the user may be read wherever they are.
     cx.global.allow_path.extend(cluster.schema_dir.iter().cloned());
     let mut opened: Vec<Opened> = Vec::new();
     for path in paths {
@@ -143,7 +143,7 @@ pub(super) fn sessions(
     Ok(opened)
 }
 
-/// Options that name a version or folder that is not there are mistakes.
+/// Options with an unknown version or a missing folder are mistakes.
 fn refuse_terms(cx: &mut Context<'_, '_>, cluster: &ClusterTerms) -> Result<(), Exit> {
     if let Some(version) = cluster.kube_version.as_deref().filter(|version| !is_kube_version(version)) {
         return Err(cx.usage(&format!("`--kube-version {version}` is no version such as `1.34`")));
@@ -161,7 +161,7 @@ fn refuse_terms(cx: &mut Context<'_, '_>, cluster: &ClusterTerms) -> Result<(), 
     }
 }
 
-/// A template is part of its chart, and no YAML by itself.
+/// A template is part of its chart, and not YAML by itself.
 fn chart_of(cwd: &Path, path: &Path) -> PathBuf {
     let holds = |above: &&Path| {
         let is_folder = above.file_name().is_some_and(|name| name == "templates");
@@ -175,7 +175,7 @@ fn chart_of(cwd: &Path, path: &Path) -> PathBuf {
     }
 }
 
-/// An option holds for those projects whose dialect uses it; if there is none, it was a mistake.
+/// An option applies to the projects whose dialect uses it; if none does, it is a mistake.
 pub(super) fn refuse_unused(cx: &mut Context<'_, '_>, target: &Target, projects: &[Checked]) -> Result<(), Exit> {
     if projects.is_empty() || !options::needs_dialect(target) {
         return Ok(());
@@ -193,7 +193,7 @@ pub(super) fn refuse_unused(cx: &mut Context<'_, '_>, target: &Target, projects:
     if unused.is_empty() { Ok(()) } else { Err(Exit::Usage) }
 }
 
-/// The exit code that says more.
+/// The more severe of two exit codes.
 pub(super) fn worse(one: Exit, other: Exit) -> Exit {
     if other.code() > one.code() { other } else { one }
 }
@@ -203,7 +203,7 @@ impl Total {
         self.projects.iter().map(|project| project.nodes).sum()
     }
 
-    /// The summary for programs. Members are only ever added.
+    /// The summary as data. Members are only added, never removed.
     pub(super) fn value(&self) -> Value {
         let number = |n: usize| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
         let text = |text: &str| Value::str(EcoString::from(text));
@@ -232,7 +232,7 @@ impl Total {
         Value::map(map)
     }
 
-    /// The summary for people: the projects if all is well, numbers otherwise.
+    /// The summary as text: the projects if there are no problems, numbers otherwise.
     pub(super) fn text(&self) -> String {
         let warnings = if self.warnings > 0 { vec![plural(self.warnings, "warning")] } else { Vec::new() };
         if self.errors > 0 {
@@ -273,7 +273,7 @@ fn project_text(project: &Checked) -> String {
 /// Up to this many variants of a project are named.
 const NAMED_VARIANTS: usize = 6;
 
-/// ` in 3 environments (dev, stage, prod)`: which variants of a project were checked.
+/// ` in 3 environments (dev, stage, prod)`: the checked variants of a project.
 fn variants_text(project: &Checked) -> String {
     let (noun, names) = (project.variant_noun, &project.variants);
     let named: Vec<&str> = names.iter().filter(|name| !name.is_empty()).map(EcoString::as_str).collect();
@@ -285,12 +285,12 @@ fn variants_text(project: &Checked) -> String {
         shown.push_str(", …");
     }
     let preposition = if noun == "environment" { "in" } else { "with" };
-    // The project as it is comes on top of its profiles or values files.
+    // The project by itself is checked in addition to its profiles or values files.
     let plain = if named.len() < names.len() { "by itself and " } else { "" };
     format!(" {plain}{preposition} {} ({shown})", plural(named.len(), noun))
 }
 
-/// The variants of which a part was not checked.
+/// The variants that were only partly checked.
 fn not_checked(project: &Checked) -> Option<String> {
     if project.incomplete.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! `purlin dev`: runs actions, watches the files that were read for them, and runs again what a change reaches.
+//! `purlin dev`: runs actions, watches the files that were read for them, and runs the actions that a change affects.
 
 use super::Context;
 use super::run::{Order, Place, choose_builder, clusters, conclude, open, reporter, usual_jobs};
@@ -48,40 +48,40 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &DevFlags) -> Result<Exit, Ex
     }
     let signal = dev.place.as_ref().and_then(|place| place.stop.signal());
     dev.leave_nothing(cx.invocation);
-    // Ctrl-C is how it ends; any other signal is told.
+    // Ctrl-C is the normal end; any other signal is reported.
     Ok(signal.filter(|signal| *signal != INTERRUPT).map_or(Exit::Ok, |signal| Exit::Other(128 + signal)))
 }
 
 /// The number of the signal that Ctrl-C sends.
 const INTERRUPT: i32 = 2;
 
-/// What lasts from one round to the next.
+/// State that is kept between rounds.
 #[derive(Default)]
 struct Dev {
     place: Option<Place>,
     memory: Memory,
-    /// The processes that ran before we came; they are not ours to end.
+    /// The processes that ran before this command; they are not ours to end.
     before: BTreeSet<String>,
-    /// What the last round has resolved.
+    /// The resolution of the last round.
     kept: Option<Kept>,
-    /// How far the output of running processes was shown.
+    /// The position up to which output of running processes was shown.
     follow: Follow,
 }
 
-/// What a round has resolved, for the next one.
+/// The resolution of a round, for the next one.
 struct Kept {
     session: Session,
     request: Request,
     past: Past,
-    /// How many origins the first of such rounds made.
+    /// Number of origins after the first of these rounds.
     origins: usize,
 }
 
 impl Dev {
-    /// Shows what running processes have printed since. Whether to go on watching.
+    /// Shows new output of running processes. Returns whether to continue watching.
     fn goes_on(&mut self, invocation: &mut Invocation<'_>, look: Look) -> bool {
         let Some(place) = &self.place else { return true };
-        // The stream hides what is secret.
+        // The stream hides secrets.
         for (id, line) in self.follow.look(&place.store) {
             let name = id.split('@').next().unwrap_or(&id);
             let _ = writeln!(invocation.stderr, "{}", look.output(name, &line));
@@ -89,7 +89,7 @@ impl Dev {
         place.stop.level() == Level::Going
     }
 
-    /// Resolves, says what a change reaches, and runs it.
+    /// Resolves, announces the affected actions, and runs them.
     fn round(
         &mut self,
         cx: &mut Context<'_, '_>,
@@ -121,7 +121,7 @@ impl Dev {
         Ok(())
     }
 
-    /// Runs what a change reaches in a project that is resolved. Returns what helps to resolve it again.
+    /// Runs the actions that a change affects. Returns state that speeds up the next resolution.
     fn carry_out(
         &mut self,
         cx: &mut Context<'_, '_>,
@@ -185,7 +185,7 @@ impl Dev {
             run.run(&due.nodes, &mut reporter)
         };
         self.follow.meet(&place.store);
-        // What actions read that were resolved only now.
+        // Adds files of actions that were resolved only now.
         watch.add(session);
         project.locate(&mut summary);
         self.memory.note(&project, &due, &summary);
@@ -194,7 +194,7 @@ impl Dev {
         Ok(past)
     }
 
-    /// Ends the processes that were started since.
+    /// Ends the processes that this command has started.
     fn leave_nothing(&self, invocation: &mut Invocation<'_>) {
         let Some(place) = &self.place else { return };
         for id in place.store.ids().iter().filter(|id| !self.before.contains(*id)) {
@@ -209,14 +209,14 @@ impl Dev {
     }
 }
 
-/// What a file is called in the world of a session; nothing if it lies outside.
+/// The path of a file in the world of a session; `None` outside of it.
 fn name_in(session: &Session, file: &Path) -> Option<String> {
     let full = native::world_text(file);
     let inside = full.strip_prefix(session.world.root())?.strip_prefix('/')?;
     Some(path::normalize(inside))
 }
 
-/// Says what changed and which actions that reaches, before anything runs.
+/// Announces changed files and affected actions before anything runs.
 fn announce(invocation: &mut Invocation<'_>, project: &GardenProject<'_>, due: &Due, changed: &[PathBuf]) {
     let names: Vec<&str> = due.nodes.iter().filter_map(|node| Some(project.nodes().get(*node)?.id.as_str())).collect();
     let root = project.root();
@@ -231,7 +231,7 @@ fn announce(invocation: &mut Invocation<'_>, project: &GardenProject<'_>, due: &
     let _ = writeln!(invocation.stderr, "{what}");
 }
 
-/// The Deploys whose processes run.
+/// The Deploys with running processes.
 fn running(project: &GardenProject<'_>, store: &Store) -> BTreeSet<String> {
     let ids = (0..project.nodes().len()).map(|node| Project::subject(project, node));
     ids.filter(|id| Started::read(&store.deploy_note(id)).is_some_and(|started| started.is_alive())).collect()

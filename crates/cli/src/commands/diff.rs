@@ -1,4 +1,4 @@
-//! `purlin diff`: two sides of a project compared, each difference with its cause.
+//! `purlin diff`: compares two sides of a project and shows the cause of each difference.
 
 use super::Context;
 use super::check::worse;
@@ -17,7 +17,7 @@ use purlin_value::{Secrets, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What is different on the other side.
+/// The options of the other side.
 pub(super) struct Other {
     pub to_path: Option<PathBuf>,
     pub to_rev: Option<String>,
@@ -41,7 +41,7 @@ impl Other {
         self.to_env.is_some() || target.env.is_some() || lists.iter().any(|list| !list.is_empty())
     }
 
-    /// Whether anything makes it another side.
+    /// Whether any option selects another side.
     fn is_another(&self, target: &Target) -> bool {
         let lists = [&self.to_profile, &self.to_var, &self.to_values, &self.to_set, &self.to_input];
         self.to_path.is_some()
@@ -94,19 +94,18 @@ pub(super) fn run(
     }
 }
 
-/// An error is 2 here.
+/// Errors exit with 2 here.
 fn as_error(exit: Exit) -> Exit {
     if exit == Exit::Invalid { Exit::Other(2) } else { exit }
 }
 
 /// One side of the comparison.
 struct State {
-    /// The variants that could be resolved: all where two states of the files are compared, otherwise the one that was
-    /// asked for.
+    /// The variants that could be resolved: all if two states of the files are compared, otherwise the requested one.
     sides: Vec<Side>,
-    /// The names of the others.
+    /// The names of the other variants.
     broken: Vec<String>,
-    /// What was reported.
+    /// The exit code of the reported problems.
     exit: Exit,
 }
 
@@ -129,15 +128,15 @@ impl State {
     }
 }
 
-/// What the comparison of two sides came to.
+/// The result of comparing two sides.
 struct Compared<'s> {
     /// Variants that both sides have, each with its differences.
     pairs: Vec<(&'s Side, &'s Side, Vec<Difference>)>,
     /// All differences, each once.
     found: Vec<Difference>,
-    /// Variants that only the other side has.
+    /// Variants that exist only on the other side.
     added: Vec<&'s str>,
-    /// Variants that only the one side has.
+    /// Variants that exist only on this side.
     removed: Vec<&'s str>,
 }
 
@@ -166,7 +165,7 @@ impl<'s> Compared<'s> {
         differences_value(&self.found, &self.added, &self.removed)
     }
 
-    /// `+ variant staging`: variants that one side alone has.
+    /// `+ variant staging`: variants that exist on one side only.
     fn unpaired(&self) -> String {
         let signs = [('+', &self.added), ('-', &self.removed)];
         let line =
@@ -184,7 +183,7 @@ impl<'s> Compared<'s> {
         if !unpaired.is_empty() && self.found.is_empty() { unpaired } else { unpaired + &markdown(&self.found) }
     }
 
-    /// The nodes that differ as YAML, once for variants in which the same lines differ.
+    /// The different nodes as YAML, once for all variants with the same differences.
     fn unified(&self) -> String {
         let mut texts: Vec<(String, Vec<&str>)> = Vec::new();
         for (before, after, found) in &self.pairs {
@@ -209,11 +208,11 @@ fn variant_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     shown.join(", ")
 }
 
-/// What to say where a word that stands for a path names nothing on disk: most likely it is an environment.
+/// A hint if a word in the place of a path does not exist on disk: most likely it is an environment.
 fn meant_as_names(cx: &Context<'_, '_>, path: &Path, other: &Other, target: &Target) -> Option<String> {
     let there = other.to_path.as_deref();
     let is_missing = |path: &Path| !named::exists(&cx.invocation.cwd.join(path));
-    // A revision may have files that are gone; and who names the other side by an option means a path here.
+    // A revision may contain deleted files; and if an option selects the other side, the word is a path.
     let is_path = target.rev.is_some() || other.to_rev.is_some() || (there.is_none() && other.is_another(target));
     if is_path || !(is_missing(path) || there.is_some_and(is_missing)) {
         return None;
@@ -247,9 +246,9 @@ fn other_target(target: &Target, other: &Other) -> Target {
 /// Parts of a project that are compared and are not nodes.
 const OF_PROJECT: &[&str] = &["variables", "outputs"];
 
-/// Differences that one change makes.
+/// Differences with the same cause.
 struct Group<'d> {
-    /// Where it was made, on both sides.
+    /// The location of the cause, on both sides.
     cause: String,
     places: Vec<&'d Difference>,
 }
@@ -257,7 +256,7 @@ struct Group<'d> {
 /// The cause of differences that come from no line of a file, no option and no variable.
 const NO_CAUSE: &str = "(computed)";
 
-/// The differences by what causes them, in order of appearance.
+/// Groups differences by cause, in order of appearance.
 fn by_cause(found: &[Difference]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut known = std::collections::HashMap::new();
@@ -281,7 +280,7 @@ fn place_of(difference: &Difference) -> String {
     }
 }
 
-/// What was and what is, with the sign of each. A whole node is not written out.
+/// The old and the new value, each with its sign. A whole node is not printed.
 fn sides(difference: &Difference) -> Vec<(char, String)> {
     if let Some(old) = &difference.renamed_from {
         return vec![('-', old.clone()), ('+', difference.node.clone())];
@@ -310,7 +309,7 @@ fn told(group: &Group<'_>) -> String {
     out
 }
 
-/// The nodes that differ as YAML, line by line.
+/// The different nodes as YAML, line by line.
 fn unified(before: &Resolved, after: &Resolved, found: &[Difference]) -> String {
     let mut out = String::new();
     let sides = found.iter().flat_map(|difference| [&difference.before, &difference.after]).flatten();
@@ -346,13 +345,13 @@ fn unified(before: &Resolved, after: &Resolved, found: &[Difference]) -> String 
     out
 }
 
-/// Secrets that differ look the same; the difference is told all the same.
+/// Different secrets look the same when hidden; the difference is reported anyway.
 fn difference_of(name: &str, old: &str, new: &str) -> String {
     let text = difference(name, old, new);
     if text.is_empty() { format!("--- {name}\n+++ {name}\n# a secret differs\n") } else { text }
 }
 
-/// A comment for the review of a change: a sentence, then what each cause changes.
+/// A comment for the review of a change: a sentence, then the differences of each cause.
 fn markdown(found: &[Difference]) -> String {
     let groups = by_cause(found);
     let count = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });

@@ -1,4 +1,4 @@
-//! `purlin diff --cluster`: what `deploy` would change in the cluster. The server tries it and keeps nothing.
+//! `purlin diff --cluster`: shows the changes that `deploy` would make in the cluster. The server does a dry run.
 
 use super::Context;
 use super::files::difference;
@@ -21,7 +21,7 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// An error is 2 here or more, since 1 means that there are differences.
+/// Errors exit with 2 or more here, since 1 means that there are differences.
 pub(super) fn run(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -49,7 +49,7 @@ pub(super) fn run(
             };
             let project = project.on(clusters);
             let place = Place::new(cx.invocation, &project.root())?;
-            // Learns the outputs of what is done, which others may refer to.
+            // Learns the outputs of finished actions, which others may refer to.
             statuses(&project, &place.store, &place.stop);
             let deploy = |_: usize, id: &str| project.deploy(id);
             compare(cx, &session, &place, &project, &deploy, &|failure| project.locate_one(failure))
@@ -76,13 +76,13 @@ pub(super) fn run(
     })
 }
 
-/// What would change, and whether something could not be compared.
+/// The changes, and whether something could not be compared.
 struct Compared {
     changes: Vec<(String, Change)>,
     has_failed: bool,
 }
 
-/// Compares every Deploy of a project with the cluster it goes to.
+/// Compares every Deploy of a project with its cluster.
 fn compare(
     cx: &mut Context<'_, '_>,
     session: &Session,
@@ -104,7 +104,7 @@ fn compare(
         let Some(deploy) = deploy(index, id) else { continue };
         match deploy.changes(Doing::looking(&place.stop)) {
             Ok(changes) => compared.changes.extend(changes.into_iter().map(|change| (id.clone(), change))),
-            // What else changes is still worth knowing.
+            // The other changes are still worth showing.
             Err(trouble) => {
                 let message = format!("could not compare `{id}`: {}", trouble.cause);
                 let span = node.span;
@@ -145,7 +145,7 @@ fn entry(id: &str, change: &Change) -> Json {
     })
 }
 
-/// A change for people: what becomes of the object, and its lines that differ.
+/// A change as text: its effect on the object, and the different lines.
 fn told(id: &str, change: &Change) -> String {
     let yaml = |object: &Option<Json>| {
         object

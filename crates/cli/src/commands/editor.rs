@@ -1,4 +1,4 @@
-//! `purlin symbols`, `refs`, `complete`, `hover` and `definition`: what an editor knows, for scripts.
+//! `purlin symbols`, `refs`, `complete`, `hover` and `definition`: features of the language server, for scripts.
 
 use super::Context;
 use crate::args::{AnswerFormat, Target};
@@ -13,25 +13,25 @@ use purlin_value::{EcoString, Map, Secrets, Value, World, path};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An editor without a window: the projects of a path, resolved.
+/// The projects of a path, resolved as for an editor.
 pub(super) struct Editor {
     pub(super) ide: Ide,
     /// The path that was named, from the world's root.
     pub(super) path: String,
-    /// What files go by where the user stands.
+    /// Names of files as seen from the working directory.
     pub(super) names: Arc<Sources>,
     /// The folder that paths start from.
     pub(super) root: String,
 }
 
 impl Editor {
-    /// Opens the folder the user stands in, so that a file is seen with the project around it; what lies elsewhere is
-    /// opened by itself.
+    /// Opens the working directory, so that a file is seen with the project around it; a path outside of it is opened
+    /// by itself.
     pub(super) fn open(cx: &mut Context<'_, '_>, named: &Path, target: &Target) -> Result<Editor, Exit> {
         Self::open_from(cx, named, target, false)
     }
 
-    /// The same; if `is_wide`, with all projects around, since any of them may use a name.
+    /// The same; if `is_wide`, with all projects of the repository, since any of them may use a name.
     pub(super) fn open_from(
         cx: &mut Context<'_, '_>,
         named: &Path,
@@ -60,12 +60,12 @@ impl Editor {
         Ok(Editor { ide, path, names: session.sources.clone(), root: session.world.root().to_owned() })
     }
 
-    /// A place as the user sees it.
+    /// A location with the file name as the user sees it.
     pub(super) fn seen(&self, place: &Place) -> Place {
         Place { file: self.names.shown(&place.file), ..place.clone() }
     }
 
-    /// Opens a file at a place, which is given as a byte offset.
+    /// Opens a file at a location, returned as a byte offset.
     fn open_at(cx: &mut Context<'_, '_>, at: &str, target: &Target) -> Result<(Editor, usize), Exit> {
         let at = parse(cx, at)?;
         let editor = Editor::open(cx, &at.file, target)?;

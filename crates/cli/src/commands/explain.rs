@@ -16,7 +16,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, rule: Option<&str>) -> Exit {
         return cx.print(&list, None);
     };
     if let Some((_, page)) = PAGES.iter().find(|(page, _)| *page == name) {
-        // Scripts get the page as it is written.
+        // Scripts get the page unchanged.
         return match cx.style.colour_answers {
             true => cx.print(&rule_page::shown(page, columns()), None),
             false => cx.print(page, None),
@@ -27,10 +27,10 @@ pub(super) fn run(cx: &mut Context<'_, '_>, rule: Option<&str>) -> Exit {
     cx.usage(&format!("unknown rule `{name}`; {hint}"))
 }
 
-/// Columns of a terminal that tells no number.
+/// Columns of a terminal that does not report its width.
 const USUAL_COLUMNS: usize = 80;
 
-/// How wide the terminal is.
+/// The width of the terminal.
 fn columns() -> usize {
     terminal_size::terminal_size().map_or(USUAL_COLUMNS, |(width, _)| usize::from(width.0))
 }

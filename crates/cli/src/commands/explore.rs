@@ -16,7 +16,7 @@ use purlin_value::Session;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long it may take until a change of a file is noticed.
+/// Maximum delay until a change of a file is noticed.
 const LOOK_UP: Duration = Duration::from_millis(25);
 
 pub(super) fn run(
@@ -57,7 +57,7 @@ pub(super) fn run(
 pub(super) struct Live<'c, 'i, 'io> {
     cx: &'c mut Context<'i, 'io>,
     path: PathBuf,
-    /// What is asked for, but for the variant.
+    /// The requested target, without the variant.
     target: Target,
     /// The variant that is shown first.
     chosen: Option<String>,
@@ -65,7 +65,7 @@ pub(super) struct Live<'c, 'i, 'io> {
 }
 
 impl<'c, 'i, 'io> Live<'c, 'i, 'io> {
-    /// A project by its path; the variant that the options name is shown first.
+    /// A project by its path; the variant selected by the options is shown first.
     pub(super) fn of(cx: &'c mut Context<'i, 'io>, path: &Path, target: &Target) -> Result<Self, Exit> {
         let named = target.env.clone().or_else(|| (!target.profile.is_empty()).then(|| target.profile.join(",")));
         let chosen = match named {
@@ -88,7 +88,7 @@ impl<'c, 'i, 'io> Live<'c, 'i, 'io> {
         }
     }
 
-    /// The problems that a check finds, a JSON object each, and how many are errors and warnings.
+    /// The problems of a check, one JSON object each, and the numbers of errors and warnings.
     fn problems(&mut self) -> (Vec<String>, (usize, usize)) {
         let Ok((session, mut request)) = self.cx.open_any(&self.path, &self.target, &[]) else {
             return Default::default();
@@ -97,7 +97,7 @@ impl<'c, 'i, 'io> Live<'c, 'i, 'io> {
         request.chart.is_rehearsal = true;
         let path = request.path.clone();
         survey_declared(&session, &request, &[path]);
-        // What is quiet in a terminal is shown on a page.
+        // Warnings suppressed in a terminal are shown on the page.
         let style = Style { quiet: false, ..self.cx.style };
         settle(&session, &self.cx.settings, style, false);
         let found = findings(&session, style);
@@ -111,10 +111,10 @@ impl<'c, 'i, 'io> Live<'c, 'i, 'io> {
     }
 }
 
-/// The environment that is meant where none is named.
+/// The default environment.
 fn usual(cx: &mut Context<'_, '_>, path: &Path, target: &Target) -> Result<Option<String>, Exit> {
     let (session, request) = open_to_compare(cx, path, target)?;
-    // Nothing of any node has to be known for it.
+    // No node has to be resolved for it.
     let request = Request { nodes: vec![String::new()], manifests: false, ..request };
     let compiled = compile(&session, &request);
     session.sink.take();
@@ -156,7 +156,8 @@ impl Source for Live<'_, '_, '_> {
     }
 }
 
-/// A project in all its variants, as far as each can be resolved, and the names of those that cannot be at all.
+/// A project in all its variants, as far as each can be resolved, and the names of those that cannot be resolved at
+/// all.
 fn each(session: &Session, request: Request) -> (Vec<Side>, Vec<String>) {
     let mut all = variants(session, &request);
     if all.is_empty() {

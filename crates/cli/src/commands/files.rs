@@ -1,4 +1,4 @@
-//! What commands that change files share: which files there are, and how a change is shown.
+//! Shared by commands that change files: finding the files, and showing a change.
 
 use super::Context;
 use crate::invocation::Exit;
@@ -9,7 +9,7 @@ use purlin_value::world::FileKind;
 use std::path::{Path, PathBuf};
 
 impl Context<'_, '_> {
-    /// Says that a file could not be read or written.
+    /// Reports that a file could not be read or written.
     pub(super) fn io(&mut self, message: &str) -> Exit {
         self.invocation.refuse(message, Exit::Io)
     }
@@ -20,7 +20,7 @@ pub(super) fn plural(count: usize, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
-/// The YAML files that a path means: itself, or all below it that `.gitignore` does not hide. Hidden folders are left out.
+/// The YAML files of a path: itself, or all below it that are not ignored by `.gitignore`. Hidden folders are left out.
 pub(super) fn yaml_below(cx: &mut Context<'_, '_>, start: &Path) -> Result<Vec<PathBuf>, Exit> {
     let (session, top) = open_session(cx.invocation, &Setup::of(start))?;
     let world = &*session.world;

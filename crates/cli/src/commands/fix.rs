@@ -1,6 +1,6 @@
-//! `purlin fix`: corrects names that are misspelt where there is one name that was meant.
+//! `purlin fix`: corrects misspelt names if there is exactly one likely correction.
 //!
-//! What is corrected is decided in [`purlin_ide::mend`], which changes texts in memory; this file writes or shows them.
+//! [`purlin_ide::mend`] decides about corrections and applies them in memory; this file writes or shows them.
 
 use super::Context;
 use super::files::{difference, plural};

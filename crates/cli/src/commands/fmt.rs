@@ -7,11 +7,11 @@ use purlin_host::named;
 use purlin_syntax::format::{Untouched, format};
 use std::path::{Path, PathBuf};
 
-/// What is wanted of files that are not formatted.
+/// The treatment of files that are not formatted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Write,
-    /// Only say which, and fail if there is one.
+    /// Only list them, and fail if there are any.
     Check,
     /// Only show the difference.
     Diff,
@@ -81,7 +81,7 @@ fn report(cx: &mut Context<'_, '_>, total: &Total, mode: Mode) {
     if cx.style.quiet {
         return;
     }
-    // What is named alone is not passed over without a word.
+    // A file named by itself is never skipped silently.
     let few = total.changed + total.same == 0;
     for (file, reason) in total.untouched.iter().filter(|_| cx.global.verbose || few) {
         let _ = writeln!(cx.invocation.stderr, "left as it is: {}: {reason}", file.display());

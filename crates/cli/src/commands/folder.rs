@@ -1,7 +1,7 @@
 //! `purlin render --out DIR/`: one file for each object or each app, as Argo CD and Flux read folders.
 //!
-//! A list in the folder says which files are ours and what was in them. Those that are gone from the project are removed;
-//! a file that is not ours, or that was changed since, is never touched.
+//! A list in the folder records our files and their digests. Files that no longer belong to the project are removed; a
+//! file that is not ours, or that was changed since, is never touched.
 
 use super::Context;
 use crate::args::Per;
@@ -14,16 +14,16 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The list of files that were written, with their digests.
+/// The list of written files, with their digests.
 const LIST: &str = ".purlin-render";
 
-/// What the list begins with.
+/// The first line of the list.
 const HEAD: &str = "# Files that `purlin render --out` has written. Keep this file beside them.\n";
 
-/// Files that are longer were not written by a render.
+/// Larger files were not written by a render.
 const LONGEST: u64 = 256 << 20;
 
-/// Whether a path is meant as a folder.
+/// Whether a path is a folder.
 pub(super) fn is_folder(cwd: &Path, out: &Path) -> bool {
     out.as_os_str().to_string_lossy().ends_with('/') || named::is_folder(&cwd.join(out))
 }
@@ -32,7 +32,7 @@ pub(super) fn is_folder(cwd: &Path, out: &Path) -> bool {
 pub(super) fn name_of(manifest: &Manifest, project: &str, per: Per) -> String {
     let id = manifest.node.as_str();
     let parts: Vec<&str> = id.split('/').collect();
-    // Behind the action that brings an object there is its kind and its name.
+    // The action that contributes an object comes first, then the object's kind and name.
     let (app, object) = match parts.as_slice() {
         [app, rest @ ..] if rest.len() >= 2 => (Some(*app), rest.join("-")),
         _ if id.is_empty() => (None, purlin_value::path::file_name(&manifest.source).to_owned()),
@@ -45,7 +45,7 @@ pub(super) fn name_of(manifest: &Manifest, project: &str, per: Per) -> String {
     }
 }
 
-/// A name that is a file's on every system.
+/// A name that is valid for a file on every system.
 fn plain(name: &str) -> String {
     let valid = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '-' };
     let name: String = name.chars().map(valid).collect::<String>().to_ascii_lowercase();
@@ -53,14 +53,14 @@ fn plain(name: &str) -> String {
     if name.is_empty() { "manifest".to_owned() } else { name.to_owned() }
 }
 
-/// Texts by file, those of one file after each other.
+/// Texts by file, in order.
 #[derive(Default)]
 pub(super) struct Files {
     all: BTreeMap<String, String>,
 }
 
 impl Files {
-    /// Adds a document to a file; one for each object, if `is_single`.
+    /// Adds a document to a file; one per object, if `is_single`.
     pub(super) fn add(&mut self, name: &str, text: &str, is_single: bool) {
         let mut file = format!("{name}.yaml");
         let mut count = 1;
@@ -71,7 +71,7 @@ impl Files {
         self.all.entry(file).or_default().push_str(text);
     }
 
-    /// Writes all files and removes those of an earlier run that are gone. Writes nothing if one of them is not ours.
+    /// Writes all files and removes obsolete ones of an earlier run. Writes nothing if one of them is not ours.
     pub(super) fn write(&self, cx: &mut Context<'_, '_>, out: &Path) -> Result<Exit, Exit> {
         let folder = cx.invocation.cwd.join(out);
         let shown = |file: &str| out.join(file).display().to_string();

@@ -82,16 +82,16 @@ pub(super) fn run(
     Ok(super::check::worse(printed, exit))
 }
 
-/// A project as far as it could be resolved, and what is known of its nodes.
+/// A project as far as it could be resolved, and information about its nodes.
 struct Drawn {
     session: Session,
     resolved: Resolved,
     marks: Marks,
-    /// What its problems mean for the exit code.
+    /// The exit code of its problems.
     exit: Exit,
 }
 
-/// Resolves a project and prints its problems. What can be drawn is drawn all the same.
+/// Resolves a project and prints its problems. The result is drawn even if it is incomplete.
 fn resolve_despite(cx: &mut Context<'_, '_>, path: &Path, target: &Target) -> Result<Drawn, Exit> {
     let (session, mut request) = cx.open(path, target, &[])?;
     "resolve".clone_into(&mut request.command);
@@ -111,7 +111,7 @@ fn resolve_despite(cx: &mut Context<'_, '_>, path: &Path, target: &Target) -> Re
     Ok(Drawn { session, resolved: compiled.resolved, marks, exit })
 }
 
-/// What stands above a picture.
+/// The title of a picture.
 fn title(resolved: &Resolved, target: &Target, date: Option<&str>) -> Vec<String> {
     let environment = Some(resolved.environment.to_string()).filter(|name| !name.is_empty());
     let profiles = (!target.profile.is_empty()).then(|| target.profile.join(", "));
@@ -140,7 +140,7 @@ fn picture(cx: &mut Context<'_, '_>, scene: &Scene, output: GraphOutput, asked: 
 }
 
 impl Context<'_, '_> {
-    /// Prints what is no text to a file or a pipe.
+    /// Prints binary data to a file or a pipe.
     fn print_bytes(&mut self, bytes: &[u8], out: Option<&Path>) -> Exit {
         let written = match out {
             Some(path) => crate::border::write_atomically(&self.invocation.cwd.join(path), bytes),
@@ -173,7 +173,7 @@ fn group(asked: GraphGroup) -> GroupBy {
     }
 }
 
-/// What a picture shows of a state; nothing for what was not looked at.
+/// The mark for a state in a picture; `None` for a state that was not determined.
 fn standing(state: &StateOf) -> Option<Standing> {
     match state {
         StateOf::Done => Some(Standing::Done),
@@ -185,7 +185,7 @@ fn standing(state: &StateOf) -> Option<Standing> {
     }
 }
 
-/// Whether the kinds and dialects that are asked for exist. A misspelt one would show an empty graph.
+/// Checks that the requested kinds and dialects exist. A misspelt one would show an empty graph.
 fn is_sound(session: &Session, resolved: &Resolved, asked: &ViewArgs) -> bool {
     let kinds: Vec<&str> =
         resolved.nodes.iter().flat_map(|node| [node.kind.as_str(), node.type_name.as_str()]).collect();

@@ -33,10 +33,10 @@ fn files(starter: Starter) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// What the chart that is started with calls itself.
+/// The name of the chart in the starter.
 const STARTER_NAME: &str = "hello";
 
-/// The name of a folder, where a chart can have it.
+/// The name of a folder, if it is a valid chart name.
 fn own_name(folder: &Path) -> Option<String> {
     let full = crate::native::canonical_or_same(folder.to_owned());
     let name = full.file_name()?.to_str()?;

@@ -33,14 +33,14 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
     last_output(cx, &project, &project.root(), flags)
 }
 
-/// What an action printed last: the pods that it deployed, or its commands.
+/// The last output of an action: of the pods that it deployed, or of its commands.
 fn last_output(cx: &mut Context<'_, '_>, project: &dyn Project, root: &Path, flags: &LogsFlags) -> Result<Exit, Exit> {
     let nodes = project.nodes();
     let Some(at) = nodes.iter().position(|node| node.id == flags.node) else {
         return Err(cx.usage(&no_action(&flags.node, nodes.iter().map(|node| node.id.as_str()))));
     };
     let id = flags.node.as_str();
-    // What cannot be prepared has at least a log of its last run.
+    // An action that cannot be prepared has at least a log of its last run.
     let work = project.prepare(at).ok().and_then(|action| action.work);
     if let Some(work) = work.filter(|work| work.has_own_logs()) {
         return of_cluster(cx, work.as_ref(), id, flags.tail.unwrap_or(USUAL_LINES));
@@ -62,7 +62,7 @@ fn last_output(cx: &mut Context<'_, '_>, project: &dyn Project, root: &Path, fla
     Ok(cx.print(&shown, None))
 }
 
-/// How many lines of each container are shown if nothing else is asked for.
+/// Default number of lines per container.
 const USUAL_LINES: usize = 1_000;
 
 /// The last lines of the containers of a deploy.

@@ -15,14 +15,14 @@ use std::sync::Arc;
 pub(super) fn run(cx: &mut Context<'_, '_>) -> Result<Exit, Exit> {
     let (connection, threads) = connect(std::io::BufReader::new(std::io::stdin()), std::io::stdout());
     let served = serve(&connection, |folder| open(cx, folder));
-    // The writer ends when nobody can send any more.
+    // The writer ends once there are no senders.
     drop(connection);
-    // What could not be read is the reason why there was nothing left to serve.
+    // A read error explains why the server ended.
     threads.join().and(served).map_err(|message| cx.io(&message))?;
     Ok(Exit::Ok)
 }
 
-/// The folder that the client names, with what the command line allows and what its settings say.
+/// Opens the folder that the client names, with the permissions of the command line and its own settings.
 fn open(cx: &mut Context<'_, '_>, folder: Option<&str>) -> Result<Opened, String> {
     let folder = folder.unwrap_or(".");
     let mut setup = Setup::from_flags(Path::new(folder), &cx.global)?;

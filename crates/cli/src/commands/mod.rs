@@ -58,27 +58,28 @@ use purlin_value::emit::REDACTED;
 use purlin_value::{Session, WorldError};
 use std::path::{Path, PathBuf};
 
-/// What every command that resolves something has at hand.
+/// State shared by all commands that resolve something.
 pub(crate) struct Context<'i, 'io> {
     pub invocation: &'i mut Invocation<'io>,
     pub global: crate::args::Global,
     pub style: Style,
-    /// What `purlin.toml` says for the project that was opened last.
+    /// The `purlin.toml` of the project that was opened last.
     pub settings: Settings,
-    /// Why it could not be read, if it could not.
+    /// The error, if it could not be read.
     unread: Option<WorldError>,
-    /// What the user says for all projects.
+    /// The user's settings for all projects.
     user: User,
     /// Whether the user trusts the project.
     is_trusted: bool,
-    /// The seed of random functions if the user chose none.
+    /// The seed of random functions unless the user chose one.
     pub usual_seed: SeedSource,
-    /// What the names of target options start with, for messages: `to-` on the other side of a comparison.
+    /// Prefix of the names of target options in messages: `to-` on the other side of a comparison.
     pub prefix: &'static str,
 }
 
 impl Context<'_, '_> {
-    /// A session on a path, and the request of the target options, all of which the project's dialect uses.
+    /// Opens a session on a path, with the request of the target options; options that the project's dialect does not
+    /// use are errors.
     fn open(&mut self, path: &Path, target: &Target, nodes: &[String]) -> Result<(Session, Request), Exit> {
         let (session, request) = self.open_any(path, target, nodes)?;
         self.refuse_unused(&session, &request, target, path)?;
@@ -86,7 +87,7 @@ impl Context<'_, '_> {
         Ok((session, request))
     }
 
-    /// The same, whether or not the options mean something there.
+    /// The same without checking whether the options apply.
     fn open_any(&mut self, path: &Path, target: &Target, nodes: &[String]) -> Result<(Session, Request), Exit> {
         let repository = project::repository_of(&native::canonical_or_same(self.invocation.cwd.join(path)));
         let (path, root) = match &target.rev {
@@ -98,14 +99,14 @@ impl Context<'_, '_> {
         let text = self.read_settings(&path);
         self.apply_settings(&mut setup);
         if root.is_some() {
-            // The files of a revision lie in a cache that other runs read.
+            // The files of a revision are in a cache that other runs read.
             setup.permissions.write = false;
             setup.permissions.frozen = true;
             setup.stands_for = Some(repository);
         }
         let root_is_open = root.is_none();
         setup.root = root;
-        // What the user names may be read wherever it is: a project file with its repository, other files alone.
+        // Paths named by the user may be read wherever they are: a project file with its repository, other files alone.
         let alone = [&target.values, &target.var_file, &target.secret_file, &target.inputs];
         let alone = alone.into_iter().chain([&target.profile_path]).flatten();
         setup.permissions.paths.extend(alone.map(PathBuf::from));
@@ -133,9 +134,9 @@ impl Context<'_, '_> {
         Ok((session, request))
     }
 
-    /// The project and the nodes that words mean: a first word that is a file or folder is the project, unless a path
-    /// was named by its option. A word that could be neither, because nothing is here, is taken as the path it was
-    /// probably meant to be.
+    /// The project and the nodes that words name: a first word that is a file or folder is the project, unless an
+    /// option named the path. A word that could be neither, because this folder has no project, is taken as the path it
+    /// was probably meant to be.
     fn split(&mut self, places: &Places, target: &Target) -> (PathBuf, Vec<String>) {
         if let Some(path) = &places.named {
             return (path.clone(), places.words.clone());
@@ -150,7 +151,7 @@ impl Context<'_, '_> {
         named::exists(&self.invocation.cwd.join(word))
     }
 
-    /// Whether there is a project where the user stands.
+    /// Whether the working directory has a project.
     fn has_project(&mut self, target: &Target) -> bool {
         if target.file.is_some() || target.rev.is_some() {
             return true;
@@ -164,7 +165,7 @@ impl Context<'_, '_> {
         })
     }
 
-    /// An option that the project's dialect does not use is a mistake, not something to pass over.
+    /// An option that the project's dialect does not use is an error, not ignored.
     fn refuse_unused(
         &mut self,
         session: &Session,
@@ -186,7 +187,7 @@ impl Context<'_, '_> {
         self.refuse(&messages)
     }
 
-    /// A variable that nothing in the project knows is a mistake too.
+    /// A variable that the project does not use is an error too.
     fn refuse_undeclared(
         &mut self,
         session: &Session,
@@ -201,7 +202,7 @@ impl Context<'_, '_> {
         self.refuse(&unknown.variables)
     }
 
-    /// What is said to be pending must be something that the project refers to.
+    /// A path declared as pending must be referenced in the project.
     fn refuse_pending(&mut self, session: &Session, pending: &[String]) -> Result<(), Exit> {
         self.refuse(&unreferenced(session, pending))
     }
@@ -213,7 +214,7 @@ impl Context<'_, '_> {
         if messages.is_empty() { Ok(()) } else { Err(Exit::Usage) }
     }
 
-    /// Paths on the command line are seen from where the user stands.
+    /// Paths on the command line are relative to the working directory.
     fn name_files(&self, session: &Session, request: &mut Request) {
         let files = [&mut request.input_files, &mut request.var_files, &mut request.secret_files];
         for file in files.into_iter().chain([&mut request.tosca.profile_paths]).flatten() {
@@ -221,7 +222,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Where a path of the user's repository lies as it was at a revision, and the folder of that revision.
+    /// The location of a path of the user's repository at a revision, and the folder of that revision.
     fn at_revision(&mut self, path: &Path, repository: &Path, revision: &str) -> Result<(PathBuf, PathBuf), Exit> {
         let full = native::canonical_or_same(self.invocation.cwd.join(path));
         let laid_out = lay_out(&self.invocation.env, repository, revision).map_err(|error| error.reason().to_owned());
@@ -233,12 +234,12 @@ impl Context<'_, '_> {
         found.map_err(|why| self.io(&message(why)))
     }
 
-    /// Reports files named by options that do not exist, whatever the option does with them.
+    /// Reports missing files named by options, whatever the option does with them.
     fn refuse_missing(&mut self, session: &Session, path: &Path, target: &Target) -> Result<(), Exit> {
         let cwd = &self.invocation.cwd;
         let is_there = |option: &str, name: &str| {
             let is_elsewhere = name == "-" || name.contains("://");
-            // A project's file is beside it, or where the user stands.
+            // A project's file is next to it, or in the working directory.
             let beside =
                 || [cwd.join(path).join(name), cwd.join(path).with_file_name(name)].iter().any(|p| named::exists(p));
             is_elsewhere || named::exists(&cwd.join(name)) || (option == "file" && beside())
@@ -262,13 +263,13 @@ impl Context<'_, '_> {
         if missing.is_empty() {
             return Ok(());
         }
-        // What else was found may follow from it.
+        // Other problems may follow from it.
         session.sink.take();
         session.sink.extend(missing);
         Err(self.report(session))
     }
 
-    /// Lets go of what a run made; taking a large graph apart piece by piece is work nobody sees.
+    /// Frees the memory of a run, unless the process ends soon: dropping a large graph would only take time.
     fn let_go<T>(&self, made: T) {
         if self.invocation.last {
             std::mem::forget(made);
@@ -284,7 +285,7 @@ impl Context<'_, '_> {
         print_report(self.invocation, session, self.style)
     }
 
-    /// With `--verbose`, what was read.
+    /// With `--verbose`, prints the files that were read.
     fn tell_read(&mut self, session: &Session) {
         if !self.global.verbose {
             return;
@@ -322,7 +323,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// What the settings say about how a session is opened; options on the command line override it.
+    /// Applies the settings for opening a session; options on the command line override them.
     fn apply_settings(&self, setup: &mut Setup) {
         self.apply_user(setup);
         let named = |name: &str| self.global.limit.iter().any(|text| text.starts_with(&format!("{name}=")));
@@ -338,7 +339,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// What the user's own settings say about it.
+    /// Applies the user's own settings.
     fn apply_user(&self, setup: &mut Setup) {
         let named = |name: &str| self.global.limit.iter().any(|text| text.starts_with(&format!("{name}=")));
         for limit in self.user.limits.iter().filter(|limit| !named(&limit.name)) {
@@ -346,14 +347,14 @@ impl Context<'_, '_> {
         }
     }
 
-    /// The limits that hold without a project's settings.
+    /// The limits without a project's settings.
     fn limits_of_user(&self) -> Limits {
         let mut setup = Setup::from_flags(Path::new("."), &self.global).unwrap_or_else(|_| Setup::of("."));
         self.apply_user(&mut setup);
         setup.limits
     }
 
-    /// What the settings say about what is asked, and what is wrong with them.
+    /// Applies the settings of a request, and reports their problems.
     fn fill_from_settings(&mut self, session: &Session, request: &mut Request, text: Option<&str>) {
         session.sink.extend(User::read(&self.invocation.env, &session.sources).1);
         let variable = self.invocation.env.get("PURLIN_ENVIRONMENT").filter(|name| !name.is_empty()).cloned();
@@ -386,7 +387,7 @@ impl Context<'_, '_> {
         };
         match written {
             Ok(()) => Exit::Ok,
-            // Whoever reads has seen enough.
+            // The reader has closed the pipe.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Ok,
             Err(error) => self.io(&format!("cannot write: {error}")),
         }
@@ -394,7 +395,7 @@ impl Context<'_, '_> {
 }
 
 impl Context<'_, '_> {
-    /// Prints an answer, with colours where people read it.
+    /// Prints an answer, with colours on a terminal.
     fn print_answer(&mut self, text: &str, answer: Option<paint::Answer>) -> Exit {
         match answer.filter(|_| self.style.colour_answers) {
             Some(answer) => self.print(&paint::painted(text, answer), None),
@@ -403,7 +404,7 @@ impl Context<'_, '_> {
     }
 }
 
-/// Passwords and keys that end up in a cluster must not be guessed, and stay the same from one deploy to the next.
+/// Passwords and keys that end up in a cluster must be unpredictable, and stay the same from one deploy to the next.
 fn usual_seed(command: &Command) -> SeedSource {
     match command {
         Command::Build(_)
@@ -526,7 +527,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     done.unwrap_or_else(|exit| exit)
 }
 
-/// The limits in force, with what options and settings change.
+/// The limits in force, after options and settings.
 fn limits(cx: &mut Context<'_, '_>) -> Exit {
     cx.read_settings(Path::new("."));
     let setup = match Setup::from_flags(Path::new("."), &cx.global) {
@@ -547,7 +548,7 @@ fn completions(cx: &mut Context<'_, '_>, shell: clap_complete::Shell) -> Exit {
     cx.print(&crate::completions::script(shell), None)
 }
 
-/// The page of the program, or of one of its commands.
+/// The manual page of the program, or of one of its commands.
 fn man(cx: &mut Context<'_, '_>, command: Option<&str>) -> Exit {
     let all = crate::help::command();
     let wanted = match command {

@@ -1,5 +1,5 @@
-//! `purlin names`: names in the project where the user stands, one per line. Completion scripts ask for them, so it never
-//! complains.
+//! `purlin names`: names in the project of the working directory, one per line. Used by completion scripts, so it never
+//! reports problems.
 
 use super::Context;
 use crate::args::{NameKind, Target};
@@ -36,7 +36,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: NameKind, folder: &Path) -> Ex
     Exit::Ok
 }
 
-/// The names under a key at the top of a file: those of a mapping, or the `name` of each item of a list.
+/// The names under a top-level key of a file: those of a mapping, or the `name` of each item of a list.
 fn listed(session: &Session, file: &str, key: &str) -> Vec<String> {
     let Ok(tree) = session.read_yaml(file, Flavor::Core) else { return Vec::new() };
     let mut names = Vec::new();

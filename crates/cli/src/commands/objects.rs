@@ -16,10 +16,10 @@ use purlin_value::{Session, path};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The name that objects of no dialect go by among dialects.
+/// The dialect name for plain objects.
 pub(super) const OBJECTS: &str = "objects";
 
-/// The project of a chart or of objects, and the folder that its results are kept in; none for other dialects.
+/// The project of a chart or of objects, and the folder of its results; `None` for other dialects.
 pub(super) fn project(
     cx: &mut Context<'_, '_>,
     session: &Session,
@@ -63,7 +63,7 @@ fn release_name(session: &Session, request: &Request, file: &str) -> Option<Stri
     Some(tree.root()?.get("name")?.text().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// What a deploy of objects is called: its path in the repository, so that two of them do not meet in a cluster.
+/// The name of a deploy of objects: its path in the repository, so that names are unique in a cluster.
 fn deploy_name(session: &Session, found: &str) -> String {
     let root = path::file_name(session.world.root());
     let inside = path::normalize(found);
@@ -91,7 +91,7 @@ pub(super) fn deploy(
     Ok(exit)
 }
 
-/// What the pods of objects printed.
+/// Prints the logs of the objects' pods.
 pub(super) fn logs(cx: &mut Context<'_, '_>, project: &ObjectsProject, node: &str, lines: usize) -> Result<Exit, Exit> {
     let id = project.nodes().first().map(|node| node.id.clone()).unwrap_or_default();
     if node != id && Some(node) != id.strip_prefix("deploy.") {

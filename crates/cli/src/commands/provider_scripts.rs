@@ -1,5 +1,5 @@
-//! Scripts of a Garden project's providers: they run before anything else does, in the project's folder, and their
-//! outputs are known to what runs then.
+//! Scripts of a Garden project's providers: they run first, in the project's folder, and their outputs are available to
+//! everything after them.
 
 use super::run::Place;
 use crate::invocation::{Exit, Invocation};
@@ -39,7 +39,7 @@ fn run_one(invocation: &mut Invocation<'_>, place: &Place, root: &Path, script: 
     let _ = writeln!(invocation.stderr, "{name}: running");
     let words = vec!["bash".to_owned(), "-c".to_owned(), script.text.clone()];
     let command = Command { words, shell: false, folder: root.to_owned(), env: Vec::new() };
-    // What a script computes from secrets it may print.
+    // A script may print values computed from secrets.
     let mask = Mask::new(script.is_secret.then_some(script.text.as_str()));
     let mut capture = Capture::new(&mask, None);
     let job = Job { command: &command, timeout: None, stop: &place.stop };

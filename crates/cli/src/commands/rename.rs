@@ -1,6 +1,6 @@
-//! `purlin rename`: gives a name another one, everywhere it is meant and nowhere else.
+//! `purlin rename`: renames a symbol everywhere it is used and nowhere else.
 //!
-//! What is edited and whether it may be is decided by `purlin_ide`; nothing is written unless all of it is.
+//! `purlin_ide` computes the edits and checks whether they are allowed; nothing is written unless all edits are.
 
 use super::Context;
 use super::editor::{Editor, shown};
@@ -12,11 +12,11 @@ use purlin_ide::{Point, Refusal, Renamed, apply};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What is renamed.
+/// The symbol to rename.
 enum What {
-    /// The name at a location: file, line, and column if there is one.
+    /// The symbol at a location: file, line, and column if given.
     At(PathBuf, u32, Option<u32>),
-    /// What is called by a name.
+    /// The symbol of a name.
     Name(String),
 }
 
@@ -56,7 +56,7 @@ fn parse(text: &str) -> What {
     }
 }
 
-/// Renames the name at a location; without a column, the only name that the line declares, or the only one it has.
+/// Renames the symbol at a location; without a column, the only one that the line declares, or the only one in it.
 fn at(editor: &Editor, line: u32, column: Option<u32>, new: &str) -> Result<Renamed, Refusal> {
     if let Some(column) = column {
         let offset = editor.offset_of(line, column);

@@ -1,4 +1,4 @@
-//! `purlin report`: the page of the project as files, for readers who have no server.
+//! `purlin report`: the page of the project as files, for readers without a server.
 
 use super::Context;
 use super::explore::Live;
@@ -8,7 +8,7 @@ use purlin_explore::{Answers, Side, Source, report, single};
 use purlin_host::named;
 use std::path::Path;
 
-/// What is written, and where.
+/// The requested report.
 pub(super) struct Asked<'a> {
     pub out: &'a Path,
     pub single: bool,
@@ -67,7 +67,7 @@ fn resolved(cx: &mut Context<'_, '_>, path: &Path, target: &Target, revision: Op
     Ok((Answers::of(project), before))
 }
 
-/// A project with errors is written all the same, and not a success.
+/// A project with errors is written anyway, but is not a success.
 fn exit(answers: &Answers) -> Exit {
     if answers.project().sides.iter().any(|side| side.is_broken) { Exit::Invalid } else { Exit::Ok }
 }

@@ -45,7 +45,7 @@ pub(super) fn compile_or_report(
     finished(compile_for(cx, &Purpose { command: "resolve", manifests: false }, path, nodes, target)?)
 }
 
-/// The same with everything that would be deployed.
+/// The same including all manifests.
 pub(super) fn compile_rendered(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -54,7 +54,7 @@ pub(super) fn compile_rendered(
     finished(compile_for(cx, &Purpose { command: "resolve", manifests: true }, path, &[], target)?)
 }
 
-/// The same for a node by name: one inside another may be an object that is only rendered for who asks.
+/// The same for a node by name: a nested one may be an object that is only rendered on request.
 pub(super) fn compile_with_inside(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -72,10 +72,10 @@ pub(super) struct Side {
     pub resolved: Resolved,
 }
 
-/// The name of a variant, and what it came to; `None` if it has errors.
+/// The name of a variant, and its result; `None` if it has errors.
 type Tried = (String, Option<Side>);
 
-/// Resolves a project as it was asked for, or in all its variants. The first session has the problems of all.
+/// Resolves a project as requested, or in all its variants. The first session has the problems of all.
 pub(super) fn compile_all(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -104,7 +104,7 @@ pub(super) fn resolve_all(
     Ok((session, sides))
 }
 
-/// A session to resolve a project in, with everything that would be deployed.
+/// Opens a session to resolve a project including all manifests.
 pub(super) fn open_to_compare(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -116,7 +116,7 @@ pub(super) fn open_to_compare(
     Ok((session, request))
 }
 
-/// Resolves the variants, or the project as it is if there are none.
+/// Resolves the variants, or the project by itself if there are none.
 fn resolve_each(session: &Session, request: Request, mut variants: Vec<Variant>) -> Vec<Tried> {
     if variants.is_empty() {
         variants.push(Variant { name: "".into(), request });
@@ -133,7 +133,7 @@ fn resolve_each(session: &Session, request: Request, mut variants: Vec<Variant>)
     variants.into_iter().map(resolved).collect()
 }
 
-/// What was resolved, if nothing is wrong.
+/// The result, if there are no errors.
 fn finished(found: (Session, Option<Compiled>, Exit)) -> Result<(Session, Compiled), Exit> {
     match found {
         (session, Some(compiled), Exit::Ok) => Ok((session, compiled)),
@@ -142,11 +142,11 @@ fn finished(found: (Session, Option<Compiled>, Exit)) -> Result<(Session, Compil
     }
 }
 
-/// What a project is resolved for.
+/// The purpose of a resolution.
 struct Purpose {
     /// The name of the command: some configuration depends on it.
     command: &'static str,
-    /// Whether manifests are asked for.
+    /// Whether manifests are requested.
     manifests: bool,
 }
 
@@ -178,7 +178,7 @@ fn compile_opened(
     if let Some(compiled) = &compiled {
         cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.var, "")?;
         cx.refuse_pending(&session, &target.pending)?;
-        // Service templates have their own word on inputs that are not declared.
+        // Service templates have their own message for undeclared inputs.
         if compiled.dialect.name == "unfurl" {
             cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.input, "")?;
         }
@@ -199,7 +199,7 @@ fn keep_nodes(session: &Session, resolved: &mut Resolved, wanted: &[String]) {
             session.sink.push(unknown_node(resolved, name));
         }
     }
-    // A node comes with what is inside it.
+    // A node includes its nested nodes.
     let is_wanted = |id: &str| {
         let is_meant = |name: &String| {
             id.strip_prefix(name.as_str()).is_some_and(|rest| matches!(rest.chars().next(), None | Some('/')))
@@ -210,12 +210,12 @@ fn keep_nodes(session: &Session, resolved: &mut Resolved, wanted: &[String]) {
     resolved.manifests.retain(|manifest| is_wanted(&manifest.node));
 }
 
-/// Candidates that a hint lists.
+/// Maximum number of candidates in a hint.
 pub(super) const MOST_CANDIDATES: usize = 6;
 
 pub(super) fn unknown_node(resolved: &Resolved, name: &str) -> Diagnostic {
     let ids = || resolved.nodes.iter().map(|node| node.id.as_str());
-    // A part of a name stands for all nodes that end in it, or else for those that contain it.
+    // A part of a name selects all nodes that end in it, or else those that contain it.
     let last = |id: &str| id.rsplit(['.', '/']).next() == Some(name);
     let mut partial: Vec<&str> = ids().filter(|id| last(id)).collect();
     if partial.is_empty() {
@@ -246,7 +246,7 @@ pub(super) fn secrets(reveal: bool) -> Secrets {
     if reveal { Secrets::Reveal } else { Secrets::Hide }
 }
 
-/// A result as text of at most so many bytes.
+/// A result as text of at most `most` bytes.
 pub(super) fn data_text(value: &Value, format: DataFormat, secrets: Secrets, most: u64) -> Result<String, WriteError> {
     match format {
         DataFormat::Yaml => yaml_within(value, secrets, most),
@@ -255,7 +255,7 @@ pub(super) fn data_text(value: &Value, format: DataFormat, secrets: Secrets, mos
 }
 
 impl Context<'_, '_> {
-    /// Says which documents are no Kubernetes objects; whether there are any.
+    /// Reports documents that are not Kubernetes objects; returns whether there are any.
     fn refuse_others(&mut self, manifests: &[Manifest]) -> bool {
         let mut are_there = false;
         for manifest in manifests {
@@ -273,7 +273,7 @@ impl Context<'_, '_> {
         are_there
     }
 
-    /// Prints data to stdout, with colours where people read it, or to a file.
+    /// Prints data to stdout, with colours on a terminal, or to a file.
     pub(super) fn print_data(&mut self, text: &str, format: DataFormat, out: Option<&Path>) -> Exit {
         let answer = match format {
             DataFormat::Yaml => Answer::Yaml,
@@ -282,7 +282,7 @@ impl Context<'_, '_> {
         if out.is_some() { self.print(text, out) } else { self.print_answer(text, Some(answer)) }
     }
 
-    /// An answer for programs.
+    /// An answer as JSON.
     pub(super) fn json(&mut self, value: &Value) -> Result<String, Exit> {
         let text = to_json(value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| self.too_long(error))?;
         Ok(text + "\n")
@@ -294,7 +294,7 @@ impl Context<'_, '_> {
     }
 }
 
-/// How manifests are printed, and where.
+/// Format and destination of manifests.
 pub(super) struct Manifests<'a> {
     pub output: DataFormat,
     pub out: Option<&'a Path>,
@@ -327,7 +327,7 @@ pub(super) fn render(
     let (_session, compiled, found) = compile_opened(cx, session, &request, nodes, target)?;
     let compiled = match (compiled, found) {
         (Some(compiled), Exit::Ok) => compiled,
-        // Half of the manifests must not reach a cluster, so nothing is printed.
+        // Incomplete manifests must not reach a cluster, so nothing is printed.
         (_, exit) => return Err(worse(Exit::Invalid, exit)),
     };
     if compiled.resolved.manifests.is_empty() && !compiled.dialect.renders {
@@ -336,7 +336,7 @@ pub(super) fn render(
     print_manifests(cx, &compiled.resolved, to)
 }
 
-/// The objects of a kustomization or of files with nothing but objects, as a project of their own.
+/// The objects of a kustomization or of files with objects only, as a project of their own.
 fn objects_at(session: &Session, place: &str, nodes: &[String]) -> Resolved {
     let mut objects = Resolved::new("");
     objects.manifests = read_objects(session, place);
@@ -347,7 +347,7 @@ fn objects_at(session: &Session, place: &str, nodes: &[String]) -> Resolved {
     objects
 }
 
-/// Prints manifests, and a note if what is printed cannot be applied because secrets are hidden.
+/// Prints manifests, and a note if they cannot be applied because secrets are hidden.
 fn print_manifests(cx: &mut Context<'_, '_>, resolved: &Resolved, to: &Manifests<'_>) -> Result<Exit, Exit> {
     let Manifests { output, out, per, reveal } = *to;
     let folder = out.filter(|out| folder::is_folder(&cx.invocation.cwd, out));
@@ -369,7 +369,7 @@ fn print_manifests(cx: &mut Context<'_, '_>, resolved: &Resolved, to: &Manifests
         hidden += usize::from(has_secret && !reveal);
         let body = match manifest.body() {
             Some(body) if reveal || !has_secret => format!("{body}\n"),
-            // Line ends at the end may belong to the last string.
+            // Trailing line breaks may belong to the last string.
             _ => to_yaml(&manifest.value, secrets(reveal)).map_err(|error| cx.too_long(error))?,
         };
         let start = text.len();
@@ -392,7 +392,7 @@ fn print_manifests(cx: &mut Context<'_, '_>, resolved: &Resolved, to: &Manifests
     Ok(exit)
 }
 
-/// Manifests as one object, which clusters take like any other.
+/// Manifests as one `List` object, which clusters accept like any other.
 fn json_list(manifests: &[Manifest], secrets: Secrets) -> Result<String, WriteError> {
     let items = manifests.iter().map(|manifest| manifest.value.clone()).collect();
     let entries = [("apiVersion", Value::str("v1")), ("kind", Value::str("List")), ("items", Value::list(items))];
@@ -400,7 +400,7 @@ fn json_list(manifests: &[Manifest], secrets: Secrets) -> Result<String, WriteEr
     Ok(to_json(&list, secrets, JsonLayout::Pretty)? + "\n")
 }
 
-/// Says that what is printed cannot be applied.
+/// Notes that the printed manifests cannot be applied.
 fn note_hidden(cx: &mut Context<'_, '_>, hidden: usize) {
     if hidden > 0 {
         let objects = if hidden == 1 { "1 object".to_owned() } else { format!("{hidden} objects") };

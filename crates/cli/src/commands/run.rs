@@ -32,7 +32,7 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is run, how, and how it is shown.
+/// Options of a run, and of its display.
 pub(crate) struct Order {
     pub kind: Kind,
     pub wanted: Wanted,
@@ -42,9 +42,9 @@ pub(crate) struct Order {
     /// Whether built images are pushed.
     pub push: bool,
     pub clusters: Arc<Clusters>,
-    /// Whether it is only shown what would run.
+    /// Whether to only show the actions that would run.
     pub dry_run: bool,
-    /// What is different since an earlier state, if only that is run.
+    /// The differences from an earlier state, if only affected actions are run.
     pub since: Option<Since>,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         return super::objects::deploy(cx, &session, found?, &order);
     }
     only_garden(cx, kind.name(), dialect)?;
-    // A plan runs nothing; what scripts would make known stays pending in it.
+    // A plan runs nothing; outputs of scripts stay pending in it.
     if !order.dry_run {
         super::provider_scripts::run_first(cx.invocation, &session, &mut request)?;
     }
@@ -97,19 +97,19 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
     Ok(exit)
 }
 
-/// The builder that an option names is the one that everything started from here uses.
+/// The builder named by an option is used by all child processes.
 pub(crate) fn choose_builder(invocation: &mut Invocation<'_>, tool: Option<&str>) {
     if let Some(tool) = tool {
         invocation.env.insert(purlin_run::image::builder::CHOICE.to_owned(), tool.to_owned());
     }
 }
 
-/// As many as there are processors, and two more: some wait for a disk or a network.
+/// The number of processors plus two: some actions wait for a disk or a network.
 pub(crate) fn usual_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from) + 2
 }
 
-/// What the user says of clusters.
+/// The user's cluster options.
 pub(super) fn clusters(cx: &Context<'_, '_>, target: &Target, flags: &ClusterFlags, force: bool) -> Arc<Clusters> {
     Arc::new(Clusters {
         env: cx.invocation.env.clone(),
@@ -141,14 +141,14 @@ pub(super) fn only_garden(cx: &mut Context<'_, '_>, command: &str, dialect: &str
     }
 }
 
-/// A session on a project, and the dialect it is written in.
+/// A session on a project, and its dialect.
 pub(super) fn detected(
     cx: &mut Context<'_, '_>,
     command: &str,
     path: &Path,
     target: &Target,
 ) -> Result<(Session, Request, &'static str), Exit> {
-    // Which cluster is deployed to is no question of the configuration, but for Skaffold, whose profiles look at it.
+    // The target cluster does not affect the configuration, except for Skaffold, whose profiles depend on it.
     let without = Target { kube_context: None, ..target.clone() };
     let (session, mut request) = cx.open(path, &without, &[])?;
     command.clone_into(&mut request.command);
@@ -167,7 +167,7 @@ pub(super) fn detected(
             }
             Ok((session, request, dialect.name))
         }
-        // The dialect says what is wrong with the path.
+        // The dialect reports the problem of the path.
         _ => {
             purlin_compiler::compile(&session, &request);
             Err(cx.report(&session))
@@ -175,7 +175,7 @@ pub(super) fn detected(
     }
 }
 
-/// A project to be run. What is printed from here on shows none of its secrets, whoever prints it.
+/// A project to be run. From here on all output hides its secrets.
 pub(crate) fn garden_project<'s>(
     invocation: &Invocation<'_>,
     session: &'s Session,
@@ -186,7 +186,7 @@ pub(crate) fn garden_project<'s>(
     Some(project)
 }
 
-/// Runs actions and reports how they ended. What was asked for is named behind it; the rest ran because of that.
+/// Runs actions and reports how they ended. Also returns the ids of the requested ones; the others ran as dependencies.
 pub(crate) fn carry_out(
     invocation: &mut Invocation<'_>,
     session: &Session,
@@ -210,8 +210,8 @@ pub(crate) fn carry_out(
     Ok((exit, summary, named))
 }
 
-/// Runs actions of a project of any dialect, and reports how they ended. Results are kept below `root`; `locate` points
-/// failures at what they are about.
+/// Runs actions of a project of any dialect, and reports how they ended. Results are kept below `root`; `locate` adds
+/// source locations to failures.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn execute(
     invocation: &mut Invocation<'_>,
@@ -263,7 +263,7 @@ pub(crate) fn execute(
     Ok((exit, summary))
 }
 
-/// Says what is run because of changes.
+/// Reports the actions that are run because of changes.
 fn tell_affected(
     invocation: &mut Invocation<'_>,
     project: &dyn Project,
@@ -281,7 +281,7 @@ fn tell_affected(
     let _ = invocation.stderr.write_all(invocation.veil.text(&text).as_bytes());
 }
 
-/// Prints what would run, and why.
+/// Prints the plan with reasons.
 fn show_plan(
     invocation: &mut Invocation<'_>,
     session: &Session,
@@ -299,7 +299,7 @@ fn show_plan(
     if written.is_err() { Exit::Io } else { exit }
 }
 
-/// What a run needs beside its project.
+/// Resources of a run apart from its project.
 pub(crate) struct Place {
     pub store: Store,
     pub executor: Local,
@@ -316,7 +316,7 @@ impl Place {
         let store = Store::open(root, &Key::of_user(&env)).map_err(|error| failed(&read, error))?;
         let warning = store.warning();
         let stop = Arc::new(Stop::new().map_err(|error| failed("make a pipe", error))?);
-        // Signals and a guard are for a process of our own; inside of another one they are not ours to take.
+        // Signals and a guard belong to a process of our own; inside another run they are left alone.
         let signals = match is_own {
             true => Some(Signals::listen(&stop).map_err(|error| failed("listen for signals", error))?),
             false => None,
@@ -330,8 +330,8 @@ impl Place {
     }
 }
 
-/// Where actions refer to outputs, everything else is checked first: no mistake waits behind an hour of work. In a
-/// resolution of its own, because what is pending there stays so.
+/// If actions refer to outputs, the whole project is checked first, so that a mistake is not found only after an hour
+/// of work. This uses a separate resolution, because pending values stay pending in it.
 fn check_first(
     invocation: &mut Invocation<'_>,
     session: &Session,
@@ -357,14 +357,14 @@ fn check_first(
     }
 }
 
-/// How a run is shown.
+/// The display of a run.
 pub(super) fn reporter<'r>(
     invocation: &'r mut Invocation<'_>,
     order: &Order,
     style: Style,
     trace: Option<&'r mut Trace>,
 ) -> Several<'r> {
-    // A fixed clock asks for output that can be compared.
+    // A fixed clock requests reproducible output.
     let times = !invocation.env.contains_key("SOURCE_DATE_EPOCH");
     let look = Look { colour: style.colour, times, quiet: style.quiet };
     let is_live = invocation.terminal && invocation.last && !invocation.env.contains_key("CI") && !look.quiet;
@@ -383,7 +383,7 @@ pub(super) fn reporter<'r>(
     Several(all)
 }
 
-/// Reports failures with the place they come from, and decides the exit code.
+/// Reports failures with their source locations, and decides the exit code.
 pub(crate) fn conclude(invocation: &mut Invocation<'_>, session: &Session, summary: &Summary, style: Style) -> Exit {
     session.sink.extend(summary.failures().filter_map(problem));
     let reported = crate::report::report(invocation, session, style);
@@ -395,7 +395,7 @@ pub(crate) fn conclude(invocation: &mut Invocation<'_>, session: &Session, summa
     }
 }
 
-/// A failure as a problem at the action's place. What is told already is not told again.
+/// A failure as a problem at the action's location. Failures that were already reported are left out.
 fn problem(failure: &Failure) -> Option<Diagnostic> {
     if matches!(failure.cause, Cause::Unresolved | Cause::Stopped) {
         return None;
@@ -406,7 +406,7 @@ fn problem(failure: &Failure) -> Option<Diagnostic> {
     Some(diagnostic.maybe_hint(failure.command.as_ref().map(|line| format!("the command was `{line}`"))))
 }
 
-/// Asks before something is taken down. A script says what it means by names or by `--yes`.
+/// Asks before something is taken down. Scripts use names or `--yes`.
 fn confirm(cx: &mut Context<'_, '_>, names: &[String]) -> Result<(), Exit> {
     let is_person = cx.invocation.terminal && cx.invocation.last && std::io::stdin().is_terminal();
     if !is_person {

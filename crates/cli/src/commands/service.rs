@@ -13,7 +13,7 @@ use purlin_run::store::Key;
 use purlin_value::{Session, path};
 use std::path::PathBuf;
 
-/// The project of a service or an ensemble, and the folder that its results are kept in; none for other dialects.
+/// The project of a service or an ensemble, and the folder of its results; `None` for other dialects.
 pub(super) fn project(
     cx: &Context<'_, '_>,
     session: &Session,
@@ -64,7 +64,7 @@ pub(super) fn deploy(
     Ok(exit)
 }
 
-/// What is known of a service.
+/// Prints the state of a service.
 pub(super) fn status(
     cx: &mut Context<'_, '_>,
     (project, root): (ServiceProject, PathBuf),

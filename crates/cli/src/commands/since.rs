@@ -1,4 +1,4 @@
-//! `--since REVISION`: the project as it was at a git revision, and what is different now.
+//! `--since REVISION`: the differences from the project at a git revision.
 
 use super::Context;
 use super::objects::{self, OBJECTS};
@@ -19,7 +19,7 @@ use purlin_value::Session;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// What is different since a revision. A project that was not there, or had errors, is new as a whole.
+/// The differences since a revision. A project that did not exist, or had errors, is new as a whole.
 pub(super) fn since(cx: &mut Context<'_, '_>, path: &Path, target: &Target, revision: &str) -> Result<Since, Exit> {
     let new = Since { revision: revision.to_owned(), ..Since::default() };
     if !was_there(cx, path, revision)? {
@@ -32,7 +32,7 @@ pub(super) fn since(cx: &mut Context<'_, '_>, path: &Path, target: &Target, revi
     let mut since = Since { before: Some(contents), ..new };
     for difference in diff((&then.session, &before.resolved), (&now.session, &after.resolved)) {
         let at = reason(&difference);
-        // What is inside an action is a part of it.
+        // A nested node is part of its action.
         let own = difference.node.split('/').next().unwrap_or_default();
         since.changed.entry(own.to_owned()).or_insert_with(|| at.clone());
         since.around.get_or_insert(at);
@@ -40,14 +40,14 @@ pub(super) fn since(cx: &mut Context<'_, '_>, path: &Path, target: &Target, revi
     Ok(since)
 }
 
-/// Where a difference was made, in short.
+/// The location of a difference, in short.
 fn reason(difference: &Difference) -> String {
     let causes = difference.after_causes.iter().chain(&difference.before_causes);
     let place = causes.filter_map(|cause| cause.place.as_ref()).map(place_text).next();
     place.unwrap_or_else(|| format!("{} {}", difference.node, difference.field).trim_end().to_owned())
 }
 
-/// Whether a path was in a revision.
+/// Whether a path existed at a revision.
 fn was_there(cx: &mut Context<'_, '_>, path: &Path, revision: &str) -> Result<bool, Exit> {
     let full = native::canonical_or_same(cx.invocation.cwd.join(path));
     let repository = repository_of(&full);
@@ -61,7 +61,7 @@ fn was_there(cx: &mut Context<'_, '_>, path: &Path, revision: &str) -> Result<bo
 struct State {
     session: Session,
     request: Request,
-    /// What it resolves to; nothing if it has errors. Whoever runs it reports them.
+    /// Its resolution; `None` if it has errors. They are reported when it is run.
     compiled: Option<Compiled>,
 }
 
@@ -74,7 +74,7 @@ impl State {
         Ok(State { session, request, compiled })
     }
 
-    /// What its actions are made of.
+    /// The contents of its actions.
     fn contents(&self, cx: &mut Context<'_, '_>, target: &Target) -> Option<HashMap<String, Content>> {
         let session = self.session.sibling();
         let mut request = Request { engines: ENGINES, ..self.request.clone() };

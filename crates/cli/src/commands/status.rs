@@ -1,4 +1,4 @@
-//! `purlin status` and `purlin cleanup`: what earlier runs left.
+//! `purlin status` and `purlin cleanup`: the state left by earlier runs.
 
 use super::Context;
 use super::run::{Place, clusters, conclude, detected, garden_project, only_garden};
@@ -23,7 +23,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit,
     Ok(show(cx, &found, flags.output))
 }
 
-/// What is known of every action of a project.
+/// The states of all actions of a project.
 pub(super) fn collect(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -59,7 +59,7 @@ pub(super) fn collect(
     }
 }
 
-/// The actions that are asked for; all if none is.
+/// The requested actions; all if none are named.
 fn meant(found: Vec<Status>, names: &[String]) -> Result<Vec<Status>, String> {
     let ids = found.iter().map(|status| status.id.as_str());
     let globs = purlin_run::select::patterns(ids, names)?;
@@ -94,7 +94,7 @@ pub(crate) fn clean(
     take_down(invocation, session, &project, &project.root(), wanted, style)
 }
 
-/// Takes down what a project has deployed, and removes results.
+/// Takes down the deployments of a project, and removes results.
 pub(super) fn take_down(
     invocation: &mut Invocation<'_>,
     session: &Session,

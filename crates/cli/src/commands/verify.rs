@@ -77,7 +77,7 @@ pub(super) fn run(
     Ok(exit)
 }
 
-/// How the file of a suite is named.
+/// Whether a path has the name of a suite file.
 fn is_suite(path: &str) -> bool {
     let name = path::file_name(path);
     ["_test.yaml", "_test.yml", ".purlin-test.yaml", ".purlin-test.yml"].iter().any(|end| name.ends_with(end))
@@ -109,7 +109,7 @@ fn run_suites(session: &Session, named: &str, options: &Options) -> Vec<purlin_v
     suites
 }
 
-/// Writes snapshots, if that was asked for.
+/// Writes snapshots, if requested.
 fn store_snapshots(cx: &mut Context<'_, '_>, session: &Session, tested: &Report) -> Exit {
     let mut exit = Exit::Ok;
     for file in tested.suites.iter().filter_map(|suite| suite.snapshots.as_ref()) {
@@ -126,7 +126,7 @@ fn store_snapshots(cx: &mut Context<'_, '_>, session: &Session, tested: &Report)
     exit
 }
 
-/// The summary for people.
+/// The summary as text.
 fn text(tested: &Report) -> String {
     let count = |is_it: &dyn Fn(&Outcome) -> bool| tested.count(is_it);
     let passed = count(&|outcome| *outcome == Outcome::Passed);
@@ -154,7 +154,7 @@ fn text(tested: &Report) -> String {
     parts.join(" · ")
 }
 
-/// The summary for programs.
+/// The summary as data.
 fn value(total: &Total, tested: &Report) -> Value {
     let text = |text: &str| Value::str(EcoString::from(text));
     let map = |entries: Vec<(&str, Value)>| {

@@ -1,4 +1,4 @@
-//! `purlin why`: where a value comes from; and, with `--file FILE:LINE`, what a line has a part in.
+//! `purlin why`: the origin of a value; and, with `--file FILE:LINE`, the values that depend on a line.
 
 mod blame;
 mod chain;
@@ -24,7 +24,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What was asked.
+/// The request.
 #[derive(Default)]
 pub(super) struct Asked {
     pub node: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct Asked {
     pub blame: bool,
 }
 
-/// What words mean: a node and a field, after a path if there are three.
+/// The meaning of the words: a node and a field, after a path if there are three.
 pub(super) fn asked(words: Vec<String>, path: Option<PathBuf>) -> (PathBuf, Asked) {
     let three = words.len() == 3;
     let mut words = words.into_iter();
@@ -43,7 +43,7 @@ pub(super) fn asked(words: Vec<String>, path: Option<PathBuf>) -> (PathBuf, Aske
     (path, Asked { node: words.next(), field: words.next(), ..Asked::default() })
 }
 
-/// `--inputs` takes a file of inputs in other commands; here it may stand alone, and then asks for what a value depends
+/// `--inputs` takes a file of inputs in other commands; here it may have no value, and then lists what a value depends
 /// on.
 pub(crate) fn rewrite(args: &mut [String], cwd: &Path) {
     if args.iter().find(|arg| !arg.starts_with('-')).is_none_or(|command| command != "why") {
@@ -56,7 +56,7 @@ pub(crate) fn rewrite(args: &mut [String], cwd: &Path) {
     }
 }
 
-/// What a name refers to: a node, or the variables or outputs of the project.
+/// The target of a name: a node, or the variables or outputs of the project.
 fn whole<'r>(resolved: &'r Resolved, name: &str) -> Option<(&'r str, Value)> {
     let node = resolved.nodes.iter().find(|node| node.id == name).map(|node| (node.id.as_str(), node.whole()));
     node.or_else(|| wholes(resolved).find(|(known, _)| *known == name))
@@ -68,7 +68,7 @@ fn ending_in<'r>(resolved: &'r Resolved, name: &str) -> Vec<&'r Node> {
     resolved.nodes.iter().filter(ends).collect()
 }
 
-/// The one node that the end of an id means: of several the one that has the field.
+/// The one node that the end of an id identifies: of several, the one that has the field.
 fn meant<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<&'r Node> {
     let ending = ending_in(resolved, name);
     let has_field = |node: &&&Node| field.is_some_and(|field| node.whole().at(field).is_some());
@@ -80,7 +80,7 @@ fn meant<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<
     }
 }
 
-/// What was asked for, and the field of it. A node and its field may also be written as one word.
+/// The requested node and its field. Both may also be written as one word.
 fn whole_and_field<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<(&'r str, Value, String)> {
     let by_end = || meant(resolved, name, field).map(|node| (node.id.as_str(), node.whole()));
     if let Some((name, value)) = whole(resolved, name).or_else(by_end) {
@@ -89,7 +89,7 @@ fn whole_and_field<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) 
     if field.is_some() {
         return None;
     }
-    // A space is between the two where `why` and `diff` print them.
+    // `why` and `diff` print a space between the two.
     let mut cuts = name.rmatch_indices(['.', ' ']).map(|(at, _)| (name.get(..at), name.get(at + 1..)));
     cuts.find_map(|(node, field)| {
         let (name, value) = whole(resolved, node?)?;
@@ -163,16 +163,16 @@ pub(super) fn run(
     Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
 }
 
-/// The value that is asked for.
+/// The requested value.
 struct Asking<'a> {
     name: &'a str,
     field: &'a str,
-    /// The environment it is asked in; empty if there is none.
+    /// The environment; empty if there is none.
     environment: &'a str,
 }
 
-/// The value in the other environments, profiles and values files of the project. Those with errors have no value, and
-/// are left to `check`.
+/// The value in the other environments, profiles and values files of the project. Those with errors have no value;
+/// `check` reports them.
 fn elsewhere(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -193,7 +193,7 @@ fn elsewhere(
     Ok(others.map(|(name, side)| (name, side.and_then(value))).collect())
 }
 
-/// What a value depends on, by kind: files with their lines, then flags, variables of the environment and defaults.
+/// The inputs of a value, by kind: files with their lines, then flags, variables of the environment and defaults.
 fn listed_inputs(inputs: &[Cause]) -> String {
     let mut files: Vec<(&str, Vec<u32>)> = Vec::new();
     let mut others = Vec::new();
@@ -237,7 +237,7 @@ fn unknown(resolved: &Resolved, name: &str, field: Option<&str>) -> Diagnostic {
     Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).hint(hint)
 }
 
-/// Several nodes whose ids end in a name have the field: only these are offered.
+/// If several nodes whose ids end in a name have the field, only these are offered.
 fn ambiguous(resolved: &Resolved, name: &str, field: &str) -> Option<Diagnostic> {
     let has_field = |node: &&Node| node.whole().at(field).is_some();
     let with: Vec<&Node> = ending_in(resolved, name).into_iter().filter(has_field).collect();
@@ -253,14 +253,14 @@ fn ambiguous(resolved: &Resolved, name: &str, field: &str) -> Option<Diagnostic>
 
 fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
     let message = format!("`{node}` has no field `{field}`");
-    // The longest part of the path that exists tells where the names to suggest are.
+    // The longest existing part of the path decides where to look for suggestions.
     let cuts =
         field.rmatch_indices('.').map(|(at, _)| (field.get(..at).unwrap_or(""), field.get(at + 1..).unwrap_or("")));
     let deepest = cuts.filter_map(|(above, last)| Some((value.at(above)?, last))).next();
     let (known, rest) = deepest.unwrap_or((value.clone(), field.split('.').next().unwrap_or("")));
     let open = Some(&known).filter(|known| !known.is_tainted()).and_then(Value::as_map);
     let names: Vec<&str> = open.map(|map| map.keys().map(|key| key.as_str()).collect()).unwrap_or_default();
-    // What is called `properties` in one dialect is `attributes` in another: the rest of the path may be elsewhere.
+    // `properties` in one dialect are `attributes` in another: the rest of the path may be elsewhere.
     let elsewhere = || {
         let (_, rest) = field.split_once('.')?;
         further_in(value, rest).map(|path| format!("did you mean `{path}`?"))
@@ -275,7 +275,7 @@ fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
     Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_FIELD, message).maybe_hint(hint)
 }
 
-/// The first path in a value that ends in a field, for those who leave out where it stands.
+/// The first path in a value that ends in a field, if the user left out the beginning of the path.
 fn further_in(value: &Value, field: &str) -> Option<String> {
     let wanted = format!(".{field}");
     value.leaves().find_map(|(path, _)| {
@@ -285,11 +285,11 @@ fn further_in(value: &Value, field: &str) -> Option<String> {
     })
 }
 
-/// A scalar below a value that was asked for.
+/// A scalar below the requested value.
 struct Leaf {
     path: String,
     value: String,
-    /// Where it comes from, in words.
+    /// Its origins, in words.
     from: Vec<String>,
     places: Vec<Place>,
 }
@@ -304,11 +304,11 @@ impl Leaf {
     }
 }
 
-/// Every scalar below a value with its places.
+/// Every scalar below a value with its locations.
 fn leaves(session: &Session, root: &Value, field: &str, value: &Value) -> Vec<Leaf> {
     let leaf = |(path, value): (String, &Value)| {
         let path = if path.is_empty() { field.to_owned() } else { below(field, &path) };
-        // Asked from the root, a part that knows no place of its own is where the whole is.
+        // Looked up from the root, a part without a location of its own has that of the whole.
         let found = root.at(&path).map_or_else(|| why(session, value), |part| why(session, &part));
         let mut from: Vec<String> = Vec::new();
         for text in found.pieces.iter().map(|piece| origin_text(&piece.cause)).filter(|text| !text.is_empty()) {
@@ -316,7 +316,7 @@ fn leaves(session: &Session, root: &Value, field: &str, value: &Value) -> Vec<Le
                 from.push(text);
             }
         }
-        // That a part is computed says nothing where the others have places.
+        // `computed` adds nothing if the other causes have locations.
         if from.len() > 1 {
             from.retain(|cause| cause != "computed");
         }
@@ -371,7 +371,7 @@ fn reverse(
     Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
 }
 
-/// What is said of a line that nothing depends on.
+/// The message for a line that nothing depends on.
 fn no_answer(file: &str, line: u32, environment: &str, all_envs: bool) -> String {
     let nothing = format!("no value depends on `{file}:{line}`");
     match (environment, all_envs) {
@@ -382,7 +382,7 @@ fn no_answer(file: &str, line: u32, environment: &str, all_envs: bool) -> String
     }
 }
 
-/// A line per field; those of several environments once, with the environments.
+/// One line per field; those of several environments once, with the environments.
 fn affected_text(found: &[Affected], all_envs: bool) -> String {
     let mut fields: Vec<(String, Vec<&str>)> = Vec::new();
     for affected in found {
@@ -401,7 +401,7 @@ fn affected_text(found: &[Affected], all_envs: bool) -> String {
     out
 }
 
-/// The file that was meant, as messages name it, if it has such a line.
+/// The file, as messages name it, if it has such a line.
 fn place_in(sessions: &[&Session], named: &str, written: &str, line: u32) -> Result<String, Box<Diagnostic>> {
     let sources: Vec<Arc<Source>> = sessions.iter().flat_map(|session| session.sources.all()).collect();
     let paths: Vec<String> = sources.iter().map(|source| source.path().to_owned()).collect();

@@ -1,11 +1,11 @@
-//! Messages of a client, one per line. Must not know what they say.
+//! Reads messages of a client, one per line. Must not know their meaning.
 
 use std::io::{BufRead, Read, Result};
 
-/// The longest message that is read: no tool takes more.
+/// Maximum length of a message: no tool needs more.
 const LONGEST: u64 = 1 << 20;
 
-/// What the client has sent next.
+/// The next input of the client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     Text(Vec<u8>),
@@ -13,7 +13,7 @@ pub(super) enum Line {
     End,
 }
 
-/// Reads the next line that is not blank. The rest of one that is too long is passed over, not kept.
+/// Reads the next line that is not blank. The rest of an overlong line is skipped.
 pub(super) fn next(input: &mut dyn BufRead) -> Result<Line> {
     loop {
         let mut line = Vec::new();

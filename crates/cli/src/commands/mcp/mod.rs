@@ -1,8 +1,8 @@
 //! `purlin mcp`: answers an assistant over standard input and output, by the Model Context Protocol.
 //!
-//! Every tool is a command that only reads, run in this process with the permissions that the server was started with.
-//! The client is not the user: it may name only what lies below the folder where the server was started, it cannot allow
-//! anything, and it sees no secret. Nothing here knows how a command finds its answer.
+//! Every tool is a read-only command, run in this process with the permissions that the server was started with. The
+//! client is not the user: it may name only paths below the folder where the server was started, it cannot grant
+//! permissions, and it sees no secrets. Nothing here knows how a command computes its answer.
 
 mod lines;
 mod protocol;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use tools::Tool;
 
-/// The longest answer to a client. More would fill what an assistant can read, and nothing else.
+/// Maximum length of an answer to a client. More would only fill the assistant's context.
 const LONGEST_ANSWER: usize = 1 << 20;
 
 pub(super) fn run(cx: &mut Context<'_, '_>) -> Result<Exit, Exit> {
@@ -70,7 +70,7 @@ fn read(params: &Value) -> Answer {
     Ok(json!({ "contents": [{ "uri": uri, "mimeType": "application/schema+json", "text": text }] }))
 }
 
-/// Runs a tool. What is wrong with the project is part of its answer; what is wrong with the call is refused.
+/// Runs a tool. Problems of the project are part of its answer; an invalid call is an error.
 fn call(cx: &mut Context<'_, '_>, params: &Value) -> Answer {
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
     let tool = tools::find(name).ok_or_else(|| Refusal::invalid(&format!("unknown tool `{name}`")))?;
@@ -104,13 +104,13 @@ fn run_tool(cx: &mut Context<'_, '_>, tool: &Tool, words: Vec<String>) -> Value 
             };
             super::run(&mut inner, args::Cli { global: for_programs(&cx.global), ..cli })
         }
-        // The words come from a table, so only a value can be wrong.
+        // The words come from a table, so only a value can be invalid.
         Err(error) => return mistake(&error.render().to_string()),
     };
     answered(tool, exit, &out, &err)
 }
 
-/// What the server was started with, for an answer that a program reads.
+/// The server's own options, adapted for JSON answers.
 fn for_programs(global: &Global) -> Global {
     Global {
         chdir: None,
@@ -147,7 +147,7 @@ fn answered(tool: &Tool, exit: Exit, out: &[u8], err: &[u8]) -> Value {
     json!({ "content": [{ "type": "text", "text": text }], "structuredContent": whole, "isError": is_error })
 }
 
-/// The findings among the lines of a command's second stream, and its other lines.
+/// The findings among the lines of a command's standard error, and its other lines.
 fn findings(err: &str) -> (Vec<Value>, Vec<&str>) {
     let mut notes = Vec::new();
     let mut findings = Vec::new();
@@ -160,7 +160,7 @@ fn findings(err: &str) -> (Vec<Value>, Vec<&str>) {
     (findings, notes)
 }
 
-/// A call that could not be carried out, for the assistant to correct.
+/// A failed call, for the assistant to correct.
 fn mistake(why: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": why }], "isError": true })
 }

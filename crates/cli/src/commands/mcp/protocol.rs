@@ -1,14 +1,14 @@
-//! Requests and answers of JSON-RPC 2.0 as the Model Context Protocol uses it. Must not know what tools there are.
+//! Requests and answers of JSON-RPC 2.0 as the Model Context Protocol uses it. Must not know the tools.
 
 use serde_json::{Value, json};
 
-/// The revisions of the protocol that are spoken, the newest first.
+/// Supported revisions of the protocol, the newest first.
 const REVISIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// The most requests in one batch, which only one revision has.
+/// Maximum number of requests in a batch, which only one revision has.
 const MOST_IN_A_BATCH: usize = 100;
 
-/// What to tell the assistant about the server.
+/// Instructions for the assistant.
 const INSTRUCTIONS: &str = "Purlin resolves the configuration in this repository (Garden, Skaffold, Helm and Metachart \
 charts, kustomizations, TOSCA, Unfurl) and knows where every value comes from. Begin with `check`, which lists all \
 projects with their environments and everything that is wrong. `why` shows how one value was made, `affects` what a line \
@@ -52,7 +52,8 @@ impl Refusal {
     }
 }
 
-/// Who answers, in a revision of the protocol that the client speaks, or else in the newest one known here.
+/// The server's introduction, in a revision of the protocol that the client supports, or else in the newest one known
+/// here.
 pub(super) fn introduction(params: &Value) -> Value {
     let wanted = params.get("protocolVersion").and_then(Value::as_str);
     let spoken = REVISIONS.iter().find(|revision| Some(**revision) == wanted).or(REVISIONS.first());
@@ -64,7 +65,7 @@ pub(super) fn introduction(params: &Value) -> Value {
     })
 }
 
-/// What is sent back for a line: nothing for notifications and for answers of the client.
+/// The answer to a line: `None` for notifications and for answers of the client.
 pub(super) fn answer(line: &[u8], handle: &mut dyn FnMut(&Message) -> Answer) -> Option<Value> {
     let Ok(message) = serde_json::from_slice::<Value>(line) else {
         return Some(Refusal::of(-32700, "the message is not JSON").to_json(&Value::Null));

@@ -1,13 +1,13 @@
-//! The tools that an assistant has: a table of commands that only read, with their arguments.
+//! The tools for an assistant: a table of read-only commands with their arguments.
 //!
-//! A tool's arguments become words of a command line, each in the form `--option=value` or behind `--`, so that no value is
-//! taken for an option. Paths are confined here. Must not know how a command is run.
+//! A tool's arguments become words of a command line, each in the form `--option=value` or after `--`, so that no value
+//! is read as an option. Paths are confined here. Must not know how a command is run.
 
 use crate::native;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// What an argument is.
+/// The type of an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Text for an option.
@@ -45,15 +45,15 @@ pub(super) struct Tool {
     name: &'static str,
     title: &'static str,
     about: &'static str,
-    /// The command with the options that make it print for programs.
+    /// The command with the options for machine-readable output.
     command: &'static [&'static str],
     /// Whether it prints JSON, or else text.
     pub is_json: bool,
-    /// The arguments of its own, beside those that say what is resolved.
+    /// Its own arguments, in addition to those that select the target.
     own: &'static [Argument],
-    /// Whether it takes the arguments that say what is resolved.
+    /// Whether it has the arguments that select the target.
     is_targeted: bool,
-    /// How to ask for less.
+    /// How to request a shorter answer.
     pub narrower: &'static str,
 }
 
@@ -67,7 +67,7 @@ const fn required(name: &'static str, form: Form, option: &'static str, about: &
 
 const PROJECT: &str = "Folder or file of the project, from the folder of the server. Default: that folder.";
 
-/// What is resolved, for every tool that resolves something.
+/// The target arguments, for every tool that resolves something.
 #[rustfmt::skip]
 const TARGET: &[Argument] = &[
     optional("environment", Form::Text, "env", "Environment of a Garden project or an ensemble. Default: the project's own default."),
@@ -200,7 +200,7 @@ const SCHEMAS: &[(&str, &str)] = &[
     ("finding", include_str!("../../../../../docs/schemas/diagnostic.json")),
 ];
 
-/// What the address of a schema begins with.
+/// The beginning of a schema's address.
 const SCHEMA_ADDRESS: &str = "purlin://schemas/";
 
 /// The tool of a name.
@@ -208,12 +208,12 @@ pub(super) fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// All tools, as a client asks for them.
+/// All tools, as the protocol lists them.
 pub(super) fn described() -> Vec<Value> {
     TOOLS.iter().map(Tool::described).collect()
 }
 
-/// All schemas, as a client asks for them.
+/// All schemas, as the protocol lists them.
 pub(super) fn schemas() -> Vec<Value> {
     let resource = |(name, _): &(&str, &str)| {
         let (uri, title) = (format!("{SCHEMA_ADDRESS}{name}"), format!("JSON Schema of what `{name}` answers"));
@@ -252,7 +252,7 @@ impl Tool {
         })
     }
 
-    /// The command line of a call from the folder `start`, or what is wrong with the call.
+    /// The command line of a call from the folder `start`, or an error message.
     pub(super) fn words(
         &self,
         given: &Map<String, Value>,
@@ -325,7 +325,7 @@ impl Argument {
         }
     }
 
-    /// Refuses what lies outside of the folder of the server and of what its user has allowed, links followed.
+    /// Refuses paths outside the folder of the server and the folders its user has allowed, links followed.
     fn confine(&self, text: &str, start: &Path, allowed: &[PathBuf]) -> Result<(), String> {
         let file = match self.form {
             Form::File | Form::Files | Form::Path => text,

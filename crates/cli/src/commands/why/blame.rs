@@ -1,6 +1,6 @@
-//! `why --blame`: the commit, the author and the day of each line that an answer shows.
+//! `why --blame`: the commit, author and date of each line of an answer.
 //!
-//! A line of the work tree is looked for in the file as it was committed; one that is not there was not committed yet.
+//! A line of the work tree is looked up in the committed file; a line that is missing there is not committed yet.
 
 use super::Context;
 use crate::invocation::Exit;
@@ -14,27 +14,27 @@ use similar::{DiffOp, TextDiff};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Where a line is: its file, as messages show it, and its number.
+/// The location of a line: its file, as messages show it, and its number.
 type At = (String, u32);
 
-/// Who wrote lines. Those of files outside the repository are not in it.
+/// The authors of lines. Lines outside the repository are missing.
 #[derive(Default)]
 pub(super) struct Blame {
     lines: HashMap<At, Written>,
 }
 
-/// What the history knows of a line.
+/// The history of a line.
 enum Written {
     By(Authored),
     /// It is not committed.
     NotYet,
 }
 
-/// Characters of an author's name that are shown.
+/// Maximum length of an author's name.
 const NAME: usize = 20;
 
 impl Blame {
-    /// Who wrote the lines of some places.
+    /// The authors of the lines at some locations.
     pub(super) fn of(
         cx: &mut Context<'_, '_>,
         session: &Session,
@@ -81,7 +81,7 @@ impl Blame {
         self.lines.get(&(place.file.clone(), place.line))
     }
 
-    /// `3f2a1c9d0 2026-11-18 Ada`; nothing for a line outside the repository.
+    /// `3f2a1c9d0 2026-11-18 Ada`; empty for a line outside the repository.
     pub(super) fn text(&self, place: &Place) -> String {
         match self.at(place) {
             Some(Written::By(authored)) => {
@@ -94,7 +94,7 @@ impl Blame {
         }
     }
 
-    /// The same for programs.
+    /// The same as data.
     pub(super) fn value(&self, place: &Place) -> Option<Value> {
         let text = |text: &str| Value::str(escape(text).to_string());
         match self.at(place)? {
@@ -112,7 +112,7 @@ impl Blame {
         }
     }
 
-    /// The line that was changed last among those that made a value, with what its commit says.
+    /// The most recently changed line among those that contributed to a value, with its commit message.
     pub(super) fn last_change(&self, made: &Made) -> Option<String> {
         let mut last: Option<(&Place, &Written)> = None;
         let mut open = vec![made];
@@ -140,7 +140,7 @@ impl Blame {
     }
 }
 
-/// All places that the making of a value names.
+/// All locations in the derivation of a value.
 pub(super) fn places(made: &Made) -> Vec<&Place> {
     let (mut found, mut open) = (Vec::new(), vec![made]);
     while let Some(step) = open.pop() {
@@ -151,14 +151,14 @@ pub(super) fn places(made: &Made) -> Vec<&Place> {
     found
 }
 
-/// The path of a file in its repository; nothing if it is outside.
+/// The path of a file in its repository; `None` outside.
 fn inside(cwd: &Path, repository: &Path, file: &str) -> Option<String> {
     let full = path::normalize(&native::world_text(&native::canonical_or_same(cwd.to_owned()).join(file)));
     let inside = PathBuf::from(full).strip_prefix(repository).ok()?.to_owned();
     Some(native::world_text(&inside)).filter(|inside| !inside.is_empty())
 }
 
-/// The lines of a text that are the same in an earlier one, with their numbers there.
+/// The lines of a text that also exist in an earlier one, with their numbers there.
 fn committed_lines(before: &str, now: &str) -> HashMap<u32, u32> {
     let diff = TextDiff::from_lines(before, now);
     let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);

@@ -1,5 +1,5 @@
-//! The answer of `why` on one screen: the value, how it was made with the text of each line, what it overrode, and what
-//! it is in other environments.
+//! The answer of `why` on one screen: the value, its derivation with the text of each line, overridden values, and its
+//! values in other environments.
 
 use super::blame::Blame;
 use purlin_compiler::{Because, Made, Place, Why, origin_text, place_text};
@@ -8,7 +8,7 @@ use purlin_value::emit::to_json;
 use purlin_value::{Secrets, Value};
 use std::fmt::Write;
 
-/// What was found out about a value.
+/// The results about a value.
 pub(super) struct Answered<'a> {
     pub name: &'a str,
     pub field: &'a str,
@@ -17,26 +17,26 @@ pub(super) struct Answered<'a> {
     pub made: &'a Made,
     /// Its value in other environments; `None` where it has none.
     pub elsewhere: &'a [(String, Option<Value>)],
-    /// Who wrote the lines, if that was asked.
+    /// The authors of the lines, if requested.
     pub blame: Option<&'a Blame>,
 }
 
-/// A line of the answer: a step, where it is written, and what is written there.
+/// A line of the answer: a step, its location, and the text there.
 struct Row {
     step: String,
     place: String,
-    /// Who wrote the line.
+    /// The author of the line.
     blame: String,
     line: String,
 }
 
-/// The widest first and second column; longer texts push the rest of their own line aside.
+/// Maximum widths of the first and second column; longer texts push the rest of their own line aside.
 const STEP_WIDTH: usize = 48;
 const PLACE_WIDTH: usize = 44;
-/// Characters of a value and of an expression that are shown in a step.
+/// Maximum lengths of a value and of an expression in a step.
 const VALUE_WIDTH: usize = 40;
 const EXPRESSION_WIDTH: usize = 32;
-/// Characters of a line that are shown.
+/// Maximum length of a line's text.
 const LINE_WIDTH: usize = 72;
 
 pub(super) fn text(answered: &Answered<'_>) -> String {
@@ -56,7 +56,7 @@ pub(super) fn text(answered: &Answered<'_>) -> String {
     out
 }
 
-/// The conditions that decided on what the value is a part of, without those that its own steps tell.
+/// The conditions for a value's containers, without those that its own steps show.
 fn conditions_around<'a>(answered: &'a Answered<'_>) -> Vec<&'a Because> {
     let told = &answered.made.because;
     answered.found.because.iter().filter(|because| !told.contains(because)).collect()
@@ -75,7 +75,7 @@ impl Rows<'_> {
         self.all.push(Row { step, place: shown, blame, line });
     }
 
-    /// Adds the rows of a step: itself, what went into it, what it overrode, what decided on it.
+    /// Adds the rows of a step: itself, its inputs, overridden values, conditions.
     fn add_step(&mut self, made: &Made, first: &str, rest: &str) {
         self.add(format!("{first}{}", step_text(made)), written(made), line_text(made));
         let inputs = made.inputs.len();
@@ -108,7 +108,7 @@ impl Rows<'_> {
     }
 }
 
-/// `12 = var.replicas * 2`, `6`. The line beside it has the whole expression, so that a long one is left out here.
+/// `12 = var.replicas * 2`, `6`. The line next to it has the whole expression, so a long one is left out here.
 fn step_text(made: &Made) -> String {
     let expression = made.expression.as_deref().filter(|expression| expression.chars().count() <= EXPRESSION_WIDTH);
     match (made.value.as_deref(), expression) {
@@ -125,7 +125,7 @@ fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most { text.to_owned() } else { text.chars().take(most - 1).chain(['…']).collect() }
 }
 
-/// Where a step is written; what it comes from if that is no file.
+/// The location of a step; its origin if that is not a file.
 fn written(made: &Made) -> (String, Option<&Place>) {
     let place = made.cause.place.as_ref();
     let shown = match (made.cause.kind, place.map(place_text)) {
@@ -140,7 +140,7 @@ fn line_text(made: &Made) -> String {
     cut(made.line.as_deref().unwrap_or_default(), LINE_WIDTH)
 }
 
-/// Rows in columns.
+/// Rows aligned in columns.
 fn aligned(rows: &[Row]) -> String {
     let width = |text: &str| text.chars().count();
     let widest =
@@ -176,7 +176,7 @@ fn other_values(elsewhere: &[(String, Option<Value>)]) -> String {
     format!("  elsewhere: {}\n", shown.join("; "))
 }
 
-/// A value in JSON, cut where it is long.
+/// A value in JSON, cut if it is long.
 pub(super) fn shown(value: &Value) -> String {
     let text = to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
     if text.chars().count() > 80 { text.chars().take(77).chain(['…']).collect() } else { text }
