@@ -1,26 +1,26 @@
 //! A writer for a terminal that shows control characters instead of obeying them.
 //!
-//! Files, servers and commands may hold anything, and what is printed repeats them. A pipe gets it as it is; a terminal must
-//! not be driven by it. Colours pass where Purlin uses them itself.
+//! Files, servers and commands may contain any bytes, and output repeats them. A pipe gets them unchanged; a terminal
+//! must not be controlled by them. Colours pass where Purlin uses them itself.
 
 use std::io::{Result, Write};
 
-/// What passes.
+/// Which control characters pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Passing {
     /// Everything: the output is not for a terminal.
     Everything,
-    /// No control characters but line ends and tabs.
+    /// No control characters except line breaks and tabs.
     Text,
-    /// Colours as well, and erasing the line that is written.
+    /// Colours as well, and erasing the current line.
     Colours,
 }
 
-/// How far a sequence of control characters is.
+/// The position within a sequence of control characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Text,
-    /// After `C2`: the next byte may make a control character of it.
+    /// After `C2`: with the next byte it may be a control character.
     Half,
     /// After ESC.
     Escape,
@@ -28,7 +28,7 @@ enum State {
     Sequence,
 }
 
-/// The longest sequence that passes.
+/// Maximum length of a passed sequence.
 const LONGEST: usize = 24;
 
 /// Passes text on with control characters replaced.
@@ -85,14 +85,14 @@ impl<'w> Printable<'w> {
             _ => {
                 out.extend(SHOWN);
                 let rest = std::mem::take(&mut self.held);
-                // The last byte may begin something of its own.
+                // The last byte may begin another sequence.
                 out.extend(rest.iter().skip(1).take(rest.len().saturating_sub(2)));
                 self.plain(byte, out);
             }
         }
     }
 
-    /// What was held back for its continuation, where none comes.
+    /// Writes held bytes that are not continued.
     fn let_go(&mut self, out: &mut Vec<u8>) {
         match std::mem::replace(&mut self.state, State::Text) {
             State::Text => {}
@@ -106,7 +106,7 @@ impl<'w> Printable<'w> {
     }
 }
 
-/// What stands for a control character.
+/// The replacement for a control character.
 const SHOWN: &[u8] = "\u{fffd}".as_bytes();
 
 impl Write for Printable<'_> {
@@ -129,7 +129,7 @@ impl Drop for Printable<'_> {
     fn drop(&mut self) {
         let mut out = Vec::new();
         self.let_go(&mut out);
-        // A stream that is gone has lost more than this.
+        // If the stream is gone, this does not matter.
         let _ = self.inner.write_all(&out);
     }
 }
@@ -155,7 +155,7 @@ mod tests {
         let shown = |text: &[u8]| {
             let mut out = Vec::new();
             let mut printable = Printable::new(&mut out, Passing::Colours);
-            // Wherever it is cut, the result is the same.
+            // The result is the same wherever the input is split.
             text.iter().for_each(|byte| printable.write_all(&[*byte]).unwrap());
             drop(printable);
             String::from_utf8(out).unwrap()

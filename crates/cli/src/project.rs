@@ -1,4 +1,4 @@
-//! From the command line to a session and a request.
+//! Converts the command line to a session and a request.
 
 use crate::args::{Global, Target};
 use crate::border::read_below;
@@ -21,18 +21,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// How a session is opened; personalities fill it in their own way.
+/// Options for opening a session; personalities fill them in their own way.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Folder or file, as the user named it.
     pub path: PathBuf,
-    /// The folder that bounds what may be read; the repository that the path lies in if `None`.
+    /// The folder that bounds what may be read; the repository that contains the path if `None`.
     pub root: Option<PathBuf>,
     /// The folder that the root is a copy of: paths are shown as those of that folder.
     pub stands_for: Option<PathBuf>,
-    /// What is allowed.
+    /// Permissions.
     pub permissions: Permissions,
-    /// Whether the user trusts what the project asks for.
+    /// Whether the user trusts the project's settings.
     pub trust: bool,
     /// Patterns of the environment variables that the project may read; all if not set.
     pub env_allow: Option<Vec<String>>,
@@ -42,7 +42,7 @@ pub struct Setup {
     pub threads: Option<usize>,
     /// The seed of random functions that the user chose.
     pub seed: Option<SeedSource>,
-    /// The one if they chose none.
+    /// The seed otherwise.
     pub usual_seed: SeedSource,
     /// How problems are printed.
     pub(crate) style: Style,
@@ -66,7 +66,7 @@ impl Setup {
         }
     }
 
-    /// The same with what options before the name of a personality say.
+    /// The same with the options before the name of a personality.
     fn with_given(mut self, given: Option<&Setup>) -> Self {
         let Some(given) = given else { return self };
         let (own, more) = (&mut self.permissions, &given.permissions);
@@ -83,7 +83,7 @@ impl Setup {
         self
     }
 
-    /// What the global flags say, or what is wrong with them.
+    /// The setup of the global flags, or an error message.
     pub fn from_flags(path: &Path, global: &Global) -> Result<Self, String> {
         let mut limits = Limits::default();
         for text in &global.limit {
@@ -138,7 +138,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         None => repository_of(&folder),
     };
     let mut permissions = setup.permissions.clone();
-    // Without a repository, what a kustomization is made of may be beside it.
+    // Without a repository, parts of a kustomization may be outside its folder.
     if setup.root.is_none() && root == folder && !named::exists(&root.join(".git")) {
         permissions.paths.extend(reach::of_kustomization(&folder, &invocation.env, &setup.limits));
     }
@@ -166,7 +166,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
     Ok((session, path::normalize(&native::world_text(relative))))
 }
 
-/// Variables that say who and where the user is, not what is secret; every project may read them.
+/// Variables about the user and the system that are not secret; every project may read them.
 const PLAIN_VARIABLES: &[&str] = &["HOME", "LANG", "LOGNAME", "PATH", "TERM", "TZ", "USER", "USERNAME"];
 
 /// The variables that a project may read, by patterns of their names.
@@ -180,7 +180,8 @@ fn readable(mut env: BTreeMap<String, String>, allowed: Option<&[String]>) -> BT
     env
 }
 
-/// A file or folder the user named, as the world writes it: seen from the working directory, whatever the project is.
+/// A file or folder named by the user as a path of the world: relative to the working directory, whatever the project
+/// is.
 pub(crate) fn named(invocation: &Invocation<'_>, session: &Session, name: &str) -> String {
     let cwd = native::canonical_or_same(invocation.cwd.clone());
     let full = path::normalize(&native::world_text(&cwd.join(name)));
@@ -189,7 +190,7 @@ pub(crate) fn named(invocation: &Invocation<'_>, session: &Session, name: &str) 
     inside.map_or_else(|| if full == root { ".".to_owned() } else { full.clone() }, str::to_owned)
 }
 
-/// As many threads as this process may use. The system reads files to find out, so it is asked once.
+/// The number of threads available to this process. The system reads files to find out, so it is asked only once.
 fn threads_of_machine() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
@@ -211,21 +212,21 @@ fn clock(env: &std::collections::BTreeMap<String, String>) -> Result<Moment, Str
     Ok(Moment(i128::try_from(since.as_nanos()).unwrap_or(0)))
 }
 
-/// Files that make a folder a project, where no repository says how far it reaches.
+/// Files that mark a project folder if there is no repository.
 const PROJECT_FILES: &[&str] =
     &["project.garden.yml", "project.garden.yaml", "unfurl.yaml", "Chart.yaml", "skaffold.yaml", "purlin.toml"];
 
 /// Files that may hold a project of Garden.
 const GARDEN_FILES: &[&str] = &["garden.yml", "garden.yaml"];
 
-/// How much of such a file is searched.
+/// Maximum size of the searched part of such a file.
 const MOST_PROJECT_BYTES: u64 = 16 << 20;
 
-/// Whether a folder holds a project that the folder below it belongs to.
+/// Whether a folder contains a project that includes the folder below it.
 fn holds_project(folder: &Path, below: &Path) -> bool {
     let is_project = |name: &&str| {
         let file = folder.join(name);
-        // Most folders have none, and are not opened to find that out.
+        // Most folders contain no project, and are not opened to find that out.
         let there = named::itself(&file).ok().and_then(|_| read_below(folder, &file, MOST_PROJECT_BYTES).ok());
         let text = there.unwrap_or_default();
         String::from_utf8_lossy(&text).lines().any(|line| line.trim_end() == "kind: Project")
@@ -235,8 +236,8 @@ fn holds_project(folder: &Path, below: &Path) -> bool {
         || GARDEN_FILES.iter().any(|name| speaks(name) && is_project(name))
 }
 
-/// The repository a folder lies in, which bounds what may be read; without one, the project that it is part of, and
-/// otherwise the folder itself. An ensemble may have a repository of its own inside the project it belongs to: then the
+/// The repository that contains a folder, which bounds what may be read; without one, the project that contains it, and
+/// otherwise the folder itself. An ensemble may have a repository of its own within the project it belongs to: then the
 /// project's counts.
 pub(crate) fn repository_of(folder: &Path) -> PathBuf {
     let repository = folder.ancestors().find(|above| named::speaks_for(&above.join(".git"), folder));
@@ -249,15 +250,15 @@ pub(crate) fn repository_of(folder: &Path) -> PathBuf {
     }
 }
 
-/// What naming a file on the command line allows to read: the repository that the file lies in. Nothing if it is not
-/// there, or no file at all (`-`, an address).
+/// Naming a file on the command line allows reading the repository that contains it. `None` if it does not exist, or is
+/// not a file (`-`, an address).
 pub(crate) fn consent(cwd: &Path, named: &str) -> Option<PathBuf> {
     let full = native::canonical(&cwd.join(named)).ok()?;
     let folder = if named::is_folder(&full) { full.as_path() } else { full.parent()? };
     Some(repository_of(folder))
 }
 
-/// The request that the target flags make.
+/// The request of the target flags.
 pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result<Request, String> {
     let sets = [(SetKind::Typed, &target.set), (SetKind::Text, &target.set_string), (SetKind::Json, &target.set_json)];
     let sets =

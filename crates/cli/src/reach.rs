@@ -1,8 +1,8 @@
-//! Which folders beside the one that was named may be read where no repository says how far a project reaches: the bases
-//! and components of a kustomization, and theirs.
+//! Additional readable folders if no repository bounds the project: the bases and components of a kustomization, and
+//! theirs.
 //!
-//! A folder counts only if it has a kustomization of its own, so that a file of strangers cannot open any other one, and
-//! never the root of the file system or the user's home.
+//! A folder counts only if it has a kustomization of its own, so that an untrusted file cannot open other folders. The
+//! root of the file system and the user's home never count.
 
 use crate::border::read_below;
 use crate::native;
@@ -11,13 +11,13 @@ use purlin_syntax::Limits;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// More folders than these are not followed.
+/// Maximum number of folders that are followed.
 const MOST_FOLDERS: usize = 1_000;
 
-/// How much of a kustomization file is read.
+/// Maximum size of a kustomization file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The folders that the kustomization in a folder leads to, besides the folder itself.
+/// The folders that a folder's kustomization refers to, without the folder itself.
 pub(crate) fn of_kustomization(folder: &Path, env: &BTreeMap<String, String>, limits: &Limits) -> Vec<PathBuf> {
     let home = env.get("HOME").map(|home| native::canonical_or_same(PathBuf::from(home)));
     let is_closed = |place: &Path| place.parent().is_none() || Some(place) == home.as_deref();

@@ -10,7 +10,7 @@ use purlin_value::Session;
 use std::collections::HashMap;
 use std::io::IsTerminal;
 
-/// How problems are printed.
+/// Options for printing problems.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     /// Format.
@@ -38,14 +38,14 @@ impl Style {
         Style { format: global.diagnostics, colour, colour_answers, quiet: global.quiet, strict: global.strict }
     }
 
-    /// What options before the name of a personality say.
+    /// The options before the name of a personality.
     pub(crate) fn given(invocation: &Invocation<'_>) -> Self {
         invocation.given.as_ref().map(|given| given.style).unwrap_or_default()
     }
 }
 
-/// What settings, comments and options make of everything found so far; it stays in the session's sink. Where
-/// everything was looked at, comments without effect are found too.
+/// Applies settings, comments and options to all problems found so far; the result stays in the session's sink. If all
+/// files were examined, comments without effect are reported too.
 pub(crate) fn settle(session: &Session, settings: &Settings, style: Style, everything: bool) {
     let all = || (0..u32::try_from(session.sources.len()).unwrap_or(u32::MAX)).map(FileId).collect();
     let ids: Option<Vec<FileId>> = everything.then(all);
@@ -53,8 +53,8 @@ pub(crate) fn settle(session: &Session, settings: &Settings, style: Style, every
     session.sink.extend(found);
 }
 
-/// What settings, comments and options make of diagnostics. With the files that were looked at, comments without effect
-/// are found too.
+/// Applies settings, comments and options to diagnostics. With the examined files, comments without effect are reported
+/// too.
 pub(crate) fn judged(
     mut found: Vec<Diagnostic>,
     sources: &Sources,
@@ -85,7 +85,7 @@ pub(crate) fn judged(
     found
 }
 
-/// Prints everything found so far, sorted by place, and says what it means for the exit code.
+/// Prints all problems found so far, sorted by location, and returns the exit code.
 pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) -> Exit {
     let found = findings(session, style);
     let files = &session.sources;
@@ -105,7 +105,7 @@ pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) 
     }
 }
 
-/// Takes everything found so far out of the session's sink, sorted by place, each finding once.
+/// Takes all problems out of the session's sink, sorted by location, without duplicates.
 pub(crate) fn findings(session: &Session, style: Style) -> Vec<Diagnostic> {
     let mut found = session.sink.take();
     print::sort(&mut found, &session.sources);
@@ -116,7 +116,7 @@ pub(crate) fn findings(session: &Session, style: Style) -> Vec<Diagnostic> {
     found
 }
 
-/// Findings of several sessions as one text for programs.
+/// Findings of several sessions as one JSON or SARIF text.
 pub(crate) fn document(all: &[(&[Diagnostic], &Sources)], format: DiagnosticFormat) -> String {
     match format {
         DiagnosticFormat::Human => String::new(),
@@ -129,7 +129,7 @@ pub(crate) fn document(all: &[(&[Diagnostic], &Sources)], format: DiagnosticForm
     }
 }
 
-/// Of very many problems the worst of each file, in order: nobody reads the rest, and no terminal should have to.
+/// Limits a very long list to the worst problems of each file, in order.
 fn worth_printing<'d>(found: &'d [Diagnostic], limits: &Limits) -> Vec<&'d Diagnostic> {
     let most = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
     let (most_of_file, most_of_all) = (most(limits.diagnostics_per_file), most(limits.diagnostics));
@@ -148,7 +148,7 @@ fn worth_printing<'d>(found: &'d [Diagnostic], limits: &Limits) -> Vec<&'d Diagn
     chosen.into_iter().filter_map(|at| found.get(at)).collect()
 }
 
-/// Where to read more about what was shown; only people want it.
+/// A pointer to the pages of the shown rules; only for people.
 fn explain(shown: &[&Diagnostic]) -> String {
     let mut names: Vec<&str> = shown.iter().map(|diagnostic| diagnostic.rule.name).collect();
     names.sort_unstable();
@@ -168,7 +168,7 @@ fn told_hidden(hidden: usize) -> String {
     }
 }
 
-/// The worst class decides: a broken disk before a missing permission before a limit before a mistake.
+/// The worst class decides: I/O errors, then missing permissions, then limits, then mistakes.
 pub(crate) fn exit_of(found: &[Diagnostic]) -> Exit {
     let has = |class: RuleClass| found.iter().any(|d| d.is_error() && d.rule.class == class);
     let classes = [

@@ -1,16 +1,16 @@
-//! A page of Markdown for a terminal: headings and code stand out, paragraphs are as wide as the screen.
+//! A page of Markdown for a terminal: headings and code are highlighted, paragraphs are wrapped to its width.
 //!
-//! Knows the Markdown that pages of rules are written in, and leaves everything else as it is.
+//! Knows the Markdown used in pages of rules, and leaves everything else unchanged.
 
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 const CYAN: &str = "\x1b[36m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Wider lines are hard to read.
+/// Maximum width: wider lines are hard to read.
 const WIDEST: usize = 100;
 
-/// The page at so many columns.
+/// The page wrapped to `columns`.
 pub(crate) fn shown(page: &str, columns: usize) -> String {
     let width = columns.clamp(20, WIDEST);
     let mut out = String::new();
@@ -27,7 +27,7 @@ pub(crate) fn shown(page: &str, columns: usize) -> String {
             out.push_str(&format!("{BOLD}{}{PLAIN}\n", title.trim_start_matches('#').trim()));
         } else if line.starts_with("```") {
             let code = lines.by_ref().take_while(|line| !line.starts_with("```"));
-            // A line of code that is too long is worth more whole than folded.
+            // A long line of code is more useful unwrapped.
             code.for_each(|line| {
                 out.push_str(&format!("    {DIM}{line}{PLAIN}\n").replace(&format!("{DIM}{PLAIN}"), ""))
             });
@@ -41,7 +41,7 @@ pub(crate) fn shown(page: &str, columns: usize) -> String {
     out
 }
 
-/// A paragraph, or an item of a list, in lines of at most so many columns.
+/// A paragraph, or an item of a list, in lines of at most `width` columns.
 fn wrapped(text: &str, width: usize) -> String {
     let text = &without_targets(text);
     let indent = if text.starts_with("- ") { "  " } else { "" };
@@ -66,7 +66,7 @@ fn wrapped(text: &str, width: usize) -> String {
     out
 }
 
-/// `[text](target)` without the target, which no terminal follows.
+/// `[text](target)` without the target, which terminals cannot follow.
 fn without_targets(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -79,7 +79,7 @@ fn without_targets(text: &str) -> String {
     out + rest
 }
 
-/// What words are in the middle of.
+/// Open marks within a paragraph.
 #[derive(Default)]
 struct Style {
     is_code: bool,
@@ -87,7 +87,7 @@ struct Style {
 }
 
 impl Style {
-    /// A word with colours in the place of marks, and its length on the screen.
+    /// A word with colours instead of marks, and its visible length.
     fn word(&mut self, word: &str) -> (String, usize) {
         let (mut out, mut length) = (String::new(), 0);
         out.push_str(if self.is_code { CYAN } else { "" });

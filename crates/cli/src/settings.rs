@@ -1,8 +1,8 @@
-//! `purlin.toml`: what a project says about how it is looked at, and what users say for all projects in their own.
+//! `purlin.toml`: settings of a project, and the user's own settings for all projects.
 //!
-//! The nearest file at or above the project counts, up to the repository. It can choose a default environment, levels of
-//! rules, places to ignore and folders to search, and lower limits. What it asks to be allowed, and limits that it raises,
-//! count only where the user trusts the project.
+//! The nearest file at or above the project counts, up to the repository. It can choose a default environment, levels
+//! of rules, paths to ignore and folders to search, and lower limits. Requested permissions, and raised limits, count
+//! only if the user trusts the project.
 
 use crate::border::{is_escape, read_below};
 use crate::native;
@@ -19,10 +19,10 @@ use toml::de::{DeTable, DeValue};
 /// The name of the file.
 pub(crate) const FILE: &str = "purlin.toml";
 
-/// The largest file of settings that is read.
+/// Maximum size of a settings file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What a level makes of a diagnostic.
+/// The level assigned to a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Level {
     Error,
@@ -30,16 +30,16 @@ pub(crate) enum Level {
     Off,
 }
 
-/// Problems of some rules that are not shown for some files.
+/// Problems of some rules that are hidden for some files.
 #[derive(Clone, Debug)]
 pub(crate) struct Ignore {
-    /// A pattern of paths, from the folder of the settings.
+    /// A pattern of paths, relative to the settings' folder.
     pub path: String,
     /// The rules; all if empty.
     pub rules: Vec<String>,
 }
 
-/// What the settings ask to be allowed.
+/// Permissions requested by the settings.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wishes {
     pub paths: Vec<PathBuf>,
@@ -57,7 +57,7 @@ impl Wishes {
 /// The settings in force.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
-    /// The file they come from, and its folder.
+    /// The settings file.
     pub file: Option<PathBuf>,
     pub environment: Option<String>,
     pub strict: bool,
@@ -67,7 +67,7 @@ pub(crate) struct Settings {
     /// Folders to search for TOSCA profiles.
     pub profiles: Vec<PathBuf>,
     pub limits: Vec<WantedLimit>,
-    /// Built-in policies that objects are judged by.
+    /// Built-in policies that objects are checked against.
     pub policies: Vec<String>,
 }
 
@@ -80,12 +80,12 @@ pub(crate) struct WantedLimit {
 }
 
 impl WantedLimit {
-    /// Whether it is looser than what is in force.
+    /// Whether it is looser than the limit in force.
     fn is_raised(&self, limits: &Limits) -> bool {
         limits.list().iter().any(|limit| limit.name == self.name && self.value > limit.default)
     }
 
-    /// Sets the limit: a lower one always, a higher one where the user trusts the project.
+    /// Sets the limit: a lower one always, a higher one only if the user trusts the project.
     pub(crate) fn apply(&self, limits: &mut Limits, is_trusted: bool) {
         if is_trusted || !self.is_raised(limits) {
             limits.set(&self.name, self.value);
@@ -94,17 +94,17 @@ impl WantedLimit {
 }
 
 impl Settings {
-    /// The folder that paths in the settings start from.
+    /// The folder that paths in the settings are relative to.
     pub(crate) fn folder(&self) -> &Path {
         self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""))
     }
 }
 
-/// Finds the settings of a path: the nearest file at or above it, not above its repository.
+/// Finds the settings of a path: the nearest file at or above it, up to its repository.
 pub(crate) fn find(start: &Path, repository: &Path) -> Option<PathBuf> {
     let folder = if named::is_folder(start) { start } else { start.parent()? };
     let within = folder.ancestors().take_while(|folder| folder.starts_with(repository));
-    // A link counts by its name: one that leads nowhere is a mistake, not an absence.
+    // A link counts by its name: a dangling link is a mistake, not a missing file.
     let is_there = |file: &PathBuf| named::itself(file).is_ok_and(|there| !there.is_dir());
     within.map(|folder| folder.join(FILE)).find(is_there)
 }
@@ -122,7 +122,7 @@ pub(crate) fn text_of(file: &Path, repository: &Path) -> Result<String, WorldErr
     String::from_utf8(bytes).map_err(|_| WorldError::Failed("it is not UTF-8".to_owned()))
 }
 
-/// Reads settings. Everything wrong with them is a diagnostic.
+/// Reads settings. All problems are returned as diagnostics.
 pub(crate) fn read(file: &Path, shown: &str, text: &str, sources: &Sources) -> (Settings, Vec<Diagnostic>) {
     let source = sources.insert(shown, text);
     let settings = Settings { file: Some(file.to_owned()), ..Settings::default() };
@@ -134,7 +134,7 @@ pub(crate) fn read(file: &Path, shown: &str, text: &str, sources: &Sources) -> (
     (reader.settings, reader.found)
 }
 
-/// What settings ask for that only a user can grant. `limits` are those in force without the settings.
+/// Settings that only a user can grant. `limits` are those in force without the settings.
 pub(crate) fn refused(settings: &Settings, shown: &str, limits: &Limits) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if !settings.wishes.is_empty() {
@@ -150,30 +150,30 @@ pub(crate) fn refused(settings: &Settings, shown: &str, limits: &Limits) -> Vec<
     found
 }
 
-/// What a user says for all projects: `purlin/purlin.toml` in the folder of the user's configuration.
+/// The user's settings for all projects: `purlin/purlin.toml` in the folder of the user's configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct User {
     /// Projects in these folders are trusted.
     trusted: Vec<PathBuf>,
     pub limits: Vec<WantedLimit>,
-    /// Patterns of variables of the environment that projects may read; all if not set.
+    /// Patterns of environment variables that projects may read; all if not set.
     pub env_allow: Option<Vec<String>>,
 }
 
 impl User {
-    /// Reads the settings of the user whose environment this is, and what is wrong with them.
+    /// Reads the settings of the user that this environment belongs to, with their problems.
     pub(crate) fn of(env: &BTreeMap<String, String>) -> (User, Vec<Diagnostic>) {
         User::read(env, &Sources::new())
     }
 
-    /// The same, with problems at places of these sources.
+    /// The same, with problems located in these sources.
     pub(crate) fn read(env: &BTreeMap<String, String>, sources: &Sources) -> (User, Vec<Diagnostic>) {
         let folder = |name: &str| env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
         let configuration = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
         let Some(folder) = configuration.or_else(|| folder("APPDATA")) else { return Default::default() };
         let file = folder.join("purlin").join(FILE);
         let shown = file.to_string_lossy().into_owned();
-        // It is the user's own file, so it may be a link to wherever the user keeps such files.
+        // It is the user's own file, so it may be a link to any other file.
         let text = match native::canonical(&file) {
             Ok(real) => text_of(&real, real.parent().unwrap_or(&folder)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Default::default(),
@@ -201,7 +201,7 @@ impl User {
     }
 }
 
-/// An absolute folder, which may begin with `~`. What a relative one means would depend on where the user stands.
+/// An absolute folder, which may begin with `~`. A relative one would depend on the working directory.
 fn absolute(home: Option<&Path>, folder: &str) -> Option<PathBuf> {
     match folder.strip_prefix("~/") {
         Some(rest) => Some(home?.join(rest)),
@@ -436,9 +436,9 @@ impl Reader {
 }
 
 impl Settings {
-    /// What the settings make of a diagnostic of a file; `None` if it is not shown.
+    /// Applies the settings to a diagnostic of a file; `None` if it is hidden.
     ///
-    /// What is about limits, permissions or files that cannot be read is never hidden.
+    /// Problems of limits, permissions or unreadable files are never hidden.
     pub(crate) fn judge(&self, mut diagnostic: Diagnostic, path: &str) -> Option<Diagnostic> {
         if diagnostic.rule.class != purlin_syntax::RuleClass::Invalid {
             return Some(diagnostic);

@@ -1,5 +1,5 @@
-//! Variables that choose programs, their configuration, credentials or routes. Purlin takes them from the process only: a
-//! file of a project that sets one is not obeyed.
+//! Variables that choose programs, their configuration, credentials or routes. Purlin reads them only from the process:
+//! those set by a file of a project are ignored.
 
 /// Names of such variables.
 const NAMES: &[&str] = &[
@@ -32,7 +32,7 @@ const NAMES: &[&str] = &[
     "ZDOTDIR",
 ];
 
-/// How the names of such variables begin.
+/// Prefixes of the names of such variables.
 const STARTS: &[&str] = &[
     "BASH_FUNC_",
     "BUILDAH_",
@@ -50,10 +50,10 @@ const STARTS: &[&str] = &[
     "XDG_",
 ];
 
-/// How the names of such variables end.
+/// Suffixes of the names of such variables.
 const ENDS: &[&str] = &["_PROXY"];
 
-/// Whether a variable, in whatever case, steers a program.
+/// Whether a variable steers a program; case does not matter.
 pub(crate) fn is_steering(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     NAMES.contains(&name.as_str())

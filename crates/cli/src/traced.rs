@@ -1,7 +1,7 @@
-//! Runs told to an OpenTelemetry collector, where the user's environment names one.
+//! Sends runs to an OpenTelemetry collector, if the user's environment names one.
 //!
-//! A collector that cannot be reached is a warning: what a run came to does not depend on who watches. Must not know what a
-//! span holds.
+//! An unreachable collector is a warning: the result of a run does not depend on it. Must not know the contents of a
+//! span.
 
 use crate::invocation::Invocation;
 use purlin_host::telemetry::{Collector, collector};
@@ -10,14 +10,14 @@ use purlin_run::report::{Context, Spans};
 use purlin_syntax::credentials::without_credentials;
 use purlin_value::emit::REDACTED;
 
-/// A run that is told to a collector.
+/// A run that is sent to a collector.
 pub(crate) struct Traced {
     collector: Collector,
     spans: Spans,
 }
 
 impl Traced {
-    /// The run of a command that begins now; nothing if nobody asked for it.
+    /// The run of a command that begins now; `None` if tracing is not enabled.
     pub(crate) fn of(invocation: &mut Invocation<'_>, command: &str) -> Option<Self> {
         let collector = match collector(&invocation.env) {
             Ok(collector) => collector?,
@@ -31,12 +31,12 @@ impl Traced {
         Some(Traced { collector, spans })
     }
 
-    /// What listens to the run.
+    /// The reporter that collects spans.
     pub(crate) fn reporter<'r>(&'r mut self) -> Box<dyn Reporter + 'r> {
         Box::new(&mut self.spans)
     }
 
-    /// Sends what was heard.
+    /// Sends the collected spans.
     pub(crate) fn send(self, invocation: &mut Invocation<'_>) {
         let sent = self.spans.requests().iter().try_for_each(|request| self.collector.send(request));
         if let Err(why) = sent {

@@ -1,14 +1,14 @@
-//! Hides the secrets of what is run in everything that the program prints.
+//! Hides the secrets of a run in all output of the program.
 //!
-//! What a run prints comes from many hands: commands, clusters, results of earlier runs, steps of workflows. None of them
-//! has to know what is secret: the two streams do, from the moment a project is opened to be run.
+//! The output of a run has many sources: commands, clusters, results of earlier runs, steps of workflows. None of them
+//! has to know the secrets: the two streams hide them, from the moment a project is opened to be run.
 
 use purlin_run::mask::Mask;
 use std::borrow::Cow;
 use std::io::{Result, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What both streams of a run hide.
+/// The secrets that both streams of a run hide.
 #[derive(Clone, Default, Debug)]
 pub struct Veil(Arc<Mutex<Hidden>>);
 
@@ -19,7 +19,7 @@ struct Hidden {
 }
 
 impl Veil {
-    /// From now on these texts are not shown.
+    /// Hides these texts from now on.
     pub(crate) fn hide(&self, secrets: &[String]) {
         let mut hidden = self.lock();
         let before = hidden.secrets.len();
@@ -31,7 +31,7 @@ impl Veil {
         }
     }
 
-    /// A text as it may be shown, for who does not print it to a stream.
+    /// A text without secrets, for callers that do not print it to a stream.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let hidden = self.lock();
         if hidden.mask.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(hidden.mask.text(text)) }
@@ -46,7 +46,7 @@ impl Veil {
 pub(crate) struct Veiled<'w> {
     inner: &'w mut (dyn Write + Send),
     veil: Veil,
-    /// What may be the beginning of a secret.
+    /// A possible beginning of a secret.
     held: Vec<u8>,
 }
 
@@ -73,12 +73,12 @@ impl Write for Veiled<'_> {
     }
 }
 
-/// What is held when the run ends is no secret.
+/// Bytes still held at the end of the run are not a secret.
 impl Drop for Veiled<'_> {
     fn drop(&mut self) {
         let mut out = Vec::new();
         self.veil.lock().mask.pass_rest(&mut self.held, &mut out);
-        // Where even this cannot be written, the exit code says it.
+        // If even this cannot be written, the exit code remains.
         let _ = self.inner.write_all(&out);
     }
 }

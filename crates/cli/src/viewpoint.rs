@@ -1,16 +1,17 @@
-//! Paths as the user sees them: from the folder they are in, whatever the project's root is.
+//! Paths as the user sees them: relative to the working directory, whatever the project's root is.
 
 use crate::native;
 use purlin_host::named;
 use purlin_value::path;
 use std::path::{Path, PathBuf};
 
-/// A folder that paths of a world are seen from.
+/// Converts paths of a world to the user's view.
 #[derive(Clone, Debug)]
 pub(crate) struct Viewpoint {
-    /// Where the files are.
+    /// The location of the files.
     files: PathBuf,
-    /// The folder that this is, or is a copy of, and where the user stands, both from the root of the machine.
+    /// The displayed root (the folder itself, or the one it is a copy of) and the working directory, both as absolute
+    /// paths.
     root: String,
     cwd: String,
 }
@@ -22,7 +23,7 @@ impl Viewpoint {
         Viewpoint { files: files.to_owned(), root, cwd: native::world_text(&cwd) }
     }
 
-    /// A path of the world, seen from where the user stands.
+    /// A path of the world, relative to the working directory.
     pub(crate) fn path(&self, path: &str) -> String {
         let full = path::join(&self.root, path);
         let parts = |path: &str| path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
@@ -34,7 +35,7 @@ impl Viewpoint {
         if seen.is_empty() { ".".to_owned() } else { seen }
     }
 
-    /// What a source goes by in messages. Names that stand for no file (`expression`, `purlin:/…`) stay.
+    /// The name of a source in messages. Names that are not files (`expression`, `purlin:/…`) stay unchanged.
     pub(crate) fn source(&self, name: &str) -> Option<String> {
         if self.root == self.cwd && !path::is_absolute(name) {
             return None;

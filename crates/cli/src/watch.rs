@@ -1,4 +1,4 @@
-//! Files that answers depend on, and who tells when one changes.
+//! Watches the files that answers depend on.
 
 use crate::native;
 use notify::event::ModifyKind;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Editors write a file in several steps; a change counts when nothing has followed it for so long.
+/// Editors write a file in several steps; a change counts once no other has followed for this long.
 const SETTLED: Duration = Duration::from_millis(20);
 
-/// How often it is looked whether to go on.
+/// How often the caller is asked whether to continue.
 const LOOK_UP: Duration = Duration::from_millis(100);
 
-/// Folders of tools, which what runs writes to.
+/// Folders of tools, which commands write to.
 const OF_TOOLS: [&str; 3] = [".purlin", ".garden", ".git"];
 
 /// The files that were read, watched.
@@ -35,12 +35,12 @@ impl Watch {
         Ok(Watch { files: BTreeSet::new(), folders: BTreeSet::new(), watched: BTreeSet::new(), watcher, changes })
     }
 
-    /// How many files are watched.
+    /// Number of watched files.
     pub(crate) fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Watches what a session has read, and nothing else.
+    /// Adds exactly the files that a session has read.
     pub(crate) fn add(&mut self, session: &Session) {
         let root = session.world.root();
         let full = |name: &str| {
@@ -54,7 +54,7 @@ impl Watch {
                 Read::Present(_) | Read::Variable(_) | Read::Environment => continue,
             };
         }
-        // Whole folders: editors put a new file in the place of the old one.
+        // Watches whole folders: editors replace the old file by a new one.
         let parents = self.files.iter().filter_map(|file| file.parent().map(Path::to_owned));
         let wanted: BTreeSet<PathBuf> = parents.chain(self.folders.iter().cloned()).collect();
         for folder in wanted {
@@ -65,7 +65,7 @@ impl Watch {
         }
     }
 
-    /// What of an event concerns us: a file that was read, or a name in a folder that was listed.
+    /// The relevant paths of an event: a file that was read, or a name in a folder that was listed.
     fn concerned<'e>(&self, event: &'e Event) -> impl Iterator<Item = &'e PathBuf> {
         let is_read = matches!(event.kind, EventKind::Access(_));
         let is_name =
@@ -77,7 +77,7 @@ impl Watch {
         event.paths.iter().filter(concerns)
     }
 
-    /// What has changed since it was asked last; does not sleep where nothing has.
+    /// Changes since the last call, without blocking if there are none.
     pub(crate) fn poll(&self) -> Vec<PathBuf> {
         let mut changed: BTreeSet<PathBuf> = BTreeSet::new();
         loop {
@@ -89,7 +89,7 @@ impl Watch {
         }
     }
 
-    /// Sleeps until something changes; says what. `None` if it is not to go on.
+    /// Blocks until something changes and returns it. `None` if the caller stops.
     pub(crate) fn wait(&self, is_going: &mut dyn FnMut() -> bool) -> Option<Vec<PathBuf>> {
         let mut changed: BTreeSet<PathBuf> = BTreeSet::new();
         loop {

@@ -1,5 +1,5 @@
-//! Attacks made from three lists: a name that Purlin reads or writes, what a hostile repository puts in its place, and a
-//! command that goes there. Whatever the command answers, nothing outside changes, nothing of it is shown, nothing hangs.
+//! Attacks combined from three lists: a name that Purlin reads or writes, a hostile entry in its place, and a command
+//! that uses it. Whatever the command answers, nothing outside changes, no outside content is shown, nothing hangs.
 //!
 //! A sample runs by default; `PURLIN_ATTACKS=all` runs every combination, `PURLIN=FILE` takes another binary.
 
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A text outside the repository that nothing may show.
+/// A text outside the repository that must never be shown.
 const CANARY: &str = "0UTS1DE-canary";
 
-/// By default one combination of this many is run.
+/// By default one of this many combinations is run.
 const SAMPLE: usize = 9;
 
 /// A project of each kind.
@@ -80,7 +80,7 @@ const KUSTOMIZE: &[&str] = &["check", "render", "fmt"];
 const UNFURL: &[&str] = &["check", "resolve", "unfurl deploy --approve", "unfurl plan", "fmt"];
 const TOSCA: &[&str] = &["check", "resolve", "csar create out.csar .", "fmt", "fix", "resolve --out out.yaml"];
 
-/// A folder, names in it, and the commands that go there.
+/// A folder, names in it, and the commands that use them.
 const PLACES: &[(&str, &[&str], &[&str])] = &[
     (
         "g",
@@ -130,18 +130,18 @@ const PLACES: &[(&str, &[&str], &[&str])] = &[
     ("t", &["more.yaml", "service.yaml", "out.csar", "out.yaml", "TOSCA-Metadata"], TOSCA),
 ];
 
-/// What is put in the place of a name.
+/// The hostile entry in the place of a name.
 #[derive(Clone, Copy, Debug)]
 enum Bait {
     /// A link to a file or folder outside, as a full path.
     Absolute(&'static str),
     /// The same, relative, as a repository stores it.
     Relative(&'static str),
-    /// A link to a name outside that nothing has yet.
+    /// A link to a name outside that does not exist yet.
     Dangling,
     /// The environment of the program.
     Environment,
-    /// A pipe that nobody writes to.
+    /// A pipe without a writer.
     Pipe,
 }
 
@@ -155,7 +155,7 @@ const BAITS: &[Bait] = &[
     Bait::Pipe,
 ];
 
-/// A repository, a folder outside of it and a home; removed at the end.
+/// A repository, a folder outside it and a home; removed at the end.
 struct Ground(PathBuf);
 
 impl Ground {
@@ -166,7 +166,7 @@ impl Ground {
         Ground(top.canonicalize().unwrap())
     }
 
-    /// Everything as it was.
+    /// Restores the initial state.
     fn lay_out(&self) {
         for folder in ["repo", "outside"] {
             let _ = std::fs::remove_dir_all(self.0.join(folder));
@@ -198,7 +198,7 @@ impl Ground {
         }
     }
 
-    /// All files outside with what they hold.
+    /// All files outside with their contents.
     fn outside(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut open = vec![self.0.join("outside")];
@@ -213,7 +213,7 @@ impl Ground {
         found
     }
 
-    /// How a command ended and what it printed; `None` if it does not end.
+    /// The exit code and output of a command; `None` if it does not end.
     fn run(&self, folder: &str, command: &str) -> Option<(Option<i32>, String)> {
         let binary = std::env::var("PURLIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_purlin").to_owned());
         let said = self.0.join("said");
@@ -235,7 +235,7 @@ impl Ground {
             if let Some(status) = child.try_wait().unwrap() {
                 return Some((status.code(), String::from_utf8_lossy(&std::fs::read(&said).unwrap()).into_owned()));
             }
-            // What hangs waits for a pipe and does not end at all; a busy machine only takes longer.
+            // A blocked command waits for a pipe and does not end at all; a busy machine only takes longer.
             if start.elapsed() > Duration::from_secs(60) {
                 child.kill().unwrap();
                 child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! The border between the project and the rest of the disk, while somebody moves links about.
+//! The border between the project and the rest of the disk, while links are swapped concurrently.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How often each path is used while links change.
 const RUNS: usize = 10_000;
 
-/// A project in a folder, and beside it what must not be touched; removed at the end.
+/// A project in a folder, and files next to it that must not be touched; removed at the end.
 struct Ground(PathBuf);
 
 impl Ground {
     fn new(name: &str) -> Self {
         let base = std::env::temp_dir().join(format!("purlin-border-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&base);
-        // A repository of its own: what lies above it does not count.
+        // A repository of its own: parent folders do not count.
         for folder in ["project/folder", "project/.git", "outside"] {
             std::fs::create_dir_all(base.join(folder)).unwrap();
         }
@@ -72,7 +72,7 @@ fn swap(name: PathBuf, targets: Vec<PathBuf>, stop: Arc<AtomicBool>) -> std::thr
     })
 }
 
-/// Runs `act` while a link of the project flips between a folder inside, one outside, and nothing.
+/// Runs `act` while a link of the project alternates between a folder inside, one outside, and nothing.
 fn while_links_change(ground: &Ground, act: impl FnOnce(&Path)) {
     let project = ground.project();
     let (file, folder) = (project.join("file.yaml"), project.join("way"));
@@ -102,7 +102,7 @@ fn nothing_outside_is_read_while_links_change() {
             if let Ok(entries) = world.list("way") {
                 assert_eq!(entries.len(), 1);
             }
-            // Sizes tell: the file inside has one byte less than the one outside.
+            // The file inside is one byte shorter than the one outside.
             if let Ok(stat) = world.stat("way/a.yaml") {
                 assert_eq!(stat.size, 6);
             }
@@ -116,7 +116,8 @@ fn nothing_outside_is_written_while_links_change() {
     let ground = Ground::new("write");
     while_links_change(&ground, |_| {
         let world = ground.world(true);
-        // Every write waits for the disk, so there are fewer of them; on a busy machine it may take more to meet the link.
+        // Every write waits for the disk, so there are fewer of them; a busy machine may need more rounds to hit the
+        // link.
         let mut written = 0;
         for round in 0..RUNS * 10 {
             if round >= RUNS / 10 && written > 0 {
@@ -153,8 +154,8 @@ const RACED: &[(&str, &str, &[&[&str]])] = &[
     ),
 ];
 
-/// Whole commands, too: what is detected, listed, read and written again after a while is always what is inside.
-/// `PURLIN_RACES=10000` runs so many; `PURLIN=FILE` takes another binary.
+/// Whole commands, too: detecting, listing, reading and rewriting always stay inside. `PURLIN_RACES=10000` sets the
+/// number of runs; `PURLIN=FILE` uses another binary.
 #[test]
 fn commands_stay_inside_while_links_change() {
     let count = std::env::var("PURLIN_RACES").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
@@ -167,7 +168,7 @@ fn commands_stay_inside_while_links_change() {
         for (inner, inside) in [("folder/a.yaml", "within: 1\n"), ("plain.yaml", "within: 1\n"), (name, text)] {
             std::fs::write(ground.project().join(inner), inside).unwrap();
         }
-        // Where charts read: values, templates and files are links, too.
+        // Charts read values, templates and files through links, too.
         std::fs::create_dir(ground.project().join("templates")).unwrap();
         let template = "a: {{ .Files.Get \"way/a.yaml\" }}{{ .Files.Get \"file.yaml\" }}{{ toJson .Values }}\n";
         std::fs::write(ground.project().join("templates/t.yaml"), template).unwrap();
@@ -192,7 +193,7 @@ fn commands_stay_inside_while_links_change() {
     assert!(answers > 0, "the links never led inside");
 }
 
-/// Names of temporary files that could be guessed were once followed to wherever somebody had made them lead.
+/// Predictable names of temporary files were once followed to the targets of planted links.
 #[test]
 fn links_under_the_final_name_and_beside_it_are_not_followed() {
     let ground = Ground::new("planted");
@@ -213,7 +214,7 @@ fn links_under_the_final_name_and_beside_it_are_not_followed() {
     assert_eq!(std::fs::read_to_string(project.join("out.json")).unwrap(), "new");
 }
 
-/// A full disk is exit 5 for every command that prints, and the file that was there before stays whole.
+/// A full disk is exit 5 for every command that prints, and the previous file stays complete.
 #[test]
 fn an_output_that_cannot_be_written_is_told() {
     if !Path::new("/dev/full").exists() {

@@ -1,4 +1,4 @@
-//! `purlin dev` as a process: an edit runs again exactly what depends on it, and Ctrl-C leaves nothing behind.
+//! `purlin dev` as a process: an edit reruns exactly its dependents, and Ctrl-C leaves nothing behind.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
@@ -58,7 +58,7 @@ include: [broken/**]
 spec: {shell: true, command: ['echo test.broken >> OUT; test -f broken/fixed']}
 ";
 
-/// How long the server sleeps: a number that no other process has.
+/// How long the server sleeps: a number that no other process uses.
 fn server() -> String {
     format!("1000.{:07}", std::process::id())
 }
@@ -96,8 +96,8 @@ impl Dev {
         std::fs::read_to_string(self.top.join("log")).unwrap_or_default()
     }
 
-    /// What ran in the round that ends with the `count`th time it watches. A server counts as deployed when it is
-    /// started, which may be before it has written its line: as many lines as are expected are waited for.
+    /// The actions that ran in the round that ends with the `count`th time it watches. A server counts as deployed when
+    /// it is started, which may be before it has written its line: waits for the expected number of lines.
     fn round(&self, count: usize, expected: usize) -> Vec<String> {
         let deadline = Instant::now() + Duration::from_secs(60);
         while self.log().lines().filter(|line| line.starts_with("watching")).count() < count {
@@ -156,11 +156,11 @@ fn an_edit_runs_again_exactly_what_depends_on_it() {
     dev.write("token/t", "y");
     assert_eq!(dev.round(4, 2), ["run.token", "test.unit y"], "{}", dev.log());
 
-    // A new file counts, and what failed is tried again when it changes.
+    // A new file counts, and a failed action is tried again when it changes.
     dev.write("broken/fixed", "");
     assert_eq!(dev.round(5, 1), ["test.broken"], "{}", dev.log());
 
-    // A mistake is reported, and its correction taken up.
+    // A mistake is reported, and its correction takes effect.
     let text = std::fs::read_to_string(dev.top.join("project/garden.yml")).unwrap();
     dev.write("garden.yml", &text.replace("name: other\n", "nmae: other\n"));
     assert_eq!(dev.round(6, 0), [] as [&str; 0], "{}", dev.log());
@@ -168,7 +168,7 @@ fn an_edit_runs_again_exactly_what_depends_on_it() {
     dev.write("garden.yml", &text);
     assert_eq!(dev.round(7, 0), [] as [&str; 0], "{}", dev.log());
 
-    // Both servers have said so, each once.
+    // Both servers have printed it, each once.
     assert_eq!(dev.log().matches("deploy.server | serving").count(), 2, "{}", dev.log());
     assert_eq!(dev.log().matches("Ctrl-C ends").count(), 1, "{}", dev.log());
     let pid = dev.child.id().to_string();

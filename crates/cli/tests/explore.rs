@@ -1,5 +1,5 @@
-//! `purlin explore` and `purlin report` as a browser meets them: what the server answers and refuses, what the page shows,
-//! that hostile names stay text and secrets stay hidden.
+//! `purlin explore` and `purlin report` as seen by a browser: answers and refusals of the server, contents of the page,
+//! hostile names that stay text and secrets that stay hidden.
 //!
 //! The server is tested everywhere; the page where chromium and its driver are installed.
 
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A secret that no answer may hold.
+/// A secret that no answer may contain.
 const CANARY: &str = "c4n4ry-0f-the-explorer";
-/// A name that would run where it is read as HTML.
+/// A name that would execute if parsed as HTML.
 const HOSTILE: &str = "<img src=x onerror=alert(1)>";
 
 const PROJECT: &str = r#"apiVersion: garden.io/v2
@@ -116,7 +116,7 @@ impl Drop for Served {
     }
 }
 
-/// What everything that the server can be asked for answers.
+/// The answers to all requests that the server supports.
 fn all_answers(served: &Served) -> String {
     let mut all = String::new();
     let project = served.json("/data/project");
@@ -238,7 +238,7 @@ fn the_server_answers_as_the_schemas_say_and_as_the_command_line_does() {
             .iter()
             .any(|problem| problem["rule"].as_str().unwrap().contains("unused"))
     );
-    // A change is noticed, and whoever waits for it is told.
+    // A change is noticed, and waiting requests are answered.
     let version = project["version"].as_u64().unwrap();
     std::fs::write(folder.join("garden.yml"), PROJECT.replace("name: smoke", "name: smoked")).unwrap();
     let told = served.json(&format!("/data/changes?since={version}"));
@@ -276,7 +276,7 @@ fn the_page_shows_everything_and_runs_nothing_of_the_project() {
             "{address}"
         );
     }
-    // Names that would run stay text.
+    // Executable names stay text.
     browser.go(&base, "#/graph?node=deploy.api&field=spec.deployCommand.2");
     browser.until_shown(HOSTILE);
     assert_eq!(browser.run("return typeof globalThis.hacked"), json!("undefined"));

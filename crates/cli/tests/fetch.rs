@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder with a project, a place for repositories beside it, and a cache; removed at the end.
+/// A folder with a project, a folder for repositories next to it, and a cache; removed at the end.
 struct Place(PathBuf);
 
 impl Place {
@@ -174,7 +174,7 @@ fn what_does_not_agree_with_the_lock_is_refused() {
     }
     assert_eq!(refused_rule(&fetch(&place.world(), &address, "main", false)), "lock-mismatch");
 
-    // A lock that is not understood protects nobody, so it stops everything.
+    // A lock file that cannot be parsed protects nothing, so it stops everything.
     for broken in ["version: 1\nentries: [", "version: 9\n", "", "version: 1\nentries:\n  - {address: x}\n"] {
         write(&lock, broken);
         let refused = fetch(&place.world(), &address, "main", false);
@@ -182,7 +182,7 @@ fn what_does_not_agree_with_the_lock_is_refused() {
         assert_eq!(std::fs::read_to_string(&lock).unwrap(), broken, "nor is it written over");
     }
 
-    // A copy that was tampered with is found out.
+    // A modified copy is detected.
     write(&lock, &good);
     write(&PathBuf::from(&fetched.path).join("config.yaml"), "a: evil\n");
     let refused = fetch(&place.world(), &address, "main", false);
@@ -213,7 +213,7 @@ fn what_is_not_allowed_is_not_fetched() {
     std::fs::create_dir_all(place.path("elsewhere/.git")).unwrap();
     let full = place.text("elsewhere");
     let with_scheme = format!("file://{full}");
-    // No git is needed to refuse, so none is there.
+    // Refusing needs no git, so none is installed.
     let world = place.world_with(Some("/nonexistent"), |permissions| permissions.hosts = vec!["a.example".to_owned()]);
     for address in [full.as_str(), with_scheme.as_str(), "../elsewhere", "https://b.example/x.git", "git@b.example:x"] {
         let refused = fetch(&world, address, "", false);
@@ -273,7 +273,7 @@ fn links_in_a_repository_do_not_lead_out_of_it() {
     link("../../../../../../../../../etc/passwd", "upwards");
     std::fs::create_dir_all(folder.join("a/b/c")).unwrap();
     link("../../..", "a/b/c/top");
-    // By its text it stays inside; followed step by step it does not.
+    // Its text stays inside; followed step by step it does not.
     link("a/b/c/top/../../x", "round");
     commit(&folder, "links");
     let world = place.world();
@@ -322,7 +322,7 @@ fn nothing_in_a_repository_is_run() {
     assert!(!Path::new(&canary).exists());
 }
 
-/// A program named `git` that writes its arguments down, one a line, and fails.
+/// A program named `git` that writes its arguments to a file, one per line, and fails.
 #[cfg(unix)]
 fn recording_git(place: &Place) -> String {
     let program = place.path("fake/git");

@@ -1,4 +1,4 @@
-//! Garden projects that are wrong, as a process: the exit code, and nothing on stdout.
+//! Invalid Garden projects, as a process: the exit code, and nothing on stdout.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 
 type Pages = BTreeMap<String, (u16, Vec<(&'static str, String)>, Vec<u8>)>;
 
-/// A server with fixed pages that remembers what it was asked.
+/// A server with fixed pages that records requests.
 struct Server {
     place: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -176,7 +176,7 @@ fn a_repository_is_asked_for_what_is_declared() {
     assert!(lock.ends_with("generated: \"2023-11-14T22:13:20Z\"\n"), "{lock}");
     assert!(!Path::new(&folder.work().join("purlin.lock")).exists());
 
-    // The same from the cache alone, for whoever has the lock file.
+    // The same from the cache alone, given the lock file.
     std::fs::remove_dir_all(folder.work().join("charts")).unwrap();
     let (code, _, said) = folder.purlin(&["--offline", "helm", "dependency", "build"]);
     assert_eq!((code, said.as_str()), (0, ""));
@@ -188,7 +188,7 @@ fn a_repository_is_asked_for_what_is_declared() {
     assert_eq!((code, said.as_str()), (0, ""));
     assert!(out.contains("version: \"1.10.0\""), "{out}");
 
-    // A lock file that does not fit is refused before anything is asked.
+    // A lock file that does not match is refused before any request.
     folder.write("Chart.yaml", &declared.replace("^1.0.0", "^2.0.0"));
     let (code, _, said) = folder.purlin(&["helm", "dependency", "build", "--allow-net", &allow]);
     assert_eq!(code, 1);
@@ -226,7 +226,7 @@ fn what_cannot_be_had_changes_nothing() {
     }
 }
 
-/// A registry that wants a token, and lists tags on two pages.
+/// A registry that requires a token, and lists tags on two pages.
 fn registry(place: &str) -> Pages {
     let archive = chart("cache", "1.2.0+b");
     let digest = format!("sha256:{}", sha(&archive));
@@ -265,7 +265,7 @@ fn a_registry_is_asked_with_a_token_for_everybody() {
     assert!(said.starts_with("Saving 1 charts\n"), "{said}");
     assert_eq!(folder.charts(), ["cache-1.2.0+b.tgz"]);
     server.asked();
-    // Nothing is missing now, so nothing is asked.
+    // Nothing is missing now, so there are no requests.
     let (code, _, said) = folder.purlin(&["helm", "template", ".", "--dependency-update"]);
     assert_eq!((code, said.as_str()), (0, ""));
     std::fs::remove_dir_all(folder.work().join("charts")).unwrap();
@@ -310,7 +310,7 @@ fn folders_beside_the_chart_are_packed() {
     assert_eq!(out, wanted);
 }
 
-/// Sends a request to a server on this machine; the status and the `location` it answers with.
+/// Sends a request to a server on this machine; returns the status and the `location`.
 fn send(place: &str, method: &str, path: &str, kind: &str, body: &[u8]) -> Option<(u16, String)> {
     let mut stream = std::net::TcpStream::connect(place).ok()?;
     let head = format!(

@@ -1,4 +1,4 @@
-//! `why --blame` and `--since`: what the history of the user's repository says.
+//! `why --blame` and `--since`: answers from the history of the user's repository.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -56,7 +56,7 @@ impl Repository {
         self.purlin_in(&self.path(), args)
     }
 
-    /// What a command prints that must succeed.
+    /// The output of a command that must succeed.
     fn told(&self, args: &[&str]) -> String {
         let (out, err, code) = self.purlin(args);
         assert_eq!(code, Some(0), "{args:?}: {err}");
@@ -88,7 +88,7 @@ fn shop(name: &str) -> Option<Repository> {
     Some(repository)
 }
 
-/// A commit as it is shown has digits that depend on the clock: only its length counts.
+/// The digits of a commit id depend on the clock: only its length counts.
 fn without_commits(text: &str) -> String {
     let is_commit = |word: &str| word.len() == 9 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let word = |word: &str| {
@@ -108,7 +108,7 @@ fn who_wrote_each_line() {
          \u{20}  └ 4              project.garden.yml:6  * 2025-11-18 Grace  size: 4\n\
          \u{20} last change: project.garden.yml:6 by Grace on 2025-11-18, *: more \\u{1b}[31mof it\n"
     );
-    // What is not committed has no author, and moves nothing else.
+    // An uncommitted line has no author, and does not affect other lines.
     repository
         .write("project.garden.yml", &PROJECT.replace("variables:\n  size: 3", "variables:\n  # more\n  size: 5"));
     let told = repository.told(&["why", "run.scale", "spec.env.SIZE", "--blame"]);
@@ -120,13 +120,13 @@ fn who_wrote_each_line() {
     assert_eq!(told["made"]["blame"]["author"], "Ada");
     assert_eq!(told["made"]["inputs"][0]["blame"], Value::Null);
     assert!(told["made"]["inputs"][0].as_object().unwrap().contains_key("blame"));
-    // Without the option nothing of it is there, and a revision has the lines of its time.
+    // Without the option there is no authorship, and a revision has the lines of its time.
     let plain: Value =
         serde_json::from_str(&repository.told(&["why", "run.scale", "spec.env.SIZE", "-o", "json"])).unwrap();
     assert!(plain["made"].get("blame").is_none());
     let told = repository.told(&["why", "run.scale", "spec.env.SIZE", "--blame", "--rev", "HEAD~1"]);
     assert!(told.contains("= \"6\"") && told.contains("Ada") && !told.contains("Grace"), "{told}");
-    // All fields of a node, each with who wrote it.
+    // All fields of a node, each with its author.
     let all = repository.told(&["why", "test.unit", "--blame"]);
     assert!(all.lines().any(|line| line.starts_with("spec.command.1 ") && line.ends_with("2024-03-01 Ada")), "{all}");
 }
@@ -139,7 +139,7 @@ fn clones_and_work_trees_have_a_history_too() {
     let ask = ["why", "run.scale", "spec.env.SIZE", "--blame"];
     let (told, err, code) = repository.purlin_in(&repository.0.join("shallow"), &ask);
     assert_eq!(code, Some(0), "{err}");
-    // Everything seems to be of the one commit that is there.
+    // Every line seems to belong to the only available commit.
     assert!(told.lines().skip(1).take(2).all(|line| line.contains('^') && line.contains("Grace")), "{told}");
     git(&repository.path(), &["worktree", "add", "--quiet", "--detach", "../tree", "HEAD~1"]);
     let (told, err, code) = repository.purlin_in(&repository.0.join("tree"), &ask);
@@ -221,7 +221,7 @@ fn what_a_change_affects_is_run() {
     let (_, err, code) = repository.purlin(&["test", "--since", "HEAD"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(err.starts_with("no action is affected by changes since HEAD\n") && !err.contains("echo"), "{err}");
-    // A revision without the project, and one that is not there.
+    // A revision without the project, and one that does not exist.
     repository.write("inner/project.garden.yml", &PROJECT.replace("shop", "inner"));
     repository.write("inner/garden.yml", "kind: Run\nname: new\ntype: exec\nspec: {command: [echo, new]}\n");
     let told = plan(&["run", "new", "--path", "inner"]);

@@ -1,5 +1,5 @@
-//! A repository that was written to do harm: its settings, environment files, repositories, kubeconfigs and links. Each test
-//! runs the program as a user would and looks for what must not have happened.
+//! A hostile repository: its settings, environment files, repositories, kubeconfigs and links. Each test runs the
+//! program as a user would and looks for effects that must not occur.
 
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -12,12 +12,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A text outside the repository that nothing may show.
+/// A text outside the repository that must never be shown.
 const CANARY: &str = "0UTS1DE-canary";
 
 const GARDEN: &str = "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: d}]\n";
 
-/// A repository, a folder outside of it and a home; removed at the end.
+/// A repository, a folder outside it and a home; removed at the end.
 struct Ground(PathBuf);
 
 impl Ground {
@@ -62,7 +62,7 @@ impl Drop for Ground {
     }
 }
 
-/// The exit code of a command, and all that it printed.
+/// The exit code and all output of a command.
 fn ended(mut command: Command) -> (Option<i32>, String) {
     let output = command.output().unwrap();
     let text = [output.stdout, output.stderr].concat();
@@ -89,7 +89,7 @@ fn settings_that_lead_outside_are_not_read() {
         assert_eq!(code, Some(4), "{text}");
         assert!(text.contains("reading `purlin.toml` is not allowed"), "{text}");
     }
-    // A link inside of the repository is a file like any other.
+    // A link within the repository is a file like any other.
     std::fs::remove_file(ground.path("repo/purlin.toml")).unwrap();
     ground.write("repo/ci/settings.toml", "strict = true\n");
     ground.link("repo/purlin.toml", "ci/settings.toml");
@@ -109,7 +109,7 @@ fn settings_that_are_no_file_are_reported() {
     assert_eq!(code, Some(5), "{text}");
 }
 
-/// What `purlin limits` says of a limit.
+/// The line of `purlin limits` for a limit.
 fn limit(ground: &Ground, args: &[&str], name: &str) -> String {
     let (_, text) = ground.run(&[&["limits"], args].concat());
     let line = text.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap_or("");
@@ -130,7 +130,7 @@ fn a_project_lowers_limits_and_raises_none() {
     assert!(!text.contains("`nodes`"), "{text}");
     assert_eq!(limit(&ground, &["--trust"], "fuel"), "9223372036854775807");
     assert_eq!(limit(&ground, &["--limit", "fuel=77"], "fuel"), "77");
-    // The user's own settings count for all projects, and say which are trusted.
+    // The user's own settings count for all projects, and list the trusted ones.
     ground.write("home/.config/purlin/purlin.toml", "[limits]\nfuel = 999_999_999_999\n");
     assert_eq!(limit(&ground, &[], "fuel"), "999999999999");
     ground.write("home/.config/purlin/purlin.toml", &format!("trust = [\"{}\"]\n", ground.path("repo").display()));
@@ -165,7 +165,7 @@ fn an_environment_file_steers_templates_only() {
         "SKAFFOLD_ALLOW_PATH",
         "SKAFFOLD_OUTPUT",
     ] {
-        // The process has a PATH, which counts already.
+        // The process has a PATH, which takes precedence.
         let is_named = text.contains(&format!("`{name}`"));
         assert_eq!(is_named, name != "PATH", "{name}: {text}");
     }
@@ -199,7 +199,7 @@ fn an_environment_file_that_leads_outside_is_not_read() {
     }
 }
 
-/// A repository inside of the project, with settings that would run or open something.
+/// A repository within the project, with settings that would run or open something.
 fn embedded(ground: &Ground) {
     let work = ground.path("work");
     std::fs::create_dir_all(&work).unwrap();
@@ -230,7 +230,7 @@ fn git_runs_with_permission_only_and_obeys_no_repository() {
     }
     let ground = Ground::new("git");
     embedded(&ground);
-    // A git that tells that it was started.
+    // A git that records that it was started.
     ground.write(
         "tools/git",
         &format!("#!/bin/sh\necho \"$@\" >> {}\nexec /usr/bin/git \"$@\"\n", ground.path("outside/git.log").display()),
@@ -249,7 +249,7 @@ fn git_runs_with_permission_only_and_obeys_no_repository() {
     assert!(!text.contains(CANARY), "{text}");
     let cache = ground.path("home/.cache/purlin").metadata().unwrap();
     assert_eq!(cache.permissions().mode() & 0o777, 0o700);
-    // Links and further places in its objects lead outside.
+    // Links and alternates among its objects lead outside.
     for hostile in ["objects/info/alternates", "objects/pack/x.pack"] {
         let _ = std::fs::remove_dir_all(ground.path("home/.cache"));
         std::fs::create_dir_all(ground.path("repo/emb.git").join(hostile).parent().unwrap()).unwrap();
@@ -322,7 +322,7 @@ fn ports_and_credentials_of_servers() {
     }
 }
 
-/// What is outside, with contents.
+/// Files outside, with contents.
 fn outside(ground: &Ground) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut folders = vec![ground.path("outside")];
@@ -346,7 +346,7 @@ fn nothing_is_written_or_removed_through_a_link() {
     {
         ground.write(&format!("outside/{file}"), text);
     }
-    // The folder that links lead to may be a repository as well.
+    // The target folder of links may be a repository as well.
     std::fs::create_dir_all(ground.path("outside/.git")).unwrap();
     ground.write("repo/project.garden.yml", GARDEN);
     ground.write("repo/s/service.yaml", "tosca_definitions_version: tosca_simple_yaml_1_3\ntopology_template: {}\n");

@@ -1,4 +1,4 @@
-//! Images, built: with a stand-in for each builder that notes what it is told, and with buildah and a registry where
+//! Building images: with a stand-in for each builder that records its arguments, and with buildah and a registry where
 //! they are installed.
 
 #![cfg(target_os = "linux")]
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 const HEAD: &str = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{name: local}]\n";
 
-/// A builder that notes its arguments, and knows an image once it has built it.
+/// A builder that records its arguments, and knows an image once it has built it.
 const STAND_IN: &str = r#"#!/bin/sh
 echo "$(basename "$0") $*" | sed "s#$TOP/project#PROJECT#g; s#[^ =]*/\.purlin/tmp/[^/]*/#TMP/#g" >> "$TOP/told"
 last=""
@@ -75,7 +75,7 @@ impl Shop {
         self.command(args).env("PATH", self.top.join("bin")).output().unwrap()
     }
 
-    /// What the stand-ins were told since the last time this was asked.
+    /// The recorded arguments since the last call.
     fn told(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.top.join("told")).unwrap_or_default();
         let _ = std::fs::remove_file(self.top.join("told"));
@@ -136,7 +136,7 @@ fn a_garden_build_tells_the_builder_everything_and_asks_before_it_builds_again()
     let second = shop.alone(&["build"]);
     assert!(all(&second).contains("build.api: cached"), "{}", all(&second));
     assert_eq!(shop.told().len(), 1);
-    // An image that was removed is built again, whatever the journal says.
+    // A removed image is built again, whatever the journal says.
     std::fs::write(shop.top.join("images"), "").unwrap();
     assert!(all(&shop.alone(&["build"])).contains("build.api: built"));
     assert!(shop.folder.join(".garden/build/api/src/a").is_file());
@@ -250,7 +250,7 @@ fn is_installed(program: &str) -> bool {
     ["/bin", "/usr/bin", "/usr/local/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
 }
 
-/// Whether images can really be built here; where not, the test says that it is skipped.
+/// Whether images can really be built here; if not, the test reports that it is skipped.
 fn can_build() -> bool {
     let has_tools = ["buildah", "docker-registry"].into_iter().all(is_installed);
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
@@ -422,7 +422,7 @@ Build [app] succeeded
     let told = shop.told();
     assert!(told.iter().any(|line| line == &format!("buildah tag {base} reg.example/t/base:v9")), "{told:?}");
     assert!(!told.iter().any(|line| line.contains(" build ")), "{told:?}");
-    // A change reaches what is built from it.
+    // A change affects the images built from it.
     std::fs::write(shop.folder.join("app/two"), "3").unwrap();
     shop.alone(&args);
     let told = shop.told();

@@ -1,8 +1,8 @@
-//! Runs that are killed at random moments, many at once, and disks that are full or read-only: what was reported is kept,
-//! nothing runs twice at one version, and nothing is left running.
+//! Runs that are killed at random moments, many at once, and disks that are full or read-only: reported results are
+//! kept, no action runs twice at one version, and no process is left running.
 //!
-//! Everything happens in a process namespace of its own, where each process that is there is one of ours.
-//! `PURLIN_KILLS` says how many runs are killed, `PURLIN_SEED` with which seed, `PURLIN` names another binary.
+//! Everything happens in a separate PID namespace, so that all processes in it are ours. `PURLIN_KILLS` sets the number
+//! of killed runs, `PURLIN_SEED` the seed, `PURLIN` another binary.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::print_stderr)]
@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What says that this process is the one in the namespace.
+/// Set in the process within the namespace.
 const INNER: &str = "PURLIN_KILLED_INNER";
 
-/// How many actions of each kind there are.
+/// Number of actions of each kind.
 const COUNT: usize = 6;
 
-/// How the process is called that outlives its run.
+/// Marks the process that outlives its run.
 const PERSISTENT: &str = "87654";
 
 struct Project {
@@ -72,13 +72,13 @@ impl Project {
         command.spawn().unwrap()
     }
 
-    /// Runs to the end; whether that was good, and what was printed.
+    /// Runs to the end; returns whether it succeeded, and its output.
     fn run(&self, args: &[&str], round: &str) -> (bool, String) {
         let status = self.start(args, round, "out").wait().unwrap();
         (status.success(), std::fs::read_to_string(self.top.join("out")).unwrap())
     }
 
-    /// The actions that have begun in a round, with how often.
+    /// The actions that began in a round, with their counts.
     fn begun(&self, round: &str) -> BTreeMap<String, usize> {
         let mut found = BTreeMap::new();
         for line in std::fs::read_to_string(self.top.join("ledger")).unwrap_or_default().lines() {
@@ -97,7 +97,7 @@ impl Project {
         events.filter(is_done).filter_map(|event| Some(event["id"].as_str()?.to_owned())).collect()
     }
 
-    /// Waits until nothing runs but the one process that may: the guard of a killed run needs a moment.
+    /// Waits until only the persistent process runs: the guard of a killed run needs a moment.
     fn until_quiet(&self, why: &str) {
         let begun = Instant::now();
         loop {
@@ -111,14 +111,14 @@ impl Project {
     }
 }
 
-/// The processes beside this one that have not ended, and how many persistent ones there are.
+/// The other running processes, and the number of persistent ones.
 fn processes() -> (Vec<String>, usize) {
     let (mut found, mut persistent) = (Vec::new(), 0);
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        // One that has ended and that nobody asked about has no arguments any more.
+        // A zombie has no arguments any more.
         if pid == std::process::id() || line.is_empty() {
             continue;
         }
@@ -140,14 +140,14 @@ const COMMANDS: &[&[&str]] = &[
     &["test", "--force", "-o", "json"],
 ];
 
-/// One run, killed after a while; what follows.
+/// Kills one run after a while, and checks the result.
 fn kill_one(project: &mut Project, number: usize) {
     let args = COMMANDS[project.draw(COMMANDS.len())];
     if project.draw(2) == 0 {
         std::fs::write(project.top.join("shop/src/a"), number.to_string()).unwrap();
     }
     let mut child = project.start(args, &number.to_string(), "killed");
-    // At any time, or once so many results were reported; a busy machine takes long to report any.
+    // At a random time, or after a number of reported results; a busy machine takes long to report any.
     match project.draw(2) {
         0 => {
             let most = [20, 100, 400][project.draw(3)];
@@ -196,14 +196,14 @@ fn run_eight(project: &mut Project, number: usize) {
     assert!(ends.iter().all(|is_good| *is_good), "{number}: {ends:?}");
     let begun = project.begun(&round);
     let twice: Vec<_> = begun.iter().filter(|(_, count)| **count > 1).collect();
-    // What a killed run had begun and not reported is begun once more.
+    // Actions that a killed run had begun and not reported are begun once more.
     assert!(twice.len() <= if is_killed { 8 } else { 0 }, "{number}: {twice:?}");
     // All Tests, the Runs that two of them share, and their Builds.
     assert_eq!(begun.len(), COUNT + COUNT / 2 + COUNT / 2, "{begun:?}");
     project.until_quiet("eight at once");
 }
 
-/// A disk without room, and one that cannot be written: an error, and later everything goes on.
+/// A disk without space, and a read-only one: an error, and later everything continues.
 fn fill_the_disk(project: &Project) {
     let state = project.top.join("shop/.purlin");
     let mount =
@@ -232,7 +232,7 @@ fn fill_the_disk(project: &Project) {
     let _ = Command::new("umount").arg(&state).status();
 }
 
-/// Runs in the namespace, where the test below starts it; by itself it has nothing to do.
+/// Runs in the namespace, where the test below starts it; on its own it does nothing.
 #[test]
 fn inner() {
     let Some(top) = std::env::var_os(INNER) else { return };

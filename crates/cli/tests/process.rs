@@ -56,7 +56,7 @@ fn exit_codes_and_streams() {
     assert!(text(&moved.stdout).contains("\"errors\":0,\"warnings\":0"), "{}", text(&moved.stdout));
 }
 
-/// Evaluation reserves a large stack, and the allocator reserves, too: where the system gives less, that is said.
+/// Evaluation and the allocator reserve address space: if the system grants less, that is reported.
 #[cfg(unix)]
 #[test]
 fn too_little_address_space_is_said() {
@@ -143,7 +143,7 @@ fn signals_stop_it_at_once() {
         let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
         assert!(sent.success());
         let out = child.wait_with_output().unwrap();
-        // It does nothing of its own with a signal, so the system ends it: shells show 130 or 143.
+        // The program does not handle the signal, so the system ends it: shells show 130 or 143.
         assert_eq!(out.status.signal(), Some(number));
     }
 }

@@ -1,5 +1,5 @@
 //! Results that do not count: of another environment or cluster, of a run that failed since, of a repository that
-//! brings them; and files outside that links of a repository lead to.
+//! brings them; and files outside that links of a repository point to.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 const HEAD: &str = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{name: local}, {name: prod}]\n\
                     providers: [{name: exec}]\n";
 
-/// A project, a folder outside of it, and a home.
+/// A project, a folder outside it, and a home.
 struct Place {
     top: PathBuf,
     project: PathBuf,
@@ -29,7 +29,7 @@ impl Place {
         place
     }
 
-    /// Puts back what lies outside.
+    /// Restores the files outside.
     fn reset(&self) {
         let victim = self.top.join("victim");
         let _ = std::fs::remove_dir_all(&victim);
@@ -225,14 +225,14 @@ fn pipes_in_the_place_of_results_are_not_waited_for() {
         std::fs::remove_file(&file).unwrap();
         assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
         for args in [&["run", "migrate", "--force"][..], &["status"], &["logs", "run.migrate"]] {
-            // It ends, one way or the other.
+            // It ends, successfully or not.
             place.run(args);
         }
         let _ = std::fs::remove_file(&file);
     }
 }
 
-/// Notes that a repository brings, tried in a process namespace of their own, where nothing else can be hit.
+/// Notes that a repository brings, tested in a separate PID namespace, where no other process can be hit.
 #[test]
 fn a_note_that_a_repository_brings_ends_no_process() {
     let place = Place::new(
@@ -259,7 +259,7 @@ fn a_note_that_a_repository_brings_ends_no_process() {
     assert_eq!(text(&output.stdout).trim(), "alive", "{}", text(&output.stderr));
 }
 
-/// A server that takes connections and never answers.
+/// A server that accepts connections and never answers.
 #[test]
 fn a_signal_ends_the_wait_for_a_server_within_a_second() {
     use std::time::{Duration, Instant};
@@ -284,7 +284,7 @@ fn a_signal_ends_the_wait_for_a_server_within_a_second() {
         purlin.arg(command).args(args).current_dir(&place.project).env("KUBECONFIG", &kubeconfig);
         purlin.env("HOME", place.top.join("home")).env_remove("XDG_STATE_HOME").env("CI", "1");
         let mut child = purlin.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-        // Once a connection is there, an answer is waited for.
+        // After the connection, the program waits for an answer.
         let connection = silent.accept().unwrap();
         std::thread::sleep(Duration::from_millis(200));
         let asked = Instant::now();
@@ -292,7 +292,7 @@ fn a_signal_ends_the_wait_for_a_server_within_a_second() {
             Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success()
         );
         let code = child.wait().unwrap().code();
-        // A time limit of a request is thirty seconds; a busy machine may take a while, too.
+        // The time limit of a request is thirty seconds; a busy machine may need some time, too.
         assert!(asked.elapsed() < Duration::from_secs(10), "{command}: {:?}", asked.elapsed());
         assert!(code.is_some_and(|code| code > 128), "{command}: {code:?}");
         drop(connection);

@@ -25,7 +25,7 @@ impl Repository {
         self.0.join("repository")
     }
 
-    /// A project whose one action says a word.
+    /// A project with one action that prints a word.
     fn say(&self, word: &str) {
         let text = format!(
             "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{{name: local}}]\n---\n\
@@ -126,7 +126,7 @@ fn nothing_of_a_repository_is_run_to_read_it() {
     repository.say("one");
     std::fs::write(repository.path().join("shop/other.txt"), "missing").unwrap();
     repository.commit();
-    // A partial clone that would ask its origin for a blob, by a command of its own.
+    // A partial clone that would fetch a blob from its origin, by a command of its own.
     let canary = repository.0.join("canary");
     let command = format!("touch {}; git-upload-pack", canary.display());
     for (key, value) in [
@@ -147,7 +147,7 @@ fn nothing_of_a_repository_is_run_to_read_it() {
     assert_eq!(out.status.code(), Some(5), "{}", text(&out.stderr));
 }
 
-/// Whatever a repository's settings name is not even opened: reading a pipe would not end.
+/// Files named in a repository's settings are not even opened: reading a pipe would block.
 #[test]
 #[cfg(unix)]
 fn settings_of_a_repository_are_not_read() {
@@ -175,7 +175,7 @@ fn settings_of_a_repository_are_not_read() {
     }
 }
 
-/// A `.git` file counts only if the place that it names belongs to the folder.
+/// A `.git` file counts only if the folder that it names belongs to this one.
 #[test]
 fn a_work_tree_is_read_and_a_strangers_repository_is_not() {
     if !has_git() {
@@ -195,7 +195,7 @@ fn a_work_tree_is_read_and_a_strangers_repository_is_not() {
     assert!(text(&out.stdout).contains("- one"), "{}", text(&out.stderr));
     let thief = repository.0.join("thief");
     std::fs::create_dir_all(thief.join("shop")).unwrap();
-    // A place of its own that names it in turn, and leads on to the repository.
+    // A folder of its own that names it in turn, and leads on to the repository.
     let own = thief.join("own");
     std::fs::create_dir_all(&own).unwrap();
     std::fs::write(own.join("HEAD"), "ref: refs/heads/tree\n").unwrap();
@@ -217,7 +217,7 @@ fn a_revision_in_the_cache_stays_as_it_is() {
     let repository = Repository::new("cache");
     repository.say("one");
     repository.commit();
-    // The cache's path has a link in it.
+    // The cache's path contains a link.
     std::fs::create_dir_all(repository.0.join("elsewhere")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink(repository.0.join("elsewhere"), repository.0.join("cache")).unwrap();
@@ -227,7 +227,7 @@ fn a_revision_in_the_cache_stays_as_it_is() {
     assert_eq!(out.stdout, again.stdout);
 }
 
-/// A copy that was tampered with, or that a crash left incomplete, is laid out again.
+/// A modified copy, or one that a crash left incomplete, is laid out again.
 #[test]
 fn a_damaged_copy_is_not_believed() {
     if !has_git() {

@@ -1,4 +1,4 @@
-//! Runs that are killed, stopped, crowded and flooded: the program as a process, with real commands.
+//! Runs that are killed, stopped, parallel and with very large output: the program as a process, with real commands.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const HEAD: &str =
     "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{name: local}]\nproviders: [{name: exec}]\n";
 
-/// A project in a folder of its own; what its actions write goes to a second folder, which is not part of it.
+/// A project in a folder of its own; its actions write to a second folder, which is not part of it.
 struct Project {
     folder: PathBuf,
     out: PathBuf,
@@ -56,7 +56,7 @@ impl Project {
         counts
     }
 
-    /// Whether a process that keeps running is noted for an action.
+    /// Whether there is a note of a running process for an action.
     fn has_note(&self, id: &str) -> bool {
         self.state_file("deploys", id).is_some()
     }
@@ -68,7 +68,7 @@ impl Project {
         entries.map(|entry| entry.unwrap().path()).find(|path| name(path).starts_with(&format!("{id}_default.local~")))
     }
 
-    /// The actions that the journal has a result of.
+    /// The actions that have a result in the journal.
     fn done(&self) -> BTreeSet<String> {
         let journal = std::fs::read_to_string(self.folder.join(".purlin/journal")).unwrap_or_default();
         let records = journal.lines().filter_map(|line| line.split_once(' '));
@@ -88,7 +88,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Numbers that look random and are the same each time.
+/// Deterministic pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -98,7 +98,7 @@ impl Numbers {
     }
 }
 
-/// Actions that note when they run, each depending on some before it.
+/// Actions that record their runs, each depending on some before it.
 fn noting(count: usize, numbers: &mut Numbers) -> String {
     let mut text = String::new();
     for index in 0..count {
@@ -116,7 +116,7 @@ fn noting(count: usize, numbers: &mut Numbers) -> String {
     text
 }
 
-/// Waits until something is true; the limit is only there so that a broken run ends.
+/// Waits until a condition is true; the limit only ends a broken run.
 fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_true() {
@@ -125,7 +125,7 @@ fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     }
 }
 
-/// The processes whose command line has a text.
+/// The processes whose command line contains a text.
 fn processes(needle: &str) -> Vec<u32> {
     let numbers = std::fs::read_dir("/proc").unwrap().flatten();
     let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -158,7 +158,7 @@ fn a_run_that_is_killed_at_any_moment_is_taken_up_again() {
             let ended = child.try_wait().unwrap();
             child.kill().unwrap();
             child.wait().unwrap();
-            // What was written down before this run is not run again by it.
+            // Actions recorded before this run are not run again by it.
             std::thread::sleep(Duration::from_millis(20));
             let after = project.counts();
             for id in &done {
@@ -245,7 +245,7 @@ fn what_a_persistent_process_has_started_ends_with_it() {
     eventually("both are gone", || processes(&kept).is_empty() && processes(&hidden).is_empty());
 }
 
-/// A TOSCA service whose one operation starts a process that hides and one that does not.
+/// A TOSCA service whose one operation starts a process that detaches itself and one that does not.
 fn service(hidden: &str, child: &str) -> Vec<(&'static str, String)> {
     let template = "tosca_definitions_version: tosca_simple_yaml_1_3\nnode_types:\n  Box:\n    derived_from: tosca.nodes.Root\n    \
                     interfaces:\n      Standard:\n        type: tosca.interfaces.node.lifecycle.Standard\n        \
@@ -330,7 +330,7 @@ fn signals_end_a_run_and_everything_in_it() {
         let told = text(&ended.stderr);
         assert!(told.contains("run.soft: stopped") && told.contains("run.after: "), "{told}");
     }
-    // Whoever ignores the first signal does not survive the second.
+    // A process that ignores the first signal does not survive the second.
     let mut child = project.start(&["run", "hard"]);
     eventually("it runs", || !processes(&hard).is_empty());
     signal(&child, "INT");

@@ -1,4 +1,4 @@
-//! Skaffold configurations in git repositories: permissions, the lock and its renewal, with repositories made on the spot.
+//! Skaffold configurations in git repositories: permissions, the lock and its renewal, with temporary repositories.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,10 +9,10 @@ use purlin_cli::Invocation;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A project, a repository beside it, and a home; removed at the end.
+/// A project, a repository next to it, and a home; removed at the end.
 struct Place(PathBuf);
 
-/// What a run answered.
+/// The result of a run.
 struct Run {
     code: i32,
     out: String,
@@ -72,7 +72,7 @@ impl Place {
         Run { code, out: text(out), errors: text(errors) }
     }
 
-    /// The images of all configurations, as a native command with further arguments sees them.
+    /// The images of all configurations, as seen by a native command with further arguments.
     fn images(&self, args: &[&str]) -> Run {
         let lib = self.text("lib");
         let all: Vec<&str> =

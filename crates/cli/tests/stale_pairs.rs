@@ -1,8 +1,8 @@
-//! Random changes to a project, one between two runs, against a model of what each action is made of: exactly the actions
-//! run again whose result is not known. A Garden project with commands, images and a provider, and a Skaffold project with
-//! Dockerfiles and commands of the user's own; a stand-in builds the images.
+//! Random changes to a project, one between two runs, compared with a model of each action's inputs: exactly the
+//! actions without a known result run again. A Garden project with commands, images and a provider, and a Skaffold
+//! project with Dockerfiles and custom commands; a stand-in builds the images.
 //!
-//! `PURLIN_PAIRS` says how many pairs are drawn for each, `PURLIN_SEED` with which seed, `PURLIN` names another binary.
+//! `PURLIN_PAIRS` sets the number of pairs for each, `PURLIN_SEED` the seed, `PURLIN` another binary.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::print_stderr)]
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-/// Builds, tags and knows images by lines `NAME ID`; every build has an id of its own.
+/// Builds, tags and records images as lines `NAME ID`; every build gets a new id.
 const DOCKER: &str = r#"#!/bin/sh
 images=TOP/images
 touch $images
@@ -149,7 +149,7 @@ impl Shop {
         shop
     }
 
-    /// A random number below another.
+    /// A random number below `most`.
     fn draw(&mut self, most: usize) -> usize {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.random >> 33).unwrap() % most
@@ -159,7 +159,7 @@ impl Shop {
         self.state.get(part).copied().unwrap_or_default()
     }
 
-    /// Another number for a part.
+    /// Draws another number for a part.
     fn next(&mut self, part: &'static str, count: usize) -> usize {
         let now = (self.get(part) + 1 + self.draw(count - 1)) % count;
         self.state.insert(part, now);
@@ -185,7 +185,7 @@ impl Shop {
         std::fs::set_permissions(self.folder.join(name), std::fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// A new content of the same length; every second time the file keeps its time.
+    /// Writes new content of the same length; every second time the file keeps its modification time.
     fn content(&mut self, part: &'static str, name: &str) {
         let number = self.next(part, 3);
         let file = self.folder.join(name);
@@ -196,7 +196,7 @@ impl Shop {
         }
     }
 
-    /// A file or folder looks new, and is the same.
+    /// Updates the time of a file or folder without changing it.
     fn touch(&self, name: &str) {
         if let Ok(file) = std::fs::File::open(self.folder.join(name)) {
             let _ = file.set_modified(SystemTime::now() + Duration::from_secs(3_600));
@@ -208,7 +208,7 @@ impl Shop {
         symlink(target, self.folder.join(name)).unwrap();
     }
 
-    /// Runs a command; what ran.
+    /// Runs a command; returns the actions that ran.
     fn run(&self, args: &[&str]) -> Vec<String> {
         let ran = self.top.join("ran");
         let _ = std::fs::remove_file(&ran);
@@ -246,28 +246,28 @@ impl Drop for Shop {
     }
 }
 
-/// What is known of one result.
+/// One known result.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 struct Known {
-    /// What it left: files, an image, an output.
+    /// Its effect: files, an image, an output.
     left: String,
 }
 
-/// What every action should do.
+/// The expected state of all actions.
 #[derive(Default)]
 struct Model {
     /// Results by action and key.
     known: BTreeMap<(&'static str, String), Known>,
     /// The key of the last result of a Build.
     last: BTreeMap<&'static str, String>,
-    /// What is on the disk of what actions left.
+    /// Results of actions that are on the disk.
     disk: BTreeMap<&'static str, String>,
-    /// Results so far, for what is different each time.
+    /// Number of results so far, for values that differ each time.
     count: usize,
 }
 
 impl Model {
-    /// Whether an action runs whose result stands for as long as what it left is there.
+    /// Whether an action runs whose result is valid as long as its effect still exists.
     fn runs(&self, name: &'static str, key: &str) -> bool {
         let known = self.known.get(&(name, key.to_owned()));
         known.is_none_or(|known| self.disk.get(name).is_some_and(|now| *now != known.left))
@@ -283,7 +283,7 @@ impl Model {
     }
 }
 
-/// The keys of a Garden project, and what runs of it.
+/// The keys of a Garden project, and the actions expected to run.
 fn garden_expected(shop: &Shop, model: &mut Model, forced: &[&'static str]) -> BTreeSet<&'static str> {
     let part =
         |names: &[&'static str]| names.iter().map(|name| format!("{name}={} ", shop.get(name))).collect::<String>();
@@ -330,7 +330,7 @@ fn garden_expected(shop: &Shop, model: &mut Model, forced: &[&'static str]) -> B
         ran.insert("use");
         model.ran("use", &use_, None);
     }
-    // The report is what it was made of, whichever run has made it.
+    // The report equals its inputs, whichever run has made it.
     let report = part(&["plain/a"]);
     let is_kept = model.known.contains_key(&("plain", plain.clone())) && model.disk.get("plain") == Some(&report);
     if !is_kept {
@@ -353,10 +353,10 @@ fn garden_expected(shop: &Shop, model: &mut Model, forced: &[&'static str]) -> B
     ran
 }
 
-/// Tags of the image, one for each content, which is what Garden's version counts of it.
+/// Tags of the image, one for each content, which is the part that Garden's version covers.
 const TAGS: [&str; 3] = ["tag 0", "tag 1", "tag 2"];
 
-/// Before an image is asked for: what its name stands for now.
+/// Before an image is requested: the image that its name currently refers to.
 fn garden_image(shop: &Shop, model: &mut Model) {
     let now = model.disk.get(TAGS[shop.get("img/a")]).cloned().unwrap_or_default();
     model.disk.insert("img", now);
@@ -371,7 +371,7 @@ fn write_garden(shop: &Shop) {
     shop.write("garden.yml", &text.replace("REGISTRY", ["a.example", "b.example"][shop.get("registry")]));
 }
 
-/// One change; what it is called.
+/// One random change; returns its name.
 fn change_garden(shop: &mut Shop, model: &mut Model) -> (String, Vec<&'static str>) {
     let files =
         [("lib/a", "lib/a"), ("app/a", "app/a"), ("gen/a", "gen/a"), ("plain/a", "plain/a"), ("img/a", "img/a")];
@@ -490,7 +490,7 @@ fn change_garden(shop: &mut Shop, model: &mut Model) -> (String, Vec<&'static st
             "artifact changed"
         }
         30 => {
-            // All names of all images stand for something else, or for nothing.
+            // All names of all images refer to something else, or to nothing.
             let is_removed = shop.draw(2) == 0;
             let other = |line: &String| format!("{} 0ther\n", line.split(' ').next().unwrap());
             let text = if is_removed { String::new() } else { shop.images().iter().map(other).collect() };
@@ -565,7 +565,8 @@ fn check(shop: &Shop, commands: &[&[&str]], expected: &BTreeSet<&'static str>, h
     assert_eq!(found.len(), ran.len(), "something ran twice: {ran:?}");
 }
 
-/// What is built of a Skaffold project. An image that was built before is known by its id, whatever its name stands for.
+/// The images built by a Skaffold project. An image that was built before is known by its id, whatever its name refers
+/// to.
 fn skaffold_expected(shop: &Shop, model: &mut Model) -> BTreeSet<&'static str> {
     let part =
         |names: &[&'static str]| names.iter().map(|name| format!("{name}={} ", shop.get(name))).collect::<String>();
@@ -649,7 +650,7 @@ fn change_skaffold(shop: &mut Shop, model: &mut Model) -> String {
             "images removed"
         }
         _ => {
-            // Names without an id stand for something else; what was built is still there by its id.
+            // Names without an id refer to something else; built images still exist by id.
             let is_named = |line: &String| line.contains(":latest ") || !line.contains(':');
             let other = |line: String| match is_named(&line) {
                 true => format!("{} 0ther\n", line.split(' ').next().unwrap()),

@@ -1,5 +1,5 @@
-//! One thing changes between two runs, and exactly the actions run again that it affects: none is stale, none runs for
-//! nothing. `PURLIN_PAIRS` says how many pairs are drawn beside one of each kind.
+//! One change between two runs, and exactly the affected actions run again: none is stale, none runs needlessly.
+//! `PURLIN_PAIRS` sets the number of random pairs in addition to one of each kind.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
@@ -63,7 +63,7 @@ include: [plain/**]
 spec: {shell: true, command: ['echo plain >> TOP/ran; cat plain/a > report'], artifacts: [{source: report}]}
 "#;
 
-/// What every action is called that runs in one environment.
+/// Names of all actions that run in one environment.
 const IN_ENVIRONMENT: [&str; 5] = ["unit", "gen", "use", "env", "plain"];
 const ALL: [&str; 7] = ["lib", "app", "unit", "gen", "use", "env", "plain"];
 
@@ -104,7 +104,7 @@ impl Shop {
         self.write("garden.yml", &text.replacen(from, to, 1));
     }
 
-    /// Changes a file and leaves its time, and its size if the text is as long.
+    /// Changes a file but keeps its time, and its size if the text has the same length.
     fn write_back(&self, name: &str, text: &str) {
         let file = self.folder.join(name);
         let times = std::fs::metadata(&file).unwrap().modified().unwrap();
@@ -112,7 +112,7 @@ impl Shop {
         std::fs::File::options().append(true).open(file).unwrap().set_modified(times).unwrap();
     }
 
-    /// Runs everything; which actions ran.
+    /// Runs everything; returns the actions that ran.
     fn run(&self) -> BTreeSet<String> {
         let ran = self.top.join("ran");
         let _ = std::fs::remove_file(&ran);
@@ -137,7 +137,7 @@ impl Drop for Shop {
 
 type Change = (&'static str, fn(&mut Shop), &'static [&'static str]);
 
-/// What changes, and what that affects.
+/// Changes, and the actions they affect.
 const CHANGES: &[Change] = &[
     ("nothing", |_| (), &[]),
     ("content", |shop| shop.write("lib/a", "lib/A"), &["lib", "app", "unit"]),
@@ -197,7 +197,7 @@ const CHANGES: &[Change] = &[
         &["app"],
     ),
     ("output of a Build changed", |shop| shop.write_back(".garden/build/app/made", "evil"), &["app"]),
-    // It is made again as it was, so nothing is new for the Build that uses it.
+    // It is rebuilt as it was, so the Build that uses it has nothing to do.
     ("output that another Build uses", |shop| shop.write(".garden/build/lib/out", "evil"), &["lib"]),
     (
         "output that only looks new",
@@ -220,7 +220,7 @@ const CHANGES: &[Change] = &[
         "key removed",
         |shop| {
             std::fs::remove_dir_all(shop.top.join("home")).unwrap();
-            // The warning that results are not ours is what is wanted here, and what `run` takes for a mistake.
+            // The warning about foreign results is expected here, but `run` treats it as an error.
             std::fs::remove_dir_all(shop.folder.join(".purlin")).unwrap();
         },
         &ALL,
@@ -230,7 +230,7 @@ const CHANGES: &[Change] = &[
 fn try_changes(number: usize, changes: &[&Change]) {
     let mut shop = Shop::new(number);
     assert_eq!(shop.run().len(), ALL.len());
-    // Times of files are coarse; what changes in the same moment as it was made is not told apart.
+    // File times are coarse; a change at the moment of creation is not detected.
     std::thread::sleep(Duration::from_millis(20));
     let mut expected = BTreeSet::new();
     for (_, change, affected) in changes {
@@ -259,7 +259,7 @@ fn so_it_is_with_two_changes_at_once() {
     };
     for number in 0..draws {
         let (one, other) = (&CHANGES[draw()], &CHANGES[draw()]);
-        // These take away what the other one changes, or make it the first run of everything.
+        // These remove what the other one changes, or make it the first run of everything.
         let is_alone = |change: &Change| {
             change.0.contains("removed")
                 || change.0.contains("environment")

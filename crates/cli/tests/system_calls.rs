@@ -1,7 +1,7 @@
-//! What the process asks the system for while it reads configuration: nothing is run, nothing is connected to, nothing
-//! is opened outside the project. Watched from outside by `strace`, so that no promise rests on our own words.
+//! System calls of the process while it reads configuration: no program is run, no connection is opened, no file
+//! outside the project is opened. Observed by `strace`, independently of our own code.
 //!
-//! Runs over the examples and a sample of the recorded projects; `PURLIN_STRACE=all` takes every recorded project, and
+//! Runs over the examples and a sample of the recorded projects; `PURLIN_STRACE=all` uses every recorded project, and
 //! `PURLIN=PATH` another program.
 
 #![cfg(target_os = "linux")]
@@ -10,10 +10,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What every Rust program opens when it starts: shared libraries, its own memory map, how many processors it has.
+/// Files that every Rust program opens when it starts: shared libraries, its own memory map, the number of processors.
 const SYSTEM: &[&str] = &["/lib", "/usr/lib", "/etc/ld.so", "/proc/", "/sys/", "/dev/null", "pipe:", "/dev/pts"];
 
-/// Of the recorded projects one in so many is taken.
+/// One of this many recorded projects is used.
 const SAMPLE: usize = 80;
 
 /// A command's arguments for a project.
@@ -37,7 +37,7 @@ fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Folders that hold a project by the name of a file in them, below a folder.
+/// Folders below a folder that contain a project, by the name of a file in them.
 fn projects(folder: &Path) -> Vec<PathBuf> {
     let is_project = |name: &str| {
         name == "Chart.yaml"
@@ -61,7 +61,7 @@ fn projects(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The lines of a trace that should not be there.
+/// The lines of a trace that are not allowed.
 fn offences(trace: &str, allowed: &[&Path]) -> Vec<String> {
     let mut first_exec = true;
     let is_offence = |line: &&str| {
@@ -71,7 +71,7 @@ fn offences(trace: &str, allowed: &[&Path]) -> Vec<String> {
         if line.contains("connect(") || line.contains("socket(") {
             return true;
         }
-        // `… = 3</where/it/really/is>`; what could not be opened told nothing.
+        // `… = 3</where/it/really/is>`; a failed open reveals nothing.
         let Some((_, opened)) = line.rsplit_once("= ").and_then(|(_, end)| end.split_once('<')) else { return false };
         let is_ours = allowed.iter().any(|folder| Path::new(opened.trim_end_matches('>')).starts_with(folder));
         !is_ours && !SYSTEM.iter().any(|start| opened.starts_with(start))
@@ -121,7 +121,7 @@ fn reading_configuration_touches_nothing_else() {
     eprintln!("{runs} runs watched");
 }
 
-/// The check itself must see what it is there for.
+/// The check itself must detect violations.
 #[test]
 fn offences_are_seen() {
     let allowed = [Path::new("/project")];

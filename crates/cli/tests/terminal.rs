@@ -1,4 +1,4 @@
-//! What a person sees on a terminal of 80, 100 and 120 columns, by `script`, which makes one.
+//! Output on terminals of 80, 100 and 120 columns, created by `script`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
@@ -26,7 +26,7 @@ impl Folder {
         Some(Folder(path))
     }
 
-    /// Runs a command line on a terminal of so many columns.
+    /// Runs a command line on a terminal with `columns` columns.
     fn on_terminal(&self, columns: usize, arguments: &str) -> Command {
         let line = format!("stty cols {columns} rows 40; {} {arguments}", env!("CARGO_BIN_EXE_purlin"));
         let mut command = Command::new("script");
@@ -87,7 +87,7 @@ fn a_failure_is_told_once() {
     assert_eq!(shown.matches("last output").count(), 0, "{shown}");
 }
 
-/// What stays on the screen: lines that were not drawn over.
+/// The final screen: lines that were not overwritten.
 fn screen(output: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let (mut row, mut rest) = (0usize, output);

@@ -26,13 +26,13 @@ dependencies: [run.good]
 spec: {command: [sh, -c, 'exit 3']}
 ";
 
-/// A field of a message: its number, and what it holds.
+/// A field of a message: its number and its value.
 enum Field {
     Number(u64),
     Bytes(Vec<u8>),
 }
 
-/// The fields of a message in Protocol Buffers' wire format. Panics where it is none.
+/// The fields of a message in Protocol Buffers' wire format. Panics on invalid input.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, Field)> {
     let mut out = Vec::new();
     while !bytes.is_empty() {
@@ -92,7 +92,7 @@ fn attributes(bytes: &[u8], field: u64) -> Vec<String> {
     inner(bytes, field).iter().map(|attribute| format!("{}={}", text(attribute, 1), value(attribute))).collect()
 }
 
-/// A collector that takes one request: its head and its body.
+/// A collector that accepts one request: its head and its body.
 fn collector(status: &'static str) -> (String, JoinHandle<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

@@ -1,8 +1,8 @@
-//! `purlin garden` with Garden's own arguments: `get …` and `validate` print what Garden would print, `build`, `deploy`,
-//! `test`, `run`, `workflow`, `cleanup`, `logs` and commands of the user's own run what Garden would run.
+//! `purlin garden` with Garden's own arguments: `get …` and `validate` print what Garden would print, `build`,
+//! `deploy`, `test`, `run`, `workflow`, `cleanup`, `logs` and custom commands run what Garden would run.
 //!
-//! Nothing is ever run for an answer of `get` or `validate`: where Garden would execute an action to learn its outputs,
-//! the value is shown as pending.
+//! `get` and `validate` never run anything: where Garden would execute an action to learn its outputs, the value is
+//! shown as pending.
 
 mod answers;
 mod custom;
@@ -83,11 +83,11 @@ pub(super) const GARDEN: Personality = Personality {
     run,
 };
 
-/// What Garden can get and Purlin cannot: it needs a cluster, a service or the results of runs.
+/// Unsupported objects of `get`: they need a cluster, a service or the results of runs.
 const REFUSED_GETS: &[&str] =
     &["debug-info", "linked-repos", "remote-variables", "run-result", "test-result", "users", "variable-lists"];
 
-/// How the answer is written.
+/// The output format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Plain,
@@ -138,7 +138,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         ["validate"] => answers::validated,
         ["build", names @ ..] => return execute::run(invocation, &flags, format, Kind::Build, names),
         ["deploy", names @ ..] => return execute::run(invocation, &flags, format, Kind::Deploy, names),
-        // What the commands were called before there were actions.
+        // The names of these commands before Garden had actions.
         ["test", names @ ..] | ["run", "test", names @ ..] => {
             return execute::run(invocation, &flags, format, Kind::Test, names);
         }
@@ -166,12 +166,12 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     work(invocation, &flags, format, &answer)
 }
 
-/// Garden's message outside of a project.
+/// Garden's message outside a project.
 fn no_project(invocation: &mut Invocation<'_>) -> Exit {
     invocation.refuse("not a project folder (no project configuration found)", Exit::Invalid)
 }
 
-/// A session on the project, and the request that the arguments make.
+/// A session on the project, and the request of the arguments.
 fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
     let mut setup = Setup::of(flags.root.as_deref().unwrap_or("."));
     if !matches!(flags.words.first().map(String::as_str), Some("get" | "validate")) {
@@ -187,12 +187,12 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Requ
         engines: purlin_compiler::ENGINES,
         ..Request::default()
     };
-    // What is deployed comes with its definitions; answers show what Garden shows.
+    // Deployments include CRDs; answers show what Garden shows.
     request.chart.include_crds = flags.words.first().is_none_or(|word| word != "get");
     Ok((session, request))
 }
 
-/// What a command asks for that Garden answers before it resolves any spec; none for commands that come to that.
+/// The part of a request that Garden answers before it resolves any spec; `None` for commands that resolve specs.
 fn early(flags: &Flags) -> Option<Asked> {
     let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
     match words.as_slice() {
@@ -230,7 +230,7 @@ fn work(
         (Some(value), true) => succeeded(value, format),
         _ => failed(&problems, format),
     };
-    // Nothing partial is printed: the answer is there as a whole, or not at all.
+    // Partial output is never printed: the answer is complete, or absent.
     let _ = write!(invocation.stdout, "{text}");
     match exit {
         _ if problems.is_empty() => Ok(Exit::Ok),

@@ -81,10 +81,10 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     }
 }
 
-/// The environment variable that names a version of Helm, as images with Helm in them set it.
+/// The environment variable with a version of Helm, as images that contain Helm set it.
 const VERSION_VARIABLE: &str = "HELM_VERSION";
 
-/// The version of Helm to follow, and the arguments without the flag that names it.
+/// The version of Helm to imitate, and the arguments without the flag that names it.
 fn followed(invocation: &Invocation<'_>, args: &[String]) -> Result<(&'static Helm, Vec<String>), String> {
     let mut rest = Vec::with_capacity(args.len());
     let mut wanted = None;
@@ -103,7 +103,7 @@ fn followed(invocation: &Invocation<'_>, args: &[String]) -> Result<(&'static He
     Ok((helm, rest))
 }
 
-/// What the flags say, and what is no flag.
+/// The parsed flags, and the other words.
 #[derive(Default)]
 struct Parsed {
     options: Options,
@@ -203,7 +203,7 @@ fn parse(args: &[String]) -> Result<Parsed, String> {
             continue;
         }
         let unknown = || format!("unknown flag: {arg}");
-        // Asked without effect first: a flag that does not exist needs no value.
+        // Tried without effect first: an unknown flag needs no value.
         if valued(&mut Parsed::default(), name, String::new()).is_none() {
             return Err(unknown());
         }
@@ -216,7 +216,7 @@ fn parse(args: &[String]) -> Result<Parsed, String> {
     Ok(parsed)
 }
 
-/// A flag that needs no value; `None` if it is none of them.
+/// A flag without a value; `None` if it is not one.
 fn switch(parsed: &mut Parsed, name: &str, inline: Option<&str>) -> Option<Result<(), String>> {
     let on = !matches!(inline, Some("false" | "False" | "0"));
     match name {
@@ -232,7 +232,7 @@ fn switch(parsed: &mut Parsed, name: &str, inline: Option<&str>) -> Option<Resul
         "with-subcharts" => parsed.with_subcharts = on,
         "skip-crds" => parsed.skip_crds = on,
         "dependency-update" => parsed.dependency_update = on,
-        // Without a value it means `client`, which is what happens here.
+        // Without a value it means `client`, which is the behaviour here.
         "dry-run" => match inline {
             None | Some("client" | "none" | "true" | "false") => {}
             Some("server") => return Some(Err("`--dry-run=server` is not supported: it asks a cluster".to_owned())),
@@ -295,7 +295,7 @@ fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) ->
     parsed.options.here = native::world_text(&cwd);
     let mut setup = Setup::of(chart);
     setup.permissions = Permissions { paths: named, ..Permissions::default() };
-    // As in Helm, each run draws secrets of its own.
+    // As in Helm, each run generates new secrets.
     (setup.seed, setup.usual_seed) = (parsed.seed, SeedSource::Fresh);
     if !named::exists(&cwd.join(chart)) {
         let _ = writeln!(invocation.stderr, "Error: path {chart:?} not found");
@@ -306,13 +306,13 @@ fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) ->
     Ok((session, path))
 }
 
-/// `-f -`: what is piped in stands in the run's overlay like any other file.
+/// `-f -`: piped input is stored in the run's overlay like any other file.
 fn read_stdin(invocation: &mut Invocation<'_>, session: &Session, options: &mut Options) {
     const NAME: &str = ".stdin.yaml";
     for (path, _) in options.values.iter_mut().filter(|(_, name)| name == "-") {
         let mut bytes = Vec::new();
         if let Some(stdin) = invocation.stdin.as_mut() {
-            // What cannot be read is as if nothing was piped in; the values say so.
+            // Unreadable input counts as empty; the values report it.
             let _ = stdin.take(16 << 20).read_to_end(&mut bytes);
         }
         if session.world.write(NAME, &bytes).is_ok() {
@@ -322,7 +322,7 @@ fn read_stdin(invocation: &mut Invocation<'_>, session: &Session, options: &mut 
 }
 
 fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError, debug: bool, helm: &Helm) -> Exit {
-    // As Helm does: everything that was rendered, so that the line of the message can be found.
+    // As in Helm: prints everything rendered, so that the line of the message can be found.
     if let Some(text) = error.rendered.as_deref().filter(|_| debug) {
         let _ = writeln!(invocation.stdout, "{}", text.trim());
     }
@@ -442,7 +442,7 @@ fn run_lint(invocation: &mut Invocation<'_>, args: &[String], helm: &'static Hel
     Ok(Exit::Ok)
 }
 
-/// Folders below this depth are not looked at for charts.
+/// Deeper folders are not searched for charts.
 const MOST_FOLDERS: usize = 32;
 
 /// The charts below a folder, as folders and archives, in the order of their names.
@@ -467,7 +467,7 @@ fn charts_inside(cwd: &std::path::Path, folder: &str, depth: usize, found: &mut 
     }
 }
 
-/// The version of Helm that is followed; scripts ask for it in several forms.
+/// The version of Helm that is imitated; scripts request it in several forms.
 fn run_version(invocation: &mut Invocation<'_>, args: &[String], helm: &'static Helm) -> Result<Exit, Exit> {
     let version = helm.version;
     match args {

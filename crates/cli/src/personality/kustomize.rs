@@ -64,7 +64,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
     }
 }
 
-/// Kustomize's code for any failure.
+/// Kustomize's exit code for any failure.
 fn fail(invocation: &mut Invocation<'_>, message: &str) -> Exit {
     let _ = writeln!(invocation.stderr, "Error: {message}");
     Exit::Invalid
@@ -95,7 +95,7 @@ const BUILD: &[(&str, char, Takes)] = &[
     ("allow-exec", ' ', Takes::Switch),
 ];
 
-/// Flags of `build` that are about programs and containers, which this engine does not start.
+/// Flags of `build` that concern programs and containers, which this engine does not start.
 const WITHOUT_EFFECT: &[&str] =
     &["helm-command", "helm-debug", "network", "network-name", "env", "mount", "as-current-user"];
 
@@ -135,7 +135,7 @@ fn build(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit>
     hand_out(invocation, flags.text("output"), &manifests)
 }
 
-/// Refuses values that a flag does not have.
+/// Refuses invalid values of flags.
 fn check(flags: &Arguments) -> Result<(), String> {
     let known: &[(&str, &[&str])] = &[
         ("load-restrictor", &["", "LoadRestrictionsNone", "LoadRestrictionsRootOnly"]),
@@ -150,7 +150,7 @@ fn check(flags: &Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// What the engine is told.
+/// Arguments for the engine.
 fn engine_arguments(flags: &Arguments) -> Vec<Value> {
     let switches = ["enable-helm", "enable-alpha-plugins", "enable-exec", "enable-managedby-label"];
     let on = switches.iter().filter(|name| flags.switch(name)).map(|name| format!("--{name}"));
@@ -205,7 +205,7 @@ fn file_names(manifests: &[Manifest]) -> Vec<String> {
             Some(namespace) => format!("{}_{file}", namespace.to_lowercase()),
             None => file,
         }
-        // A name of an object is no path.
+        // An object's name must not become a path.
         .replace(['/', '\\'], "_")
     };
     manifests.iter().map(name).collect()
@@ -260,7 +260,7 @@ fn created(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Str
     Ok(Exit::Ok)
 }
 
-/// The deepest folder that is looked through.
+/// Maximum depth of the search.
 const MOST_LEVELS: usize = 100;
 
 /// The files below a folder that hold objects, and folders that are kustomizations, in the order of their names.
@@ -282,7 +282,7 @@ fn detect(cwd: &Path, folder: &str, is_recursive: bool, found: &mut Vec<String>)
     Ok(())
 }
 
-/// Whether every document of a file is an object. An empty file has none that is not.
+/// Whether every document of a file is an object. This holds for an empty file.
 fn holds_objects(file: &Path) -> bool {
     let Ok(text) = named::read_text(file, named::LARGEST) else { return false };
     let source = Source::new(FileId(0), file.to_string_lossy().as_ref(), text);

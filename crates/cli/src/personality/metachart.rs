@@ -28,7 +28,7 @@ pub const METACHART: Personality = Personality {
     run,
 };
 
-/// Metachart's code for any failure.
+/// Metachart's exit code for any failure.
 const FAILED: Exit = Exit::Other(2);
 
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
@@ -110,7 +110,7 @@ fn read_yaml(session: &Session, file: &str) -> Result<Value, String> {
     value_of_tree(&tree, 0).map_err(|message| format!("{file}: {message}"))
 }
 
-/// What is generated, and the names of definitions that do not exist.
+/// The generated files, and the names of unknown definitions.
 fn make(session: &Session, chart: &str) -> Result<(Generated, Vec<String>), String> {
     let resources = config::resources(&read_yaml(session, &path::join(chart, "config/resources.yaml"))?);
     let schema = config::schema(&read_yaml(session, &path::join(chart, "config/schema.yaml"))?);

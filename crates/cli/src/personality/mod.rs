@@ -22,13 +22,13 @@ pub struct Personality {
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
-    /// What it has of the original's commands, each with its sentence.
+    /// Supported commands of the original, each with its sentence.
     pub commands: &'static [(&'static str, &'static str)],
-    /// The options it takes.
+    /// Supported options.
     pub options: &'static [(&'static str, &'static str)],
-    /// Commands of the original that it does not have.
+    /// Unsupported commands of the original.
     pub refused: &'static [&'static str],
-    /// Runs it with the arguments after its name. An error is how a command ends before it is done.
+    /// Runs it with the arguments after its name. An error ends a command early.
     pub run: fn(&mut Invocation<'_>, &[String]) -> Result<Exit, Exit>,
 }
 
@@ -45,7 +45,7 @@ pub const PERSONALITIES: &[Personality] = &[
     unfurl::UNFURL,
 ];
 
-/// Runs a personality; help and commands that it does not have are answered alike in all of them.
+/// Runs a personality; help and unsupported commands are handled the same way in all of them.
 pub(crate) fn run(personality: &Personality, invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     let asks = |arg: &String| arg == "--help" || arg == "-h";
     let first = args.iter().find(|arg| !arg.starts_with('-')).map(String::as_str);
@@ -63,18 +63,18 @@ fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
     invocation.refuse(message, Exit::Usage)
 }
 
-/// `version`, where the original's own does not matter.
+/// `version`, if the original's own version does not matter.
 fn version(invocation: &mut Invocation<'_>) -> Exit {
     invocation.print(concat!("purlin ", env!("CARGO_PKG_VERSION"), "\n"))
 }
 
-/// The name of an option without its dashes, and what is behind `=`; nothing for a word.
+/// The name of an option without its dashes, and the text after `=`; `None` for a word.
 fn option(arg: &str) -> Option<(&str, Option<String>)> {
     let (name, value) = assigned(arg.strip_prefix('-').filter(|name| !name.is_empty())?);
     Some((name.trim_start_matches('-'), value))
 }
 
-/// What is before `=` and what is behind it.
+/// The texts before and after `=`.
 fn assigned(option: &str) -> (&str, Option<String>) {
     match option.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),
@@ -93,13 +93,13 @@ fn split_flag(arg: &str) -> (&str, Option<String>) {
     (name, if rest.is_empty() { None } else { Some(value.to_owned()) })
 }
 
-/// Why a command does not take an option that others take.
+/// The message for an option that only other commands have.
 fn belongs_to(option: &str, command: &str, others: impl Iterator<Item = &'static str>) -> String {
     let others: Vec<String> = others.map(|other| format!("`{other}`")).collect();
     format!("`--{option}` is not an option of `{command}`, but of {}", others.join(", "))
 }
 
-/// What a personality takes and what it does not.
+/// The help of a personality: supported and unsupported commands.
 fn help(personality: &Personality) -> String {
     let name = personality.name;
     let mut text = format!("{}\n\nUsage: purlin [OPTIONS] {name} COMMAND\n\nCommands:\n", personality.summary);
@@ -121,7 +121,7 @@ fn columns(rows: &[(&str, &str)]) -> String {
     rows.iter().map(|(left, right)| format!("  {left:<width$}  {right}\n")).collect()
 }
 
-/// A list in lines of the usual width.
+/// A list wrapped to the usual width.
 fn wrapped(text: &str) -> String {
     let mut out = String::new();
     let mut line = String::new();
@@ -136,14 +136,14 @@ fn wrapped(text: &str) -> String {
     out + &format!("  {}\n", line.trim_end())
 }
 
-/// A command of the original that Purlin does not have.
+/// The message for an unsupported command of the original.
 pub(crate) fn unsupported(invocation: &mut Invocation<'_>, personality: &Personality, command: &str) -> Exit {
     let name = personality.name;
     let message = format!("`{name} {command}` is not supported by Purlin");
     refuse(invocation, &message, &format!("supported: {}", supported(personality)))
 }
 
-/// A command that the original does not have either.
+/// The message for a command that the original does not have either.
 pub(crate) fn unknown(invocation: &mut Invocation<'_>, personality: &Personality, command: &str) -> Exit {
     let start = format!("{command} ");
     let usages: Vec<&str> =

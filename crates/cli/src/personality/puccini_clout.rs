@@ -1,4 +1,4 @@
-//! `purlin puccini-clout`: what can be done with the scriptlets of a Clout without running them.
+//! `purlin puccini-clout`: lists and prints the scriptlets of a Clout without running them.
 //!
 //! Scriptlets are JavaScript texts in a Clout's metadata. They are listed and printed; they are not run.
 

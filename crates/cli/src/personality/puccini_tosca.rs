@@ -60,7 +60,7 @@ pub(super) const PUCCINI_TOSCA: Personality = Personality {
     run,
 };
 
-/// What the arguments say.
+/// The parsed arguments.
 #[derive(Default, Debug)]
 struct Flags {
     path: Option<String>,
@@ -74,7 +74,7 @@ struct Flags {
     format: Format,
     compact: bool,
     base64: bool,
-    /// The format that problems are written in as data.
+    /// The format of problems written as data.
     problems: Option<Format>,
     output: Option<String>,
     stop: Option<u8>,
@@ -82,9 +82,9 @@ struct Flags {
     filter: Vec<String>,
     quiet: bool,
     profile_paths: Vec<String>,
-    /// What is allowed, and how problems are printed.
+    /// Permissions, and the format of problems.
     global: Global,
-    /// Options of the original that change nothing here.
+    /// Given options of the original that have no effect here.
     without_effect: Vec<String>,
 }
 
@@ -196,7 +196,7 @@ impl Flags {
     }
 }
 
-/// The options as people write them, for suggestions.
+/// The options as users write them, for suggestions.
 const OPTIONS: &[&str] = &[
     "input",
     "inputs",
@@ -232,11 +232,11 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Result
         let _ = writeln!(invocation.stderr, "warning: `{option}` has no effect");
     }
     let named = flags.path.as_deref().filter(|path| *path != "-");
-    // Standard input and what is on the network are read from the working directory.
+    // Standard input and remote files are read from the working directory.
     let folder = named.filter(|path| !load::is_remote(path)).unwrap_or(".");
     let setup = Setup::from_flags(Path::new(folder), &flags.global);
     let mut setup = setup.map_err(|message| usage(invocation, &message))?;
-    // What the user names may be read wherever it lies.
+    // Files named by the user may be read wherever they are.
     let lists = [&flags.input_files, &flags.bases, &flags.profile_paths];
     setup.permissions.paths.extend(lists.into_iter().flatten().map(PathBuf::from));
     let (session, path) = open_session(invocation, &setup)?;
@@ -269,14 +269,14 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Result
     }
 }
 
-/// The name of what is piped in, in the overlay of this run. Its imports are relative to the working directory.
+/// The name of piped input in the overlay of this run. Its imports are relative to the working directory.
 const PIPED: &str = ".stdin.yaml";
 
-/// The path of what is piped in, below the working directory.
+/// The path of piped input, below the working directory.
 fn piped(invocation: &mut Invocation<'_>, session: &Session, folder: &str) -> Result<String, Exit> {
     let mut bytes = Vec::new();
     let most = session.limits.file_bytes;
-    // One byte more than is allowed, so that nothing is cut off in silence.
+    // One byte more than allowed, so that truncation is noticed.
     let read = match invocation.stdin.as_mut() {
         Some(stdin) => stdin.take(most.saturating_add(1)).read_to_end(&mut bytes),
         None => std::io::stdin().take(most.saturating_add(1)).read_to_end(&mut bytes),
@@ -330,12 +330,12 @@ fn write(invocation: &mut Invocation<'_>, flags: &Flags, drive: impl FnOnce(&mut
     written.map_err(|error| invocation.refuse(&error.to_string(), Exit::Io))
 }
 
-/// A value in a format, laid out as the options say.
+/// A value in a format, with the layout of the options.
 fn written(flags: &Flags, format: Format, drive: impl FnOnce(&mut dyn Emit)) -> Result<Vec<u8>, Exit> {
     format.laid_out(!flags.compact, flags.base64).write(drive).map_err(|_| Exit::Limit)
 }
 
-/// Only the entries whose path matches a filter such as `node_types.tosca.nodes.*`; all without one.
+/// The entries whose path matches a filter such as `node_types.tosca.nodes.*`; all without a filter.
 fn filtered(out: Out, filters: &[String]) -> Out {
     if filters.is_empty() {
         return out;

@@ -1,4 +1,4 @@
-//! `purlin unfurl`: that tool's own arguments. `plan`, `status` and `validate` execute nothing; jobs do.
+//! `purlin unfurl` with Unfurl's own arguments. `plan`, `status` and `validate` execute nothing; jobs do.
 
 mod flags;
 mod jobs;
@@ -107,7 +107,7 @@ fn open(
 }
 
 fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Result<Exit, Exit> {
-    // What is stored is what there is; a plan also has what would be made.
+    // Status shows the stored instances; a plan also includes those that would be created.
     let which = if command == "status" { Instances::Stored } else { Instances::Planned };
     let (session, request, ensemble) = open(invocation, flags, which)?;
     if which == Instances::Planned {

@@ -1,4 +1,4 @@
-//! A browser without a window, driven over the WebDriver protocol.
+//! A headless browser, driven over the WebDriver protocol.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a view may take to appear, on a machine that does other things too.
+/// How long a view may take to appear on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A browser that ends with its test.
@@ -101,12 +101,12 @@ impl Browser {
         self.of_session("/execute/sync", &json!({"script": "location.hash = arguments[0]", "args": [view]}));
     }
 
-    /// What a script returns.
+    /// The return value of a script.
     pub fn run(&self, script: &str) -> Value {
         self.of_session("/execute/sync", &json!({"script": script, "args": []}))
     }
 
-    /// What a script hands to its callback.
+    /// The value that a script passes to its callback.
     pub fn run_async(&self, script: &str) -> Value {
         self.of_session("/execute/async", &json!({"script": script, "args": []}))
     }
@@ -136,7 +136,7 @@ impl Browser {
         panic!("`{text}` never appeared at {}; there is:\n{seen}", self.run("return location.href"));
     }
 
-    /// What the page complained about since it was asked last.
+    /// The page's error messages since the last call.
     pub fn errors(&self) -> Vec<String> {
         let log = self.of_session("/se/log", &json!({"type": "browser"}));
         let wrong = log.as_array().unwrap().iter().filter(|entry| entry["level"] == "SEVERE");

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Runs git in a folder, without the settings of this machine and user; returns what it printed.
+/// Runs git in a folder, without the settings of this machine and user; returns its output.
 pub fn git(folder: &Path, arguments: &[&str]) -> String {
     let run = Command::new("git")
         .args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"])
@@ -17,7 +17,7 @@ pub fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&run.stdout).trim().to_owned()
 }
 
-/// Whether there is a git to test with; its absence is told, not hidden.
+/// Whether git is installed for the tests; its absence is reported, not hidden.
 pub fn has_git() -> bool {
     let found = Command::new("git").arg("--version").output().is_ok();
     if !found {

@@ -8,19 +8,19 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// A server and what it has said so far.
+/// A server and its messages so far.
 pub struct Client {
     child: Child,
     stdin: ChildStdin,
     messages: Receiver<Value>,
     next: i64,
-    /// The folder that is served.
+    /// The served folder.
     pub root: PathBuf,
     /// The last diagnostics of every file, by its path below the root.
     pub diagnostics: BTreeMap<String, Vec<Value>>,
 }
 
-/// How long an answer may take before the test gives up; not a measure of anything.
+/// How long an answer may take before the test gives up; not a benchmark.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Client {
@@ -100,7 +100,7 @@ impl Client {
         self.diagnostics.insert(file, list);
     }
 
-    /// Waits until everything that was sent is resolved.
+    /// Waits until all changes are resolved.
     pub fn settle(&mut self) {
         self.request("purlin/settled", json!({}));
     }
@@ -120,7 +120,7 @@ impl Client {
         self.notify("textDocument/didChange", params);
     }
 
-    /// A question about a place, both numbers from 0.
+    /// A request about a position, both numbers from 0.
     pub fn ask(&mut self, method: &str, file: &str, line: usize, character: usize) -> Value {
         let uri = self.uri(file);
         let position = json!({"line": line, "character": character});
@@ -132,7 +132,7 @@ impl Client {
         self.child.id()
     }
 
-    /// Says goodbye; whether the server ended well.
+    /// Shuts the server down; returns whether it ended well.
     pub fn stop(mut self) -> bool {
         self.request("shutdown", Value::Null);
         self.notify("exit", Value::Null);

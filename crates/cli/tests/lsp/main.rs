@@ -27,7 +27,7 @@ fn labels(answer: &Value) -> Vec<String> {
     items.map(|item| item["label"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Line and column of the first place where a text stands in a file, and how far into it.
+/// Line and column of the first occurrence of a text in a file, plus an offset into it.
 fn find(client: &Client, file: &str, text: &str, into: usize) -> (usize, usize) {
     let whole = std::fs::read_to_string(client.root.join(file)).unwrap();
     let at = whole.find(text).unwrap_or_else(|| panic!("no `{text}` in {file}")) + into;
@@ -65,7 +65,7 @@ fn applied(client: &Client, action: &Value, file: &str, text: &str) -> String {
     text
 }
 
-/// The actions that are offered at a range.
+/// The actions offered for a range.
 fn actions(client: &mut Client, file: &str, range: &Value) -> Value {
     let params = json!({"textDocument": {"uri": client.uri(file)}, "range": range, "context": {"diagnostics": []}});
     client.request("textDocument/codeAction", params)
@@ -98,12 +98,12 @@ fn garden() {
     client.settle();
     let found = &client.diagnostics[file];
     assert!(found.iter().any(|one| one["code"] == "garden-unknown-key"), "{found:?}");
-    // The whole text is wrong at one place, and the hint says what was meant.
+    // The text has one mistake, and its hint contains the correction.
     let range = found[0]["range"].clone();
     let offered = actions(&mut client, file, &range);
     assert_eq!(offered[0]["title"], "change to `host`", "{offered}");
     assert_eq!(applied(&client, &offered[0], file, &wrong), text);
-    // A text that was changed since is not changed by what was found before.
+    // A text that was changed since is not changed by earlier results.
     client.change(file, &format!("# a longer line\n{wrong}"));
     let stale = actions(&mut client, file, &range);
     assert!(stale.as_array().unwrap().iter().all(|one| one["title"] != "change to `host`"), "{stale}");
@@ -222,7 +222,8 @@ fn skaffold_and_tosca() {
     assert!(client.stop());
 }
 
-/// What a correction does in each dialect: the text with a mistake, where the mistake is, and the text without it.
+/// The effect of a correction in each dialect: the text with a mistake, the location of the mistake, and the text
+/// without it.
 #[test]
 fn corrections_change_the_word_that_is_wrong() {
     let cases = [
@@ -275,7 +276,7 @@ fn corrections_change_the_word_that_is_wrong() {
     assert!(client.stop());
 }
 
-/// Messages about an action of a small Garden project, with further files.
+/// Messages about an action of a small Garden project with further files.
 fn found_with(name: &str, files: &[(&str, &str)]) -> (Client, BTreeSet<(String, u64, u64, String)>) {
     let root = folder(name);
     let project = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments:\n  - name: dev\n  - name: prod\n    \
@@ -346,7 +347,7 @@ fn an_open_file_gets_its_diagnostics_even_if_there_are_none() {
     assert!(client.stop());
 }
 
-/// Numbers that look random and are the same every time.
+/// Deterministic pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -406,7 +407,7 @@ fn edited(text: &str, dice: &mut Dice) -> String {
     }
 }
 
-/// What is wrong, as file, line, column, rule.
+/// The problems, as file, line, column, rule.
 fn told(client: &Client) -> BTreeSet<(String, u64, u64, String)> {
     let mut all = BTreeSet::new();
     for (file, list) in &client.diagnostics {
@@ -419,7 +420,7 @@ fn told(client: &Client) -> BTreeSet<(String, u64, u64, String)> {
     all
 }
 
-/// The same from a run of `check`.
+/// The same problems from a run of `check`.
 fn checked(root: &Path) -> BTreeSet<(String, u64, u64, String)> {
     let run = Command::new(env!("CARGO_BIN_EXE_purlin"))
         .args(["check", "--diagnostics", "json"])
@@ -464,7 +465,7 @@ fn latency_of_a_large_workspace() {
     for (file, text) in files.iter().zip(&texts) {
         let (mut edits, mut completions) = (Vec::new(), Vec::new());
         for round in 0..count {
-            // A comment that grows and shrinks, as if somebody typed.
+            // A comment that grows and shrinks, as during typing.
             let begun = std::time::Instant::now();
             client.change(file, &format!("{text}# {}\n", "x".repeat(round % 40)));
             client.settle();
@@ -531,7 +532,7 @@ fn random_edits_end_where_check_does() {
                 }
             }
             1 => client.settle(),
-            // A file appears and goes away.
+            // A file appears and disappears.
             2 => {
                 let name = format!("garden/extra{}.garden.yml", round % 3);
                 let path = client.root.join(&name);
@@ -550,7 +551,7 @@ fn random_edits_end_where_check_does() {
         std::fs::write(client.root.join(file), text).unwrap();
     }
     client.settle();
-    // Columns of the protocol are UTF-16, those of `check` characters; both agree where lines have neither.
+    // Columns of the protocol are UTF-16, those of `check` characters; on ASCII lines both agree.
     let (ours, cold) = (told(&client), checked(&client.root));
     let places = |all: &BTreeSet<(String, u64, u64, String)>| -> BTreeSet<(String, u64, String)> {
         all.iter().map(|(file, line, _, rule)| (file.clone(), *line, rule.clone())).collect()

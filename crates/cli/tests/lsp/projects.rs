@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-/// How large the projects are.
+/// Sizes of the projects.
 pub struct Size {
     pub actions: usize,
     pub charts: usize,
@@ -47,7 +47,7 @@ fn garden(root: &Path, actions: usize) {
         "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments:\n  - name: dev\n    variables:\n      level: debug\n  - \
          name: prod\nproviders:\n  - name: exec\nvariables:\n  host: example.com\n  level: info\n",
     );
-    // A file for every hundred actions, as people split them.
+    // One file per hundred actions, a typical split.
     for start in (0..actions).step_by(100) {
         let mut text = String::new();
         for number in start..actions.min(start + 100) {

@@ -1,4 +1,4 @@
-//! `purlin mcp` as an assistant's program meets it: lines in, lines out, and nothing that the user has not allowed.
+//! `purlin mcp` as seen by an assistant's program: lines in, lines out, and no access that the user has not allowed.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

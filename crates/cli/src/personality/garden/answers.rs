@@ -1,6 +1,6 @@
 //! The answers of `purlin garden get …`, in the shape of Garden's own `--output json`.
 //!
-//! What only a cluster or a run could tell is `unknown` or left out.
+//! Values that only a cluster or a run would reveal are `unknown` or left out.
 
 use super::Flags;
 use super::order::GraphOrder;
@@ -31,7 +31,7 @@ fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
 }
 
-/// Names or globs that limit which actions are shown; all if there are none.
+/// Whether names or globs select an action; without any, all are shown.
 fn wanted(flags: &Flags, action: &Action) -> bool {
     let names: Vec<&String> = flags.words.iter().skip(2).collect();
     let named = names.is_empty()
@@ -67,7 +67,7 @@ fn of_kind(session: &Session, resolution: &Resolution<'_>, flags: &Flags, kind: 
     let all = resolution.graph().actions.values().map(|action| &**action);
     let all = all.filter(|action| kind.is_none_or(|kind| kind == action.kind));
     let mut found: Vec<&Action> = all.filter(|action| wanted(flags, action)).collect();
-    // Actions of one name are in the order in which Garden makes them.
+    // Actions of the same name are in the order in which Garden creates them.
     found.sort_by_key(|action| std::cmp::Reverse(action.kind.name()));
     found.sort_by_key(|action| match flags.sort.as_str() {
         "kind" => (action.kind.name().to_owned(), action.name.clone()),
@@ -87,7 +87,7 @@ fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action,
     if flags.state {
         shown.insert("state".into(), Value::str("unknown"));
     }
-    // Garden evaluates every spec here, so a mistake in any of them is found.
+    // Garden evaluates every spec here, so errors in any of them are found.
     let resolved = resolution.action(&action.key);
     if !flags.detail {
         return Value::map(shown);
@@ -114,7 +114,7 @@ fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action,
     Value::map(shown)
 }
 
-/// What an action needs; what it lists twice is there twice, as in Garden.
+/// The dependencies of an action; duplicates are kept, as in Garden.
 fn listed_needs(resolution: &Resolution<'_>, action: &Action) -> Vec<EcoString> {
     let listed = action.fields.get("dependencies").and_then(Value::as_list).unwrap_or(&[]);
     let times = |key: &str| {
@@ -153,7 +153,7 @@ pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flag
     Value::map(all.filter_map(entry).collect())
 }
 
-/// States by earlier results, and by what a cluster says of what was deployed there; nothing is run.
+/// States by earlier results, and by the cluster's state of deployments; nothing is run.
 pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Flags, clusters: &Arc<Clusters>) -> Value {
     let root = resolution.ground.full_path(&resolution.ground.root);
     let store = Store::open(std::path::Path::new(root.as_str()), &Key::of_user(&clusters.env)).ok();
@@ -179,13 +179,13 @@ pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Fla
     map([("providers", Value::map(Map::new())), ("actions", Value::map(Map::from_iter(kinds)))])
 }
 
-/// What the results of earlier runs say of an action; nothing is run to find out.
+/// The state of an action by the results of earlier runs; nothing is run.
 fn state_of(session: &Session, resolution: &Resolution<'_>, store: Option<&Store>, action: &Action) -> &'static str {
     let subject = purlin_run::garden::subject(resolution, action);
     let Some((store, last)) = store.and_then(|store| Some((store, store.last(&subject)?))) else { return "unknown" };
     let Some(version) = resolution.live.resolved_version(session, &action.key) else { return "unknown" };
     let started = Started::read(&store.deploy_note(&subject));
-    // A key begins with the version it is of.
+    // A key begins with its version.
     let is_current = |key: &str| key.split('+').next() == Some(version.full.as_str());
     let is_running = started.as_ref().is_none_or(|started| started.is_alive() && is_current(&started.version));
     match store.has_done(&subject, is_current) {
@@ -195,7 +195,7 @@ fn state_of(session: &Session, resolution: &Resolution<'_>, store: Option<&Store
     }
 }
 
-/// Nodes with those they need first, and who needs whom, in the order of Garden's graph.
+/// Nodes after their dependencies, and the edges between them, in the order of Garden's graph.
 pub(super) fn graph(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Value {
     let graph = resolution.graph();
     let node = |key: &EcoString| {
@@ -218,7 +218,7 @@ pub(super) fn graph(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Valu
     ])
 }
 
-/// Everything that is configured: resolved, or with `--resolve partial` as it is written.
+/// The whole configuration: resolved, or with `--resolve partial` as it is written.
 pub(super) fn config(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
     let partial = flags.resolve.iter().any(|how| how == "partial");
     dump::config(resolution, Shown { partial, enabled_only: flags.exclude_disabled })
@@ -292,7 +292,7 @@ fn build_path_of(root: &str, name: &str) -> String {
     format!("{}/.garden/build/{name}", root.trim_end_matches('/'))
 }
 
-/// What the services or tasks of a module depend on, each once.
+/// The dependencies of a module's services or tasks, each once.
 fn dependency_names(module: &Module, key: &str) -> Value {
     let mut names: Vec<String> = Vec::new();
     for item in module.items(key) {
@@ -304,7 +304,7 @@ fn dependency_names(module: &Module, key: &str) -> Value {
     texts(names.iter().map(String::as_str))
 }
 
-/// Workflows are resolved, and the actions that `--resolve` names; all of them for `*`.
+/// Resolves workflows, and the actions that `--resolve` names; all of them for `*`.
 pub(super) fn validated(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
     for key in resolution.graph().actions.keys() {
         if flags.resolve.iter().any(|wanted| wanted == key || wanted == "*") {

@@ -1,4 +1,4 @@
-//! Commands of the user's own: `purlin garden NAME ARGS`, where a `Command` of the project has that name.
+//! Custom commands: `purlin garden NAME ARGS`, if a `Command` of the project has that name.
 
 use super::steps::{Stage, conclude, list, texts};
 use super::{Flags, Format, GARDEN, failed, open, usage};
@@ -31,7 +31,7 @@ const OWN: &[&str] = &[
 /// Options before a command that are followed by a value.
 const WITH_VALUE: &[&str] = &["--root", "--env", "-e", "--output", "-o", "--var", "--log-level", "-l", "--logger-type"];
 
-/// Where the name of a command of the user's own is among the arguments.
+/// The index of a custom command's name among the arguments.
 pub(super) fn command_place(args: &[String]) -> Option<usize> {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
@@ -56,7 +56,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
     if session.sink.has_errors() {
         return Err(report(invocation, &session, Style::default()));
     }
-    // Without a project there are only Garden's own commands, and this is none of them.
+    // Without a project there are only Garden's own commands, and this is not one of them.
     let Some(project) = project else { return Err(personality::unknown(invocation, &GARDEN, name)) };
     let commands = &project.resolution().commands;
     let Some(command) = commands.iter().find(|command| command.name == name.as_str()) else {
@@ -105,7 +105,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
     }
 }
 
-/// Garden's own options among the arguments of a command, apart from the rest. What follows `--` is the command's.
+/// Separates Garden's own options from the arguments of a command. Everything after `--` belongs to the command.
 fn split_global(args: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut own, mut global) = (Vec::new(), Vec::new());
     let mut rest = args.iter();
@@ -143,7 +143,7 @@ impl Declared {
         })
     }
 
-    /// A text as the declared type takes it.
+    /// A text converted to the declared type.
     fn value(&self, what: &str, text: &str) -> Result<Value, String> {
         let wrong = || format!("{what} `{}`: expected {}, found `{text}`", self.name, self.kind);
         match self.kind.as_str() {
@@ -154,7 +154,7 @@ impl Declared {
     }
 }
 
-/// What the user typed, as templates see it: `args` with `$all`, `$rest` and `--`, and `opts`.
+/// The typed arguments, as templates see them: `args` with `$all`, `$rest` and `--`, and `opts`.
 fn typed(given: &[String], args: &[Declared], opts: &[Declared]) -> Result<Map, String> {
     let texts = |list: &[String]| Value::list(list.iter().map(|text| Value::str(text.as_str())).collect());
     let end = given.iter().position(|arg| arg == "--").unwrap_or(given.len());

@@ -1,4 +1,4 @@
-//! `purlin garden build|deploy|test|run|cleanup|logs`: what Garden's commands of these names run.
+//! `purlin garden build|deploy|test|run|cleanup|logs`: run what Garden's commands of these names run.
 
 use super::{Flags, Format, failed, open, succeeded};
 use crate::args::AnswerFormat;
@@ -19,13 +19,13 @@ use purlin_run::work::{Doing, Work};
 use purlin_value::{Map, Value};
 use std::sync::Arc;
 
-/// Garden ends with 1 whatever fails.
+/// Garden exits with 1 for every failure.
 const FAILED: Exit = Exit::Other(1);
 
-/// How many lines of each container are shown if nothing else is asked for.
+/// Default number of lines per container.
 const USUAL_LINES: usize = 1_000;
 
-/// Names that are separated by spaces or commas, as Garden takes them; commas between braces are part of a pattern.
+/// Names separated by spaces or commas, as in Garden; commas between braces are part of a pattern.
 fn split_names(names: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for name in names {
@@ -66,7 +66,7 @@ pub(super) fn run(
             names,
             skipped: flags.skip.clone(),
             with_dependants: flags.with_dependants,
-            // Garden runs a Run that is switched off if it is forced to.
+            // Garden runs a disabled Run if it is forced.
             with_disabled: kind == Kind::Run && flags.force,
         },
         options: Options {
@@ -105,7 +105,7 @@ pub(super) fn run(
     }
 }
 
-/// Clusters as Garden finds them: its providers name the context, the environment the rest.
+/// Clusters as Garden finds them: the providers name the context, the environment provides the rest.
 pub(super) fn clusters(invocation: &Invocation<'_>) -> Arc<Clusters> {
     let allow_exec = invocation.given.as_ref().is_some_and(|given| given.permissions.exec);
     let trust = invocation.trusts_project();
@@ -154,12 +154,12 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
     done.map_err(|exit| if_any(invocation, exit))
 }
 
-/// Nothing was resolved and no problem was reported: no project was found.
+/// Without a result and without a problem, no project was found.
 fn if_any(invocation: &mut Invocation<'_>, exit: Exit) -> Exit {
     if matches!(exit, Exit::Ok) { super::no_project(invocation) } else { exit }
 }
 
-/// The output of Deploys, each line behind the name of its Deploy.
+/// The output of Deploys, each line after the name of its Deploy.
 pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Result<Exit, Exit> {
     let (session, request) = open(invocation, flags)?;
     let Some(project) = garden_project(invocation, &session, &request) else {

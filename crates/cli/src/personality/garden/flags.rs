@@ -2,7 +2,7 @@
 
 use crate::personality::{belongs_to, option};
 
-/// Options that change nothing: what they ask for is so anyway, or is about the log that Garden writes.
+/// Options without effect: their behaviour is the default, or they only affect Garden's own log.
 const WITHOUT_EFFECT: &[&str] = &[
     "silent",
     "s",
@@ -20,7 +20,7 @@ const WITHOUT_EFFECT: &[&str] = &[
     "skip-dependants",
 ];
 
-/// Options of Garden that ask for what is not done.
+/// Unsupported options of Garden.
 const UNSUPPORTED: &[&str] = &[
     "dev",
     "dev-mode",
@@ -46,7 +46,7 @@ const UNSUPPORTED: &[&str] = &[
 
 const LISTS: &[&str] = &["get actions", "get builds", "get deploys", "get runs", "get tests"];
 
-/// Options of some commands only, with these. All others are taken by every command.
+/// Options with the commands that have them. All other options are accepted by every command.
 const OPTIONS: &[(&str, &[&str])] = &[
     ("detail", LISTS),
     ("sort", LISTS),
@@ -87,7 +87,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("hide-service", &["logs"]),
 ];
 
-/// The command under its first name.
+/// The command under its primary name.
 fn alias(command: &str) -> &str {
     let words = command.split_once(' ').filter(|(group, _)| CLEANUP.contains(group));
     match words.map(|(_, what)| what) {
@@ -97,12 +97,12 @@ fn alias(command: &str) -> &str {
     }
 }
 
-/// What the command that takes Deploys down is called, and what is said behind it.
+/// Names of the command that takes Deploys down, and of its objects.
 pub(super) const CLEANUP: &[&str] = &["cleanup", "delete", "del"];
 pub(super) const DEPLOYS: &[&str] = &["deploy", "deploys", "service", "services"];
 pub(super) const NAMESPACES: &[&str] = &["namespace", "environment", "env", "ns"];
 
-/// What the arguments say.
+/// The parsed arguments.
 #[derive(Default, Debug)]
 pub(super) struct Flags {
     pub words: Vec<String>,
@@ -125,9 +125,9 @@ pub(super) struct Flags {
     pub skip_dependencies: bool,
     pub tail: Option<usize>,
     pub hide_name: bool,
-    /// Tests by the last part of their names, as modules have them.
+    /// Tests by the last part of their names, as used by modules.
     pub names: Vec<String>,
-    /// Names of the options that were given.
+    /// Names of the given options.
     pub given: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ impl Flags {
                 flags.words.push(arg.clone());
                 continue;
             };
-            // `-f` follows logs, and forces everything else.
+            // `-f` follows logs with `logs`, and means `--force` elsewhere.
             let is_logs = || args.iter().find(|arg| !arg.starts_with('-')).is_some_and(|word| word == "logs");
             let name = match name {
                 "f" if is_logs() => "follow",
@@ -196,7 +196,7 @@ impl Flags {
         Ok(flags)
     }
 
-    /// The command without its arguments, under its first name: what templates see as `command.name`.
+    /// The command without its arguments, under its primary name: `command.name` in templates.
     pub(super) fn command_name(&self) -> String {
         let Some(first) = self.words.first() else { return String::new() };
         let is_group = first == "get" || CLEANUP.contains(&first.as_str());
@@ -225,7 +225,7 @@ impl Flags {
     }
 }
 
-/// The value of an option that takes one of these words, in any case.
+/// The value of an option that accepts only these words, in any case.
 fn one_of(option: &str, value: String, words: &[&str]) -> Result<String, String> {
     match words.iter().any(|word| word.eq_ignore_ascii_case(&value)) {
         true => Ok(value),
@@ -251,7 +251,7 @@ fn split_unquoted(text: &str) -> Vec<&str> {
     parts
 }
 
-/// A variable as a line of a `.env` file, which is how Garden reads it: quotes around the value are not part of it.
+/// A variable, parsed like a line of a `.env` file, as in Garden: quotes around the value are not part of it.
 fn variable(pair: &str) -> Result<(String, String), String> {
     let (key, text) = pair.split_once('=').ok_or_else(|| format!("`--var {pair}`: expected NAME=VALUE"))?;
     let line = format!("NAME={text}");

@@ -8,7 +8,7 @@ use purlin_value::{EcoString, FastIndex, Value};
 /// Nodes and edges in order.
 pub(super) struct GraphOrder {
     pub nodes: Vec<EcoString>,
-    /// Each from what needs to what is needed.
+    /// Each from the dependent to the dependency.
     pub edges: Vec<(EcoString, EcoString)>,
 }
 
@@ -25,7 +25,7 @@ impl GraphOrder {
         let pairs = nodes.iter().flat_map(|(key, needs)| needs.iter().map(move |need| (key.clone(), need.clone())));
         let mut edges: Vec<(EcoString, EcoString)> = pairs.collect();
         let place = places(&edges);
-        // What is in no edge comes last.
+        // Nodes without edges come last.
         let rank = |key: &EcoString| std::cmp::Reverse(place.get(key).map_or(-1, |place| *place));
         let mut nodes: Vec<EcoString> = nodes.into_keys().collect();
         nodes.sort_by_key(rank);
@@ -51,7 +51,7 @@ fn as_made(graph: &Graph) -> Vec<&Action> {
     actions
 }
 
-/// The place of each key in a topological order: whatever needs something comes before it. Keys are visited from the
+/// The index of each key in a topological order: dependents come before their dependencies. Keys are visited from the
 /// last to the first and placed from the end.
 fn places(edges: &[(EcoString, EcoString)]) -> FastIndex<EcoString, i64> {
     let mut needs: FastIndex<&EcoString, Vec<&EcoString>> = FastIndex::default();
@@ -59,7 +59,7 @@ fn places(edges: &[(EcoString, EcoString)]) -> FastIndex<EcoString, i64> {
         needs.entry(from).or_default().push(to);
         needs.entry(to).or_default();
     }
-    // The order of the first mention of either end.
+    // In the order of the first mention of either end.
     let mut names: FastIndex<&EcoString, ()> = FastIndex::default();
     for (from, to) in edges {
         names.insert(from, ());
@@ -69,7 +69,7 @@ fn places(edges: &[(EcoString, EcoString)]) -> FastIndex<EcoString, i64> {
     let mut visited: FastIndex<&EcoString, ()> = FastIndex::default();
     let mut left = i64::try_from(names.len()).unwrap_or(i64::MAX);
     for name in names.keys().rev().copied() {
-        // Each open node with how many of its needs are still to be visited.
+        // Each open node with the number of its dependencies still to be visited.
         let mut open: Vec<(&EcoString, usize)> = Vec::new();
         if visited.insert(name, ()).is_none() {
             open.push((name, needs.get(name).map_or(0, Vec::len)));

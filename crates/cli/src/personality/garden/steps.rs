@@ -1,4 +1,4 @@
-//! Workflows, and the steps of commands: one after the other, each resolved with what the earlier ones gave.
+//! Workflows, and the steps of commands: one after the other, each resolved with the results of the earlier ones.
 
 use super::{Flags, Format, failed, open, succeeded, usage};
 use crate::commands::run::{Place, garden_project};
@@ -17,26 +17,26 @@ use purlin_syntax::suggest;
 use purlin_value::{Map, Session, Value};
 use std::path::PathBuf;
 
-/// When a step runs that says nothing.
+/// The default condition of a step.
 const ON_SUCCESS: &str = "onSuccess";
 
-/// What the steps of something run with.
+/// The surroundings in which steps run.
 pub(super) struct Stage<'s> {
     pub session: &'s Session,
     pub place: Place,
     pub mask: Mask,
     pub root: PathBuf,
-    /// Environment variables over those of this process.
+    /// Environment variables that override those of this process.
     pub env: Vec<(String, String)>,
     /// Arguments that commands inherit: the environment, the variables.
     pub inherited: Vec<String>,
 }
 
-/// What a step gave.
+/// The result of a step.
 pub(super) struct Given {
     pub outputs: Value,
     pub log: String,
-    /// Why it failed, if it did.
+    /// The error message, if it failed.
     pub problem: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn workflow(
     Ok(conclude(invocation, &stage, &script, format))
 }
 
-/// Runs all steps and says how they ended.
+/// Runs all steps and reports how they ended.
 pub(super) fn conclude(
     invocation: &mut Invocation<'_>,
     stage: &Stage<'_>,
@@ -108,7 +108,7 @@ impl<'s> Stage<'s> {
         Ok(Stage { session, place, mask, root, env: Vec::new(), inherited })
     }
 
-    /// Runs a program in the project's folder and shows what it prints, each line behind a name.
+    /// Runs a program in the project's folder and shows its output, each line after a name.
     pub(super) fn program(
         &self,
         invocation: &mut Invocation<'_>,
@@ -122,7 +122,7 @@ impl<'s> Stage<'s> {
         })
     }
 
-    /// The same for a program that is the whole command: what it prints is what the command prints.
+    /// The same for a program that is the whole command: its output is the output of the command.
     pub(super) fn program_alone(
         &self,
         invocation: &mut Invocation<'_>,
@@ -174,7 +174,7 @@ impl<'s> Stage<'s> {
         let mut args = words;
         args.extend(self.inherited.iter().cloned());
         args.extend(["--output".to_owned(), "json".to_owned()]);
-        // Variables of a workflow are for its templates and commands; they do not choose a cluster or a cache.
+        // Variables of a workflow are for its templates and commands; they must not choose a cluster or a cache.
         let mut project_env = invocation.project_env.clone();
         project_env.extend(self.env.iter().cloned());
         let exit = super::run(
@@ -214,7 +214,7 @@ pub(super) fn list(value: Option<&Value>) -> Vec<String> {
     items.iter().map(|item| purlin_garden::expr::text_of(item).to_string()).collect()
 }
 
-/// Writes the files of a workflow; they stay inside of the project.
+/// Writes the files of a workflow; they stay within the project.
 fn write_files(stage: &Stage<'_>, project: &GardenProject<'_>, files: Option<&Value>) -> Result<(), String> {
     for file in files.and_then(Value::as_list).unwrap_or(&[]) {
         let Some(path) = file.get("path").and_then(Value::as_str) else { continue };
@@ -244,7 +244,7 @@ fn write_below(root: &std::path::Path, path: &std::path::Path, bytes: &[u8]) -> 
     Folder::open(root)?.make_below(parent, Access::Usual)?.replace(name, bytes, 0o600)
 }
 
-/// Runs steps. Returns what each gave, and what went wrong.
+/// Runs steps. Returns the result of each, and the errors.
 fn run_steps(invocation: &mut Invocation<'_>, stage: &Stage<'_>, script: &Script<'_, '_>) -> (Map, Vec<String>) {
     let names = script.step_names();
     let whens: Vec<String> = (0..names.len()).map(|index| when(&script.written_step(index))).collect();
@@ -260,7 +260,7 @@ fn run_steps(invocation: &mut Invocation<'_>, stage: &Stage<'_>, script: &Script
             continue;
         }
         let (step, is_sound) = stage.session.sink.succeeds(|| script.step(index, &results));
-        // What a step computes from secrets may be quoted by whatever it runs.
+        // Values that a step computes from secrets may appear in the output of its commands.
         let mut secrets = Vec::new();
         collect_secrets(&step, &mut secrets);
         secrets.extend(stage.session.sink.secrets());
@@ -309,7 +309,7 @@ fn run_step(invocation: &mut Invocation<'_>, stage: &Stage<'_>, name: &str, step
         let env = env.into_iter().chain(texts(exec.get("env"))).collect();
         return stage.program(invocation, name, list(exec.get("command")), env);
     }
-    // Garden leaves out words that come to nothing, so that an option can depend on a condition.
+    // Garden leaves out empty words, so that an option can depend on a condition.
     let words = step.get("command").or(step.get("gardenCommand")).and_then(Value::as_list).unwrap_or(&[]);
     let words: Vec<Value> = words.iter().filter(|word| purlin_garden::expr::is_truthy(word)).cloned().collect();
     stage.tool(invocation, list(Some(&Value::list(words))))
@@ -319,8 +319,8 @@ fn when(step: &Value) -> String {
     step.get("when").and_then(Value::as_str).unwrap_or(ON_SUCCESS).to_owned()
 }
 
-/// Whether a step runs: after a failure, only those that wait for one, and `always`. Steps for a failure are those that
-/// follow it, up to the next one of another kind.
+/// Whether a step runs: after a failure, only `onError` steps and `always`. The `onError` steps of a failure are those
+/// that follow it, up to the next step of another kind.
 fn takes_place(index: usize, whens: &[String], failed_at: &[usize]) -> bool {
     let kind = |at: usize| whens.get(at).map_or(ON_SUCCESS, String::as_str);
     let last_error = failed_at.iter().copied().filter(|at| kind(*at) != "onError").max();

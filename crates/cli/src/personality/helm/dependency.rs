@@ -19,7 +19,7 @@ use purlin_value::{Session, path};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What the flags say.
+/// The parsed flags.
 #[derive(Default)]
 struct Parsed {
     chart: Option<String>,
@@ -43,8 +43,8 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Ex
     result.map(|()| Exit::Ok).map_err(|failure| finish(invocation, &failure))
 }
 
-/// `--dependency-update`: fetches dependencies if some are missing. What is told goes to the error stream, because
-/// manifests follow.
+/// `--dependency-update`: fetches dependencies if some are missing. Messages go to standard error, because manifests
+/// follow.
 pub(super) fn update_missing(invocation: &mut Invocation<'_>, chart: &str, hosts: &[String]) -> Result<(), Exit> {
     let parsed = Parsed { chart: Some(chart.to_owned()), hosts: hosts.to_vec(), ..Parsed::default() };
     let work = (|| {
@@ -74,7 +74,7 @@ impl Failure {
         Failure { message: message.into(), exit: Exit::Invalid }
     }
 
-    /// A failure to get something.
+    /// A failure to fetch something.
     fn world(what: &str, error: &WorldError) -> Self {
         let exit = match error {
             WorldError::Denied(_) => Exit::Denied,
@@ -110,7 +110,7 @@ fn parse(args: &[String]) -> Result<Parsed, String> {
             "offline" => parsed.offline = true,
             "repository-config" => parsed.repositories = Some(value()?),
             "verify" => return Err("`--verify` is not supported: it checks a signature".to_owned()),
-            // Indexes are as fresh as the network allows, `--plain-http` is `--allow-net http://HOST`.
+            // Indexes are always fetched afresh, `--plain-http` is `--allow-net http://HOST`.
             "skip-refresh" | "debug" => {}
             "plain-http" => return Err("`--plain-http` is not supported: use `--allow-net http://HOST`".to_owned()),
             "max-col-width" | "keyring" | "repository-cache" | "registry-config" => drop(value()?),
@@ -120,7 +120,7 @@ fn parse(args: &[String]) -> Result<Parsed, String> {
     Ok(parsed)
 }
 
-/// A session on the chart. `Chart.lock` says what is expected, so `purlin.lock` is left alone.
+/// A session on the chart. `Chart.lock` records the expected digests, so `purlin.lock` is not used.
 fn open(invocation: &mut Invocation<'_>, parsed: &Parsed) -> Result<(Session, String), Failure> {
     let chart = parsed.chart.as_deref().unwrap_or(".");
     if !named::exists(&invocation.cwd.join(chart)) {
@@ -192,7 +192,7 @@ fn archives(session: &Session, folder: &str) -> Vec<String> {
     files.map(|entry| entry.name).collect()
 }
 
-/// What lies in `charts/` and is not declared.
+/// Charts in `charts/` that are not declared.
 fn undeclared(session: &Session, folder: &str, chart: &Chart) -> Vec<String> {
     let entries = session.world.list(&path::join(folder, "charts")).unwrap_or_default();
     let is_known = |name: &str| {
@@ -241,13 +241,13 @@ fn named_repositories(session: &Session, file: &str) -> Result<BTreeMap<String, 
         .collect())
 }
 
-/// An archive that goes into `charts/`.
+/// An archive for `charts/`.
 struct Archive {
     file: String,
     bytes: Vec<u8>,
 }
 
-/// Fetching the dependencies of one chart.
+/// A job that fetches the dependencies of one chart.
 struct Job<'a> {
     session: &'a Session,
     chart: Chart,
@@ -263,10 +263,10 @@ impl Job<'_> {
         self.told.push(b'\n');
     }
 
-    /// Fetches what the lock file says; without one, what is declared.
+    /// Fetches the charts of the lock file; without one, the declared ones.
     fn build(&mut self) -> Result<(), Failure> {
         let Some(lock) = read_lock(self.session, &self.chart).map_err(Failure::text)? else { return self.update() };
-        // The digest is that of addresses, where the chart names them.
+        // The digest is computed with addresses in the place of repository names.
         self.name_repositories()?;
         if !is_in_sync(&self.chart, &lock) {
             let (lock_file, file) = lock_names(&self.chart);
@@ -295,7 +295,7 @@ impl Job<'_> {
             .map_err(|error| Failure { message: format!("could not write {name}: {error}"), exit: Exit::Io })
     }
 
-    /// Puts addresses in the place of repositories that go by a name.
+    /// Replaces repository names by addresses.
     fn name_repositories(&mut self) -> Result<(), Failure> {
         for one in &mut self.chart.metadata.dependencies {
             let named = one.repository.strip_prefix('@').or_else(|| one.repository.strip_prefix("alias:"));
@@ -340,7 +340,7 @@ impl Job<'_> {
         )))
     }
 
-    /// The newest version that a declaration takes.
+    /// The newest version that satisfies a declaration.
     fn version_of(&mut self, one: &Dependency) -> Result<Option<String>, Failure> {
         if one.repository.is_empty() {
             let inner = path::join(&self.chart.folder, &format!("charts/{}", one.name));
@@ -447,7 +447,7 @@ impl Job<'_> {
         };
         let what = format!("{} {}", one.name, one.version);
         let bytes = self.session.load_bytes(&place).map_err(|error| Failure::world(&what, &error))?;
-        // Nothing that is not a chart gets into `charts/`.
+        // Only charts are written to `charts/`.
         let inner = load_archive(self.session, &place, &bytes).map_err(|error| Failure::text(error.message))?;
         if inner.name() != one.name || !is_same_version(&inner.metadata.version, &one.version) {
             let (name, version) = (inner.name(), &inner.metadata.version);
@@ -510,7 +510,7 @@ impl Job<'_> {
     }
 }
 
-/// A moment in nanoseconds since 1970 as Go writes it.
+/// A time in nanoseconds since 1970 in Go's format.
 fn timestamp(moment: i128) -> String {
     let (seconds, nanos) = (moment.div_euclid(1_000_000_000), moment.rem_euclid(1_000_000_000));
     let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -525,7 +525,7 @@ fn registry_address(repository: &str, name: &str) -> String {
     format!("{}/{name}", repository.trim_end_matches('/'))
 }
 
-/// A name becomes part of a file's name.
+/// The name becomes part of a file name.
 fn check_name(name: &str) -> Result<(), Failure> {
     if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
         return Err(Failure::text(format!("dependency {name:?} has an invalid name")));

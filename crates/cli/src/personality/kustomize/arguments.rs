@@ -3,7 +3,7 @@
 use crate::personality::split_flag;
 use std::collections::BTreeMap;
 
-/// What a flag takes.
+/// The number of values of a flag.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Takes {
     /// `--flag`, `--flag=false`.
@@ -17,13 +17,13 @@ pub(super) enum Takes {
 /// Words and flags of a command line.
 #[derive(Default)]
 pub(super) struct Arguments {
-    /// What is no flag, in order.
+    /// Words that are not flags, in order.
     pub words: Vec<String>,
     values: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl Arguments {
-    /// Reads a command line that has these flags: long name, short name, what each takes.
+    /// Reads a command line with these flags: long name, short name, number of values.
     pub fn read(args: &[String], known: &[(&'static str, char, Takes)]) -> Result<Arguments, String> {
         let mut read = Arguments::default();
         let mut rest = args.iter();

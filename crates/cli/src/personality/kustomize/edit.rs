@@ -56,14 +56,14 @@ const LITERALS: Flags =
     &[("from-literal", ' ', Takes::List), ("namespace", ' ', Takes::Text), ("new-namespace", ' ', Takes::Text)];
 const NAMESPACE: Flags = &[("namespace", ' ', Takes::Text)];
 
-/// The file of the working directory, and what is around it.
+/// The file of the working directory, and its surroundings.
 struct Work {
     cwd: PathBuf,
     path: &'static str,
     file: KustomizationFile,
 }
 
-/// Changes a file. What it left out is noted; the text is what else it prints.
+/// A change of the file. Skipped items are noted; the text is further output.
 type Change = fn(&mut Work, &Arguments) -> Result<Notes, String>;
 
 /// All changes: verb, object, flags.
@@ -166,7 +166,7 @@ fn word<'a>(flags: &'a Arguments, kind: &str) -> Result<&'a str, String> {
     }
 }
 
-/// The items of the only word, which is a list with commas.
+/// The items of the only word, a comma-separated list.
 fn items(flags: &Arguments, kind: &str) -> Result<Vec<String>, String> {
     let list = word(flags, &format!("list of {kind}s, separated by commas"))?;
     let items: Vec<String> = list.split(',').map(str::to_owned).collect();
@@ -190,7 +190,7 @@ impl Work {
         edit::remove_pairs(&mut self.file, field, kind, &keys, flags.switch("ignore-non-existence")).map(none)
     }
 
-    /// Adds paths that are there, or are addresses; the file itself is left out.
+    /// Adds paths that exist, or are addresses; the file itself is left out.
     fn add_existing(
         &mut self,
         flags: &Arguments,
@@ -204,7 +204,7 @@ impl Work {
         Ok(edit::add_items(&mut self.file, field, kind, &found))
     }
 
-    /// Adds paths that patterns match.
+    /// Adds paths that match patterns.
     fn add_matching(&mut self, flags: &Arguments, field: &str, kind: &str) -> Result<Notes, String> {
         let (mut found, mut notes) = (Vec::new(), Notes::new());
         for pattern in words(flags, kind)? {
@@ -218,7 +218,7 @@ impl Work {
         Ok(notes)
     }
 
-    /// Removes items that patterns match.
+    /// Removes items that match patterns.
     fn remove_matching(&mut self, flags: &Arguments, field: &str, kind: &str) -> Result<Notes, String> {
         let read =
             |pattern: &String| Glob::read(pattern, Notation::GO).ok_or_else(|| format!("invalid pattern `{pattern}`"));
@@ -328,7 +328,7 @@ fn add_label(work: &mut Work, flags: &Arguments) -> Result<Notes, String> {
     edit::add_labels(&mut work.file, &pairs, force, in_templates).map(none)
 }
 
-/// The patch that flags describe.
+/// The patch described by the flags.
 fn patch(flags: &Arguments, is_new: bool) -> Result<Value, String> {
     if let [word, ..] = flags.words.as_slice() {
         return Err(format!("unexpected argument `{word}`"));

@@ -47,7 +47,7 @@ pub(super) fn matching(cwd: &Path, pattern: &str) -> Result<Vec<String>, String>
     Ok(found)
 }
 
-/// The paths of patterns; one that matches nothing must be an address.
+/// The paths that match patterns; a pattern without matches must be an address.
 pub(super) fn existing(cwd: &Path, patterns: &[String]) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     for pattern in patterns {

@@ -5,7 +5,7 @@ use super::packed::{PackedWriter, Packing};
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, WriteError, YamlWriter};
 use purlin_value::encoding;
 
-/// One of them.
+/// The name of a format.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Name {
     #[default]
@@ -16,7 +16,7 @@ enum Name {
     Packed(Packing),
 }
 
-/// A format and how it is laid out.
+/// A format and its layout.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Format {
     name: Name,
@@ -44,7 +44,7 @@ impl Format {
         Ok(Format { name, ..Format::default() })
     }
 
-    /// The same, laid out as two options say.
+    /// The same with another layout.
     pub(crate) fn laid_out(self, pretty: bool, base64: bool) -> Format {
         Format { compact: !pretty, base64, ..self }
     }

@@ -1,6 +1,6 @@
 //! Data as XML and as extended JSON, in Puccini's notation of both.
 //!
-//! XML has an element for each value, named by its type. Extended JSON keeps integers apart from floats.
+//! XML has an element for each value, named by its type. Extended JSON distinguishes integers from floats.
 
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter};
 use purlin_tosca::special::go_g;
@@ -9,12 +9,12 @@ use purlin_value::encoding;
 /// Writes one value as XML.
 pub(super) struct XmlWriter {
     text: String,
-    /// Spaces of one level; without it, everything is one line.
+    /// Indentation of one level; if empty, everything is on one line.
     indent: &'static str,
     depth: usize,
     /// For each open collection, whether it is a map.
     maps: Vec<bool>,
-    /// Whether nothing stands in the innermost element yet.
+    /// Whether the innermost element is still empty.
     empty: bool,
 }
 
@@ -146,7 +146,7 @@ impl Emit for XmlWriter {
     fn key(&mut self, key: &str) {
         self.open("entry");
         self.open("key");
-        // The key is a value of its own, not one of the map's.
+        // The key is a separate value, not one of the map's.
         self.maps.push(false);
         self.scalar("string", key);
         self.maps.pop();
@@ -171,7 +171,7 @@ const MAP: &str = "$ard.map";
 /// Writes one value as extended JSON.
 pub(super) struct ExtendedJsonWriter {
     json: JsonWriter,
-    /// Whether the next key is the only one of its map, so that it must not be taken for a mark.
+    /// Whether the next key is the only one of its map, so that it could be mistaken for a type mark.
     alone: bool,
 }
 
@@ -222,7 +222,7 @@ impl Emit for ExtendedJsonWriter {
     }
 
     fn binary(&mut self, base64: &str) {
-        // Written again, so that it is in the usual alphabet and complete.
+        // Encoded again, so that it uses the standard alphabet and padding.
         let bytes = encoding::from_base64(base64.as_bytes()).map(|bytes| encoding::base64(&bytes));
         self.marked(BYTES, &bytes.unwrap_or_else(|_| base64.to_owned()));
     }

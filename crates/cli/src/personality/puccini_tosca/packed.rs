@@ -1,7 +1,6 @@
-//! CBOR and MessagePack: data in few bytes.
+//! CBOR and MessagePack: compact binary formats.
 //!
-//! Lengths come before what they count, so what is driven must have the length that it announces; everything in a Clout
-//! has.
+//! Lengths come before their contents, so collections must have the announced length; all collections in a Clout do.
 
 use purlin_syntax::write::Emit;
 use purlin_value::encoding;
@@ -21,7 +20,7 @@ pub(super) struct PackedWriter {
     bytes: Vec<u8>,
 }
 
-/// What a length or number belongs to. The number is CBOR's major type.
+/// The kind of a length or number. The number is CBOR's major type.
 #[derive(Clone, Copy)]
 enum Head {
     Unsigned = 0,
@@ -48,7 +47,7 @@ impl PackedWriter {
         }
     }
 
-    /// A code and a number in as few bytes as it fits in; the codes are those for 8, 16, 32 and 64 bits.
+    /// A code and a number in the fewest possible bytes; the codes are those for 8, 16, 32 and 64 bits.
     fn sized(&mut self, codes: [u8; 4], number: u64) {
         let [c8, c16, c32, c64] = codes;
         if let Ok(number) = u8::try_from(number) {
@@ -105,7 +104,7 @@ impl PackedWriter {
         }
     }
 
-    /// A negative number, given as CBOR counts it: -1 is 0.
+    /// A negative number in CBOR's encoding: -1 is 0.
     fn message_pack_negative(&mut self, number: u64) {
         let value = -1 - i64::try_from(number).unwrap_or(i64::MAX);
         if let Ok(value) = i8::try_from(value) {
@@ -210,7 +209,7 @@ mod tests {
         hex(&writer.finish())
     }
 
-    /// Vectors of RFC 8949, appendix A, and what the MessagePack specification says of the same values.
+    /// Test vectors of RFC 8949, appendix A, and the encodings of the same values in the MessagePack specification.
     #[test]
     fn values_are_packed_as_the_specifications_say() {
         let both = |drive: &dyn Fn(&mut PackedWriter), cbor: &str, message_pack: &str| {

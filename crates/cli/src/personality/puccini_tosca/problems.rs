@@ -1,4 +1,4 @@
-//! Problems as data in Puccini's form: a section (the file), an item (the path in it), a message and a place.
+//! Problems as data in Puccini's form: a section (the file), an item (the path in it), a message and a location.
 
 use purlin_syntax::write::Emit;
 use purlin_syntax::{Diagnostic, Sources};
@@ -15,7 +15,7 @@ struct Row {
     column: i64,
 }
 
-/// Writes the errors among what was found, sorted as Puccini sorts them.
+/// Writes the errors among the problems in Puccini's order.
 pub(super) fn emit(compiled: &Compiled, found: &[Diagnostic], sources: &Sources, emit: &mut dyn Emit) {
     let errors = found.iter().filter(|diagnostic| diagnostic.is_error());
     let mut rows: Vec<Row> = errors.map(|diagnostic| row(compiled, diagnostic, sources)).collect();
@@ -33,7 +33,7 @@ pub(super) fn emit(compiled: &Compiled, found: &[Diagnostic], sources: &Sources,
             emit.key(key);
             emit.int(number);
         }
-        // Puccini shows lines of its own source here.
+        // Puccini shows lines of its own source code here.
         emit.key("callers");
         emit.begin_list(0);
         emit.end_list();

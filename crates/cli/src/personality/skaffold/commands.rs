@@ -20,7 +20,7 @@ use purlin_value::emit::to_yaml;
 use purlin_value::{Secrets, Session};
 use std::cell::RefCell;
 
-/// `diagnose`: the configurations with everything filled in.
+/// `diagnose`: the configurations with all defaults.
 pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     let look =
         Look { command: "diagnose", bases: Bases::All, defaults: true, auto_activation: true, sync: Sync::Missing };
@@ -51,10 +51,10 @@ pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, 
     }))
 }
 
-/// What a finished configuration no longer shows.
+/// Keys that a finished configuration no longer contains.
 const HIDDEN: &[&str] = &["requires", "profiles"];
 
-/// Configurations as documents, some keys left out.
+/// Configurations as documents, without some keys.
 pub(super) fn documents(configs: &[Config<'_>], without: &[&str], template: Option<&Template<'_>>) -> String {
     let mut writer = YamlWriter::new();
     for config in configs {
@@ -108,7 +108,7 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
     }))
 }
 
-/// Manifests as texts, each with its last line ended.
+/// Manifests as texts, each ending with a line break.
 pub(super) fn bodies(manifests: &[Manifest]) -> Vec<String> {
     let body = |manifest: &Manifest| {
         let text = match manifest.body() {
@@ -120,7 +120,7 @@ pub(super) fn bodies(manifests: &[Manifest]) -> Vec<String> {
     manifests.iter().map(body).collect()
 }
 
-/// Which images and labels go into manifests.
+/// The images and labels for manifests.
 pub(super) fn settings(
     invocation: &Invocation<'_>,
     flags: &Flags,
@@ -166,7 +166,7 @@ pub(super) fn settings(
     })
 }
 
-/// Values for fields of manifests: those of a file, and over them those of the command line.
+/// Values for fields of manifests: those of the command line override those of a file.
 fn setters(invocation: &Invocation<'_>, flags: &Flags) -> Result<Setters, String> {
     let mut found = Setters::new();
     if let Some(file) = flags.text("set-value-file") {
@@ -233,7 +233,7 @@ fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to:
     }
 }
 
-/// Replaces the file and keeps the old one beside it.
+/// Replaces the file and keeps the old one next to it.
 fn overwrite(invocation: &mut Invocation<'_>, given: &str, old: &str, new: &str) -> Exit {
     let path = invocation.cwd.join(given);
     let kept = invocation.cwd.join(format!("{given}.v2"));

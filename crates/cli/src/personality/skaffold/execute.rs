@@ -1,4 +1,4 @@
-//! `build`, `test` and what stands on them: Skaffold's output, results and exit codes.
+//! `build`, `test` and the commands based on them: Skaffold's output, results and exit codes.
 
 use super::commands::{self, settings as render_settings};
 use super::{Look, Opened, flags::Flags, open, usage};
@@ -26,7 +26,7 @@ fn look(command: &'static str) -> Look {
     Look { command, bases: Bases::Dependencies, defaults: true, auto_activation: true, sync: Sync::Always }
 }
 
-/// `build`: builds images, and says which.
+/// `build`: builds images, and prints them.
 pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     with_project(invocation, flags, "build", "build", |invocation, session, project, _| {
         let is_quiet = flags.switch("quiet", false);
@@ -41,7 +41,7 @@ pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exi
     })
 }
 
-/// Opens the configurations of a command and works on the project they make; problems are printed first and end it.
+/// Opens the configurations of a command and works on their project; problems are printed first and end the command.
 fn with_project(
     invocation: &mut Invocation<'_>,
     flags: &Flags,
@@ -58,7 +58,7 @@ fn with_project(
     }))
 }
 
-/// The configurations as a project that can be run.
+/// The configurations as a runnable project.
 fn project<'p, 'f>(
     invocation: &mut Invocation<'_>,
     flags: &Flags,
@@ -100,10 +100,10 @@ fn project<'p, 'f>(
     Ok(project)
 }
 
-/// Images by name, and what to use for each.
+/// Images by name, and the image to use for each.
 type Built = Vec<(String, String)>;
 
-/// Builds the images that flags choose. The images that are there afterwards.
+/// Builds the images selected by flags. Returns the built images.
 fn build_images(
     invocation: &mut Invocation<'_>,
     flags: &Flags,
@@ -179,7 +179,7 @@ fn run(
     run.run(requested, &mut lines)
 }
 
-/// The exit code is that of the command that failed, as in the original.
+/// The exit code of the failed command, as in the original.
 fn ended(invocation: &mut Invocation<'_>, session: &Session, summary: &Summary) -> Exit {
     match conclude(invocation, session, summary, Style::default()) {
         Exit::Failed => {
@@ -193,7 +193,7 @@ fn ended(invocation: &mut Invocation<'_>, session: &Session, summary: &Summary) 
     }
 }
 
-/// What `--output` makes of the images that were built.
+/// The text of `--output` for the built images.
 fn said(built: &[Build], output: Option<&str>) -> Result<String, String> {
     let entry = |build: &Build| {
         let runtime = match build.runtime.as_str() {
@@ -224,7 +224,7 @@ fn hand_out(invocation: &mut Invocation<'_>, flags: &Flags, is_quiet: bool, text
     written.map_err(|error| invocation.refuse(&format!("could not write: {error}"), Exit::Io))
 }
 
-/// What a deploy needs beside the configurations.
+/// Inputs of a deploy apart from the configurations.
 fn deploying(
     invocation: &Invocation<'_>,
     flags: &Flags,
@@ -240,7 +240,7 @@ fn deploying(
         kubeconfig: flags.text("kubeconfig").map(|file| invocation.cwd.join(file)),
         context: flags.text("kube-context").map(str::to_owned),
         allow_exec: flags.switch("allow-exec", false),
-        // Skaffold applies as `kubectl apply` does, which takes over what others have set.
+        // Skaffold behaves like `kubectl apply`, which takes over fields set by others.
         force_conflicts: true,
         ..Clusters::default()
     };
@@ -255,14 +255,14 @@ fn deploying(
     }
 }
 
-/// What a deploy is called, and found again by: the name of its configuration, or its folder.
+/// The name that identifies a deploy: the name of its configuration, or its folder.
 pub(crate) fn deploy_name(root: &Path, configs: &[Config<'_>]) -> String {
     let named = configs.iter().rev().map(|config| config.name.as_str()).find(|name| !name.is_empty());
     let folder = root.file_name().map(|name| name.to_string_lossy().into_owned());
     named.map(str::to_owned).or(folder).unwrap_or_else(|| "skaffold".to_owned())
 }
 
-/// `deploy` and `run`: builds what is not given, tests it where `run` is asked for, and deploys everything.
+/// `deploy` and `run`: builds missing images, tests them for `run`, and deploys everything.
 pub fn deploy(invocation: &mut Invocation<'_>, flags: &Flags, builds: bool) -> Result<Exit, Exit> {
     let command = if builds { "run" } else { "deploy" };
     with_project(invocation, flags, command, command, |invocation, session, project, configs| {
@@ -282,7 +282,7 @@ pub fn deploy(invocation: &mut Invocation<'_>, flags: &Flags, builds: bool) -> R
     })
 }
 
-/// The next step follows only after success.
+/// Continues only after success.
 fn goes_on(exit: Exit) -> Result<(), Exit> {
     if exit == Exit::Ok { Ok(()) } else { Err(exit) }
 }
@@ -297,14 +297,14 @@ fn deploy_all(
     head.push_str("Starting deploy...\n");
     say(invocation, false, &head);
     let place = Place::new(invocation, project.root())?;
-    // What is built is there; the last node brings everything before it along.
+    // Images are built already; the last node depends on everything before it.
     let last = project.nodes().len().saturating_sub(1);
     let deploys: Vec<usize> = of_kind(project, Kind::Deploy).into_iter().chain([last]).collect();
     let summary = run(invocation, project, &place, &deploys, 1, true, false);
     Ok(ended(invocation, session, &summary))
 }
 
-/// `delete`: takes down what was deployed.
+/// `delete`: takes down the deployment.
 pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit> {
     with_project(invocation, flags, "delete", "build", |invocation, session, project, configs| {
         if flags.switch("dry-run", false) {
@@ -321,7 +321,7 @@ pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Ex
     })
 }
 
-/// `delete --dry-run`: the manifests as they are rendered now.
+/// `delete --dry-run`: the manifests in their current form.
 fn would_delete(
     invocation: &mut Invocation<'_>,
     flags: &Flags,
@@ -343,7 +343,7 @@ fn would_delete(
     Ok(invocation.print(&text))
 }
 
-/// The first artifact whose image is not known.
+/// The first artifact without a known image.
 fn missing(project: &SkaffoldProject<'_, '_>) -> Option<String> {
     let known = project.built();
     let mut images = project.tags().map(|(image, _)| image);
@@ -379,7 +379,7 @@ fn test_images(
     Ok(ended(invocation, session, &summary))
 }
 
-/// Events in the words of the original.
+/// Prints events in the words of the original.
 struct Lines<'w> {
     out: &'w mut (dyn Write + Send),
     is_quiet: bool,
@@ -388,7 +388,7 @@ struct Lines<'w> {
 impl Lines<'_> {
     fn line(&mut self, text: &str) {
         if !self.is_quiet {
-            // Who no longer reads does not stop a run.
+            // A closed reader does not stop a run.
             let _ = writeln!(self.out, "{text}");
         }
     }

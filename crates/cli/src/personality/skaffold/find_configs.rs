@@ -10,7 +10,7 @@ use purlin_syntax::write::{JsonFlavor, json::quote};
 use purlin_value::path;
 use purlin_value::world::FileKind;
 
-/// How wide the two columns of the table are.
+/// Widths of the two columns of the table.
 const COLUMNS: (usize, usize) = (70, 30);
 
 /// Runs `find-configs`.
@@ -29,7 +29,7 @@ pub fn find_configs(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Ex
     let directory = flags.text("directory").unwrap_or(".");
     let mut files = Vec::new();
     collect(&loader, &path::normalize(directory), &mut files);
-    // A file that cannot be read as a configuration is none.
+    // A file that cannot be read as a configuration is skipped.
     let (found, _) = session.sink.apart(|| {
         let version = |file: &String| {
             let before = session.sink.len();

@@ -1,11 +1,11 @@
-//! The flags of the Skaffold command line, read as it reads them: `--name=value`, `--name value`, `-n value`, and an
+//! The flags of the Skaffold command line, in its own syntax: `--name=value`, `--name value`, `-n value`, and an
 //! environment variable `SKAFFOLD_NAME` for each.
 
 use crate::personality::{belongs_to, split_flag};
 use purlin_skaffold::validate::Tags;
 use std::collections::BTreeMap;
 
-/// What a flag takes.
+/// The number of values of a flag.
 #[derive(Clone, Copy, PartialEq)]
 enum Takes {
     /// `--flag`, `--flag=false`.
@@ -21,10 +21,10 @@ use Takes::{List, Switch, Text};
 /// Commands that read a configuration.
 const READING: &[&str] = &["build", "delete", "deploy", "diagnose", "inspect", "render", "run", "test"];
 
-/// Commands that can be told which context of Kubernetes is meant.
+/// Commands that have an option for the Kubernetes context.
 const WITH_CONTEXT: &[&str] = &["build", "config", "delete", "deploy", "inspect", "render", "run", "test"];
 
-/// All flags: long name, short name, what they take, and the commands that have them; none means all.
+/// All flags: long name, short name, number of values, and the commands that have them; an empty list means all.
 #[rustfmt::skip]
 const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("filename", 'f', Text, &[]),
@@ -102,7 +102,7 @@ const FLAGS: &[(&str, char, Takes, &[&str])] = &[
     ("allow-exec", ' ', Switch, &[]),
 ];
 
-/// Flags that change nothing here: they are about logs, events, clean-up of images and the loop of `dev`.
+/// Flags without effect here: they concern logs, events, clean-up of images and the loop of `dev`.
 #[rustfmt::skip]
 const NO_EFFECT: &[&str] = &[
     "auto-create-config", "check-cluster-node-platforms", "cleanup",
@@ -112,8 +112,7 @@ const NO_EFFECT: &[&str] = &[
     "wait-for-deletions-max",
 ];
 
-/// Flags of the original that ask for what is not done, with the value that asks for nothing; none means that every
-/// value asks for something.
+/// Unsupported flags of the original, with the value that disables them; `None` means that every value is unsupported.
 const UNSUPPORTED: &[(&str, Option<&str>)] = &[
     ("auto", Some("false")),
     ("cache-file", None),
@@ -149,7 +148,7 @@ const ALL_INSPECT: &[&str] = &[
     "verbosity",
 ];
 
-/// What chooses configurations in `inspect`.
+/// Flags that select configurations in `inspect`.
 const CHOOSING: &[&str] = &["module", "profile", "propagate-profiles"];
 
 /// Further flags of the commands of `inspect`.
@@ -166,7 +165,7 @@ const INSPECT: &[(&str, &str, &[&str])] = &[
     ("config-dependencies", "add", &["module"]),
 ];
 
-/// Flags that permit something, or name files outside of the configuration: a project cannot set them.
+/// Flags that grant permissions, or name files outside the configuration: a project cannot set them.
 const OF_USER: &[&str] = &[
     "allow-exec",
     "allow-net",
@@ -185,12 +184,12 @@ const OF_USER: &[&str] = &[
     "sync-remote-cache",
 ];
 
-/// The variable of a flag.
+/// The environment variable of a flag.
 fn variable(long: &str) -> String {
     format!("SKAFFOLD_{}", long.to_uppercase().replace('-', "_"))
 }
 
-/// Whether a variable is that of a flag which only the user can set.
+/// Whether a variable belongs to a flag that only the user can set.
 pub fn is_users_own(name: &str) -> bool {
     OF_USER.iter().any(|long| variable(long) == name)
 }
@@ -201,12 +200,12 @@ pub struct Flags {
     /// Words that are no flags, in order.
     pub words: Vec<String>,
     values: BTreeMap<String, Vec<String>>,
-    /// Flags of a build environment, by key of its settings.
+    /// Flags of a build environment, by settings key.
     pub settings: Vec<(String, String)>,
 }
 
 impl Flags {
-    /// Reads a command line. `settings` knows the further flags that set something, and whether they need a value.
+    /// Reads a command line. `settings` knows further flags that set something, and whether they need a value.
     pub fn read(
         args: &[String],
         env: &BTreeMap<String, String>,
@@ -240,7 +239,7 @@ impl Flags {
                 // `inspect … -a` means all and `-o` the format; elsewhere `-a` and `-o` name files.
                 [b'-', b'a', ..] if inspects => "all",
                 [b'-', b'o', ..] if inspects => "format",
-                // `-d` names the registry of images elsewhere.
+                // `-d` means the image registry elsewhere.
                 [b'-', b'd', ..] if flags.words.first().is_some_and(|word| word == "find-configs") => "directory",
                 _ => name.as_str(),
             };
@@ -265,7 +264,7 @@ impl Flags {
         Ok(flags)
     }
 
-    /// Refuses a flag that the command does not have, if there is such a command.
+    /// Refuses a flag that the command does not have, if the command exists.
     fn belong(&self) -> Result<(), String> {
         let command = self.word(0);
         if command == "inspect" {
@@ -283,7 +282,7 @@ impl Flags {
         }
     }
 
-    /// Refuses a flag that a command of `inspect` does not have, if there is such a command.
+    /// Refuses a flag that a command of `inspect` does not have, if the command exists.
     fn belong_to_inspect(&self) -> Result<(), String> {
         let (what, verb) = (self.word(1), self.word(2));
         let Some((.., own)) = INSPECT.iter().find(|(known, with, _)| *known == what && *with == verb) else {
@@ -308,8 +307,8 @@ impl Flags {
         }
     }
 
-    /// A flag that is not given is taken from the environment, if the command has it. Skaffold asks the environment for
-    /// the flags of its commands, and not for those of commands below them.
+    /// Takes a missing flag from the environment, if the command has it. Skaffold reads environment variables for the
+    /// flags of its commands, but not for those of their subcommands.
     fn fill_from_env<'e>(&mut self, lookup: impl Fn(&str) -> Option<&'e String>) {
         let command = self.word(0).to_owned();
         if ["inspect", "config", "schema"].contains(&command.as_str()) {
@@ -325,7 +324,7 @@ impl Flags {
         }
     }
 
-    /// Sets a flag that was not given, if the command has it.
+    /// Sets a missing flag, if the command has it.
     pub fn or_text(&mut self, name: &str, value: &str) {
         let command = self.word(0).to_owned();
         let has = |(long, _, _, commands): &&(&str, char, Takes, &[&str])| {
@@ -338,12 +337,12 @@ impl Flags {
         }
     }
 
-    /// Flags that were given, ask for something, and have no effect.
+    /// Given flags with a value that would have an effect in the original, but not here.
     pub fn without_effect(&self) -> impl Iterator<Item = &'static str> {
         NO_EFFECT.iter().copied().filter(|name| self.text(name).is_some_and(|value| value != "false"))
     }
 
-    /// Where the tags of images come from.
+    /// The source of image tags.
     pub fn tags(&self) -> Tags {
         if self.text("tag").is_some_and(|tag| !tag.is_empty()) { Tags::Named } else { Tags::Made }
     }
@@ -369,7 +368,7 @@ impl Flags {
     }
 }
 
-/// The fields of a line with commas; quotes around a field hold commas together, and two of them mean one.
+/// The fields of a line with commas; quotes around a field protect commas, and a doubled quote means one.
 fn fields(line: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut is_quoted = false;

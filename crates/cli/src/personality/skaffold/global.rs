@@ -1,5 +1,5 @@
-//! The file of settings that Skaffold keeps for a user, `~/.skaffold/config`: values for all contexts of Kubernetes and
-//! for single ones; and the command `config` that lists and changes them.
+//! Skaffold's settings file of a user, `~/.skaffold/config`: values for all Kubernetes contexts and for single ones;
+//! and the command `config` that lists and changes them.
 
 use super::flags::Flags;
 use super::surroundings;
@@ -12,13 +12,13 @@ use purlin_value::{Map, MergeKeys, Value, value_of};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The key of the values that hold for all contexts.
+/// The key of the values for all contexts.
 const GLOBAL: &str = "global";
 /// The key of the values of single contexts.
 const CONTEXTS: &str = "kubeContexts";
-/// The key under which such an entry names its context.
+/// The key for the context name of such an entry.
 const CONTEXT: &str = "kube-context";
-/// The key of the registry that images are put in.
+/// The key of the image registry.
 const DEFAULT_REPO: &str = "default-repo";
 
 /// Keys that can be set.
@@ -28,10 +28,10 @@ const KEYS: &[&str] = &[
     "kind-disable-load", "k3d-disable-load", "collect-metrics", "cluster",
 ];
 
-/// Keys that change what Skaffold builds or where it pushes, and that are not followed here.
+/// Keys that change what Skaffold builds or where it pushes, and that are not supported here.
 const UNUSED: &[&str] = &["multi-level-repo", "local-cluster", "insecure-registries"];
 
-/// Takes the registry of images from the file, where the command line names none.
+/// Takes the image registry from the file, unless the command line names one.
 pub fn fill(invocation: &mut Invocation<'_>, flags: &mut Flags) {
     let Some(path) = path(invocation, flags) else { return };
     let settings = read(&path);
@@ -93,7 +93,7 @@ fn path(invocation: &Invocation<'_>, flags: &Flags) -> Option<PathBuf> {
     Some(Path::new(home).join(".skaffold/config"))
 }
 
-/// What the file says; nothing if there is none, or none that can be read.
+/// The content of the file; empty if it is missing or unreadable.
 fn read(path: &Path) -> Map {
     let text = named::read_text(path, named::LARGEST).unwrap_or_default();
     let source = Arc::new(Source::new(purlin_syntax::FileId(0), path.to_string_lossy().as_ref(), text));
@@ -118,7 +118,7 @@ fn own(settings: &Map, context: &str) -> Value {
     Value::map(if context.is_empty() { global() } else { entry().unwrap_or_default() })
 }
 
-/// The values in force for a context: its own before those of all contexts.
+/// The values in force for a context: its own override those for all contexts.
 fn in_force(settings: &Map, context: &str) -> Map {
     let mut found = settings.get(GLOBAL).and_then(Value::as_map).cloned().unwrap_or_default();
     let entry = entries(settings).into_iter().find(|entry| is_of(entry, context));
@@ -135,7 +135,7 @@ fn whole(settings: &Map) -> Value {
     Value::map(Map::from_iter([(GLOBAL.into(), global), (CONTEXTS.into(), contexts)]))
 }
 
-/// A value as its key takes it.
+/// A value converted to the type of its key.
 fn typed(key: &str, text: &str) -> Value {
     match (key, text) {
         ("insecure-registries", _) => Value::list(vec![Value::str(text)]),

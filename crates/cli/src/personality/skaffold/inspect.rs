@@ -14,7 +14,7 @@ use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Source, yaml};
 use purlin_value::{MergeKeys, Session, Value, value_of};
 use std::path::Path;
 
-/// Whether a further flag sets something of the build environment being added or changed, and then whether it needs
+/// Whether a further flag sets a property of the build environment being added or changed, and if so, whether it needs
 /// a value.
 pub fn setting(args: &[String], name: &str) -> Option<bool> {
     let changes = |verb: &str| args.iter().any(|arg| arg == verb);
@@ -44,7 +44,7 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit>
     };
     let mut opened = open(invocation, flags, &look)?;
     if changes && !prints {
-        // The profile names where the change goes, not what is active.
+        // The profile names the target of the change, not an active profile.
         opened.wanted.profiles.clear();
     }
     let exit = opened.with_configs(invocation, |invocation, session, configs| {
@@ -71,7 +71,7 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<Exit, Exit>
     Ok(finish(invocation, &opened, exit))
 }
 
-/// What can be asked, and what can be done with it.
+/// Objects, and the operations on each.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("modules", &["list"]),
     ("profiles", &["list"]),
@@ -83,7 +83,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("config-dependencies", &["add"]),
 ];
 
-/// What is wrong with the words of a command, before anything is read.
+/// Checks the words of a command before anything is read.
 fn misuse(flags: &Flags) -> Option<String> {
     let (what, verb) = (flags.word(1), flags.word(2));
     let Some((_, verbs)) = COMMANDS.iter().find(|(known, _)| *known == what) else {
@@ -159,8 +159,8 @@ fn change(invocation: &mut Invocation<'_>, flags: &Flags, session: &Session, con
     }
 }
 
-/// `jobManifestPaths modify`: the configurations as `diagnose` shows them, with other manifests, in a file or on
-/// standard output. The source stays as it is.
+/// `jobManifestPaths modify`: the configurations as `diagnose` shows them, with other manifests, to a file or to
+/// standard output. The source is not changed.
 fn jobs(invocation: &mut Invocation<'_>, flags: &Flags, session: &Session, mut configs: Vec<Config<'_>>) -> Exit {
     let path = flags.word(3);
     let text = match file(invocation, path) {
@@ -188,7 +188,7 @@ fn write(invocation: &mut Invocation<'_>, new: &[NewText]) -> Exit {
     Exit::Ok
 }
 
-/// The deployments in a file of manifests. Other kinds are not looked at, as in the original.
+/// The deployments in a file of manifests. Other kinds are ignored, as in the original.
 fn deployments(invocation: &Invocation<'_>, path: &str) -> Result<Vec<Resource>, String> {
     let source = Source::new(FileId(0), path, file(invocation, path)?);
     let tree = yaml::parse(source.into(), Flavor::CoreGo, &Limits::default());

@@ -118,7 +118,7 @@ fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
     invocation.refuse(message, Exit::Invalid)
 }
 
-/// How a command looks at configurations.
+/// How a command reads configurations.
 struct Look {
     command: &'static str,
     bases: Bases,
@@ -127,7 +127,7 @@ struct Look {
     sync: Sync,
 }
 
-/// A session and what is wanted of it.
+/// A session and its request.
 struct Opened {
     session: Session,
     wanted: Wanted,
@@ -135,11 +135,11 @@ struct Opened {
     stdin: Option<Arc<[u8]>>,
     command: &'static str,
     repositories: Repositories,
-    /// The first error that ended resolution, once it is reported.
+    /// The first error that ended resolution, once reported.
     refused: RefCell<Option<Diagnostic>>,
 }
 
-/// What charts draw their secrets from: rendering draws new ones, as Helm does for Skaffold.
+/// The source of secrets in charts: rendering generates new ones, as Helm does for Skaffold.
 fn usual_seed(command: &str) -> SeedSource {
     match command {
         "render" => SeedSource::Fresh,
@@ -157,7 +157,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
     let repositories = Repositories::new(invocation, flags, look.sync);
     let mut paths: Vec<std::path::PathBuf> = flags.list("allow-path").into_iter().map(Into::into).collect();
     paths.extend(flags.text("filename").and_then(|file| consent(&invocation.cwd, file)));
-    // Copies this command made itself may be read.
+    // Copies made by this command may be read.
     paths.push(repositories.folder().to_owned());
     setup.permissions = Permissions {
         paths,
@@ -204,7 +204,7 @@ fn standard_input(invocation: &mut Invocation<'_>) -> Arc<[u8]> {
 }
 
 impl Opened {
-    /// Resolves everything and hands the configurations on; problems are printed first and end the command.
+    /// Resolves everything and passes the configurations on; problems are printed first and end the command.
     fn with_configs(
         &self,
         invocation: &mut Invocation<'_>,
@@ -224,10 +224,10 @@ impl Opened {
         work(invocation, &self.session, configs)
     }
 
-    /// Prints what was found and says how the command ends.
+    /// Prints the problems and returns the exit code.
     fn report(&self, invocation: &mut Invocation<'_>) -> Exit {
         match report(invocation, &self.session, Style::given(invocation)) {
-            // The original knows one code for everything that is wrong with a configuration.
+            // The original has a single exit code for all problems of a configuration.
             Exit::Io => Exit::Invalid,
             exit => exit,
         }

@@ -1,6 +1,6 @@
-//! Copies of git repositories where Skaffold keeps them: one folder per address and revision.
+//! Copies of git repositories in Skaffold's layout: one folder per address and revision.
 //!
-//! Fetching itself is the world's business; this only decides when, and puts the files where scripts expect them.
+//! The world fetches; this file only decides when, and puts the files where scripts expect them.
 
 use super::flags::Flags;
 use crate::invocation::Invocation;
@@ -20,16 +20,16 @@ use std::path::{Path, PathBuf};
 pub struct Repositories {
     folder: PathBuf,
     sync: Sync,
-    /// Whether the user asked for the newest; otherwise what `purlin.lock` recorded stays.
+    /// Whether the user requested the newest revision; otherwise the one in `purlin.lock` is used.
     update: bool,
-    /// Addresses the user's git settings replace by others: start, replacement.
+    /// Replacements of addresses in the user's git settings: prefix, replacement.
     replaced: Vec<(String, String)>,
-    /// What was answered before; a repository is asked for once.
+    /// Earlier answers; a repository is fetched only once.
     done: RefCell<HashMap<(String, String), Result<String, WorldError>>>,
 }
 
 impl Repositories {
-    /// The copies as flags and environment want them.
+    /// The copies according to flags and environment.
     pub fn new(invocation: &Invocation<'_>, flags: &Flags, default: Sync) -> Self {
         let home = invocation.env.get("HOME").map(PathBuf::from).unwrap_or_default();
         let folder = match flags.text("remote-cache-dir") {
@@ -89,14 +89,14 @@ impl Repositories {
     }
 }
 
-/// The name of a copy: a digest of address and revision as Skaffold makes it.
+/// The folder name of a copy: a digest of address and revision, computed as in Skaffold.
 fn name(repo: &str, revision: &str) -> String {
     let quoted = |text: &str| purlin_syntax::write::json::quote(text, purlin_syntax::write::JsonFlavor::Go);
     let digest = Sha256::digest(format!("[{},{}]\n", quoted(repo), quoted(revision)));
     encoding::base64(&digest).replace('+', "-").replace('/', "_").chars().take(32).collect()
 }
 
-/// Files and folders; what a repository links to stays behind.
+/// Copies files and folders; links are left out.
 fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     named::create_folder(to)?;
     for entry in named::list(from)? {
@@ -112,7 +112,7 @@ fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// `url.BASE.insteadOf` settings that git takes from the environment.
+/// `url.BASE.insteadOf` settings that git reads from the environment.
 fn replacements(invocation: &Invocation<'_>) -> Vec<(String, String)> {
     let count = invocation.env.get("GIT_CONFIG_COUNT").and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
     let setting = |at: usize| {

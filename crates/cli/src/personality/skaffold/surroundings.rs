@@ -1,4 +1,4 @@
-//! What the original takes from outside: `skaffold.env`, the kubeconfig, standard input.
+//! External inputs of the original: `skaffold.env`, the kubeconfig, standard input.
 
 use super::flags::is_users_own;
 use crate::border::{is_escape, read_below};
@@ -27,8 +27,8 @@ const ENV_FILE: &str = "skaffold.env";
 /// The largest such file that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Reads what `skaffold.env` sets and the environment does not. Variables that steer Purlin or the programs it starts
-/// reach templates only, unless the user trusts the project.
+/// Reads the variables of `skaffold.env` that the environment does not set. Variables that steer Purlin or the programs
+/// it starts are only available in templates, unless the user trusts the project.
 pub fn load_env_file(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
     let set = match read_env_file(invocation) {
         Ok(text) => variables(&text),
@@ -52,7 +52,7 @@ pub fn load_env_file(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
         if is_steering(&name) || is_users_own(&name) {
             refused.push(format!("`{name}`"));
         }
-        // The first line that sets a variable counts, as in the original.
+        // The first line that sets a variable wins, as in the original.
         invocation.project_env.entry(name).or_insert(value);
     }
     if !refused.is_empty() {

@@ -5,7 +5,7 @@ use purlin_unfurl::export::Format;
 use purlin_unfurl::job::options::{ChangeDetection, Options, Repair, Workflow};
 use purlin_unfurl::val::Val;
 
-/// What the arguments say.
+/// The parsed arguments.
 #[derive(Default, Debug)]
 pub(super) struct Flags {
     pub path: Option<String>,
@@ -17,20 +17,20 @@ pub(super) struct Flags {
     pub no_summary: bool,
     pub is_quiet: bool,
     pub is_approved: bool,
-    /// The status from which on a job's exit code is 64; never if none.
+    /// The status from which on a job's exit code is 64; never if `None`.
     pub exit_at: Option<&'static str>,
-    /// What is exported.
+    /// The export format.
     pub format: Option<Format>,
-    /// Where an export is written.
+    /// The target file of an export.
     pub file: Option<String>,
-    /// What happens to a file that exists.
+    /// The treatment of existing files.
     pub overwrite: Option<String>,
-    /// The workflow that is planned.
+    /// The planned workflow.
     pub workflow: Option<Workflow>,
     pub job: Options,
 }
 
-/// Options that change nothing: `--upgrade` has no effect in Unfurl either, and Purlin says what it has to say without
+/// Options without effect: `--upgrade` has no effect in Unfurl either, and Purlin prints all messages without
 /// `--verbose`.
 const WITHOUT_EFFECT: &[&str] = &["verbose", "upgrade"];
 
@@ -42,7 +42,7 @@ const NEW: &[&str] = &["skip-new", "change-detection"];
 const CHANGES: &[&str] = &["repair", "upgrade", "prune", "check"];
 const UNMANAGED: &[&str] = &["destroyunmanaged"];
 
-/// The options of each command. `--quiet` and `--verbose` are taken by all of them.
+/// The options of each command. All commands have `--quiet` and `--verbose`.
 const OPTIONS: &[(&str, &[&[&str]])] = &[
     ("deploy", &[ANSWERS, WHICH, CONTROL, APPROVAL, NEW, CHANGES, UNMANAGED]),
     ("check", &[ANSWERS, WHICH, CONTROL, APPROVAL, NEW]),
@@ -57,7 +57,7 @@ const OPTIONS: &[(&str, &[&[&str]])] = &[
     ("version", &[&["semver", "remote"]]),
 ];
 
-/// Options that ask for what is not done, each with what to do instead.
+/// Unsupported options, each with an alternative.
 const REFUSED: &[(&str, &str)] = &[
     ("commit", "commit the changed files with `git commit` afterwards"),
     ("push", "push with `git push` afterwards"),
@@ -73,14 +73,14 @@ const REFUSED: &[(&str, &str)] = &[
     ("tmp", "set `TMPDIR`"),
 ];
 
-/// Options of the tool itself that come before the command and change nothing: Purlin fetches nothing unasked, has no
-/// runtime and says what it has to say.
+/// Global options before the command without effect: Purlin fetches nothing by default, has no runtime and prints all
+/// messages.
 const GLOBAL: &[&str] = &["verbose", "no-runtime", "skip-upstream-check", "no-version-check"];
 
 /// Those that are followed by a value.
 const GLOBAL_WITH_VALUE: &[&str] = &["loglevel", "version-check"];
 
-/// Reads the options before the command. The answer is the place of the command, and whether only errors are shown.
+/// Reads the options before the command. Returns the index of the command, and whether only errors are shown.
 pub(super) fn read_global(args: &[String]) -> Result<(usize, bool), String> {
     let mut is_quiet = false;
     let mut at = 0;
@@ -99,7 +99,7 @@ pub(super) fn read_global(args: &[String]) -> Result<(usize, bool), String> {
             "quiet" => is_quiet = true,
             name if GLOBAL.contains(&name) => {}
             name if GLOBAL_WITH_VALUE.contains(&name) => at += usize::from(value.is_none()),
-            // An empty path asks for no home project, and Purlin never reads one.
+            // An empty path disables the home project, and Purlin never reads one.
             "home" if value.as_ref().or(args.get(at)).is_some_and(String::is_empty) => {
                 at += usize::from(value.is_none())
             }
@@ -141,7 +141,7 @@ impl Flags {
             let (name, given) = assigned(name);
             belongs(command, name)?;
             if name == "trace" {
-                // The original's levels are numbers; here there is one.
+                // The original has numeric levels; here there is only one.
                 let level = given.as_deref().or(rest.as_slice().first().map(String::as_str));
                 let level: Option<u32> = level.and_then(|level| level.parse().ok());
                 if level.is_some() && given.is_none() {
@@ -205,7 +205,7 @@ impl Flags {
         Ok(())
     }
 
-    /// Options of jobs. What differs from the usual is stored with the job.
+    /// Options of jobs. Values other than the defaults are stored with the job.
     fn of_job(&mut self, name: &str, value: &mut dyn FnMut() -> Result<String, String>) -> Result<(), String> {
         let job = &mut self.job;
         let yes = || Val::bool(true);
@@ -283,7 +283,7 @@ impl Flags {
         Ok(())
     }
 
-    /// What a job is asked for, with options that differ from the usual in the order they are stored.
+    /// The options of a job, with values other than the defaults in the order in which they are stored.
     pub(super) fn options(&self, workflow: Workflow) -> Options {
         let mut options = Options { workflow, ..self.job.clone() };
         if !options.instances.is_empty() {
@@ -302,7 +302,7 @@ fn workflow(name: &str) -> Result<Workflow, String> {
     super::jobs::workflow(name).ok_or_else(|| one_of("workflow", name, &names))
 }
 
-/// What can be exported, and what only the original can.
+/// Supported export formats, and those that only the original has.
 fn format(word: &str) -> Result<Format, String> {
     match word {
         "blueprint" => Ok(Format::Blueprint),

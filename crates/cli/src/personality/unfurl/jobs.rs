@@ -18,10 +18,10 @@ use purlin_value::Session;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// What Unfurl ends with when a job ends with the status that was named, or could not be made.
+/// Unfurl's exit code if a job ends with the given status, or could not be created.
 const FAILED: Exit = Exit::Other(64);
 
-/// What a user ends with who did not approve.
+/// The exit code if the user did not approve.
 const DECLINED: Exit = Exit::Other(1);
 
 /// The workflow that a command starts.
@@ -82,7 +82,7 @@ fn planned<'s>(
     };
     let can_run = job.plan();
     if !can_run || session.sink.has_errors() {
-        // What cannot be run here can still be planned.
+        // An operation that cannot be run here can still be planned.
         if job.options.plan_only && !can_run {
             job.sift();
             print_plan(invocation, flags, &job);
@@ -141,7 +141,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &F
     if reached { Err(FAILED) } else { Ok(Exit::Ok) }
 }
 
-/// Runs a job and stores what came of it; gives the seconds it took.
+/// Runs a job and stores its results; returns the duration in seconds.
 fn carry_out(
     invocation: &mut Invocation<'_>,
     session: &Session,
@@ -183,7 +183,7 @@ fn perform(
         is_saved: !flags.job.dry_run,
     };
     let _lock = runner.lock(&job.ensemble.manifest.path)?;
-    // Where programs read the summary, what commands print goes beside it.
+    // If programs read the summary, output of commands goes to standard error.
     let out: &mut (dyn Write + Send) = if flags.json { invocation.stderr } else { invocation.stdout };
     runner.run(job, &mut Echo { out, is_quiet: flags.is_quiet })
 }
