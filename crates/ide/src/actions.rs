@@ -1,4 +1,4 @@
-//! Changes that mend a problem: what hints say was meant, and keys that are missing.
+//! Quick fixes: corrections suggested by hints, and missing keys.
 
 use crate::Ide;
 use crate::facts::is_chart_template;
@@ -10,19 +10,19 @@ use crate::workspace::Problem;
 use purlin_syntax::{FileId, Source};
 use purlin_value::{Value, path};
 
-/// A change that an editor offers.
+/// A change offered by an editor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What it does.
+    /// Its title.
     pub title: String,
-    /// The problem that it mends; nothing for a key that could be added.
+    /// The problem that it fixes; `None` for a key that could be added.
     pub problem: Option<Problem>,
     /// The changes.
     pub edits: Vec<Edit>,
 }
 
 impl Ide {
-    /// Changes for the problems between two offsets of a file, and for keys that are missing there.
+    /// Fixes for the problems between two offsets of a file, and for keys that are missing there.
     pub fn fixes(&self, file: &str, start: usize, end: usize) -> Vec<Fix> {
         let file = path::normalize(file);
         let mut fixes = Vec::new();
@@ -51,14 +51,14 @@ impl Ide {
         fixes
     }
 
-    /// Whether the word that a change replaces is where it was when the problem was found.
+    /// Whether the word to be replaced is still where the problem was found.
     fn is_still_there(&self, problem: &Problem, edit: &Edit) -> bool {
         let text = self.text(&edit.place.file);
         let range = edit.place.bytes.0 as usize..edit.place.bytes.1 as usize;
         problem.word.is_some() && text.as_deref().and_then(|text| text.get(range)) == problem.word.as_deref()
     }
 
-    /// The same change in all places where a word is wrong, if there are several.
+    /// The same change at all occurrences of a wrong word, if there are several.
     fn everywhere(&self, problem: &Problem) -> Option<Fix> {
         let edits = problem.edit.iter().chain(&problem.uses).filter(|edit| self.is_still_there(problem, edit));
         let edits: Vec<Edit> = edits.cloned().collect();
@@ -66,7 +66,7 @@ impl Ide {
         Some(Fix { title: format!("change to `{text}` in {} places", edits.len()), problem: None, edits })
     }
 
-    /// The change that formats a file; nothing where it is formatted already. The message says why it stays as it is.
+    /// The change that formats a file; `None` if it is formatted already. The message is why it stays as it is.
     pub fn format(&self, file: &str) -> Result<Option<Edit>, String> {
         let file = path::normalize(file);
         let Some(text) = self.text(&file) else { return Ok(None) };
@@ -79,7 +79,7 @@ impl Ide {
         Ok((edit.text != *text).then_some(edit))
     }
 
-    /// The keys that the mapping at an offset lacks.
+    /// Adds the missing keys of the mapping at an offset.
     fn missing(&self, file: &str, offset: usize) -> Option<Fix> {
         let context = self.context(file, offset)?;
         let schema = self.schema_for(&context)?;
@@ -112,7 +112,7 @@ impl Ide {
     }
 }
 
-/// A change that mends a problem.
+/// The fix of a problem.
 fn fix(problem: &Problem, edit: &Edit) -> Fix {
     Fix { title: format!("change to `{}`", edit.text), problem: Some(problem.clone()), edits: vec![edit.clone()] }
 }

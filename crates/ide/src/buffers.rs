@@ -1,6 +1,6 @@
-//! A world in which the texts of open editors stand in the place of files, and nothing on disk is asked twice.
+//! A world in which open texts of editors replace files, and no file on disk is read twice.
 //!
-//! The editor says what has changed; until then, answers of the world below are kept.
+//! The editor reports changes; until then, answers of the underlying world are cached.
 
 use purlin_value::Seed;
 use purlin_value::path;
@@ -25,7 +25,7 @@ impl Buffers {
         self.open.write().unwrap_or_else(PoisonError::into_inner).insert(path::normalize(path), text.into());
     }
 
-    /// Closes a text; what is on disk counts again.
+    /// Closes a text; the file on disk counts again.
     pub fn close(&self, path: &str) {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&path::normalize(path));
     }
@@ -40,7 +40,7 @@ impl Buffers {
 
 type Answers<T> = Mutex<HashMap<String, Result<T, WorldError>>>;
 
-/// A world under open texts.
+/// A world with open texts on top.
 pub struct Desk {
     below: Arc<dyn World>,
     buffers: Arc<Buffers>,
@@ -50,17 +50,17 @@ pub struct Desk {
     stats: Answers<Stat>,
 }
 
-/// Files up to this size are kept; larger ones are read again when they are asked for.
+/// Files up to this size are cached; larger ones are read again each time.
 const KEPT_BYTES: usize = 256 << 10;
 
 impl Desk {
-    /// A world below open texts.
+    /// A world with these open texts on top.
     pub fn new(below: Arc<dyn World>, buffers: Arc<Buffers>) -> Self {
         let (reads, heads) = (Answers::default(), Answers::default());
         Desk { below, buffers, reads, heads, lists: Answers::default(), stats: Answers::default() }
     }
 
-    /// Forgets what is known of a path and of the folders it lies in.
+    /// Forgets a path and its parent folders.
     pub fn forget(&self, path: &str) {
         let path = self.key(path);
         lock(&self.reads).remove(&path);
@@ -77,7 +77,7 @@ impl Desk {
         }
     }
 
-    /// Forgets everything that is known of the disk.
+    /// Forgets all cached answers.
     pub fn forget_all(&self) {
         lock(&self.reads).clear();
         lock(&self.heads).clear();
@@ -144,7 +144,7 @@ impl World for Desk {
     fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError> {
         let key = self.key(path);
         let mut entries = kept(&self.lists, key.clone(), || self.below.list(path))?;
-        // A text that was never saved is there all the same.
+        // A text that was never saved exists nevertheless.
         for open in self.buffers.paths().iter().filter(|open| path::parent(open) == key) {
             let name = path::file_name(open);
             if !entries.iter().any(|entry| entry.name == name) {

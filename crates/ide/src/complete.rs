@@ -1,4 +1,4 @@
-//! What could be written at a place: keys and words of the schema, names, and what embedded languages know.
+//! Completion at a position: keys and words of the schema, names, and items of embedded languages.
 
 use crate::Ide;
 use crate::context::Context;
@@ -16,14 +16,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a proposal is.
+/// The kind of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProposalKind {
     /// A key.
     Key,
-    /// One of the words that a key takes.
+    /// One of the allowed words of a key.
     Word,
-    /// The name of something that is declared elsewhere.
+    /// The name of a declaration elsewhere.
     Name,
     /// A function or filter.
     Function,
@@ -32,7 +32,7 @@ pub enum ProposalKind {
 }
 
 impl ProposalKind {
-    /// The word for it.
+    /// The word for the kind.
     pub fn word(self) -> &'static str {
         match self {
             ProposalKind::Key => "key",
@@ -44,18 +44,18 @@ impl ProposalKind {
     }
 }
 
-/// Something that could be written.
+/// A completion proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     /// The text to write.
     pub text: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ProposalKind,
-    /// What it takes or where it is declared, in a few words.
+    /// Its type or the location of its declaration, in a few words.
     pub detail: String,
-    /// What it means.
+    /// Its documentation.
     pub doc: String,
-    /// Whether it should no longer be used.
+    /// Whether it is deprecated.
     pub deprecated: bool,
     /// The bytes that it replaces.
     pub place: Place,
@@ -63,16 +63,16 @@ pub struct Proposal {
     pub(crate) score: u32,
 }
 
-/// No list is longer.
+/// Maximum length of a list.
 const MOST: usize = 200;
 
-/// Collects proposals for one place.
+/// Collects proposals for one position.
 pub(crate) struct Proposals<'c> {
     pub context: &'c Context,
     place: Place,
     range: Range<usize>,
     found: Vec<Proposal>,
-    /// Where each text is in the list.
+    /// The index of each text in the list.
     index: HashMap<String, usize>,
 }
 
@@ -101,7 +101,7 @@ impl<'c> Proposals<'c> {
         });
     }
 
-    /// Says that the last proposal should no longer be used.
+    /// Marks a proposal as deprecated.
     fn deprecate(&mut self, text: &str) {
         if let Some(known) = self.found.iter_mut().find(|known| known.text == text) {
             known.deprecated = true;
@@ -109,7 +109,7 @@ impl<'c> Proposals<'c> {
         }
     }
 
-    /// Those that begin with what is written, the likeliest first.
+    /// The proposals that match the typed text, the likeliest first.
     fn finish(mut self) -> Vec<Proposal> {
         let typed = self.context.text.get(self.range.start..self.context.offset.min(self.range.end)).unwrap_or("");
         let typed = typed.trim_start_matches(['"', '\'']).to_lowercase();
@@ -128,7 +128,7 @@ fn has_in_order(text: &str, word: &str) -> bool {
 }
 
 impl Ide {
-    /// What could be written at an offset of a file, the likeliest first.
+    /// Proposals at an offset of a file, the likeliest first.
     pub fn complete(&self, file: &str, offset: usize) -> Vec<Proposal> {
         let Some(context) = self.context(file, offset) else { return Vec::new() };
         if context.inside.is_some() {
@@ -152,7 +152,7 @@ impl Ide {
         proposals.finish()
     }
 
-    /// Keys of the mapping that the cursor is in.
+    /// Keys of the mapping at the cursor.
     fn keys(&self, context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
         let Some(schema) = self.schema_for(context) else { return };
         let cursor = &context.cursor;
@@ -192,7 +192,7 @@ impl Ide {
             tosca::calls(context, related, proposals);
         }
         if proposals.found.is_empty() {
-            // Where the schema knows nothing, what is written elsewhere under the same key is all there is.
+            // If the schema has no properties, keys written elsewhere under the same key are proposed.
             let keys = related.iter().flat_map(|facts| facts.keys.iter()).filter(|((above, _), _)| above == parent);
             let mut counted: HashMap<&str, u32> = HashMap::new();
             keys.for_each(|((_, key), count)| *counted.entry(key).or_default() += count);
@@ -202,14 +202,14 @@ impl Ide {
         }
     }
 
-    /// Values of the key that the cursor is in.
+    /// Values of the key at the cursor.
     fn words(&self, context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
         let cursor = &context.cursor;
         let mut kinds: Vec<&'static str> = names_by_place(context);
         if let Some(schema) = self.schema_for(context) {
             let shapes = Shapes::new(&schema);
             let mut all = shapes.at(&cursor.path, &cursor.levels);
-            // What names refer to is said at the key, not at the items of its list.
+            // The kinds of names are listed for the key, not for the items of its list.
             if cursor.path.last() == Some(&Step::Item) {
                 let above = cursor.path.len() - 1;
                 all.extend(shapes.at(&cursor.path[..above], &cursor.levels));
@@ -223,7 +223,7 @@ impl Ide {
         let mentions = mentions(related);
         for facts in related {
             let own = if facts.source.path() == context.file { 50 } else { 0 };
-            // Where a node and a type of nodes may be named, it is mostly a node.
+            // Where both a node and a node type are allowed, it is mostly a node.
             let first = |kind: &str| if kind == "node template" { 60 } else { 0 };
             for mark in facts.declared.iter().filter(|mark| kinds.contains(&mark.kind)) {
                 let text = shown_name(context, mark);
@@ -282,7 +282,7 @@ impl Ide {
     }
 }
 
-/// Keys that people write most, the most frequent first: what a table lists first is not always what is needed.
+/// The keys used most, the most frequent first: the first rows of a table are not always the most useful.
 #[rustfmt::skip]
 const USUAL: &[&str] = &[
     "name", "type", "kind", "apiVersion", "spec", "service_template", "topology_template", "node_templates", "node_types",
@@ -296,13 +296,13 @@ const USUAL: &[&str] = &[
     "hostname", "source", "include", "exclude", "values", "chart", "version", "template", "steps", "metadata", "types",
 ];
 
-/// How usual a key is, from 0 to 400.
+/// The frequency of a key, from 0 to 400.
 fn usual(key: &str) -> u32 {
     let place = USUAL.iter().position(|known| *known == key).and_then(|place| u32::try_from(place).ok());
     place.map_or(0, |place| 400u32.saturating_sub(place * 4))
 }
 
-/// Types of values that every edition of TOSCA has, the most frequent first.
+/// Value types of every edition of TOSCA, the most frequent first.
 const PRIMITIVES: &[&str] =
     &["string", "integer", "boolean", "list", "map", "float", "version", "timestamp", "range", "scalar-unit.size"];
 
@@ -319,7 +319,7 @@ fn common_type(name: &str) -> u32 {
     if COMMON_TYPES.contains(&name) { 60 } else { 0 }
 }
 
-/// How well what is written under a key fits another key: its scalar, or the keys of its mapping.
+/// How well the value written under a key fits another key: its scalar, or the keys of its mapping.
 fn evidence(shapes: &Shapes<'_>, cursor: &Cursor, key: &str) -> u32 {
     let below = &cursor.below;
     if below.scalar.is_empty() && below.keys.is_empty() {
@@ -340,7 +340,7 @@ fn evidence(shapes: &Shapes<'_>, cursor: &Cursor, key: &str) -> u32 {
         if known > 0 || below.is_list {
             return u32::try_from(known.min(10)).unwrap_or(0) * 2_500;
         }
-        // The keys may be names that somebody gave; then what they lead to tells.
+        // The keys may be user-defined names; then their values decide.
         path.extend(below.keys.first().map(|name| Step::Key(name.clone())));
         levels.push(Level::default());
         let inner = shapes.at(&path, &levels);
@@ -362,7 +362,7 @@ fn evidence(shapes: &Shapes<'_>, cursor: &Cursor, key: &str) -> u32 {
         _ => "string",
     };
     let is_type = |name: Option<&str>| name == Some(found) || (found == "number" && name == Some("integer"));
-    // What takes anything takes this too.
+    // A property without constraints accepts this too.
     let takes_any =
         |map: &&Map| ["type", "enum", "anyOf", "oneOf", "properties"].iter().all(|key| map.get(*key).is_none());
     let fits = all.iter().any(|map| {
@@ -376,7 +376,7 @@ fn evidence(shapes: &Shapes<'_>, cursor: &Cursor, key: &str) -> u32 {
     if fits { 1_500 } else { 0 }
 }
 
-/// What a property takes, in a few words.
+/// The type of a property, in a few words.
 fn takes(property: &Value) -> String {
     if let Some(text) = property.get(TAKES).and_then(Value::as_str) {
         return text.to_owned();
@@ -396,7 +396,7 @@ fn takes(property: &Value) -> String {
     }
 }
 
-/// How a name is written at a place.
+/// The notation of a name at a position.
 fn shown_name(context: &Context, mark: &Mark) -> String {
     let is_bare = context.cursor.last_key() == Some("build");
     match (mark.kind, is_bare) {
@@ -405,7 +405,7 @@ fn shown_name(context: &Context, mark: &Mark) -> String {
     }
 }
 
-/// How often each name is mentioned.
+/// The number of mentions of each name.
 fn mentions(related: &[Arc<Facts>]) -> HashMap<(&'static str, &str), u32> {
     let mut counts = HashMap::new();
     for mark in related.iter().flat_map(|facts| facts.mentioned.iter()) {
@@ -414,7 +414,7 @@ fn mentions(related: &[Arc<Facts>]) -> HashMap<(&'static str, &str), u32> {
     counts
 }
 
-/// Names that a key refers to where the tables only say that it takes text.
+/// Kinds of names for keys that are plain text in the tables.
 fn names_by_place(context: &Context) -> Vec<&'static str> {
     let cursor = &context.cursor;
     let key = cursor.last_key().unwrap_or("");
@@ -460,7 +460,7 @@ pub(crate) fn find_type<'f>(related: &'f [Arc<Facts>], name: &str) -> Option<(&'
 /// The value of a declared key.
 pub(crate) fn value_at<'f>(facts: &'f Facts, mark: &Mark) -> Option<purlin_syntax::Node<'f>> {
     let count = u32::try_from(facts.tree.len()).ok()?;
-    // Nodes lie in the order of the text, so the first at or after the key's own place is the key.
+    // Nodes are in the order of the text, so the first at or after the key's own location is the key.
     let (mut low, mut high) = (0, count);
     while low < high {
         let middle = low + (high - low) / 2;

@@ -1,4 +1,4 @@
-//! What language a place is written in, and what is being written there.
+//! The language and the context at a position.
 
 use crate::Ide;
 use crate::facts::{is_chart_template, is_values_file};
@@ -8,7 +8,7 @@ use purlin_value::{Value, World, path};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The language of a place.
+/// The language at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     /// `${…}` of Garden.
@@ -19,15 +19,15 @@ pub(crate) enum Language {
     Jinja,
 }
 
-/// A place in an embedded language.
+/// A position in an embedded language.
 #[derive(Clone, Debug)]
 pub(crate) struct Inside {
     pub language: Language,
-    /// The bytes between the marks, as far as they are written.
+    /// The bytes between the marks, up to the end of the text if it is incomplete.
     pub range: Range<usize>,
 }
 
-/// The place of a question.
+/// The position of a request.
 pub(crate) struct Context {
     pub file: String,
     pub text: Arc<str>,
@@ -38,14 +38,14 @@ pub(crate) struct Context {
 }
 
 impl Ide {
-    /// Where an offset of a file is.
+    /// The context of an offset of a file.
     pub(crate) fn context(&self, file: &str, offset: usize) -> Option<Context> {
         let file = path::normalize(file);
         let text = self.text(&file)?;
         let offset = offset.min(text.len());
         if is_chart_template(&file) && self.chart_folder(&file).is_some() {
             let inside = between(&text, offset, "{{", "}}").map(|range| Inside { language: Language::Go, range });
-            // Without YAML there is no path; the cursor is only there to have one.
+            // Without YAML there is no path; the cursor is only a placeholder.
             return Some(Context { cursor: cursor("", 0), of: None, inside, file, text, offset });
         }
         let cursor = cursor(&text, offset);
@@ -68,7 +68,7 @@ impl Ide {
         Some(Context { file, text, offset, cursor, of, inside })
     }
 
-    /// What a file of a project is while it does not say so itself: a version that is being written, or was deleted.
+    /// The format of a project's file whose version is missing or incomplete.
     fn schema_by_project(&self, file: &str) -> Option<SchemaOf> {
         let picture = self.picture();
         let outcome = picture.outcomes.iter().find(|outcome| outcome.good().files.contains(file))?;
@@ -110,10 +110,10 @@ impl Ide {
     }
 }
 
-/// How far back an opening mark is looked for.
+/// Maximum distance to an opening mark.
 const FAR: usize = 4_000;
 
-/// The bytes after the opening mark before an offset, if it is not closed before it.
+/// The bytes after the opening mark before an offset, unless it is closed before the offset.
 fn between(text: &str, offset: usize, open: &str, close: &str) -> Option<Range<usize>> {
     let mut from = offset.saturating_sub(FAR);
     while !text.is_char_boundary(from) {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Ide {
-    /// What could be written in the expression that the cursor is in.
+    /// Proposals in the expression at the cursor.
     pub(crate) fn complete_expression<'c>(&self, context: &'c Context) -> Option<Proposals<'c>> {
         let inside = context.inside.as_ref()?;
         let before = context.text.get(inside.range.start..context.offset)?;
@@ -121,7 +121,7 @@ impl Ide {
         }
     }
 
-    /// Names of a kind, as far as a filter takes them.
+    /// Names of a kind that satisfy a filter.
     fn declared(
         &self,
         related: &[Arc<Facts>],
@@ -144,7 +144,7 @@ impl Ide {
                 }
             }
         }
-        // What is used and declared nowhere may come from a chart that is not here, or from values of others.
+        // Used names without a declaration may come from a missing chart, or from values files of users.
         if matches!(of, kind::VALUE | kind::NAMED_TEMPLATE) {
             for (name, uses) in &used {
                 if let Some(text) = shown(name).filter(|text| !text.is_empty()) {
@@ -155,7 +155,7 @@ impl Ide {
         }
     }
 
-    /// Outputs of an action, as far as its project knows them.
+    /// Outputs of an action, as far as they are known.
     fn outputs(&self, id: &str, proposals: &mut Proposals<'_>) {
         let picture = self.picture();
         for outcome in &picture.outcomes {
@@ -215,7 +215,7 @@ impl Ide {
     }
 }
 
-/// What templates of Skaffold can ask for, besides environment variables.
+/// Fields in Skaffold's templates, besides environment variables.
 const SKAFFOLD_FIELDS: &[&str] = &[
     "IMAGE_REPO",
     "IMAGE_TAG",
@@ -226,7 +226,7 @@ const SKAFFOLD_FIELDS: &[&str] = &[
     "IMAGE_REPO_NO_DOMAIN",
 ];
 
-/// What every action can be asked for in a lookup.
+/// Fields of every action in a lookup.
 const ACTION_FIELDS: &[(&str, &str)] = &[
     ("outputs", "Its outputs."),
     ("var", "Its variables."),
@@ -238,26 +238,26 @@ const ACTION_FIELDS: &[(&str, &str)] = &[
     ("sourcePath", "The folder of its source."),
 ];
 
-/// What is declared and not used yet is likely to be used next.
+/// A declaration without uses is likely to be used next.
 const UNUSED: u32 = 150;
 
 /// The uses of a name.
 #[derive(Default)]
 struct Uses {
-    /// How many there are; what the file itself uses counts more.
+    /// Number of uses; uses in the same file count more.
     often: u32,
-    /// What the nearest one in the file is worth.
+    /// Score of the nearest use in the file.
     nearby: u32,
 }
 
-/// The uses of names of a kind. A path of values counts for all above it.
+/// The uses of names of a kind. A path of values counts for all its prefixes.
 fn used<'f>(related: &'f [Arc<Facts>], of: &str, file: &str, here: &Surroundings) -> BTreeMap<&'f str, Uses> {
-    /// So much more likely is what the same file uses.
+    /// The weight of uses in the same file.
     const HERE: u32 = 6;
     let mut found: BTreeMap<&str, Uses> = BTreeMap::new();
     for facts in related {
         let is_here = facts.source.path() == file;
-        // What is being written is no use of anything yet.
+        // The text being written does not count as a use.
         let is_other = |mark: &&Mark| !is_here || !here.touches(&mark.bytes);
         for mark in facts.mentioned.iter().filter(|mark| mark.kind == of).filter(is_other) {
             let name = mark.name.as_str();
@@ -274,7 +274,7 @@ fn used<'f>(related: &'f [Arc<Facts>], of: &str, file: &str, here: &Surroundings
     found
 }
 
-/// How often a word is part of a lookup.
+/// Number of lookups that contain a word.
 fn often(related: &[Arc<Facts>], word: &str) -> u32 {
     related.iter().filter_map(|facts| facts.words.get(word)).sum::<u32>().min(1_000)
 }

@@ -1,4 +1,4 @@
-//! What one file declares and mentions: names with their places, told from its tree and the tables.
+//! Declarations and mentions of one file: names with their locations, from its tree and the tables.
 
 use crate::place::Place;
 use crate::scan;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Kinds of names, beside the labels of TOSCA's tables.
+/// Kinds of names, in addition to the labels of TOSCA's tables.
 pub mod kind {
     /// An action of Garden, named `build.api`.
     pub const ACTION: &str = "action";
@@ -43,10 +43,10 @@ pub mod kind {
     pub const CHART: &str = "chart";
 }
 
-/// A name at a place.
+/// A name with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// What it names.
+    /// Its kind.
     pub kind: &'static str,
     /// The whole name (`build.api`, `image.tag`).
     pub name: EcoString,
@@ -56,20 +56,20 @@ pub struct Mark {
     pub whole: Range<usize>,
 }
 
-/// What is known of one file.
+/// Declarations and mentions of one file.
 #[derive(Debug)]
 pub struct Facts {
     /// Its text.
     pub source: Arc<Source>,
-    /// Its tree; of templates that are no YAML nothing of use.
+    /// Its tree; meaningless for templates that are not YAML.
     pub tree: Tree,
     /// Names that it declares.
     pub declared: Vec<Mark>,
     /// Names that it mentions.
     pub mentioned: Vec<Mark>,
-    /// How often a key is written below another.
+    /// Number of uses of a key below another.
     pub keys: HashMap<(EcoString, EcoString), u32>,
-    /// How often a word is part of a lookup in an expression.
+    /// Number of uses of a word in lookups of expressions.
     pub words: HashMap<EcoString, u32>,
 }
 
@@ -117,7 +117,7 @@ impl Facts {
         all.min_by_key(|mark| mark.bytes.len())
     }
 
-    /// The place of some bytes.
+    /// The location of some bytes.
     pub fn place(&self, bytes: &Range<usize>) -> Place {
         Place::of(&self.source, bytes.clone())
     }
@@ -424,7 +424,7 @@ struct TableWalk<'g, 's> {
     gather: &'g mut Gather<'s>,
 }
 
-/// Rows nest a handful deep; data types may nest further.
+/// Rows nest only a few levels deep; data types may nest further.
 const DEPTH: u32 = 60;
 
 impl TableWalk<'_, '_> {
@@ -478,11 +478,11 @@ impl TableWalk<'_, '_> {
         let Some(label) = kinds.first().map(|kind| self.schema.label(*kind)) else { return };
         let items: Vec<Node<'_>> = if node.is_list() { node.items().collect() } else { vec![node] };
         for item in items.into_iter().filter(|item| item.is_scalar() && !item.is_null()) {
-            // A prefix says which import a name comes from.
+            // The prefix names the import.
             let name = item.text().rsplit(':').next().unwrap_or("");
             let whole = bytes(item);
             let at = whole.end - name.len().min(whole.len())..whole.end;
-            // Of several kinds that a name may be of, the one that is declared is found later.
+            // If a name may have several kinds, the declaration decides later.
             for kind in kinds {
                 self.gather.mention_at(self.schema.label(*kind), name, at.clone());
             }

@@ -1,20 +1,20 @@
-//! Where a cursor is inside collections in flow style (`{a: 1, b: [x, y]}`), told from one line, so that it works while
-//! the line is half written.
+//! Finds the position of a cursor in collections in flow style (`{a: 1, b: [x, y]}`), from one line only, so that it
+//! works while the line is incomplete.
 
 use crate::outline::{Level, Step};
 
-/// Where a cursor is in a value in flow style.
+/// The position of a cursor in a value in flow style.
 pub(crate) struct Inside {
     /// The steps from the value to the cursor, with the keys of the mapping after each; the first is the value itself.
     pub levels: Vec<Level>,
     pub path: Vec<Step>,
-    /// Whether a key is written here, the value of one, or an item.
+    /// Whether the cursor is at a key, at its value, or at an item.
     pub spot: Written,
     /// The value of the key at the cursor.
     pub scalar: String,
 }
 
-/// What is written at a cursor.
+/// The kind of text at a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     Key,
@@ -29,16 +29,16 @@ struct Open {
     entries: Vec<(String, String)>,
     /// The key whose value is being read.
     key: Option<String>,
-    /// Where the key or value begins.
+    /// The start of the key or value.
     start: usize,
-    /// Whether the key that is being read is at the cursor.
+    /// Whether the current key is at the cursor.
     here: bool,
     /// The value of the key at the cursor.
     scalar: Option<String>,
 }
 
 impl Open {
-    /// Takes in the key, value or item that ends here.
+    /// Stores the key, value or item that ends here.
     fn close(&mut self, written: &str) {
         let written = written.trim().trim_matches(['"', '\'']).to_owned();
         match (self.is_map, self.key.take()) {
@@ -56,7 +56,7 @@ impl Open {
     }
 }
 
-/// Where an offset of a value is; nothing if the value is not in flow style, or the offset is behind it.
+/// The position of an offset in a value; `None` if the value is not in flow style, or ends before the offset.
 pub(crate) fn inside(value: &str, offset: usize) -> Option<Inside> {
     let first = value.len() - value.trim_start().len();
     if !value.get(first..)?.starts_with(['{', '[']) || value.get(first..)?.starts_with("{{") || offset <= first {

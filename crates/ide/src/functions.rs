@@ -6,20 +6,20 @@ use purlin_gotmpl::func::Func;
 use purlin_tosca::functions::FUNCTIONS as TOSCA;
 use purlin_value::function::Function;
 
-/// How a function is called.
+/// A function signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// The whole call: `join(list, separator?)`.
     pub label: String,
-    /// The names of its parameters, as they stand in the label.
+    /// The names of its parameters, as in the label.
     pub parameters: Vec<String>,
     /// One sentence.
     pub doc: String,
-    /// Which parameter the cursor is at.
+    /// The index of the parameter at the cursor.
     pub active: usize,
 }
 
-/// A function that can be written at a place.
+/// A known function.
 pub(crate) struct Known {
     pub name: &'static str,
     pub label: String,
@@ -55,7 +55,7 @@ pub(crate) fn functions(language: Language) -> Vec<Known> {
     }
 }
 
-/// Functions of TOSCA that can be written as a key: the key, how it is called, and a sentence.
+/// Functions of TOSCA that can be written as a key: the key, the signature, and a sentence.
 pub(crate) fn tosca_functions(edition: purlin_model::schema::Edition) -> Vec<(String, String, &'static str)> {
     use purlin_tosca::edition::Standard;
     let mark = if edition.is_2() { "$" } else { "" };
@@ -64,7 +64,7 @@ pub(crate) fn tosca_functions(edition: purlin_model::schema::Edition) -> Vec<(St
 }
 
 impl Ide {
-    /// The signature of the function call that an offset is in.
+    /// The signature of the function call at an offset.
     pub fn signature(&self, file: &str, offset: usize) -> Option<Signature> {
         let context = self.context(file, offset)?;
         let inside = context.inside?;
@@ -79,7 +79,7 @@ impl Ide {
     }
 }
 
-/// The innermost call that is not closed: its name, and how many commas were written.
+/// The innermost open call: its name, and the number of commas written.
 fn call_with_parentheses(before: &str) -> Option<(String, usize)> {
     let (mut depth, mut commas) = (0, 0);
     for (at, c) in before.char_indices().rev() {
@@ -98,7 +98,7 @@ fn call_with_parentheses(before: &str) -> Option<(String, usize)> {
     None
 }
 
-/// The function that begins the command the text ends in: its name, and how many arguments are complete.
+/// The function of the last command in the text: its name, and the number of complete arguments.
 fn call_with_spaces(before: &str) -> Option<(String, usize)> {
     let command = before.rsplit(['(', '|']).next()?.trim_start_matches('-').trim_start();
     let mut words = command.split_whitespace();

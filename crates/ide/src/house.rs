@@ -1,6 +1,6 @@
-//! What settings of a folder and comments in its files make of diagnostics.
+//! Applies settings of a folder and comments in its files to diagnostics.
 //!
-//! Reading settings is somebody else's business: whoever opens a workspace hands in a function for it.
+//! Does not read settings itself: the caller that opens a workspace passes in a function for it.
 
 use crate::workspace::Change;
 use purlin_syntax::{Diagnostic, FileId, Sources};
@@ -11,11 +11,10 @@ use std::sync::Arc;
 /// The name of the file with settings.
 const FILE: &str = "purlin.toml";
 
-/// Leaves out what is not to be shown and changes levels. With the files that were read, comments without effect are
-/// found too.
+/// Hides diagnostics and changes levels. With the files that were read, comments without effect are reported too.
 pub type Judge = Arc<dyn Fn(Vec<Diagnostic>, &Sources, Option<&HashSet<FileId>>) -> Vec<Diagnostic> + Send + Sync>;
 
-/// Makes something of the settings: of their path in the world and their text, if there are any.
+/// Reads settings: from their path in the world and their text, if there are any.
 pub type Keeper = Arc<dyn Fn(Option<(&str, &str)>, &Sources) -> House + Send + Sync>;
 
 /// The settings of a folder.
@@ -23,21 +22,21 @@ pub type Keeper = Arc<dyn Fn(Option<(&str, &str)>, &Sources) -> House + Send + S
 pub struct House {
     /// The file they come from.
     pub file: String,
-    /// The environment, where the editor chooses none.
+    /// The environment, unless the editor chooses one.
     pub environment: Option<String>,
     /// Folders to search for TOSCA profiles.
     pub profile_paths: Vec<String>,
-    /// Built-in policies that objects are judged by.
+    /// Built-in policies that objects are checked against.
     pub policies: Vec<String>,
     /// Problems of the settings.
     pub found: Vec<Diagnostic>,
-    /// What they make of diagnostics.
+    /// Applies them to diagnostics.
     pub judge: Option<Judge>,
-    /// Files that were registered to read them; the workspace fills it in.
+    /// Files registered while reading them; set by the workspace.
     pub ids: Vec<FileId>,
 }
 
-/// Whether a change may be one of settings.
+/// Whether a change may affect settings.
 pub(crate) fn is_concerned(change: &Change) -> bool {
     match change {
         Change::Content(file) | Change::Presence(file) => path::file_name(file) == FILE,

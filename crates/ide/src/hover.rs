@@ -1,4 +1,4 @@
-//! What is known about a place: documentation of the tables, the resolved value, and where it comes from.
+//! Information at a position: documentation of the tables, the resolved value, and its origin.
 
 use crate::Ide;
 use crate::context::{Context, Language};
@@ -18,19 +18,19 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is shown for a place, in Markdown.
+/// The information about a position, in Markdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hover {
     /// The text.
     pub text: String,
-    /// What it is about.
+    /// The range that it describes.
     pub place: Place,
 }
 
-/// A value that is shown beside the text it comes from.
+/// A value that is shown next to the text it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inlay {
-    /// What it is shown after.
+    /// The text before it.
     pub place: Place,
     /// The value, in one line.
     pub text: String,
@@ -41,18 +41,18 @@ pub struct Inlay {
 pub struct Lens {
     /// The declaration.
     pub place: Place,
-    /// What is shown.
+    /// Its text.
     pub title: String,
-    /// What is opened: `references` of the place, or the `manifest` of a file.
+    /// The command: `references` of the position, or the `manifest` of a file.
     pub command: &'static str,
 }
 
-/// Values longer than this are cut.
+/// Longer values are cut.
 const LONGEST: usize = 2_000;
-/// Values beside the text are cut earlier.
+/// Maximum length of a value next to the text.
 const LONGEST_INLAY: usize = 60;
 
-/// A value of a project and what it belongs to.
+/// A value of a project and its owner.
 struct Found {
     owner: String,
     field: String,
@@ -61,7 +61,7 @@ struct Found {
 }
 
 impl Ide {
-    /// What is known about an offset of a file.
+    /// The information at an offset of a file.
     pub fn hover(&self, file: &str, offset: usize) -> Option<Hover> {
         let context = self.context(file, offset)?;
         let source = Source::new(FileId(0), context.file.as_str(), context.text.clone());
@@ -92,7 +92,7 @@ impl Ide {
         Some(Hover { text: parts.join("\n\n"), place: Place::of(&source, range) })
     }
 
-    /// What the schema says of a key.
+    /// The schema's documentation of a key.
     fn documentation(&self, context: &Context) -> Option<String> {
         if context.inside.is_some() || context.cursor.spot == Spot::Text {
             return None;
@@ -131,7 +131,7 @@ impl Ide {
         Some(text)
     }
 
-    /// The function at a place of an expression.
+    /// The function at a position in an expression.
     fn function_at(&self, context: &Context) -> Option<(Range<usize>, String)> {
         let inside = context.inside.as_ref()?;
         let is_name = |c: char| c.is_alphanumeric() || c == '_';
@@ -155,7 +155,7 @@ impl Ide {
         Some((start..end, format!("`{}`\n\n{}", known.label, known.doc)))
     }
 
-    /// The resolved value at a place, and where it comes from.
+    /// The resolved value at a position, and its origin.
     fn resolved_text(&self, context: &Context) -> Option<String> {
         let picture = self.picture();
         for outcome in
@@ -173,7 +173,7 @@ impl Ide {
         None
     }
 
-    /// A value of the chart that a template reads, and where it comes from.
+    /// A value of the chart that a template reads, and its origin.
     fn value_text(&self, file: &str, name: &str) -> Option<String> {
         let picture = self.picture();
         let mut outcomes = picture.outcomes.iter().filter(|outcome| outcome.concerns(file));
@@ -183,7 +183,7 @@ impl Ide {
         })
     }
 
-    /// Where the value at a place comes from.
+    /// The origins of the value at a position.
     pub(crate) fn sources_of(&self, file: &str, offset: usize) -> Vec<Place> {
         let Some(text) = self.text(file) else { return Vec::new() };
         let picture = self.picture();
@@ -201,7 +201,7 @@ impl Ide {
         places
     }
 
-    /// Resolved values beside the expressions of a file.
+    /// Resolved values next to the expressions of a file.
     pub fn inlays(&self, file: &str) -> Vec<Inlay> {
         let file = path::normalize(file);
         let Some(text) = self.text(&file) else { return Vec::new() };
@@ -211,7 +211,7 @@ impl Ide {
         for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(&file)) {
             for value in values_in(outcome, &file) {
                 let mut range = value.span.start as usize..value.span.end as usize;
-                // The place of a value may be the expression without its braces.
+                // The location of a value may be the expression without its braces.
                 let is_bare = text.get(..range.start).is_some_and(|before| before.ends_with("${"));
                 if is_bare && text.get(range.end..).is_some_and(|after| after.starts_with('}')) {
                     range = range.start - 2..range.end + 1;
@@ -231,7 +231,7 @@ impl Ide {
         found
     }
 
-    /// The values that a template reads, where each is a single one.
+    /// The scalar values that a template reads.
     fn values_read(&self, file: &str) -> Vec<Inlay> {
         let Some(facts) = self.facts(file).filter(|_| is_chart_template(file)) else { return Vec::new() };
         let picture = self.picture();
@@ -311,7 +311,7 @@ impl Ide {
     }
 }
 
-/// An offset in the text that a project was resolved with, and whether that was another text.
+/// The corresponding offset in the text that a project was resolved with, and whether that text differs.
 fn offset_then(outcome: &Outcome, file: &str, now: &str, offset: usize) -> Option<(usize, bool)> {
     let ids = outcome.session.ids();
     let then = ids.into_iter().filter_map(|id| outcome.session.sources.get(id)).find(|source| source.path() == file)?;
@@ -328,7 +328,7 @@ fn offset_then(outcome: &Outcome, file: &str, now: &str, offset: usize) -> Optio
     (from_end <= suffix).then(|| (then.len() - from_end, true))
 }
 
-/// The smallest value at a place, and whether the text has changed since it was resolved.
+/// The smallest value at a position, and whether the text has changed since it was resolved.
 fn smallest_at(outcome: &Outcome, file: &str, now: &str, offset: usize) -> Option<(Found, bool)> {
     let (offset, stale) = offset_then(outcome, file, now, offset)?;
     let fits = |found: &Found| found.span.start as usize <= offset && offset <= found.span.end as usize;
@@ -336,7 +336,7 @@ fn smallest_at(outcome: &Outcome, file: &str, now: &str, offset: usize) -> Optio
     Some((all.min_by_key(|found| found.span.end - found.span.start)?, stale))
 }
 
-/// All values of a project that come from a file, with the place they are written at.
+/// All values of a project that come from a file, with their locations.
 fn values_in(outcome: &Outcome, file: &str) -> Vec<Found> {
     let Some(resolved) = &outcome.resolved else { return Vec::new() };
     let session = &outcome.session;
@@ -367,7 +367,7 @@ fn value_of(outcome: &Outcome, name: &str) -> Option<Value> {
     resolved.variables.at(name).filter(|value| !value.is_absent())
 }
 
-/// A value with its name, its environment and what it comes from.
+/// A value with its name, its environment and its origin.
 fn explained(outcome: &Outcome, name: &str, value: &Value) -> String {
     let mut text = format!("`{name}` = `{}`", shown(value, LONGEST));
     let environment = outcome.resolved.as_ref().map(|resolved| &resolved.environment);

@@ -1,8 +1,8 @@
-//! What an editor asks about projects: diagnostics, completion, hovers, definitions, references, renames, symbols.
+//! Editor features for projects: diagnostics, completion, hovers, definitions, references, renames, symbols.
 //!
 //! Plain data in, plain data out: paths, byte offsets and texts. It knows no protocol. A [`Workspace`] resolves
-//! projects, on a thread of its own if need be; an [`Ide`] answers from the texts as they are now and from the last
-//! [`Picture`] that a workspace gave, so that no answer waits for a resolution.
+//! projects, possibly on another thread; an [`Ide`] answers from the current texts and from the last [`Picture`] of a
+//! workspace, so that no answer waits for a resolution.
 
 mod actions;
 mod buffers;
@@ -48,7 +48,7 @@ use purlin_value::{Value, World, path};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-/// Answers questions about texts and projects.
+/// Answers requests about texts and projects.
 pub struct Ide {
     desk: Arc<Desk>,
     buffers: Arc<Buffers>,
@@ -56,12 +56,12 @@ pub struct Ide {
     picture: RwLock<Arc<Picture>>,
     facts: Mutex<HashMap<String, Arc<Facts>>>,
     schemas: Mutex<HashMap<SchemaOf, Arc<Value>>>,
-    /// The names of some projects, by their files, as they were last asked for.
+    /// The names of some projects, by their files, as of the last request.
     names: Mutex<Option<(Vec<String>, Arc<NamedProjects>)>>,
 }
 
 impl Ide {
-    /// Answers about the files of a world under open texts.
+    /// Answers for the files of a world with open texts on top.
     pub fn new(desk: Arc<Desk>, buffers: Arc<Buffers>, limits: Limits) -> Self {
         Ide {
             desk,
@@ -74,19 +74,19 @@ impl Ide {
         }
     }
 
-    /// Takes what a workspace made of the projects, and hands back what was shown before: taking a large picture apart
-    /// takes time, which nobody should wait for.
+    /// Shows a new picture of the projects, and returns the previous one: dropping a large picture takes time, which
+    /// must not delay answers.
     pub fn show(&self, picture: Picture) -> Arc<Picture> {
         let mut shown = self.picture.write().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *shown, Arc::new(picture))
     }
 
-    /// The projects as they were last resolved.
+    /// The last resolution of the projects.
     pub fn picture(&self) -> Arc<Picture> {
         self.picture.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The text of a file: that of an editor, or what is on disk.
+    /// The text of a file: from an editor, or from the disk.
     pub fn text(&self, file: &str) -> Option<Arc<str>> {
         if let Some(text) = self.buffers.get(file) {
             return Some(text);
@@ -95,7 +95,7 @@ impl Ide {
         Some(String::from_utf8_lossy(&bytes).into())
     }
 
-    /// What is known of a file. Texts are compared as bytes, so that what has not changed is not copied.
+    /// Declarations and mentions of a file. Texts are compared as bytes, so that unchanged ones are not copied.
     fn facts(&self, file: &str) -> Option<Arc<Facts>> {
         let file = path::normalize(file);
         let bytes: Arc<[u8]> = match self.buffers.get(&file) {
@@ -115,7 +115,7 @@ impl Ide {
         Some(facts)
     }
 
-    /// The files that names of a file are looked for in: those of the projects that have read it.
+    /// The files in which names of a file are looked up: those of the projects that have read it.
     fn related(&self, file: &str) -> Vec<Arc<Facts>> {
         let file = path::normalize(file);
         let mut files: BTreeSet<String> = BTreeSet::from([file.clone()]);
@@ -131,19 +131,19 @@ impl Ide {
         lock(&self.schemas).entry(of).or_insert_with(|| Arc::new(of.schema())).clone()
     }
 
-    /// What is wrong with a file.
+    /// The problems of a file.
     pub fn problems(&self, file: &str) -> Vec<Problem> {
         self.picture().problems.get(&path::normalize(file)).cloned().unwrap_or_default()
     }
 }
 
-/// Whether names of a file are understood.
+/// Whether files of this type are analysed.
 fn is_known(file: &str) -> bool {
     [".yaml", ".yml", ".tpl", ".txt", ".json"].iter().any(|ending| file.ends_with(ending))
 }
 
 impl Outcome {
-    /// Whether a file is part of this project: it was read, or lies in the folder of a chart that was.
+    /// Whether a file is part of this project: it was read, or is in the folder of a chart that was.
     pub(crate) fn concerns(&self, file: &str) -> bool {
         self.files.contains(file) || self.has_file(file)
     }

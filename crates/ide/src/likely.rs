@@ -1,33 +1,33 @@
-//! How likely a name is where the cursor is: by the key of the line, by the name of the file, and by what is written
-//! nearby. It knows texts only.
+//! Scores a name at the cursor: by the key of the line, by the name of the file, and by nearby text. It knows texts
+//! only.
 
 use crate::context::Context;
 use std::ops::Range;
 
-/// What the same name nearby is worth, by how many bytes it is away.
+/// Scores of the same name nearby, by distance in bytes.
 const NEARBY: &[(usize, u32)] = &[(120, 500), (300, 350), (800, 200)];
 
-/// A key that is called the same, and one that is nearly.
+/// Scores of an equal key and of a similar one.
 const SAME: u32 = 450;
 const PARTLY: u32 = 250;
-/// The same for the keys of the lines around, and for the name of the file.
+/// The divisor of these scores for the keys of the lines around, and for the name of the file.
 const AROUND: u32 = 2;
-/// Words of conditions, and the names that are usually asked for there.
+/// Words of conditions, and the names that are usually used there.
 const QUESTIONS: &[&str] = &["if ", "and ", "or ", "not "];
 const SWITCHES: &[&str] = &["enabled", "create"];
 /// Shorter words are parts of too many others.
 const SHORTEST: usize = 3;
 
-/// What is around the cursor.
+/// The surroundings of the cursor.
 pub(crate) struct Surroundings {
     offset: usize,
     /// The key of the line.
     key: Option<String>,
-    /// Keys of the lines before and behind it.
+    /// Keys of the lines before and after it.
     around: Vec<String>,
     /// The file's name without folder and ending.
     stem: String,
-    /// Whether the line asks whether something is so.
+    /// Whether the line is a condition.
     asks: bool,
 }
 
@@ -51,13 +51,13 @@ impl Surroundings {
         mention.start <= self.offset && self.offset <= mention.end
     }
 
-    /// What a mention of the same name in this file is worth.
+    /// The score of a mention of the same name in this file.
     pub fn nearby(&self, mention: &Range<usize>) -> u32 {
         let away = mention.start.saturating_sub(self.offset).max(self.offset.saturating_sub(mention.end));
         NEARBY.iter().find(|(most, _)| away <= *most).map_or(0, |(_, worth)| *worth)
     }
 
-    /// What the name itself is worth here.
+    /// The score of the name itself here.
     pub fn fits(&self, name: &str) -> u32 {
         let name = name.rsplit('.').next().unwrap_or(name);
         if self.asks && SWITCHES.contains(&name) {
@@ -79,7 +79,7 @@ impl Surroundings {
     }
 }
 
-/// The key that a line begins with, as far as one can tell from the line alone.
+/// The key at the beginning of a line, as far as the line alone shows it.
 fn key_of(line: &str) -> Option<String> {
     let line = line.trim_start().trim_start_matches("- ");
     let end = line.find(':')?;

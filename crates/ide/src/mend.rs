@@ -1,8 +1,8 @@
 //! Corrects misspelt names of a project, in memory.
 //!
-//! Only the edits that findings carry are applied. After that the project is checked again: a correction stays if the
-//! problem is gone and no other one has come, or if what has come can be corrected the same way (a key that was misspelt
-//! hides what is wrong below it). Any other correction is taken back, with the reason. Writes nothing.
+//! Only the edits attached to findings are applied. After that the project is checked again: a correction stays if the
+//! problem is gone and no other one has appeared, or if new problems can be corrected the same way (a misspelt key
+//! hides the problems below it). Any other correction is undone, with the reason. Writes nothing.
 
 use crate::buffers::{Buffers, Desk};
 use purlin_compiler::survey;
@@ -12,52 +12,52 @@ use purlin_value::Session;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// How often corrections may uncover others.
+/// Maximum number of rounds in which corrections uncover others.
 const ROUNDS: usize = 20;
 
-/// How often the project is checked to find out which of several corrections is wrong.
+/// Maximum number of checks to find out which of several corrections is wrong.
 const MOST_CHECKS: usize = 200;
 
-/// A correction, wherever in its line it is.
+/// A correction, identified by its line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Correction {
     /// The file.
     pub path: String,
     /// The line, from 1.
     pub line: u32,
-    /// What is written there.
+    /// The misspelt text.
     pub wrong: String,
-    /// What was meant.
+    /// The correct text.
     pub right: String,
 }
 
-/// A correction that was taken back.
+/// A correction that was undone.
 #[derive(Clone, Debug)]
 pub struct Refused {
-    /// Which one.
+    /// The correction.
     pub correction: Correction,
-    /// What would be wrong with it.
+    /// The problem that it would cause.
     pub reason: String,
 }
 
-/// A file that is corrected.
+/// A corrected file.
 #[derive(Clone, Debug)]
 pub struct Corrected {
     /// Its text before.
     pub old: Arc<str>,
     /// Its text now.
     pub new: Arc<str>,
-    /// How many words differ.
+    /// Number of corrected words.
     pub count: usize,
 }
 
-/// A project as it is after correction.
+/// A project after correction.
 pub struct Mended {
-    /// The run that checked it last; its sink has what is left.
+    /// The session of the last check; its sink has the remaining problems.
     pub session: Session,
-    /// The files that are to be written, by path.
+    /// The files to write, by path.
     pub files: BTreeMap<String, Corrected>,
-    /// What stays as it is, and why.
+    /// Corrections that were undone, with reasons.
     pub refused: Vec<Refused>,
 }
 
@@ -71,7 +71,7 @@ struct Draft<'p> {
     checks: usize,
 }
 
-/// What a correction is about, and how it is made.
+/// The problem and the edit of a correction.
 struct About {
     problem: Placed,
     edits: Vec<Edit>,
@@ -95,12 +95,12 @@ impl Placed {
     }
 }
 
-/// A project as it was checked, and what was found.
+/// A checked project with its problems.
 struct Checked {
     session: Session,
     found: Vec<Diagnostic>,
     placed: HashSet<Placed>,
-    /// How often each problem was found, wherever it is: the place of what stays may change.
+    /// Number of occurrences of each problem, wherever it is: corrections move locations.
     counts: HashMap<(&'static str, String), usize>,
 }
 
@@ -123,7 +123,7 @@ impl Checked {
         Checked { session, found, placed, counts }
     }
 
-    /// The problems that were not found before.
+    /// The problems that did not exist before.
     fn new_since<'c>(&'c self, before: &Checked) -> Vec<&'c Diagnostic> {
         let known = |problem: &Diagnostic| before.counts.get(&identity(problem)).copied().unwrap_or(0);
         let is_new = |problem: &&Diagnostic| self.counts.get(&identity(problem)).copied().unwrap_or(0) > known(problem);
@@ -136,7 +136,7 @@ fn identity(problem: &Diagnostic) -> (&'static str, String) {
 }
 
 impl Draft<'_> {
-    /// Corrects until nothing is left to correct, and returns what is found then.
+    /// Corrects until no corrections remain, and returns the last check.
     fn correct(&mut self) -> Checked {
         let mut checked = self.look();
         for _ in 0..ROUNDS {
@@ -149,7 +149,7 @@ impl Draft<'_> {
         checked
     }
 
-    /// Checks the project as it is in memory.
+    /// Checks the project in its current state in memory.
     fn look(&self) -> Checked {
         let desk = Desk::new(self.opened.world.clone(), self.buffers.clone());
         let session = Session::with_limits(Arc::new(desk), self.opened.limits.clone(), self.opened.threads);
@@ -159,7 +159,7 @@ impl Draft<'_> {
         Checked::of(session)
     }
 
-    /// Makes those of some corrections that are good: all of them, or else halves of them, down to single ones.
+    /// Keeps the good ones among some corrections: all of them, or else halves of them, down to single ones.
     fn keep_good(&mut self, mut checked: Checked, wanted: BTreeSet<Correction>) -> Checked {
         let mut groups = vec![wanted];
         while let Some(group) = groups.pop() {
@@ -190,8 +190,8 @@ impl Draft<'_> {
         checked
     }
 
-    /// Makes corrections and what follows from them; takes all of it back if a problem stays, or if there is one that was
-    /// not there before, and says which.
+    /// Applies corrections and the corrections that follow from them; undoes all of it if a problem remains, or if a
+    /// new one appears, and returns which.
     fn tried(&mut self, before: &Checked, wanted: &BTreeSet<Correction>) -> Result<Checked, String> {
         let saved = self.files.clone();
         let mut made = self.corrections(before, before.found.iter());
@@ -208,7 +208,7 @@ impl Draft<'_> {
         outcome
     }
 
-    /// Corrects what corrections have uncovered, until nothing is wrong that was not before.
+    /// Applies further corrections until there are no new problems.
     fn follow(&mut self, before: &Checked, mut checked: Checked) -> Result<Checked, String> {
         for _ in 0..ROUNDS {
             let new = checked.new_since(before);
@@ -223,7 +223,7 @@ impl Draft<'_> {
         Err("one correction would lead to the next without end".to_owned())
     }
 
-    /// The corrections that problems ask for, but for those that were refused.
+    /// The corrections suggested by problems, except for refused ones.
     fn corrections<'p>(
         &self,
         checked: &Checked,
@@ -255,7 +255,7 @@ impl Draft<'_> {
         found
     }
 
-    /// Whether a text is the file as it is on disk or in memory: what was decoded differently is not touched.
+    /// Whether a text is the whole file on disk or in memory: texts that were decoded differently are not changed.
     fn is_whole(&self, source: &Source) -> bool {
         match self.files.get(source.path()) {
             Some(file) => *file.new == *source.text(),
@@ -263,7 +263,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Changes texts in memory.
+    /// Applies corrections in memory.
     fn make(&mut self, checked: &Checked, corrections: &BTreeMap<Correction, About>) {
         let mut by_file: BTreeMap<u32, Vec<&Edit>> = BTreeMap::new();
         for edit in corrections.values().flat_map(|about| &about.edits) {
@@ -282,7 +282,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Takes back what was done since.
+    /// Restores an earlier state.
     fn return_to(&mut self, files: BTreeMap<String, Corrected>) {
         for path in self.files.keys() {
             match files.get(path) {
@@ -294,7 +294,7 @@ impl Draft<'_> {
     }
 }
 
-/// A text with edits made, which are in order.
+/// A text with edits applied, which are sorted.
 fn edited(text: &str, edits: &[&Edit]) -> Option<String> {
     let (mut new, mut at) = (String::with_capacity(text.len()), 0);
     for edit in edits {

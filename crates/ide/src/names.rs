@@ -1,4 +1,4 @@
-//! Names: where they are declared, where they are mentioned, what else they could be called.
+//! Names: their declarations, their mentions, and renaming.
 
 use crate::Ide;
 use crate::facts::{Facts, Mark, kind};
@@ -13,18 +13,18 @@ use std::sync::Arc;
 /// A change to a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// What is replaced.
+    /// The replaced range.
     pub place: Place,
-    /// What takes its place.
+    /// The replacement.
     pub text: String,
 }
 
-/// Something that is declared.
+/// A declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: &'static str,
     /// Its name in the text.
     pub place: Place,
@@ -58,7 +58,7 @@ const RENAMED: &[&str] = &[
 ];
 
 impl Ide {
-    /// Where a name is declared, in the projects of a file.
+    /// The declarations of a name, in the projects of a file.
     pub(crate) fn declarations(&self, file: &str, kind: &str, name: &str) -> Vec<Place> {
         let related = self.related(file);
         let found = related.iter().flat_map(|facts| {
@@ -68,7 +68,7 @@ impl Ide {
         found.collect()
     }
 
-    /// Where what stands at an offset is declared or comes from.
+    /// The declarations or origins of the name or value at an offset.
     pub fn definition(&self, file: &str, offset: usize) -> Vec<Place> {
         let file = path::normalize(file);
         if let Some((projects, named)) = self.named_at(&file, offset) {
@@ -80,7 +80,7 @@ impl Ide {
         }
         let Some(facts) = self.facts(&file) else { return Vec::new() };
         let at = |mark: &&Mark| mark.bytes.start <= offset && offset <= mark.bytes.end;
-        // A name may be of several kinds; the first that is declared is meant.
+        // A name may have several kinds; the first that is declared is used.
         for mark in facts.mentioned.iter().filter(at) {
             let places = self.declarations(&file, mark.kind, &mark.name);
             if !places.is_empty() {
@@ -112,7 +112,7 @@ impl Ide {
         Some(Place::top(&path::normalize(&found)))
     }
 
-    /// All mentions of what stands at an offset, its declarations included if wanted.
+    /// All mentions of the name at an offset, with its declarations if requested.
     pub fn references(&self, file: &str, offset: usize, declarations: bool) -> Vec<Place> {
         if let Some((projects, named)) = self.named_at(file, offset) {
             let wanted = |one: &&Named| declarations || !one.is_declaration();
@@ -123,7 +123,7 @@ impl Ide {
         self.occurrences(file, &mark, declarations)
     }
 
-    /// The name at an offset; of several kinds that it may be of, the one that is declared.
+    /// The name at an offset; if it may have several kinds, the declared one.
     fn mark_at(&self, file: &str, offset: usize) -> Option<Mark> {
         let facts = self.facts(file)?;
         let at = |mark: &&Mark| mark.bytes.start <= offset && offset <= mark.bytes.end;
@@ -144,7 +144,7 @@ impl Ide {
         places.into_iter().collect()
     }
 
-    /// All places where a name stands, in all projects: declared ones first, each with its kind.
+    /// All occurrences of a name, in all projects: declarations first, each with its kind.
     pub fn references_of(&self, name: &str) -> Vec<(Symbol, bool)> {
         let projects = self.all_names();
         let noted: BTreeSet<&str> = projects.table.all().iter().map(|named| named.source.path()).collect();
@@ -153,7 +153,7 @@ impl Ide {
         for declared in [true, false] {
             let marks = projects.table.all().iter().filter(|named| is_called(&named.name));
             found.extend(marks.filter(|named| named.is_declaration() == declared).map(|named| (of(named), declared)));
-            // Files of dialects that note no names are looked through by spelling.
+            // Files of dialects that do not record names are searched by spelling.
             for facts in self.everything().iter().filter(|facts| !noted.contains(facts.source.path())) {
                 let marks = if declared { &facts.declared } else { &facts.mentioned };
                 let meant = marks.iter().filter(|mark| is_called(&mark.name));
@@ -164,7 +164,7 @@ impl Ide {
         found
     }
 
-    /// The edits of a name of a dialect that notes none, found by its spelling; whoever makes them has them verified.
+    /// The edits of a name in a dialect that does not record names, found by its spelling; the caller must verify them.
     pub(crate) fn spelled(&self, file: &str, offset: usize, new: &str) -> Option<Renamed> {
         let mark = self.mark_at(file, offset).filter(|mark| RENAMED.contains(&mark.kind))?;
         if self.declarations(file, mark.kind, &mark.name).is_empty() {
@@ -176,7 +176,7 @@ impl Ide {
         Some(Renamed { kind: mark.kind, old, edits })
     }
 
-    /// What a file declares, in order.
+    /// The declarations of a file, in order.
     pub fn symbols(&self, file: &str) -> Vec<Symbol> {
         let Some(facts) = self.facts(file) else { return Vec::new() };
         let mut symbols: Vec<Symbol> = facts.declared.iter().map(|mark| symbol(&facts, mark)).collect();
@@ -184,7 +184,7 @@ impl Ide {
         symbols
     }
 
-    /// What all projects declare under a name that contains a text.
+    /// The declarations of all projects with names that contain a text.
     pub fn workspace_symbols(&self, query: &str) -> Vec<Symbol> {
         let query = query.to_lowercase();
         let fits = |mark: &&Mark| mark.name.to_lowercase().contains(&query);

@@ -1,11 +1,11 @@
-//! Where a cursor is in a YAML text, told from indentation alone, so that it works while the text is half written.
+//! Finds the position of a cursor in a YAML text from indentation only, so that it works while the text is incomplete.
 //!
-//! It sees lines, dashes and keys of block style; what is written in flow style on one line is left to [`crate::flow`].
+//! It sees lines, dashes and keys of block style; values in flow style on one line are left to [`crate::flow`].
 
 use crate::flow::{self, Written};
 use std::ops::Range;
 
-/// A step from a mapping or list to what is in it.
+/// A step from a mapping or list to its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Into the value of a key.
@@ -24,7 +24,7 @@ impl Step {
     }
 }
 
-/// The keys of one mapping with their scalars as written; nothing for a list.
+/// The keys of one mapping with their scalars as written; empty for a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Level {
     /// Key and value; the value is empty where it is a collection.
@@ -43,7 +43,7 @@ impl Level {
     }
 }
 
-/// What stands at the cursor.
+/// The kind of text at the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spot {
     /// A key, or a word that may become one.
@@ -56,27 +56,27 @@ pub enum Spot {
     Text,
 }
 
-/// A place in a text, as far as YAML goes.
+/// A position in a text, in terms of YAML.
 #[derive(Clone, Debug)]
 pub struct Cursor {
-    /// From the root of the document to the mapping that holds the key, or to the value.
+    /// From the root of the document to the mapping that contains the key, or to the value.
     pub path: Vec<Step>,
     /// The mapping at the root and after every step.
     pub levels: Vec<Level>,
-    /// What stands there.
+    /// The kind of text there.
     pub spot: Spot,
     /// The word at the cursor: its bytes in the text.
     pub word: Range<usize>,
     /// The column of the mapping that the cursor is in.
     pub column: usize,
-    /// What is written under the key at the cursor.
+    /// The content under the key at the cursor.
     pub below: Below,
 }
 
-/// What is written under a key.
+/// The content under a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Below {
-    /// The scalar beside the key, without quotes.
+    /// The scalar next to the key, without quotes.
     pub scalar: String,
     /// The keys of the mapping, or of the items of the list.
     pub keys: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Below {
 }
 
 impl Cursor {
-    /// The same inside a value in flow style.
+    /// The same within a value in flow style.
     fn within(mut self, inside: flow::Inside) -> Self {
         // The value itself is the last step so far.
         self.levels.pop();
@@ -106,7 +106,7 @@ impl Cursor {
         self
     }
 
-    /// The key whose value the cursor is in, or the key itself.
+    /// The key whose value is at the cursor, or the key itself.
     pub fn last_key(&self) -> Option<&str> {
         self.path.iter().rev().find_map(|step| match step {
             Step::Key(key) => Some(key.as_str()),
@@ -114,7 +114,7 @@ impl Cursor {
         })
     }
 
-    /// The mapping that the cursor is in.
+    /// The mapping at the cursor.
     pub fn level(&self) -> Option<&Level> {
         self.levels.last()
     }
@@ -138,11 +138,11 @@ struct Entry {
     mark: Mark,
     /// Bytes of the dash or key.
     range: Range<usize>,
-    /// Where its value begins, on the same line.
+    /// The start of its value, on the same line.
     value_at: usize,
 }
 
-/// The document that an offset lies in.
+/// The document that contains an offset.
 fn document(text: &str, offset: usize) -> Range<usize> {
     let mut start = 0;
     let mut at = 0;
@@ -162,7 +162,7 @@ fn document(text: &str, offset: usize) -> Range<usize> {
     start.min(text.len())..text.len()
 }
 
-/// Where the cursor is.
+/// The position of the cursor.
 pub fn cursor(text: &str, offset: usize) -> Cursor {
     let offset = floor(text, offset.min(text.len()));
     let whole = document(text, offset);
@@ -213,10 +213,10 @@ pub fn cursor(text: &str, offset: usize) -> Cursor {
     }
 }
 
-/// What is written under the key at an index.
+/// The content under the key at an index.
 fn below(entries: &[Entry], index: usize, column: usize, scalar: &str) -> Below {
     let mut inside = entries.get(index + 1..).unwrap_or_default().iter();
-    // Dashes may stand at the key's own column.
+    // Dashes may be in the key's own column.
     let is_inside =
         |entry: &&Entry| entry.column > column || (entry.column == column && matches!(entry.mark, Mark::Dash));
     let inside: Vec<&Entry> = inside.by_ref().take_while(is_inside).collect();
@@ -244,7 +244,7 @@ fn floor(text: &str, mut offset: usize) -> usize {
     offset
 }
 
-/// The value on a line from where it begins, without a comment.
+/// The value on a line from its start, without a comment.
 fn value_word(text: &str, start: usize, line_end: usize, offset: usize) -> Range<usize> {
     let line = text.get(start..line_end).unwrap_or("");
     let skipped = line.len() - line.trim_start().len();
@@ -267,14 +267,14 @@ fn word_at(text: &str, offset: usize, line_start: usize, line_end: usize) -> Ran
 
 struct Scanned {
     entries: Vec<Entry>,
-    /// Whether the line of the cursor lies in a block scalar.
+    /// Whether the line of the cursor is in a block scalar.
     in_block: bool,
 }
 
 /// All dashes and keys of a document.
 fn scan(text: &str, whole: Range<usize>, cursor_line: usize) -> Scanned {
     let mut scanned = Scanned { entries: Vec::new(), in_block: false };
-    // The column that lines of a block scalar are deeper than.
+    // The column that lines of a block scalar are indented beyond.
     let mut block: Option<usize> = None;
     let mut at = whole.start;
     for line in text[whole].split_inclusive('\n') {
@@ -334,7 +334,7 @@ fn line_entries(line: &str, indent: usize, start: usize, entries: &mut Vec<Entry
     }
 }
 
-/// The key that a line begins with, and how many bytes it takes; nothing if it has no colon.
+/// The key at the beginning of a line, and its length in bytes; `None` without a colon.
 fn key_of(rest: &str) -> Option<(String, usize)> {
     for quote in ['"', '\''] {
         if let Some(inner) = rest.strip_prefix(quote) {
@@ -358,7 +358,7 @@ fn key_of(rest: &str) -> Option<(String, usize)> {
     None
 }
 
-/// Puts a cursor together: walks outwards from the entry at an index, at a column.
+/// Builds a cursor: walks outwards from the entry at an index, at a column.
 fn placed(
     entries: &[Entry],
     index: usize,
@@ -378,7 +378,7 @@ fn placed(
     levels.push(siblings(entries, at, column));
     let mut in_list = false;
     loop {
-        // Inside a list the key that holds it may stand at the dash's own column.
+        // The key of a list may be in the dash's own column.
         let parent = entries[..at.min(entries.len())].iter().rposition(|entry| match entry.mark {
             Mark::Dash => entry.column < column,
             Mark::Key { .. } => entry.column < column || (in_list && entry.column == column),
@@ -415,7 +415,7 @@ fn siblings(entries: &[Entry], index: usize, column: usize) -> Level {
         }
     };
     let (before, after) = entries.split_at(index.min(entries.len()));
-    // A dash ends the mapping it begins, but the key right after it belongs to it.
+    // A dash ends the mapping it begins, but the key right after it belongs to the mapping.
     let start = before.iter().rposition(|entry| entry.column < column).map_or(0, |at| at + 1);
     before[start..].iter().for_each(&mut note);
     after.iter().take_while(|entry| entry.column >= column).for_each(&mut note);

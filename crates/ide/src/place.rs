@@ -1,4 +1,4 @@
-//! Places in files as editors count them.
+//! Positions in files as editors count them.
 
 use purlin_syntax::{Source, Sources, Span};
 use std::ops::Range;
@@ -43,7 +43,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of some bytes of a text.
+    /// The location of some bytes of a text.
     pub fn of(source: &Source, bytes: Range<usize>) -> Place {
         let clamp = |at: usize| u32::try_from(at.min(source.text().len())).unwrap_or(u32::MAX);
         let (start, end) = (clamp(bytes.start), clamp(bytes.end));
@@ -55,7 +55,7 @@ impl Place {
         }
     }
 
-    /// The place of a span, while its file is known.
+    /// The location of a span, if its file is known.
     pub fn of_span(sources: &Sources, span: Span) -> Option<Place> {
         let source = sources.get(span.file)?;
         Some(Place::of(&source, span.start as usize..span.end as usize))

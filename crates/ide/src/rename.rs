@@ -1,7 +1,7 @@
-//! Renaming: every place that means a name, in all variants of all projects that read it, and nothing else.
+//! Renaming: every occurrence that refers to a name, in all variants of all projects that read it, and nothing else.
 //!
-//! The edits are made in memory first and everything is resolved again. Either it comes to the same up to the name and
-//! the places mean what they meant, or nothing is written and the reason is told.
+//! The edits are made in memory first and everything is resolved again. Unless the result is the same up to the name
+//! and all occurrences refer to the same things, nothing is written and the reason is reported.
 
 use crate::buffers::{Buffers, Desk};
 use crate::names::Edit;
@@ -14,12 +14,12 @@ use purlin_value::{Bound, World, path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Why a rename is not made.
+/// Why a rename is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The reason.
     pub message: String,
-    /// The place that is the reason, if it is one.
+    /// The location of the reason, if it has one.
     pub place: Option<Place>,
 }
 
@@ -28,7 +28,7 @@ impl Refusal {
         Refusal { message: message.into(), place: None }
     }
 
-    /// The reason with its place, on one line.
+    /// The reason with its location, on one line.
     pub fn shown(&self) -> String {
         match &self.place {
             Some(place) => format!("{} ({}:{})", self.message, place.file, place.start.line + 1),
@@ -41,24 +41,24 @@ impl Refusal {
     }
 }
 
-/// A rename that is safe to make.
+/// A safe rename.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renamed {
-    /// What has the name.
+    /// The kind of the name.
     pub kind: &'static str,
     /// The old name.
     pub old: String,
-    /// The changes, by file and place.
+    /// The changes, by file and location.
     pub edits: Vec<Edit>,
 }
 
 /// Names that belong to tools rather than to the project.
 const FIXED: &[&str] = &[kind::PROVIDER, kind::CHART];
 
-/// Files that are edited may be read by further projects, which may have further places; this many rounds find all.
+/// Edited files may be read by further projects, which may contain further occurrences; this many rounds find all.
 const ROUNDS: usize = 8;
 
-/// The place of a name.
+/// The location of a name.
 pub fn place_of(named: &Named) -> Place {
     Place::of(&named.source, named.start as usize..named.end as usize)
 }
@@ -93,7 +93,7 @@ impl Ide {
         projects
     }
 
-    /// Whether the texts that names were found in are those of now.
+    /// Whether the texts in which names were found are current.
     fn is_current(&self, projects: &NamedProjects) -> bool {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let is_same = |named: &Named| self.text(named.source.path()).is_some_and(|text| *text == *named.source.text());
@@ -122,21 +122,21 @@ impl Ide {
         all.into_iter().map(|(_, place)| place).collect()
     }
 
-    /// What a name at an offset is called, if it can be renamed.
+    /// The location of the name at an offset, if it can be renamed.
     pub fn can_rename(&self, file: &str, offset: usize) -> Option<Place> {
         let (projects, named) = self.named_at(file, offset)?;
         let is_declared = projects.table.group(named.group).any(Named::is_declaration);
         (is_declared && !FIXED.contains(&named.kind)).then(|| place_of(&named))
     }
 
-    /// The changes that give the name at an offset another one; otherwise why that cannot be.
+    /// The changes that rename the name at an offset, or why it cannot be renamed.
     pub fn rename(&self, file: &str, offset: usize, new: &str) -> Result<Renamed, Refusal> {
         if let Some((projects, named)) = self.named_at(file, offset) {
             return self.rename_to(projects, named, new);
         }
         let spelled = self.spelled(file, offset, new).filter(|spelled| {
             let files: BTreeSet<String> = spelled.edits.iter().map(|edit| edit.place.file.clone()).collect();
-            // What a dialect notes is not guessed at in the files that it has looked through.
+            // In files covered by a dialect that records names, no spelling is searched.
             self.names_of(&files).table.all().iter().all(|named| !files.contains(named.source.path()))
         });
         let renamed = spelled.ok_or_else(|| Refusal::new("there is no name here that can be renamed"))?;
@@ -145,7 +145,7 @@ impl Ide {
         Ok(renamed)
     }
 
-    /// Names of the table that are called by a text: the whole name, or its last part.
+    /// Names of the table that match a text: by the whole name, or its last part.
     pub fn called(&self, name: &str) -> (Arc<NamedProjects>, Vec<Named>) {
         let projects = self.all_names();
         let (of, name) = name.split_once(' ').map_or((None, name), |(of, name)| (Some(of), name));
@@ -190,7 +190,7 @@ impl Ide {
         Err(Refusal::new("too many projects share this name"))
     }
 
-    /// Resolves everything over the edited texts and compares.
+    /// Resolves everything with the edited texts and compares.
     fn verify(
         &self,
         before: &NamedProjects,
@@ -223,7 +223,7 @@ impl Ide {
     }
 }
 
-/// The edits of a name; not made where a place depends on the name and cannot be edited.
+/// The edits of a name; refused if an occurrence depends on the name and cannot be edited.
 fn edits(projects: &NamedProjects, named: &Named, new: &str) -> Result<Renamed, Refusal> {
     let group: Vec<&Named> = projects.table.group(named.group).collect();
     let Some(declared) = group.iter().find(|one| one.is_declaration()) else {
@@ -255,7 +255,7 @@ fn edits(projects: &NamedProjects, named: &Named, new: &str) -> Result<Renamed, 
     Ok(Renamed { kind, old: old.to_owned(), edits: edits.into_values().collect() })
 }
 
-/// Every place of the name must mean it afterwards, and no other place may. Otherwise the place that does.
+/// Every occurrence of the name must refer to it afterwards, and no others. Otherwise returns the offending one.
 fn mean_the_same(
     before: &NamedProjects,
     after: &NamedProjects,
@@ -282,13 +282,13 @@ fn mean_the_same(
     }
 }
 
-/// How edits move what comes behind them.
+/// Maps offsets through edits.
 struct Shifts<'e> {
     edits: &'e [Edit],
 }
 
 impl<'e> Shifts<'e> {
-    /// The edits are in order of their places.
+    /// The edits must be sorted by location.
     fn of(edits: &'e [Edit]) -> Self {
         Shifts { edits }
     }
@@ -297,7 +297,7 @@ impl<'e> Shifts<'e> {
         self.edits.iter().filter(move |edit| edit.place.file == file)
     }
 
-    /// Where a byte is afterwards.
+    /// The new offset of a byte.
     fn moved(&self, file: &str, at: u32) -> u32 {
         let mut moved = i64::from(at);
         for edit in self.in_file(file).filter(|edit| edit.place.bytes.0 < at) {
@@ -307,7 +307,7 @@ impl<'e> Shifts<'e> {
         u32::try_from(moved).unwrap_or(at)
     }
 
-    /// The text afterwards.
+    /// The text after the edits.
     fn applied(&self, file: &str, text: &str) -> String {
         let mut made = String::with_capacity(text.len());
         let mut from = 0;
@@ -322,7 +322,7 @@ impl<'e> Shifts<'e> {
     }
 }
 
-/// A text after some edits, which are in order of their places.
+/// A text after some edits, which are sorted by location.
 pub fn apply(edits: &[Edit], file: &str, text: &str) -> String {
     Shifts::of(edits).applied(file, text)
 }

@@ -1,8 +1,8 @@
-//! Whether a project comes to the same after a rename, up to the name.
+//! Whether a project has the same result after a rename, up to the name.
 //!
 //! Names of variables, values and templates are not part of the result, so that nothing may change but the keys of the
-//! mappings that declare them. Names of actions, nodes and types are part of it: there the new name stands for the old
-//! one, and hashes of what holds it differ.
+//! mappings that declare them. Names of actions, nodes and types are part of it: there the new name replaces the old
+//! one, and hashes of content that includes it differ.
 
 use purlin_compiler::VariantResult;
 use purlin_model::{Node, Resolved};
@@ -11,9 +11,9 @@ use purlin_value::names::kind;
 use purlin_value::{Data, EcoString, Map, Value};
 use std::collections::BTreeMap;
 
-/// A name and the one that takes its place.
+/// An old name and its replacement.
 pub(crate) struct Renaming<'a> {
-    /// What has the name.
+    /// The kind of the name.
     pub kind: &'static str,
     /// The old name.
     pub old: &'a str,
@@ -31,10 +31,10 @@ enum Keys {
     Renamed,
 }
 
-/// Names that are no part of what a project comes to.
+/// Kinds of names that are not part of a project's result.
 const INNER: &[&str] = &[kind::VARIABLE, kind::VALUE, kind::NAMED_TEMPLATE, kind::STEP, kind::INPUT, kind::TEMPLATE];
 
-/// Compares all variants with what they were.
+/// Compares all variants before and after.
 pub(crate) fn compare(
     before: &[VariantResult],
     after: &[VariantResult],
@@ -63,7 +63,7 @@ impl Renaming<'_> {
         INNER.contains(&self.kind)
     }
 
-    /// Problems that were not there before.
+    /// Reports new problems.
     fn problems(&self, before: &VariantResult, after: &VariantResult) -> Result<(), Difference> {
         let mut known: BTreeMap<&str, usize> = BTreeMap::new();
         before.problems.iter().for_each(|problem| *known.entry(problem.rule.name).or_default() += 1);
@@ -106,7 +106,7 @@ impl Renaming<'_> {
     }
 
     fn nodes(&self, before: &Resolved, after: &Resolved) -> Result<(), Difference> {
-        // Names may decide on the order.
+        // The order may depend on names.
         let sorted = |resolved: &'_ Resolved| -> BTreeMap<String, usize> {
             resolved.nodes.iter().enumerate().map(|(at, node)| (self.plain(&node.id), at)).collect()
         };
@@ -135,7 +135,7 @@ impl Renaming<'_> {
         if needs(before) != needs(after) {
             return Err(format!("`{id}` would have other dependencies"));
         }
-        // Objects that a chart renders hold no names of values; the configuration that sets them does.
+        // Objects rendered by a chart contain no names of values; the configuration that sets them does.
         let keys = match self.kind {
             kind::VALUE if before.inside.is_none() && before.dialect != "charts" => Keys::Renamed,
             _ => Keys::Same,
@@ -144,7 +144,7 @@ impl Renaming<'_> {
         self.value(&before.outputs, &after.outputs, Keys::Same, &mut vec![id.to_owned(), "outputs".into()])
     }
 
-    /// Depth is bounded by what was resolved.
+    /// Depth is bounded by the resolution.
     fn value(&self, before: &Value, after: &Value, keys: Keys, path: &mut Vec<String>) -> Result<(), Difference> {
         let is_same = match (&before.data, &after.data) {
             (Data::Map(one), Data::Map(other)) => return self.map(one, other, keys, path),
@@ -160,7 +160,7 @@ impl Renaming<'_> {
                 return Ok(());
             }
             (Data::Str(one), Data::Str(other)) => self.plain(one) == self.plain(other),
-            // What is pending is shown by the expression that asks for it.
+            // A pending value is represented by its expression.
             (Data::Pending(one), Data::Pending(other)) => one.tasks.len() == other.tasks.len(),
             (Data::Lazy(_), Data::Lazy(_)) => true,
             _ => before == after,
@@ -210,7 +210,7 @@ impl Renaming<'_> {
             let Some((last, first)) = other.split_last() else {
                 return Err(format!("`{}` would be missing", shown(path)));
             };
-            // A name may stay in one scope and change in another; one of the two is what it was.
+            // A name may stay in one scope and change in another; one of the two entries must match.
             let depth = path.len();
             let is_first = first.iter().any(|other| self.value(value, other, inner(key), path).is_ok());
             path.truncate(depth);
@@ -236,25 +236,25 @@ impl Renaming<'_> {
         if self.plain(before) == self.plain(after) { Ok(()) } else { Err(format!("{what} would change")) }
     }
 
-    /// A text without what a rename may change: versions, and the name itself where it is part of the result.
+    /// A text without the parts that a rename may change: versions, and the name itself if it is part of the result.
     fn plain(&self, text: &str) -> String {
         if self.is_inner() {
             return without_hashes(text, "v-");
         }
-        // One name may be a part of the other.
+        // One name may contain the other.
         let (longer, shorter) =
             if self.old.len() < self.new.len() { (self.new, self.old) } else { (self.old, self.new) };
         without_hashes(&text.replace(longer, NAME).replace(shorter, NAME), "")
     }
 }
 
-/// What stands for both names.
+/// Placeholder for both names.
 const NAME: &str = "\u{1}";
 
-/// Hashes are at least so long.
+/// Minimum length of a hash.
 const HASH: usize = 10;
 
-/// A text with a placeholder for every hash behind a mark.
+/// A text with a placeholder for every hash after a mark.
 fn without_hashes(text: &str, mark: &str) -> String {
     let is_hex = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
     let mut plain = String::with_capacity(text.len());

@@ -1,11 +1,12 @@
-//! Finds expressions of embedded languages in a text, without parsing them: where they are, and which names they look up.
+//! Finds expressions of embedded languages in a text, without parsing them: their positions, and the names they look
+//! up.
 
 use std::ops::Range;
 
 /// A dotted lookup: the bytes of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lookup {
-    /// The parts, the first being the key at the top.
+    /// The parts; the first is the top-level key.
     pub parts: Vec<Range<usize>>,
 }
 
@@ -31,7 +32,7 @@ pub fn expressions(text: &str, whole: Range<usize>) -> Vec<Range<usize>> {
     found
 }
 
-/// The brace that closes an expression; strings and inner expressions are passed over.
+/// The brace that closes an expression; strings and inner expressions are skipped.
 fn closing(text: &str, start: usize, end: usize) -> Option<usize> {
     let mut depth = 0;
     let mut quote: Option<u8> = None;

@@ -1,4 +1,4 @@
-//! Which parts of a JSON Schema apply at a place of a half-written text.
+//! Finds the parts of a JSON Schema that apply at a position of an incomplete text.
 
 use crate::outline::{Level, Step};
 use purlin_model::json_schema::LIKE;
@@ -9,7 +9,7 @@ pub struct Shapes<'s> {
     root: &'s Value,
 }
 
-/// References nest a handful deep; the bound is for schemas that charts bring along.
+/// References nest only a few levels deep; the bound is for schemas that charts provide.
 const DEPTH: u32 = 40;
 
 impl<'s> Shapes<'s> {
@@ -18,7 +18,7 @@ impl<'s> Shapes<'s> {
         Shapes { root }
     }
 
-    /// All schemas that apply to the value after some steps; the levels say what is written on the way.
+    /// All schemas that apply to the value after some steps; the levels contain the scalars on the way.
     pub fn at(&self, path: &[Step], levels: &[Level]) -> Vec<&'s Map> {
         let mut now = Vec::new();
         self.expand(self.root, levels.first(), 0, &mut now);
@@ -34,7 +34,7 @@ impl<'s> Shapes<'s> {
         now
     }
 
-    /// A schema with everything that it refers to and that holds here.
+    /// A schema with everything that it refers to and that applies here.
     fn expand(&self, schema: &'s Value, level: Option<&Level>, depth: u32, out: &mut Vec<&'s Map>) {
         let Some(map) = schema.as_map().filter(|_| depth < DEPTH) else { return };
         if out.iter().any(|known| std::ptr::eq(*known, map)) {

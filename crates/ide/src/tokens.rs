@@ -8,7 +8,7 @@ use purlin_syntax::{FileId, Source};
 use purlin_value::path;
 use std::ops::Range;
 
-/// The kinds of tokens; a token's kind is its place in this list.
+/// The kinds of tokens; a token's kind is an index into this list.
 pub const TOKEN_KINDS: &[&str] =
     &["keyword", "function", "variable", "property", "string", "number", "operator", "comment"];
 
@@ -23,9 +23,9 @@ const OPERATOR: usize = 6;
 /// A word of an embedded language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Where it is.
+    /// Its location.
     pub place: Place,
-    /// Which of [`TOKEN_KINDS`].
+    /// Its index in [`TOKEN_KINDS`].
     pub kind: usize,
 }
 
@@ -48,7 +48,7 @@ impl Ide {
         let mut tokens = Vec::new();
         for range in ranges {
             for (bytes, kind) in words(&text, range, !is_garden) {
-                // A token of several lines would have to be cut; such strings are rare.
+                // A multi-line token would have to be split; such strings are rare.
                 if !text[bytes.clone()].contains('\n') {
                     tokens.push(Token { place: Place::of(&source, bytes), kind });
                 }

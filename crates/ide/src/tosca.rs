@@ -1,5 +1,5 @@
-//! What types of TOSCA give to those who use them: names of properties, requirements, capabilities, operations. It looks
-//! at the types of the files around and at those that every file of an edition has.
+//! Names that TOSCA types define for their users: properties, requirements, capabilities, operations. It uses the types
+//! of the project's files and the built-in types of an edition.
 
 use crate::complete::{ProposalKind, Proposals, find_type, value_at};
 use crate::context::Context;
@@ -12,7 +12,7 @@ use purlin_syntax::{FileId, Flavor, Limits, Node, Source, Tree, yaml};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Sections with types, and what their entries are called.
+/// Sections with types, and the name of their entries.
 const SECTIONS: &[(&str, &str)] = &[
     ("node_types", "node type"),
     ("relationship_types", "relationship type"),
@@ -24,7 +24,7 @@ const SECTIONS: &[(&str, &str)] = &[
     ("group_types", "group type"),
 ];
 
-/// Operations of the interfaces that every edition has.
+/// Operations of the interfaces in every edition.
 const OPERATIONS: &[(&str, &[&str])] = &[
     ("Standard", &["create", "configure", "start", "stop", "delete"]),
     (
@@ -46,7 +46,7 @@ const OPERATIONS: &[(&str, &[&str])] = &[
 const OF_OPERATION: &[&str] = &["implementation", "inputs", "description", "outputs"];
 const OF_IMPLEMENTATION: &[&str] = &["primary", "dependencies", "timeout", "operation_host"];
 
-/// Types deeper than this derive from themselves.
+/// Deeper types derive from themselves.
 const DEEPEST: usize = 50;
 
 /// The edition of a document.
@@ -58,7 +58,7 @@ fn edition(of: Option<SchemaOf>) -> Option<Edition> {
     }
 }
 
-/// The types that every file of an edition has; each file of them is read once.
+/// The built-in types of an edition; each of their files is read once.
 fn builtin(edition: Edition) -> Vec<Arc<Tree>> {
     static TREES: OnceLock<Mutex<HashMap<&'static str, Arc<Tree>>>> = OnceLock::new();
     let standard = if edition == purlin_tosca::edition::EXTENDED { purlin_tosca::edition::V1_3 } else { edition };
@@ -109,7 +109,7 @@ fn builtin_type<'t>(trees: &'t [Arc<Tree>], name: &str) -> Option<Node<'t>> {
     near
 }
 
-/// What is found of a type and of those that it derives from, the nearest first.
+/// Results for a type and for those that it derives from, the nearest first.
 fn along<T>(
     related: &[Arc<Facts>],
     edition: Edition,
@@ -169,7 +169,8 @@ fn type_of_template(related: &[Arc<Facts>], name: &str) -> Option<String> {
 const SECTIONS_OF_TEMPLATES: &[&str] =
     &["properties", "attributes", "capabilities", "requirements", "interfaces", "inputs", "artifacts"];
 
-/// Names that a type gives to the keys of a template: properties, attributes, capabilities, requirements, operations.
+/// Names that a type defines for the keys of a template: properties, attributes, capabilities, requirements,
+/// operations.
 pub(crate) fn keys(context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
     let Some(edition) = edition(context.of) else { return };
     let cursor = &context.cursor;
@@ -202,7 +203,7 @@ pub(crate) fn keys(context: &Context, related: &[Arc<Facts>], proposals: &mut Pr
                 for (key, doc) in type_keys(related, edition, &of, "operations") {
                     add(&key, &format!("of `{of}`"), &doc, 2_900);
                 }
-                // Operations may be written under a key of their own.
+                // Operations may be under a separate key.
                 let holds = |names: &[&str]| cursor.below.keys.iter().any(|key| names.contains(&key.as_str()));
                 if !is_inner && OPERATIONS.iter().any(|(_, names)| holds(names)) {
                     add("operations", "", "", 4_000);
@@ -244,7 +245,7 @@ pub(crate) fn keys(context: &Context, related: &[Arc<Facts>], proposals: &mut Pr
     }
 }
 
-/// Functions, where a value may be a call.
+/// Functions, if a value may be a call.
 pub(crate) fn calls(context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
     let Some(edition) = edition(context.of) else { return };
     let is_value = |step: &Step| matches!(step, Step::Key(key) if matches!(key.as_str(), "properties" | "attributes" | "inputs" | "outputs"));
@@ -276,7 +277,7 @@ pub(crate) fn calls(context: &Context, related: &[Arc<Facts>], proposals: &mut P
     }
 }
 
-/// Properties and attributes of a node that a call names before.
+/// Properties and attributes of the node that is the first argument of a call.
 pub(crate) fn arguments(context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
     let Some(edition) = edition(context.of) else { return };
     let cursor = &context.cursor;

@@ -1,7 +1,7 @@
 //! The projects of a workspace, resolved again when something they have read changes.
 //!
-//! Texts and trees stay on a shelf between runs; a project's record of reads says what it depends on. What nothing
-//! refers to any more is let go of, so that memory does not grow with the number of edits.
+//! Texts and trees stay on a shelf between runs; a project's recorded reads are its dependencies. Unreferenced entries
+//! are dropped, so that memory does not grow with the number of edits.
 
 use crate::buffers::{Buffers, Desk};
 use crate::house::{self, House, Keeper};
@@ -18,27 +18,27 @@ use std::sync::Arc;
 /// One problem, as an editor shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it is.
+    /// Its location.
     pub place: Place,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
     /// The rule's name.
     pub rule: &'static str,
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// What to do about it.
     pub hints: Vec<String>,
-    /// The word that its hint is about.
+    /// The word that its hint concerns.
     pub word: Option<String>,
-    /// The change of that word that the hint asks for.
+    /// The edit suggested by the hint.
     pub edit: Option<Edit>,
-    /// Further places, each with what is to be said about it.
+    /// Further locations, each with a message.
     pub related: Vec<(Place, String)>,
-    /// The same change where the same word is wrong.
+    /// The same edit at other occurrences of the word.
     pub uses: Vec<Edit>,
 }
 
-/// What became of one project.
+/// The result of one project.
 pub struct Outcome {
     /// The file that makes it a project.
     pub claim: Claim,
@@ -52,7 +52,7 @@ pub struct Outcome {
     pub files: HashSet<String>,
     reads: HashSet<Read>,
     ids: HashSet<FileId>,
-    /// The last result with something in it, where this one has nothing.
+    /// The last result with content, if this one has none.
     last: Option<Arc<Outcome>>,
 }
 
@@ -63,22 +63,22 @@ pub struct Picture {
     pub outcomes: Vec<Arc<Outcome>>,
     /// Problems by file.
     pub problems: BTreeMap<String, Vec<Problem>>,
-    /// What projects are asked for, whichever variant.
+    /// The request for projects, for any variant.
     pub request: Request,
 }
 
-/// Something that happened to a file.
+/// A change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Its content changed.
     Content(String),
-    /// It appeared or went away.
+    /// It appeared or disappeared.
     Presence(String),
-    /// Nobody knows what changed.
+    /// An unknown change.
     Everything,
 }
 
-/// What a workspace is resolved for.
+/// The variant that a workspace is resolved for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The environment; the project's own default if there is none.
@@ -87,7 +87,7 @@ pub struct Choice {
     pub profiles: Vec<String>,
 }
 
-/// Nodes are numbered with 31 bits; from here on everything starts afresh.
+/// Nodes are numbered with 31 bits; beyond this number everything starts afresh.
 const MOST_NODES: u32 = 1 << 30;
 
 /// The projects below a folder.
@@ -101,10 +101,10 @@ pub struct Workspace {
     found: Found,
     /// Files that belong to no project.
     outside: Vec<Diagnostic>,
-    /// What each changed file was judged to be.
+    /// The detected format of each changed file.
     judged: HashMap<String, Option<(&'static str, Role)>>,
     outcomes: Vec<Arc<Outcome>>,
-    /// What dialects keep of these results, by the project's file.
+    /// State that dialects keep between resolutions, by the project's file.
     kept: HashMap<String, Kept>,
     is_new: bool,
     /// Reads the settings of the folder.
@@ -113,7 +113,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The projects below a folder of a world, none of them read yet.
+    /// The projects below a folder of a world, not read yet.
     pub fn new(desk: Arc<Desk>, start: &str, limits: Limits) -> Self {
         Workspace {
             desk,
@@ -149,8 +149,8 @@ impl Workspace {
         }
     }
 
-    /// Resolves what changes have made out of date. `stop` is asked between projects; where it says so, nothing is
-    /// returned, and the changes must be handed in again.
+    /// Resolves everything that changes affect. `stop` is called between projects; if it returns true, nothing is
+    /// returned, and the changes must be passed in again.
     pub fn refresh(&mut self, changes: &[Change], buffers: &Buffers, stop: &dyn Fn() -> bool) -> Option<Picture> {
         let everything = changes.contains(&Change::Everything) || self.sources.numbered() > MOST_NODES;
         if everything {
@@ -183,7 +183,7 @@ impl Workspace {
             let is_current = known.as_ref().is_some_and(|known| !changes.iter().any(|change| known.mentions(change)));
             stopped = stopped || (!is_current && !outcomes.is_empty() && stop());
             let outcome = match known {
-                // What was stopped keeps its last result; the changes come again.
+                // A project whose resolution was stopped keeps its last result; the changes come again.
                 Some(known) if is_current || stopped => known,
                 None if stopped => continue,
                 known => {
@@ -204,7 +204,7 @@ impl Workspace {
         (!stopped).then(|| self.picture())
     }
 
-    /// Notes the files that belong to no project; returns the files that were registered to do so.
+    /// Records the files that belong to no project; returns the files that were registered to do so.
     fn look_outside(&mut self, read: &HashSet<String>) -> Vec<FileId> {
         let (session, first) = (self.session(), self.sources.len());
         let ((), found) = session.sink.apart(|| self.found.report_outside(&session, &|file| read.contains(file)));
@@ -226,7 +226,7 @@ impl Workspace {
         match change {
             Change::Content(path) => {
                 self.shelf.forget(path);
-                // The text of an editor is never asked of the disk.
+                // An open text is never read from the disk.
                 if buffers.get(path).is_none() {
                     self.desk.forget(path);
                 }
@@ -247,7 +247,7 @@ impl Workspace {
         let is_ignore_file = path::file_name(path) == ".gitignore";
         match self.judged.insert(path.clone(), now) {
             Some(before) => before != now || is_ignore_file,
-            // Seen for the first time: it is what it was unless the list of projects says otherwise.
+            // First occurrence: its format is unchanged unless the list of projects says otherwise.
             None => {
                 let listed =
                     self.found.claims.iter().find(|claim| claim.file() == path).map(|claim| claim.dialect().name);
@@ -263,7 +263,7 @@ impl Workspace {
         Session::resumed(world, self.limits.clone(), self.sources.clone(), self.shelf.clone())
     }
 
-    /// What `check` asks, so that an editor shows what it says.
+    /// The same request as `check`, so that an editor shows the same problems.
     fn request(&self) -> Request {
         let environment = self.choice.environment.clone().or_else(|| self.house.environment.clone());
         let mut request = Request { environment, profiles: self.choice.profiles.clone(), ..Request::default() };
@@ -274,7 +274,7 @@ impl Workspace {
         request
     }
 
-    /// Reads the settings of the folder again; returns the files that were registered for those before.
+    /// Reads the settings of the folder again; returns the files registered for the previous ones.
     fn read_settings(&mut self) -> Vec<FileId> {
         let Some(keeper) = self.keeper.clone() else { return Vec::new() };
         let first = self.sources.len();
@@ -298,7 +298,7 @@ impl Workspace {
         self.outcome(claim, session, (made.resolved, found), first)
     }
 
-    /// Resolves what changes concern of a project, where only the content of files has changed and its dialect can tell.
+    /// Resolves the affected part of a project, if only the content of files has changed and its dialect supports it.
     fn resolve_again(&mut self, claim: &Claim, known: &Outcome, changes: &[Change]) -> Option<Outcome> {
         let kept = self.kept.remove(claim.file())?;
         let mut changed = Vec::new();
@@ -326,7 +326,7 @@ impl Workspace {
         }
     }
 
-    /// What became of a project; `first` is the first file that was registered for it.
+    /// The result of a project; `first` is the first file that was registered for it.
     fn outcome(
         &self,
         claim: &Claim,
@@ -343,13 +343,13 @@ impl Workspace {
             claim.judge(&session, &self.request(), resolved, &mut found);
         }
         let found = found.into_vec();
-        // A chart's files may be known from a run before.
+        // A chart's files may be known from an earlier run.
         ids.extend(found.iter().flat_map(Diagnostic::files));
         let reads = session.reads().into_iter().collect();
         Outcome { claim: claim.clone(), session, resolved, found, files, reads, ids, last: None }
     }
 
-    /// Lets go of files that neither a result nor the shelf refers to.
+    /// Drops files that neither a result nor the shelf refers to.
     fn release(&self, mut gone: HashSet<FileId>) {
         if gone.is_empty() {
             return;
@@ -364,7 +364,7 @@ impl Workspace {
         let mut seen: HashSet<(&'static str, Place, String)> = HashSet::new();
         let mut note = |project: &str, diagnostic: &Diagnostic| {
             let problem = problem(&self.sources, project, diagnostic);
-            // Projects that share a file report what is wrong with it once.
+            // Problems of a file shared by several projects are reported once.
             if seen.insert((problem.rule, problem.place.clone(), problem.message.clone())) {
                 problems.entry(problem.place.file.clone()).or_default().push(problem);
             }
@@ -396,7 +396,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// What settings and comments leave of diagnostics.
+    /// Applies settings and comments to diagnostics.
     fn judged(&self, found: Vec<Diagnostic>, ids: Option<&HashSet<FileId>>) -> Vec<Diagnostic> {
         match &self.house.judge {
             Some(judge) => judge(found, &self.sources, ids),
@@ -404,20 +404,20 @@ impl Workspace {
         }
     }
 
-    /// Projects inside other projects: their problems are reported there, with the values they get.
+    /// Projects within other projects: their problems are reported there, with the values they get.
     fn inner(&self) -> HashSet<&str> {
         let resolved = self.outcomes.iter().filter_map(|outcome| outcome.resolved.as_ref());
         resolved.flat_map(|resolved| resolved.inner.iter().map(String::as_str)).collect()
     }
 }
 
-/// Whether a project is one of those.
+/// Whether a project is such an inner project.
 fn is_taken(claim: &Claim, inner: &HashSet<&str>) -> bool {
     inner.contains(claim.file()) || inner.contains(path::normalize(path::parent(claim.file())).as_str())
 }
 
 impl Outcome {
-    /// The same after another result of the project: where this one has nothing to show, the last that had is kept.
+    /// The same after an earlier result of the project: if this one has no content, the last one that had is kept.
     fn after(mut self, before: Option<Arc<Outcome>>) -> Self {
         if self.has_nodes() {
             return self;
@@ -432,7 +432,7 @@ impl Outcome {
         self.resolved.as_ref().is_some_and(|resolved| !resolved.nodes.is_empty())
     }
 
-    /// The last result with something in it: this one, or one before.
+    /// The last result with content: this one, or an earlier one.
     pub(crate) fn good(&self) -> &Outcome {
         self.last.as_deref().unwrap_or(self)
     }
@@ -450,7 +450,7 @@ impl Outcome {
         })
     }
 
-    /// Whether a change concerns something that was read or looked for.
+    /// Whether a change concerns a path that was read or looked up.
     fn mentions(&self, change: &Change) -> bool {
         let has = |read: Read| self.reads.contains(&read);
         match change {
@@ -465,7 +465,7 @@ impl Outcome {
         }
     }
 
-    /// Whether a folder above a path was listed, or missed.
+    /// Whether a folder above a path was listed, or was missing.
     fn looked_into(&self, path: &str) -> bool {
         let mut folder = path;
         loop {
@@ -481,7 +481,7 @@ impl Outcome {
     }
 }
 
-/// A diagnostic as an editor shows it; what has no place is shown at the top of the project's file.
+/// A diagnostic as an editor shows it; without a location it is shown at the top of the project's file.
 fn problem(sources: &Sources, project: &str, diagnostic: &Diagnostic) -> Problem {
     let place = diagnostic.span.and_then(|span| Place::of_span(sources, span));
     let label =
