@@ -12,19 +12,19 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What fields set by us are attributed to.
+/// The field manager of fields that we set.
 pub(crate) const MANAGER: &str = "purlin";
 
-/// How many requests are under way at once.
+/// Maximum number of parallel requests.
 pub const THREADS: usize = 8;
 
-/// Where an object stands after it was applied.
+/// The state of an object after it was applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Which object of this name it is.
+    /// Distinguishes objects that had the same name.
     pub uid: String,
-    /// Changes when somebody else sets a field that was applied: a digest of the fields that are ours. Where the server
-    /// does not say whose they are, its generation, or else its resource version.
+    /// Changes when another manager sets a field that was applied: a digest of the fields that are ours. Without
+    /// managed fields, the object's generation, or else its resource version.
     pub state: String,
 }
 
@@ -51,21 +51,21 @@ fn digest(value: &Json) -> u64 {
     value.to_string().bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// How objects are applied.
+/// Options for applying objects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct How {
     /// Takes over fields that others have set.
     pub force: bool,
-    /// Only tries.
+    /// Dry run.
     pub dry: bool,
 }
 
-/// An error and the manifest it is about.
+/// An error and the manifest it concerns.
 #[derive(Clone, Debug)]
 pub struct Failed {
-    /// What is wrong.
+    /// The error.
     pub error: ApiError,
-    /// Which of the caller's manifests it comes from.
+    /// The index of the caller's manifest.
     pub manifest: Option<usize>,
 }
 
@@ -82,7 +82,7 @@ impl Failed {
     }
 }
 
-/// Applies one object and returns what the server made of it.
+/// Applies one object and returns the server's result.
 pub(crate) fn apply_one(
     client: &Client,
     resource: &Resource,
@@ -103,7 +103,7 @@ pub(crate) fn apply_one(
     answer.map_err(|error| error.without(&Secrets::of(object)))
 }
 
-/// Applies objects in the order of their kinds; the marks come back in the order of the objects.
+/// Applies objects in the order of their kinds; returns marks in the order of the objects.
 pub(crate) fn apply_all(
     client: &Client,
     discovery: &Discovery,
@@ -136,7 +136,7 @@ pub fn unknown(id: &Id) -> ApiError {
     ApiError::UnknownKind(format!("`{}` ({})", id.kind, id.api_version))
 }
 
-/// Does something with each of several things, a few at a time; the first error ends it.
+/// Processes items in parallel, a few at a time; the first error ends it.
 pub(crate) fn on_threads<T: Sync, R: Send, E: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, E> + Sync,

@@ -1,4 +1,4 @@
-//! Speaks to one cluster: asks again where that helps, and turns answers into values or errors.
+//! Communicates with one cluster: retries where that helps, and turns answers into values or errors.
 
 use crate::error::ApiError;
 use crate::foreign;
@@ -11,22 +11,22 @@ use std::time::Duration;
 /// An ordinary answer.
 pub const JSON: &str = "application/json";
 
-/// An object without its content: less to send, less to read, nothing secret.
+/// Requests an object without its content: less to send, less to read, nothing secret.
 pub const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 /// The content type of server-side apply; JSON is YAML.
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// How often a request is made at most.
+/// Maximum number of attempts for a request.
 const TRIES: u32 = 5;
 
-/// The longest that a server may have us wait before the next try.
+/// Maximum pause that a server may request before a retry.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Says whether to go on; asked while waiting.
+/// Returns whether to continue; called while waiting.
 pub type GoOn<'g> = &'g (dyn Fn() -> bool + Sync);
 
-/// A cluster that is spoken to.
+/// A connected cluster.
 pub struct Client {
     wire: Box<dyn Wire>,
     server: String,
@@ -58,7 +58,7 @@ impl Client {
         &self.namespace
     }
 
-    /// Reads something. `object` is what messages call it.
+    /// Reads an object. `object` is its name in messages.
     pub fn get(&self, path: &str, object: &str, go_on: GoOn<'_>) -> Result<Json, ApiError> {
         self.json(&Ask { method: Method::Get, path, accept: JSON, body: None }, object, go_on)
     }
@@ -83,7 +83,7 @@ impl Client {
         serde_json::from_slice(&answer.body).map_err(|_| malformed("is not JSON"))
     }
 
-    /// Makes a change only to see what would come of it. What would not ask for that is never sent.
+    /// Makes a change as a dry run. A request without `dryRun` is never sent.
     pub(crate) fn try_out(&self, ask: &Ask<'_>, object: &str, go_on: GoOn<'_>) -> Result<Json, ApiError> {
         match is_dry(ask.path) {
             true => self.json(ask, object, go_on),
@@ -91,7 +91,7 @@ impl Client {
         }
     }
 
-    /// Makes a request, again where that may help. Everything that is asked here may be asked twice.
+    /// Sends a request, with retries where that may help. All requests are safe to repeat.
     pub fn ask(&self, ask: &Ask<'_>, object: &str, go_on: GoOn<'_>) -> Result<Answer, ApiError> {
         if let Some(why) = unsafe_part(ask.path) {
             return Err(ApiError::Other(format!("{}: it cannot be asked for: {why}", foreign::line(object))));
@@ -108,7 +108,7 @@ impl Client {
                 }
                 Ok(answer) => answer.retry_after,
                 Err(Broken::Lost(_)) if !is_last => None,
-                // A server that restarts comes back; a missing one does not.
+                // A restarting server comes back; a missing one does not.
                 Err(Broken::Connect(_)) if tries < 2 => None,
                 Err(broken) => return Err(self.broken(broken, ask)),
             };
@@ -134,10 +134,10 @@ impl Client {
     }
 }
 
-/// The most values of an answer: each takes much more memory than its text.
+/// Maximum number of values in an answer: each takes much more memory than its text.
 const MOST_VALUES: usize = 1_000_000;
 
-/// Whether an answer would have more values than are kept, by the signs between them.
+/// Whether an answer exceeds that number, by counting separators.
 fn has_too_many_values(body: &[u8]) -> bool {
     let (mut is_text, mut is_escaped, mut count) = (false, false, 0usize);
     for byte in body {

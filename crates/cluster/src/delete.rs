@@ -1,4 +1,4 @@
-//! Removes objects: in the reverse order of installing, each with what belongs to it, until they are gone.
+//! Removes objects: in the reverse order of installing, each with its dependents, until they are gone.
 
 use crate::apply::{Failed, on_threads};
 use crate::client::{Client, GoOn, JSON, METADATA, wait};
@@ -10,12 +10,12 @@ use crate::wait::Patience;
 use crate::wire::{Ask, Method};
 use std::time::{Duration, Instant};
 
-/// Between looks whether something is gone.
+/// Pause between checks whether an object is gone.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Asks for an object to be removed. Says whether it was there.
+/// Requests the removal of an object. Returns whether it existed.
 pub fn remove(client: &Client, discovery: &Discovery, id: &Id, go_on: GoOn<'_>) -> Result<bool, ApiError> {
-    // Of a kind that the cluster no longer has there are no objects either.
+    // If the cluster no longer has the kind, it has no objects of it either.
     let Some(resource) = discovery.find_any(&id.api_version, &id.kind) else { return Ok(false) };
     let path = format!("{}?propagationPolicy=Background", resource.path(&id.namespace, Some(&id.name)));
     let ask = Ask { method: Method::Delete, path: &path, accept: JSON, body: None };
@@ -26,7 +26,7 @@ pub fn remove(client: &Client, discovery: &Discovery, id: &Id, go_on: GoOn<'_>) 
     }
 }
 
-/// The same, until it is gone.
+/// The same, and waits until it is gone.
 pub fn remove_and_wait(
     client: &Client,
     discovery: &Discovery,
@@ -61,7 +61,7 @@ fn until_gone(client: &Client, discovery: &Discovery, ids: &[&Id], patience: Pat
     }
 }
 
-/// Removes objects, those installed last first. Those that are to be kept are left. Returns what was removed.
+/// Removes objects, those installed last first. Objects with a keep policy are left. Returns the removed ones.
 pub fn remove_all(
     client: &Client,
     discovery: &Discovery,

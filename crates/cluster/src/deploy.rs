@@ -1,4 +1,4 @@
-//! The one way in which objects get to a cluster: inventory, hooks, definitions, everything else in order, prune, wait.
+//! The only way in which objects are deployed: inventory, hooks, definitions, everything else in order, prune, wait.
 
 use crate::apply::{Failed, How, Mark, apply_all, unknown};
 use crate::client::{Client, GoOn, JSON, METADATA};
@@ -17,30 +17,30 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What is to be in a cluster.
+/// The desired content of a cluster.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// What it is called; its inventory is found again by it.
+    /// Its name, which identifies its inventory.
     pub name: String,
-    /// Where objects go that name no namespace, and where the inventory is; that of the context if empty.
+    /// The namespace of the inventory and of objects that name none; that of the context if empty.
     pub namespace: String,
-    /// Whether that namespace is made if it does not exist, with these labels and annotations.
+    /// Whether that namespace is created if it does not exist, with these labels and annotations.
     pub new_namespace: Option<Json>,
-    /// Other namespaces that are made if they do not exist.
+    /// Other namespaces that are created if they do not exist.
     pub more_namespaces: Vec<String>,
-    /// Secrets that must be in that namespace.
+    /// Required secrets of that namespace.
     pub secrets: Vec<Copy>,
-    /// A digest of everything that counts.
+    /// A digest of all inputs.
     pub version: String,
-    /// A digest of what is applied, and of the namespace around it; empty where only its inventory is looked for.
+    /// A digest of the applied objects and their namespace; empty if only the inventory is used.
     pub content: String,
     /// The objects, hooks included.
     pub objects: Vec<Object>,
-    /// Objects that are made if they do not exist and never touched again: definitions that a chart brings along.
+    /// Objects that are created if they do not exist and never changed again: CRDs of a chart.
     pub once: Vec<Object>,
-    /// Whether hook annotations mean something; they are a chart's.
+    /// Whether hook annotations are interpreted, as in charts.
     pub hooks: bool,
-    /// How long to wait.
+    /// Maximum time to wait.
     pub timeout: Duration,
     /// Whether to wait at all.
     pub wait: bool,
@@ -71,25 +71,25 @@ impl Default for Deployment {
     }
 }
 
-/// What came of it.
+/// The result of a deploy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deployed {
-    /// How many objects were applied.
+    /// Number of applied objects.
     pub applied: usize,
-    /// What is no longer there.
+    /// Removed objects.
     pub pruned: Vec<String>,
 }
 
-/// Who looks on.
+/// Observes a deploy.
 #[derive(Clone, Copy)]
 pub struct Observer<'o> {
-    /// Says whether to go on.
+    /// Returns whether to continue.
     pub go_on: GoOn<'o>,
-    /// Takes lines about what happens.
+    /// Receives progress messages.
     pub say: &'o (dyn Fn(&str) + Sync),
 }
 
-/// A deploy on its way, with its objects in their places.
+/// A deploy in progress, with its objects in their namespaces.
 pub(crate) struct Prepared<'d> {
     pub deployment: &'d Deployment,
     pub namespace: String,
@@ -100,7 +100,7 @@ pub(crate) struct Prepared<'d> {
 }
 
 impl<'d> Prepared<'d> {
-    /// Finds out where everything goes. Nothing has changed in the cluster when it fails.
+    /// Determines the namespaces of all objects. If it fails, nothing has changed in the cluster.
     pub(crate) fn new(client: &Client, deployment: &'d Deployment, go_on: GoOn<'_>) -> Result<Self, Failed> {
         let all = || deployment.objects.iter().chain(&deployment.once);
         let needed: BTreeSet<String> = all().map(|object| object.id.api_version.clone()).collect();
@@ -146,13 +146,13 @@ impl<'d> Prepared<'d> {
     }
 }
 
-/// The kinds that an object defines: version, kind, and whether its objects live in namespaces.
+/// The kinds that an object defines: version, kind, and whether its objects are namespaced.
 fn definitions(object: &Object) -> Vec<(String, String, bool)> {
     let namespaced = object.body.pointer("/spec/scope").and_then(Json::as_str) != Some("Cluster");
     object.defines().into_iter().map(|(version, kind)| (version, kind, namespaced)).collect()
 }
 
-/// Brings a cluster to what a deployment says.
+/// Applies a deployment to a cluster.
 pub fn deploy(client: &Client, deployment: &Deployment, observer: Observer<'_>) -> Result<Deployed, Failed> {
     let go_on = observer.go_on;
     let mut prepared = Prepared::new(client, deployment, go_on)?;
@@ -206,7 +206,7 @@ fn items(objects: &[Object], marks: &[Mark]) -> Vec<Item> {
     objects.iter().zip(marks).map(item).collect()
 }
 
-/// Makes a namespace, if that is wished and it does not exist.
+/// Creates a namespace, if requested and missing.
 pub(crate) fn make_namespace(
     client: &Client,
     name: &str,
@@ -216,7 +216,7 @@ pub(crate) fn make_namespace(
     let Some(metadata) = metadata else { return Ok(()) };
     let path = below(name, &[]);
     match client.find(&path, METADATA, &format!("Namespace/{name}"), observer.go_on) {
-        // Whoever may not look at namespaces has been given one.
+        // A user without access to namespaces has been given one.
         Ok(Some(_)) | Err(ApiError::Forbidden(_)) => return Ok(()),
         Ok(None) => {}
         Err(error) => return Err(error.into()),
@@ -234,13 +234,13 @@ pub(crate) fn make_namespace(
             (observer.say)(&format!("Namespace/{name} is created"));
             Ok(())
         }
-        // Another process was quicker.
+        // Another process was faster.
         Err(ApiError::Refused { code: 409, .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Applies definitions of kinds before anything else, and waits until the cluster serves what they define.
+/// Applies definitions of kinds before everything else, and waits until the cluster serves them.
 fn define(client: &Client, prepared: &mut Prepared<'_>, patience: Patience<'_>) -> Result<(), Failed> {
     let how = How { force: prepared.deployment.force, dry: false };
     let mut fresh: Vec<Object> = Vec::new();
@@ -262,7 +262,7 @@ fn define(client: &Client, prepared: &mut Prepared<'_>, patience: Patience<'_>) 
     until_served(client, prepared, patience)
 }
 
-/// Waits until the cluster serves every kind of the deploy, but for those that a hook has yet to define.
+/// Waits until the cluster serves every kind of the deploy, except those that a hook has yet to define.
 fn until_served(client: &Client, prepared: &mut Prepared<'_>, patience: Patience<'_>) -> Result<(), Failed> {
     let later: BTreeSet<(String, String)> = prepared.hooks.iter().flat_map(Object::defines).collect();
     let used: BTreeSet<(String, String)> = prepared
@@ -275,7 +275,7 @@ fn until_served(client: &Client, prepared: &mut Prepared<'_>, patience: Patience
     prepared.discovery.wait_for(client, &used, patience)
 }
 
-/// Waits until the cluster serves the kinds that hooks have defined, as far as objects need them.
+/// Waits until the cluster serves the kinds that hooks have defined, if objects need them.
 fn until_hooks_served(client: &Client, prepared: &mut Prepared<'_>, patience: Patience<'_>) -> Result<(), Failed> {
     let defined: BTreeSet<(String, String)> = prepared.hooks.iter().flat_map(Object::defines).collect();
     let is_used = |(version, kind): &(String, String)| {
@@ -285,7 +285,7 @@ fn until_hooks_served(client: &Client, prepared: &mut Prepared<'_>, patience: Pa
     prepared.discovery.wait_for(client, &used, patience)
 }
 
-/// Takes a deployment down. Says whether there was anything.
+/// Takes a deployment down. Returns the removed objects.
 pub fn undeploy(client: &Client, deployment: &Deployment, observer: Observer<'_>) -> Result<Vec<String>, Failed> {
     let go_on = observer.go_on;
     let namespace = if deployment.namespace.is_empty() { client.namespace() } else { &deployment.namespace };

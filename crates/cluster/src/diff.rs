@@ -1,5 +1,5 @@
-//! What a deploy would change: the server tries each object without keeping it, and the result is compared with what is
-//! there.
+//! The changes of a deploy: the server applies each object as a dry run, and the result is compared with the current
+//! state.
 
 use crate::apply::{Failed, How, apply_one, on_threads};
 use crate::client::{Client, GoOn, JSON};
@@ -10,21 +10,21 @@ use purlin_value::emit::REDACTED;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// What would become of an object.
+/// A change of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The object.
     pub id: Id,
-    /// As it is; nothing if it is new.
+    /// Its current state; `None` if it is new.
     pub before: Option<Json>,
-    /// As it would be; nothing if it would be removed.
+    /// Its state afterwards; `None` if it would be removed.
     pub after: Option<Json>,
 }
 
-/// What is shown for a secret that changes.
+/// Replaces a secret that changes.
 const CHANGED: &str = "(secret, changed)";
 
-/// The objects that a deploy would make, change or remove. What the server keeps for itself is left out, and so are the
+/// The objects that a deploy would create, change or remove. Server-managed fields are left out, and so are the
 /// contents of Secrets.
 pub fn changes(client: &Client, deployment: &Deployment, go_on: GoOn<'_>) -> Result<Vec<Change>, Failed> {
     let prepared = Prepared::new(client, deployment, go_on)?;
@@ -39,7 +39,7 @@ pub fn changes(client: &Client, deployment: &Deployment, go_on: GoOn<'_>) -> Res
         let before = client.find(&path, JSON, &object.id.to_string(), go_on).map_err(failed)?;
         let after = match (&before, apply_one(client, resource, object, how, go_on)) {
             (_, Ok(after)) => after,
-            // A new namespace is not there yet for a trial.
+            // A new namespace does not exist yet during a dry run.
             (None, Err(crate::error::ApiError::NotFound(_))) => object.body.clone(),
             (_, Err(error)) => return Err(failed(error)),
         };
@@ -60,7 +60,7 @@ pub fn changes(client: &Client, deployment: &Deployment, go_on: GoOn<'_>) -> Res
     Ok(changes)
 }
 
-/// What becomes of an object, as it is shown.
+/// The change of an object, if any, for display.
 fn shown(object: &Object, before: Option<Json>, after: Json) -> Change {
     let mut change = Change { id: object.id.clone(), before, after: Some(after) };
     change.tidy(&object.secrets);
@@ -68,8 +68,8 @@ fn shown(object: &Object, before: Option<Json>, after: Json) -> Change {
 }
 
 impl Change {
-    /// Leaves out what the server keeps for itself, and hides the contents of Secrets and what is at these places. What
-    /// the cluster has where we have a secret is an older one.
+    /// Removes server-managed fields, and hides the contents of Secrets and the values at these places. Where we have a
+    /// secret, the cluster has an older one.
     fn tidy(&mut self, secrets: &[String]) {
         for object in [&mut self.before, &mut self.after].into_iter().flatten() {
             strip(object);
@@ -89,7 +89,7 @@ impl Change {
         }
     }
 
-    /// Hides what is at a place; that it changed is still seen.
+    /// Hides the value at a place; a change of it remains visible.
     fn hide(&mut self, place: &str) {
         let mut before = self.before.as_mut().and_then(|object| object.pointer_mut(place));
         let mut after = self.after.as_mut().and_then(|object| object.pointer_mut(place));
@@ -103,7 +103,7 @@ impl Change {
     }
 }
 
-/// Leaves out what the server keeps for itself.
+/// Removes server-managed fields.
 fn strip(object: &mut Json) {
     if let Some(body) = object.as_object_mut() {
         body.shift_remove("status");

@@ -1,6 +1,6 @@
-//! What kinds a cluster knows, where they are found and whether they live in namespaces.
+//! The kinds of a cluster: their paths, and whether they are namespaced.
 //!
-//! Two requests tell everything where the server offers the aggregated form; older servers are asked per group.
+//! Two requests suffice where the server offers the aggregated form; older servers are asked per group.
 
 use crate::apply::Failed;
 use crate::client::{Client, GoOn, JSON, wait};
@@ -12,14 +12,14 @@ use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-/// How long a new kind may take to be served after its definition is established.
+/// How long it may take until a new kind is served after its definition is established.
 const SERVED: Duration = Duration::from_secs(30);
 
-/// The aggregated form, newest first, and what servers without it send.
+/// The aggregated form, newest first, and the format of servers without it.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                           application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-/// Where objects of a kind are found.
+/// A kind and its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// `apps/v1`, `v1`.
@@ -28,7 +28,7 @@ pub struct Resource {
     pub kind: String,
     /// `deployments`.
     pub plural: String,
-    /// Whether objects live in a namespace.
+    /// Whether objects are namespaced.
     pub namespaced: bool,
 }
 
@@ -51,18 +51,18 @@ impl Resource {
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
     kinds: HashMap<(String, String), Resource>,
-    /// Where the server has no aggregated form: what was asked for.
+    /// The groups requested so far, if the server has no aggregated form.
     asked: BTreeSet<String>,
     is_aggregated: bool,
 }
 
-/// The group of an API version: `apps` of `apps/v1`, nothing of `v1`.
+/// The group of an API version: `apps` of `apps/v1`, empty for `v1`.
 pub fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 impl Discovery {
-    /// Asks a cluster for its kinds; for these versions at least.
+    /// Reads the kinds of a cluster; at least those of these versions.
     pub fn read(client: &Client, needed: &BTreeSet<String>, go_on: GoOn<'_>) -> Result<Self, ApiError> {
         let mut found = Discovery { is_aggregated: true, ..Discovery::default() };
         for root in ["/api", "/apis"] {
@@ -77,7 +77,7 @@ impl Discovery {
         Ok(found)
     }
 
-    /// Makes sure that the kinds of these versions are known, as far as the server has them.
+    /// Ensures that the kinds of these versions are known, as far as the server has them.
     pub fn need(&mut self, client: &Client, needed: &BTreeSet<String>, go_on: GoOn<'_>) -> Result<(), ApiError> {
         if self.is_aggregated {
             return Ok(());
@@ -146,12 +146,12 @@ impl Discovery {
         }
     }
 
-    /// Where objects of a kind are found.
+    /// The resource of a kind.
     pub fn find(&self, api_version: &str, kind: &str) -> Option<&Resource> {
         self.kinds.get(&(api_version.to_owned(), kind.to_owned()))
     }
 
-    /// The same in any version of the group: an object may have been made with one that is no longer served.
+    /// The same in any version of the group: an object may have been created with a version that is no longer served.
     pub fn find_any(&self, api_version: &str, kind: &str) -> Option<&Resource> {
         self.find(api_version, kind).or_else(|| {
             let group = group_of(api_version);

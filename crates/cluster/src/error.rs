@@ -1,4 +1,4 @@
-//! What goes wrong between here and a cluster, in words that say what to do.
+//! Errors of the communication with a cluster, worded to say what to do.
 
 use crate::foreign::{Secrets, line};
 use serde_json::Value as Json;
@@ -6,21 +6,21 @@ use serde_json::Value as Json;
 /// Why a request, or a whole deploy, did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApiError {
-    /// Nobody answers.
+    /// The server does not answer.
     Unreachable {
         /// The address.
         server: String,
-        /// What the system says.
+        /// The system's message.
         why: String,
     },
     /// The answer took too long.
     TimedOut {
         /// The address.
         server: String,
-        /// What was asked.
+        /// The request.
         what: String,
     },
-    /// The server does not know who asks.
+    /// The server does not know the user.
     Unauthorized {
         /// The user's entry in the kubeconfig.
         user: String,
@@ -42,23 +42,23 @@ pub enum ApiError {
     Invalid {
         /// The object.
         object: String,
-        /// What the server says, without the part about fields if those are known.
+        /// The server's message, without the part about fields if those are known.
         message: String,
         /// Each field with its error.
         fields: Vec<(String, String)>,
     },
-    /// Another answer that is no success.
+    /// Any other error response.
     Refused {
         /// The status.
         code: u16,
-        /// What the server says.
+        /// The server's message.
         message: String,
     },
     /// The kind is not known to the server.
     UnknownKind(String),
-    /// What came back is not what the API promises.
+    /// The answer does not conform to the API.
     Malformed(String),
-    /// Something did not come up; the first line says what, the others why.
+    /// Objects did not come up; the first line names them, the others give the reasons.
     NotReady(Vec<String>),
     /// The run was stopped.
     Stopped,
@@ -102,7 +102,7 @@ impl std::fmt::Display for ApiError {
 }
 
 impl ApiError {
-    /// What an answer means that is no success. `object` is what it was about.
+    /// The error for an unsuccessful answer. `object` is its subject.
     pub(crate) fn of(code: u16, body: &[u8], object: &str, who: (&str, &str)) -> ApiError {
         let status: Json = serde_json::from_slice(body).unwrap_or(Json::Null);
         let said = status.get("message").and_then(Json::as_str).map(str::to_owned);
@@ -130,7 +130,7 @@ impl ApiError {
                 let fields = fields.filter(|(field, _)| !field.is_empty()).collect();
                 ApiError::Invalid { object: object.to_owned(), message, fields }
             }
-            // Server-side apply says this of a field that the kind does not have.
+            // Server-side apply returns this for a field that the kind does not have.
             500 if message.contains(UNDECLARED) => {
                 let fields = undeclared(&message);
                 ApiError::Invalid { object: object.to_owned(), message, fields }
@@ -139,7 +139,7 @@ impl ApiError {
         }
     }
 
-    /// The same without texts that are secret: servers repeat what they do not accept.
+    /// The same without secret texts: servers repeat values that they reject.
     pub(crate) fn without(self, secrets: &Secrets) -> ApiError {
         let hidden = |fields: Vec<(String, String)>| {
             fields.into_iter().map(|(field, why)| (field, secrets.hide(&why))).collect::<Vec<_>>()
@@ -164,7 +164,7 @@ impl ApiError {
         }
     }
 
-    /// Further lines that say why.
+    /// Further lines with reasons.
     pub fn details(&self) -> &[String] {
         match self {
             ApiError::NotReady(lines) => lines.get(1..).unwrap_or_default(),
@@ -173,7 +173,7 @@ impl ApiError {
     }
 }
 
-/// How the server ends a line about a field that a kind does not have.
+/// The end of the server's message about a field that a kind does not have.
 const UNDECLARED: &str = ": field not declared in schema";
 
 /// The fields in `….: .spec.prots: field not declared in schema`.
@@ -188,13 +188,13 @@ fn plain_field(field: &str) -> String {
     field.trim_start_matches('.').to_owned()
 }
 
-/// What the server says of a field that cannot change.
+/// The server's message about a field that cannot change.
 const IMMUTABLE: &str = "field is immutable";
 
-/// The longest value that is repeated in a message.
+/// Maximum length of a value repeated in a message.
 const LONGEST_VALUE: usize = 80;
 
-/// A message without the value that it repeats, if that is long: a whole pod template says nothing.
+/// A message without the value that it repeats, if that is long: a whole pod template is of no use.
 fn short(message: &str) -> String {
     let value = message.strip_prefix("Invalid value: ").and_then(|rest| rest.rsplit_once(": "));
     match value {
@@ -209,7 +209,7 @@ fn manager(message: &str) -> String {
     quoted.map_or_else(|| message.to_owned(), |name| format!("set by `{name}`"))
 }
 
-/// The beginning of an answer that is no status, on one line.
+/// The beginning of an answer that is not a `Status` object, on one line.
 fn excerpt(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body.get(..300).unwrap_or(body)).into_owned();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Credential plugins: a command of the kubeconfig that prints a token or a certificate. Only run where that is allowed.
+//! Credential plugins: a command of the kubeconfig that prints a token or a certificate. Only run if allowed.
 
 use crate::hidden::Hidden;
 use crate::kubeconfig::{Wanted, text};
@@ -8,13 +8,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a plugin may take.
+/// Time limit of a plugin.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The most that a plugin may print.
+/// Maximum size of a plugin's output.
 const LARGEST: u64 = 1 << 20;
 
-/// What a plugin gave.
+/// Credentials printed by a plugin.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
     /// A bearer token.
@@ -51,7 +51,7 @@ pub(crate) fn credentials(
         spec["cluster"] = cluster;
     }
     let info = json!({ "apiVersion": version, "kind": "ExecCredential", "spec": spec });
-    // A program with a path begins in the folder of its kubeconfig.
+    // A program with a slash is relative to the folder of its kubeconfig.
     let full = if program.contains('/') { folder.join(&program) } else { program.clone().into() };
     let mut command = purlin_host::process::command(full);
     command.env_clear().envs(&wanted.env).env("KUBERNETES_EXEC_INFO", info.to_string());
@@ -98,7 +98,7 @@ fn run(mut command: Command) -> Result<String, String> {
 }
 
 fn read(printed: &str, version: &str) -> Result<Credentials, String> {
-    // What it printed may hold a token, so no part of it is repeated.
+    // Its output may contain a token, so no part of it is repeated.
     let answer: Json = serde_json::from_str(printed).map_err(|_| "it did not print JSON".to_owned())?;
     if text(&answer, "apiVersion").as_deref() != Some(version) {
         return Err(format!("expected an answer of version `{version}`"));

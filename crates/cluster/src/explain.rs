@@ -1,6 +1,6 @@
-//! Why an object does not come up: its conditions, its events, the state of its pods and the last lines they printed.
+//! Why an object does not come up: its conditions, its events, the state of its pods and their last output.
 //!
-//! Nothing here may fail: what cannot be read is left out, since the reason is already being told.
+//! Nothing here may fail: unreadable parts are left out, since an error is being reported already.
 
 use crate::client::{Client, GoOn, JSON};
 use crate::discovery::Discovery;
@@ -9,12 +9,12 @@ use crate::path::{below, escape};
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
 
-/// How many pods are looked at, events shown, and lines of a log.
+/// Maximum numbers of pods, events, and lines of a log.
 const MOST_PODS: usize = 3;
 const MOST_EVENTS: usize = 5;
 const LAST_LINES: usize = 10;
 
-/// Lines that say why.
+/// Lines with reasons.
 pub fn explain(client: &Client, discovery: &Discovery, object: &Object, go_on: GoOn<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let resource = discovery.find(&object.id.api_version, &object.id.kind);
@@ -41,7 +41,7 @@ fn list<'j>(value: &'j Json, pointer: &str) -> impl Iterator<Item = &'j Json> {
     value.pointer(pointer).and_then(Json::as_array).into_iter().flatten()
 }
 
-/// Conditions that are not as they should be.
+/// Conditions that indicate a problem.
 fn conditions(object: &Json) -> Vec<String> {
     let is_bad = |condition: &&Json| {
         let kind = text(condition, "/type");
@@ -84,7 +84,7 @@ pub fn pods(client: &Client, object: &Json, go_on: GoOn<'_>) -> Vec<Json> {
     list(&found, "/items").cloned().collect()
 }
 
-/// The selector of a workload, as a query writes it.
+/// The selector of a workload as a query.
 fn selector(object: &Json) -> Option<String> {
     let written = object.pointer("/spec/selector")?;
     let labels = written.get("matchLabels").unwrap_or(written).as_object()?;
@@ -141,7 +141,7 @@ fn pod_lines(client: &Client, pod: &Json, namespace: &str, go_on: GoOn<'_>) -> V
     lines
 }
 
-/// The last lines that a container printed.
+/// The last lines of a container's log.
 pub(crate) fn tail(
     client: &Client,
     namespace: &str,
@@ -160,7 +160,7 @@ pub(crate) fn tail(
         let ask = Ask { method: Method::Get, path: &path, accept: "*/*", body: None };
         client.ask(&ask, "", go_on).ok().map(|answer| String::from_utf8_lossy(&answer.body).into_owned())
     };
-    // The present container may not have printed anything yet; the one before it says why it ended.
+    // The current container may not have printed anything yet; the previous one shows why it ended.
     let now = read(false).filter(|text| !text.trim().is_empty());
     if previous { now.or_else(|| read(true)) } else { now }
 }

@@ -1,4 +1,4 @@
-//! What other programs wrote, made fit to be shown: the one place that cleans texts of servers and kubeconfig files.
+//! Cleans texts of other programs for display: the only place for texts of servers and kubeconfig files.
 
 use crate::object::Object;
 use purlin_syntax::print::escape;
@@ -6,19 +6,19 @@ use purlin_value::emit::REDACTED;
 use purlin_value::encoding::{base64, from_base64};
 use serde_json::Value as Json;
 
-/// A text in one line, without characters that drive a terminal.
+/// A text on one line, without control characters.
 pub fn line(text: &str) -> String {
     let joined =
         text.split(['\n', '\r']).map(str::trim_end).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     escape(&joined.replace('\t', " ")).into_owned()
 }
 
-/// An address without what may be a credential: user and password, query and fragment.
+/// An address without possible credentials: user and password, query and fragment.
 pub fn address(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    // A password with a `/` in it is not escaped as it should be; everything before the last `@` goes then.
+    // A password with an unescaped `/`: everything before the last `@` is removed.
     let (authority, path) = match rest.rfind('@') {
         Some(at) if at >= end => (rest.get(at + 1..).unwrap_or(""), ""),
         _ => (authority, path),
@@ -29,14 +29,14 @@ pub fn address(text: &str) -> String {
     line(&format!("{scheme}{host}{path}"))
 }
 
-/// The shortest text that is hidden: shorter ones would be found everywhere.
+/// Minimum length of hidden texts: shorter ones occur everywhere.
 const SHORTEST: usize = 3;
 
-/// Texts of an object that nobody may see in a message: the content of a Secret, and what is known to be secret.
+/// Texts of an object that must not appear in a message: the content of a Secret, and values known to be secret.
 pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// Those of an object.
+    /// The secrets of an object.
     pub(crate) fn of(object: &Object) -> Secrets {
         let mut found = Vec::new();
         if object.id.kind == "Secret" {
@@ -55,7 +55,7 @@ impl Secrets {
         Secrets(all)
     }
 
-    /// A text without them.
+    /// A text without these secrets.
     pub(crate) fn hide(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| match text.contains(secret.as_str()) {
             true => text.replace(secret.as_str(), REDACTED),
@@ -75,7 +75,7 @@ fn texts(value: &Json, found: &mut Vec<String>) {
     }
 }
 
-/// A text as servers repeat it: plain, in base 64, out of base 64, and quoted.
+/// The forms in which servers repeat a text: plain, in base64, decoded from base64, and quoted.
 fn forms(text: &str) -> Vec<String> {
     let mut all = vec![text.to_owned(), base64(text.as_bytes())];
     all.extend(from_base64(text.trim().as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok()));
@@ -83,7 +83,7 @@ fn forms(text: &str) -> Vec<String> {
         all.iter().flat_map(|text| [format!("{text:?}"), Json::from(text.as_str()).to_string()]).collect();
     let bare = quoted.iter().filter_map(|text| text.get(1..text.len().saturating_sub(1))).map(str::to_owned);
     all.extend(bare);
-    // What is shown in one line was written in several.
+    // Texts shown on one line may have several.
     let lines: Vec<String> = all.iter().map(|text| line(text)).collect();
     all.extend(lines);
     all

@@ -10,7 +10,7 @@ impl Hidden {
         Hidden(text.into())
     }
 
-    /// The text, for whoever sends it to the server it is meant for.
+    /// The text, only to be sent to the server it is meant for.
     pub fn reveal(&self) -> &str {
         &self.0
     }

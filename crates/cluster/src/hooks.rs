@@ -1,4 +1,4 @@
-//! Hooks of charts: objects that are made at one moment of a deploy, by weight, and waited for.
+//! Hooks of charts: objects that are created at one moment of a deploy, by weight, and waited for.
 
 use crate::apply::{Failed, How, apply_one, unknown};
 use crate::client::{Client, JSON};
@@ -13,21 +13,21 @@ use crate::wait::{Patience, wait_for};
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
 
-/// How many lines of each container of a hook are shown.
+/// Maximum number of lines shown per container of a hook.
 const OUTPUT_LINES: usize = 10_000;
 
 /// When hooks run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// Before or after the first install.
+    /// Before the first install.
     PreInstall,
-    /// After it.
+    /// After the first install.
     PostInstall,
-    /// Before or after each later one.
+    /// Before each later one.
     PreUpgrade,
     /// After it.
     PostUpgrade,
-    /// Before or after everything is removed.
+    /// Before everything is removed.
     PreDelete,
     /// After it.
     PostDelete,
@@ -47,7 +47,7 @@ impl Moment {
     }
 }
 
-/// The moments of a hook; none of an ordinary object.
+/// The moments of a hook; `None` for an ordinary object.
 pub fn moments(object: &Object) -> Option<Vec<&str>> {
     let written = object.annotation("helm.sh/hook")?;
     Some(written.split(',').map(str::trim).collect())
@@ -57,7 +57,7 @@ fn weight(object: &Object) -> i64 {
     object.annotation("helm.sh/hook-weight").and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Whether a hook is removed in a case; before it is made again, if it does not say.
+/// Whether a hook is removed in a case; by default before it is created again.
 fn is_removed(object: &Object, case: &str) -> bool {
     match object.annotation("helm.sh/hook-delete-policy") {
         None => case == "before-hook-creation",
@@ -88,7 +88,7 @@ pub fn run(
         let done = until_done(client, discovery, &hook, patience);
         show_output(client, &hook, done.is_ok(), patience);
         if let Err(failed) = done {
-            // Report the failure of the hook, even if it cannot be removed either.
+            // Reports the failure of the hook, even if it cannot be removed either.
             if is_removed(&hook, "hook-failed") {
                 let _ = remove_hook(client, discovery, &hook, patience);
             }
@@ -100,7 +100,7 @@ pub fn run(
     remove_succeeded(client, discovery, &made, patience)
 }
 
-/// Removes hooks that did their work and say so, the last one first.
+/// Removes hooks that succeeded and have that policy, the last one first.
 fn remove_succeeded(
     client: &Client,
     discovery: &Discovery,
@@ -111,7 +111,8 @@ fn remove_succeeded(
     doomed.try_for_each(|hook| remove_hook(client, discovery, hook, patience))
 }
 
-/// Removes a hook. One that has no name was never made, and a definition takes all objects of its kind along.
+/// Removes a hook. One without a name was never created, and removing a definition would remove all objects of its
+/// kind.
 fn remove_hook(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<(), Failed> {
     if hook.id.name.is_empty() || hook.is_definition() {
         return Ok(());
@@ -120,7 +121,7 @@ fn remove_hook(client: &Client, discovery: &Discovery, hook: &Object, patience: 
     removed.map(|_| ()).map_err(|error| Failed::of(hook, error))
 }
 
-/// Shows what the pods of a hook printed, if the hook asks for that.
+/// Shows the output of a hook's pods, if its policy requests that.
 fn show_output(client: &Client, hook: &Object, is_done: bool, patience: Patience<'_>) {
     let case = if is_done { "hook-succeeded" } else { "hook-failed" };
     let written = hook.annotation("helm.sh/hook-output-log-policy").unwrap_or("");
@@ -147,7 +148,7 @@ fn show_output(client: &Client, hook: &Object, is_done: bool, patience: Patience
     }
 }
 
-/// Makes a hook and returns it with the name it got.
+/// Creates a hook and returns it with its final name.
 fn make(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<Object, Failed> {
     let resource = discovery.find(&hook.id.api_version, &hook.id.kind);
     let resource = resource.ok_or_else(|| Failed::of(hook, unknown(&hook.id)))?;
@@ -167,7 +168,7 @@ fn make(client: &Client, discovery: &Discovery, hook: &Object, patience: Patienc
 
 fn until_done(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<(), Failed> {
     match hook.id.kind.as_str() {
-        // What comes later may be of the kind that it defines.
+        // Later objects may be of the kind that it defines.
         "CustomResourceDefinition" => wait_for(client, discovery, &[hook], patience),
         "Job" => wait_for(client, discovery, &[hook], Patience { rules: Rules { jobs: true }, ..patience }),
         "Pod" => until_pod_ends(client, discovery, hook, patience),
@@ -175,7 +176,7 @@ fn until_done(client: &Client, discovery: &Discovery, hook: &Object, patience: P
     }
 }
 
-/// A pod that is a hook has done its work when it has ended, not when it is ready.
+/// A hook pod is done when it has ended, not when it is ready.
 fn until_pod_ends(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<(), Failed> {
     let begun = std::time::Instant::now();
     let Some(resource) = discovery.find(&hook.id.api_version, &hook.id.kind) else { return Ok(()) };

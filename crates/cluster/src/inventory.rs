@@ -1,7 +1,7 @@
-//! What a deploy has made, kept in the cluster itself: a ConfigMap beside the objects.
+//! The inventory of a deploy, kept in the cluster itself: a ConfigMap in the namespace of the objects.
 //!
-//! It is written before the objects are, with those of before and those to come, so that a run that is killed in the
-//! middle leaves nothing that the next one does not know of.
+//! It is written before the objects are, with the previous and the coming ones, so that the next run knows all objects
+//! of a run that was killed.
 
 use crate::apply::{MANAGER, Mark};
 use crate::client::{APPLY, Client, GoOn, JSON};
@@ -13,26 +13,26 @@ use crate::wire::{Ask, Method};
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
 
-/// The most bytes that a ConfigMap may have, with room for the rest of it.
+/// Maximum size of a ConfigMap in bytes, with room for the rest of it.
 const LARGEST: usize = 1_000_000;
 
-/// An object that was made.
+/// An object of a deploy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is called.
+    /// Its identity.
     pub id: Id,
-    /// How it was after it was applied; empty if that did not come about.
+    /// Its state after it was applied; empty if it was not.
     pub mark: Mark,
     /// Whether it stays when the rest is removed.
     pub keep: bool,
 }
 
-/// What a deploy has made.
+/// The objects of a deploy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inventory {
     /// The version of the deploy.
     pub version: String,
-    /// A digest of what was applied.
+    /// A digest of the applied objects.
     pub content: String,
     /// Whether everything of that version came up.
     pub is_ready: bool,
@@ -43,7 +43,7 @@ pub struct Inventory {
 }
 
 impl Item {
-    /// An object that is about to be made.
+    /// An object that is about to be created.
     pub fn coming(object: &Object) -> Item {
         Item { id: object.id.clone(), mark: Mark::default(), keep: object.is_kept() }
     }
@@ -78,7 +78,7 @@ fn path(namespace: &str, deploy: &str) -> String {
 }
 
 impl Inventory {
-    /// What a deploy has made, if it made anything.
+    /// Reads the inventory of a deploy, if it has one.
     pub fn read(client: &Client, namespace: &str, deploy: &str, go_on: GoOn<'_>) -> Result<Option<Self>, ApiError> {
         let Some(found) = client.find(&path(namespace, deploy), JSON, "the inventory", go_on)? else { return Ok(None) };
         let data = |key: &str| found.pointer(&format!("/data/{key}")).and_then(Json::as_str).unwrap_or("");
@@ -114,7 +114,7 @@ impl Inventory {
         client.ask(&ask, "the inventory", go_on).map(|_| ())
     }
 
-    /// Forgets it.
+    /// Removes it.
     pub fn remove(client: &Client, namespace: &str, deploy: &str, go_on: GoOn<'_>) -> Result<(), ApiError> {
         let path = path(namespace, deploy);
         let ask = Ask { method: Method::Delete, path: &path, accept: JSON, body: None };
@@ -124,7 +124,7 @@ impl Inventory {
         }
     }
 
-    /// The items that none of these objects is.
+    /// The items without these objects.
     pub fn without(&self, objects: &[Object]) -> Vec<Item> {
         let name =
             |id: &Id| (group_of(&id.api_version).to_owned(), id.kind.clone(), id.namespace.clone(), id.name.clone());

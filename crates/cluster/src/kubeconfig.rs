@@ -1,5 +1,5 @@
-//! Which cluster is meant and how one is let in: kubeconfig files as kubectl reads and merges them, or the service
-//! account of a pod.
+//! Selects the cluster and the credentials: kubeconfig files, read and merged as in kubectl, or the service account of
+//! a pod.
 
 use crate::exec;
 use crate::foreign;
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where a pod finds its service account.
+/// The folder with the service account of a pod.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// What the user asked for.
+/// The user's selection.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// The environment: `KUBECONFIG`, `HOME`, and what credential plugins get.
+    /// The environment: `KUBECONFIG`, `HOME`, and the variables for credential plugins.
     pub env: BTreeMap<String, String>,
     /// A file that is read instead of all others.
     pub kubeconfig: Option<PathBuf>,
@@ -48,10 +48,10 @@ impl Wanted {
     }
 }
 
-/// How the user proves who they are, besides a certificate.
+/// The user's credentials, besides a certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Proof {
-    /// Not at all.
+    /// None.
     #[default]
     None,
     /// A bearer token.
@@ -60,14 +60,14 @@ pub enum Proof {
     Basic(String, Hidden),
 }
 
-/// Everything that is needed to speak to a cluster.
+/// Everything needed to connect to a cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Access {
     /// The name of the context, for messages.
     pub context: String,
     /// The address of the API.
     pub server: String,
-    /// Certificates of authorities to trust, PEM; the usual ones if there are none.
+    /// Certificates of trusted authorities, PEM; the system's if `None`.
     pub authority: Option<Vec<u8>>,
     /// Whether any certificate of the server is accepted.
     pub insecure: bool,
@@ -77,22 +77,22 @@ pub struct Access {
     pub identity: Option<(Vec<u8>, Hidden)>,
     /// A token or a password.
     pub proof: Proof,
-    /// Headers that ask to act as somebody else.
+    /// Headers for impersonation.
     pub impersonate: Vec<(String, String)>,
     /// The name of the user's entry, for messages.
     pub user: String,
     /// The namespace of the context.
     pub namespace: Option<String>,
-    /// How long a request may take; the usual time if not set.
+    /// Time limit of a request; the default if not set.
     pub request_timeout: Option<Duration>,
 }
 
-/// An entry of a kubeconfig file, and the folder that its relative paths begin in.
+/// An entry of a kubeconfig file, and the folder of its relative paths.
 #[derive(Clone, Debug)]
 struct Entry {
     body: Json,
     folder: PathBuf,
-    /// Whether it comes from a project: then it uses nothing that is not below its folder, and no plain connection.
+    /// Whether it comes from a project: then it may only use files below its folder, and no plain connection.
     is_confined: bool,
 }
 
@@ -120,12 +120,12 @@ struct Merged {
     clusters: BTreeMap<String, Entry>,
     users: BTreeMap<String, Entry>,
     files: Vec<PathBuf>,
-    /// Whether the file that is read comes from a project.
+    /// Whether the current file comes from a project.
     is_confined: bool,
 }
 
 impl Access {
-    /// How to reach the cluster that is asked for.
+    /// Determines the access to the requested cluster.
     pub fn find(wanted: &Wanted) -> Result<Access, String> {
         let merged = Merged::read(wanted)?;
         if merged.is_empty() && wanted.context.is_none() {
@@ -256,7 +256,7 @@ impl Merged {
     }
 }
 
-/// What the entry of a user says.
+/// Applies the entry of a user.
 fn fill_user(access: &mut Access, user: &Entry, name: &str, cluster: &Entry, wanted: &Wanted) -> Result<(), String> {
     let body = &user.body;
     if body.get("auth-provider").is_some_and(|provider| !provider.is_null()) {
@@ -275,7 +275,7 @@ fn fill_user(access: &mut Access, user: &Entry, name: &str, cluster: &Entry, wan
         let why = |error| format!("could not read the token of user `{name}` in `{}`: {error}", foreign::line(file));
         user.read(file).map_err(why)
     });
-    // A token beside the file counts where the file cannot be read, as for kubectl.
+    // If the token file cannot be read, an inline token is used, as in kubectl.
     let file = match file {
         Some(Err(_)) if text(body, "token").is_some() => None,
         other => other.transpose()?,
@@ -305,7 +305,7 @@ fn fill_user(access: &mut Access, user: &Entry, name: &str, cluster: &Entry, wan
     Ok(())
 }
 
-/// What a credential plugin may know of the cluster.
+/// Cluster information for a credential plugin.
 fn cluster_info(access: &Access, cluster: &Entry) -> Json {
     let mut info = Map::new();
     info.insert("server".into(), access.server.clone().into());
@@ -345,7 +345,7 @@ fn named<'m>(
     })
 }
 
-/// What `KEY-data` holds in base 64, or the file that `KEY` names. Data counts more, as for kubectl.
+/// The base64 data of `KEY-data`, or the file named by `KEY`. Data takes precedence, as in kubectl.
 fn data_or_file(entry: &Entry, key: &str) -> Result<Option<Vec<u8>>, String> {
     if let Some(data) = text(&entry.body, &format!("{key}-data")) {
         let packed: String = data.chars().filter(|c| !c.is_whitespace()).collect();
@@ -358,7 +358,7 @@ fn data_or_file(entry: &Entry, key: &str) -> Result<Option<Vec<u8>>, String> {
     entry.read(&file).map(Some).map_err(|error| format!("could not read `{shown}` (`{key}`): {error}"))
 }
 
-/// The service account of the pod that this runs in, if it runs in one.
+/// The service account of the pod that this process runs in, if any.
 fn in_cluster(env: &BTreeMap<String, String>) -> Result<Option<Access>, String> {
     let (Some(host), Some(port)) = (env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT")) else {
         return Ok(None);
@@ -381,7 +381,7 @@ fn home(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     env.get("HOME").or_else(|| env.get("USERPROFILE")).filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
-/// A text that is there and not empty.
+/// A string that is set and not empty.
 pub(crate) fn text(value: &Json, key: &str) -> Option<String> {
     value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
 }

@@ -1,8 +1,8 @@
 //! Deploys objects to Kubernetes over its API: kubeconfig, server-side apply, inventory, waits, hooks.
 //!
-//! [`kubeconfig`] finds out which cluster is meant, [`client`] speaks to it, [`deploy`] is the one way in which charts,
-//! manifests and kustomizations get there. Nothing here knows dialects, actions or arguments; a caller hands in plain
-//! objects and gets plain answers.
+//! [`kubeconfig`] selects the cluster, [`client`] communicates with it, [`deploy`] is the only way to deploy charts,
+//! manifests and kustomizations. Nothing here knows dialects, actions or arguments; a caller passes plain objects and
+//! gets plain answers.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests make the files that they read.
 

@@ -1,4 +1,4 @@
-//! What the pods of a deployment printed.
+//! Logs of a deployment's pods.
 
 use crate::client::{Client, GoOn, JSON};
 use crate::deploy::Deployment;
@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 const WORKLOADS: &[&str] =
     &["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "Pod"];
 
-/// The last lines of all containers, each behind the name of its pod and container; `None` if nothing is deployed.
+/// The last lines of all containers, each after the name of its pod and container; `None` if nothing is deployed.
 pub fn logs(
     client: &Client,
     deployment: &Deployment,

@@ -1,7 +1,7 @@
 //! The real wire. The only file of this crate that knows the HTTP client; left out of builds without `net`.
 //!
-//! One agent keeps connections open for all threads. Its resolver looks the server up once, and leads there whatever
-//! name the certificate is checked against.
+//! One agent keeps connections open for all threads. Its resolver looks the server up once, and returns this address
+//! whatever name the certificate is checked against.
 
 use crate::foreign;
 use crate::kubeconfig::{Access, Proof};
@@ -20,13 +20,13 @@ use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConf
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
-/// Connections that are kept open; as many as threads use them.
+/// Maximum number of idle connections; one per thread.
 const KEPT: usize = 32;
 
-/// A cluster, with the headers that every request has.
+/// A cluster, with the headers of every request.
 pub(crate) struct Connection {
     agent: ureq::Agent,
-    /// Scheme, host and port as requests name them, and the path that the API is below.
+    /// Scheme, host and port as requests use them, and the base path of the API.
     base: String,
     headers: Vec<(String, String)>,
 }
@@ -112,7 +112,7 @@ fn tls(access: &Access) -> Result<TlsConfig, String> {
     Ok(tls.build())
 }
 
-/// Whether TLS takes a certificate and its key: the HTTP client would panic where it does not.
+/// Checks that TLS accepts a certificate and its key: otherwise the HTTP client would panic.
 fn check_identity(chain: &[Certificate<'_>], user: &str, key: &str) -> Result<(), String> {
     let chain = chain.iter().map(|certificate| CertificateDer::from(certificate.der().to_vec())).collect();
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes());
@@ -141,7 +141,7 @@ impl Wire for Connection {
         if let Some((kind, _)) = ask.body {
             request = request.header("Content-Type", kind);
         }
-        // The message of the client could repeat a header, so it is not shown.
+        // The client's message could repeat a header, so it is not shown.
         let unusable = |_| Broken::Unusable("a header is not valid".to_owned());
         let sent = match ask.body {
             Some((_, body)) => self.agent.run(request.body(body).map_err(unusable)?),
@@ -153,7 +153,7 @@ impl Wire for Connection {
         let status = response.status().as_u16();
         let mut body = Vec::new();
         let read = response.body_mut().as_reader().take(LARGEST + 1).read_to_end(&mut body);
-        // An answer that drips is one that takes too long, which the client says in an error inside of another.
+        // A body that arrives too slowly is a timeout, which the client reports as a nested error.
         read.map_err(|error| match error.get_ref().and_then(|inside| inside.downcast_ref::<ureq::Error>()) {
             Some(inside) => broken(inside),
             None if error.kind() == std::io::ErrorKind::TimedOut => Broken::Time,
@@ -188,13 +188,13 @@ fn broken(error: &ureq::Error) -> Broken {
     }
 }
 
-/// What the system says, without its number.
+/// The system's message, without its number.
 fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// Leads to one server, looked up once.
+/// Resolves to one server, looked up once.
 #[derive(Debug)]
 struct Fixed {
     authority: String,

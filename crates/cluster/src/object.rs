@@ -1,5 +1,4 @@
-//! Objects as they are sent to a cluster: what they are called, in which order they are installed, what their
-//! annotations ask for.
+//! Objects as they are sent to a cluster: their identity, their install order, their annotations.
 
 use purlin_model::INSTALL_ORDER;
 use purlin_syntax::write::JsonLayout;
@@ -7,14 +6,14 @@ use purlin_value::emit::to_json;
 use purlin_value::{Secrets, Value};
 use serde_json::{Map, Value as Json};
 
-/// What an object is called.
+/// The identity of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id {
     /// `apps/v1`, `v1`.
     pub api_version: String,
     /// `Deployment`.
     pub kind: String,
-    /// Its namespace; empty where it has none.
+    /// Its namespace; empty if it has none.
     pub namespace: String,
     /// Its name.
     pub name: String,
@@ -29,24 +28,23 @@ impl std::fmt::Display for Id {
 /// An object to be deployed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// What it is called. The namespace is what the manifest says until the cluster is known.
+    /// Its identity. The namespace is that of the manifest until the cluster is known.
     pub id: Id,
     /// Its content.
     pub body: Json,
-    /// Which of the caller's manifests it comes from.
+    /// The index of the caller's manifest.
     pub manifest: usize,
-    /// Where it holds secrets, as JSON pointers.
+    /// JSON pointers of its secrets.
     pub secrets: Vec<String>,
 }
 
-/// The objects of a list of Kubernetes.
+/// The items of a Kubernetes list.
 fn items(value: &Value) -> Option<&[Value]> {
     let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     value.get("items").filter(|_| is_list).and_then(Value::as_list)
 }
 
-/// An item of a list that says neither its kind nor its version has those of the list: a `ConfigMapList` holds
-/// ConfigMaps.
+/// An item of a list without kind and version gets those of the list: a `ConfigMapList` contains ConfigMaps.
 fn kind_from_list(list: &Value, item: &Value) -> Value {
     let text = |key: &str| list.get(key).and_then(Value::as_str).unwrap_or("");
     let kind = text("kind").strip_suffix("List").filter(|kind| !kind.is_empty());
@@ -61,7 +59,7 @@ fn kind_from_list(list: &Value, item: &Value) -> Value {
     }
 }
 
-/// Where a value holds secrets, as JSON pointers. Its depth is bounded by its document.
+/// JSON pointers of the secrets in a value. Its depth is bounded by its document.
 fn secret_places(value: &Value, here: &str, found: &mut Vec<String>) {
     if value.is_tainted() {
         found.push(here.to_owned());
@@ -147,7 +145,7 @@ impl Object {
         served.filter_map(name).map(|version| (version, kind.to_owned())).collect()
     }
 
-    /// Puts it where it belongs: in a namespace if its kind lives in one, nowhere otherwise.
+    /// Sets its namespace if its kind is namespaced, and removes it otherwise.
     pub fn place(&mut self, namespaced: bool, namespace: &str) {
         if namespaced && self.id.namespace.is_empty() {
             namespace.clone_into(&mut self.id.namespace);
@@ -159,7 +157,7 @@ impl Object {
             true => metadata.insert("namespace".into(), self.id.namespace.clone().into()),
             false => metadata.shift_remove("namespace"),
         };
-        // What the server fills in is not the user's to apply; Helm's `creationTimestamp: null` is harmless noise.
+        // Server-managed fields cannot be applied; Helm's `creationTimestamp: null` is harmless noise.
         metadata.shift_remove("creationTimestamp");
         metadata.shift_remove("managedFields");
         if let Some(body) = self.body.as_object_mut() {
@@ -167,24 +165,24 @@ impl Object {
         }
     }
 
-    /// When it is installed.
+    /// Its position in the install order.
     pub fn rank(&self) -> usize {
         rank(&self.id.kind)
     }
 }
 
-/// When objects of a kind are installed; unknown kinds come last.
+/// The position of a kind in the install order; unknown kinds come last.
 pub fn rank(kind: &str) -> usize {
     INSTALL_ORDER.iter().position(|known| *known == kind).unwrap_or(INSTALL_ORDER.len())
 }
 
-/// The same object written twice in one deploy, if there is one.
+/// An object that occurs twice in one deploy, if there is one.
 pub fn duplicate(objects: &[Object]) -> Option<&Object> {
     let mut seen = std::collections::HashSet::new();
     objects.iter().find(|object| !object.id.name.is_empty() && !seen.insert(&object.id))
 }
 
-/// An object with nothing but a name.
+/// An object with a name only.
 pub fn named(api_version: &str, kind: &str, namespace: &str, name: &str) -> Json {
     let mut metadata = Map::new();
     metadata.insert("name".into(), name.into());

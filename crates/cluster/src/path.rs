@@ -1,14 +1,14 @@
-//! Paths of requests. Every segment and every value of a query is escaped here; what still does not look like a path of
-//! the API is refused before anything is sent.
+//! Paths of requests. Every segment and every value of a query is escaped here; anything that does not look like a path
+//! of the API is refused before it is sent.
 
-/// What may stand in a path or a query as it is; everything else is escaped.
+/// Escapes all characters except those allowed unescaped in a path or a query.
 pub fn escape(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
     let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(one).collect()
 }
 
-/// The path of something in a namespace of the core API: `below("shop", &["pods", name])`.
+/// The path of an object in a namespace of the core API: `below("shop", &["pods", name])`.
 pub(crate) fn below(namespace: &str, segments: &[&str]) -> String {
     let mut path = format!("/api/v1/namespaces/{}", escape(namespace));
     for segment in segments {
@@ -18,11 +18,11 @@ pub(crate) fn below(namespace: &str, segments: &[&str]) -> String {
     path
 }
 
-/// What asks a server to try a change without making it.
+/// The parameter of a dry run.
 pub(crate) const DRY_RUN: &str = "dryRun=All";
 
-/// Why a path cannot be sent. A `#` would cut off the query, and `dryRun` with it; an empty segment or `..` would lead
-/// to other objects than the ones meant.
+/// Why a path cannot be sent. A `#` would cut off the query, and `dryRun` with it; an empty segment or `..` would
+/// address other objects.
 pub(crate) fn unsafe_part(path: &str) -> Option<&'static str> {
     let (names, query) = path.split_once('?').unwrap_or((path, ""));
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~%/".contains(&byte);
@@ -39,7 +39,7 @@ pub(crate) fn unsafe_part(path: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether a request only tries a change.
+/// Whether a request is a dry run.
 pub(crate) fn is_dry(path: &str) -> bool {
     path.split_once('?').is_some_and(|(_, query)| query.split('&').any(|part| part == DRY_RUN))
 }

@@ -1,4 +1,4 @@
-//! A pod that runs once: made, followed until its container ends, and removed.
+//! A pod that runs once: created, followed until its container ends, and removed.
 
 use crate::client::{Client, GoOn, JSON, wait};
 use crate::deploy::{Observer, make_namespace};
@@ -12,17 +12,17 @@ use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
 use std::time::{Duration, Instant};
 
-/// Between the first looks; later ones are further apart.
+/// Pause between the first checks; later ones are further apart.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a pod may stand after us, if nobody removes it.
+/// How long a pod may outlive us before the cluster ends it.
 const AFTERLIFE: u64 = 60;
 
-/// The most that is kept of what it prints.
+/// Maximum length of the kept output.
 const LONGEST_LOG: usize = 1 << 20;
 
-/// Why a container that waits will not start by itself.
+/// Reasons for which a waiting container will not start by itself.
 const HOPELESS: &[&str] = &[
     "ErrImagePull",
     "ImagePullBackOff",
@@ -33,33 +33,33 @@ const HOPELESS: &[&str] = &[
     "RunContainerError",
 ];
 
-/// What is to run.
+/// A pod to run.
 #[derive(Clone, Debug, Default)]
 pub struct Once {
-    /// The pod, with its whole name.
+    /// The pod, with its final name.
     pub pod: Json,
     /// Its namespace; that of the context if empty.
     pub namespace: String,
-    /// Whether that namespace is made if it does not exist, with these labels and annotations.
+    /// Whether that namespace is created if it does not exist, with these labels and annotations.
     pub new_namespace: Option<Json>,
-    /// Secrets that must be in that namespace.
+    /// Required secrets of that namespace.
     pub secrets: Vec<Copy>,
-    /// The container that counts.
+    /// The container whose exit code counts.
     pub container: String,
-    /// How long it may take.
+    /// Its time limit.
     pub timeout: Option<Duration>,
 }
 
-/// How it ended.
+/// The result of a pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ended {
-    /// The exit code of its container; none if it took too long.
+    /// The exit code of its container; `None` if it took too long.
     pub code: Option<i64>,
-    /// Why, if the cluster gives a reason of its own.
+    /// The cluster's reason, if it gives one.
     pub reason: String,
-    /// What it printed, from the beginning.
+    /// The beginning of its output.
     pub log: String,
-    /// Whether it printed more than that.
+    /// Whether its output was longer.
     pub is_cut: bool,
 }
 
@@ -81,7 +81,7 @@ pub fn run(client: &Client, once: &Once, observer: Observer<'_>) -> Result<Ended
     copy_all(client, &once.secrets, namespace, observer.go_on)?;
     make(client, once, namespace, observer.go_on)?;
     let ended = follow(client, once, namespace, observer);
-    // The run may have been stopped; the pod must go all the same.
+    // The run may have been stopped; the pod must be removed anyway.
     let removed = remove(client, namespace, once.name(), &|| true);
     let ended = ended?;
     removed.map(|()| ended)
@@ -101,7 +101,7 @@ fn make(client: &Client, once: &Once, namespace: &str, go_on: GoOn<'_>) -> Resul
     client.ask(&ask, &format!("Pod/{}", once.name()), go_on).map(|_| ())
 }
 
-/// Removes a pod at once; one that is gone is no error.
+/// Removes a pod at once; a missing one is not an error.
 pub fn remove(client: &Client, namespace: &str, name: &str, go_on: GoOn<'_>) -> Result<(), ApiError> {
     let path = format!("{}?gracePeriodSeconds=0", below(namespace, &["pods", name]));
     let ask = Ask { method: Method::Delete, path: &path, accept: JSON, body: None };
@@ -160,10 +160,10 @@ fn not_started(client: &Client, once: &Once, namespace: &str, why: &str, go_on: 
     ApiError::NotReady(lines)
 }
 
-/// What is known of a pod.
+/// The status of a pod.
 struct Status {
     has_started: bool,
-    /// The exit code of the container that counts, once it has ended.
+    /// The exit code of the container, once it has ended.
     code: Option<i64>,
     reason: String,
     /// Why it will never start.
@@ -186,19 +186,19 @@ impl Status {
             (None, false, "Failed") => Some(format!("{} {}", of_pod("reason"), of_pod("message")).trim().to_owned()),
             _ => None,
         };
-        // A pod without the status of its container that has succeeded has done what it should.
+        // A succeeded pod without a container status has exit code 0.
         let code = code.or((phase == "Succeeded").then_some(0));
         let has_started = code.is_some() || part("/state/running").is_some();
         Status { has_started, code, reason: text("/state/terminated/reason"), never }
     }
 }
 
-/// What a container prints, read as it comes.
+/// The log of a container, read incrementally.
 #[derive(Default)]
 struct Log {
     text: String,
     is_cut: bool,
-    /// The time of the last line, and how many lines have it.
+    /// The time of the last line, and the number of lines with this time.
     last: (String, usize),
 }
 
@@ -214,7 +214,7 @@ impl Log {
             escape(&once.container)
         );
         let ask = Ask { method: Method::Get, path: &path, accept: "*/*", body: None };
-        // What cannot be read now may be there at the next look.
+        // A log that cannot be read now may be readable at the next check.
         let Ok(answer) = client.ask(&ask, "", observer.go_on) else { return };
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         let mut seen = self.last.1;

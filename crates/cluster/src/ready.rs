@@ -1,27 +1,27 @@
-//! Whether an object is up, from its own content alone: the rules that `kubectl rollout status`, `kubectl wait` and Helm
-//! follow for the kinds that everybody has, and conditions for all others.
+//! Whether an object is ready, from its own content alone: the rules of `kubectl rollout status`, `kubectl wait` and
+//! Helm for built-in kinds, and conditions for all others.
 
 use serde_json::Value as Json;
 
-/// How far an object has come.
+/// The progress of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
-    /// It is up.
+    /// It is ready.
     Yes,
-    /// Not yet; why.
+    /// Not yet; the reason.
     Waits(String),
-    /// It will not come up by itself; why.
+    /// It will not become ready by itself; the reason.
     Failed(String),
 }
 
-/// What counts as up.
+/// Options for readiness.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Whether a Job must have completed.
     pub jobs: bool,
 }
 
-/// Whether objects of a kind can be other than up, so that waiting for them needs a look.
+/// Whether objects of a kind can be unready, so that waiting for them requires a check.
 pub(crate) fn has_status(kind: &str) -> bool {
     const NEVER: &[&str] = &[
         "ClusterRole",
@@ -53,7 +53,7 @@ pub(crate) fn has_status(kind: &str) -> bool {
     !NEVER.contains(&kind)
 }
 
-/// Whether an object is up.
+/// Whether an object is ready.
 pub fn ready(object: &Json, rules: Rules) -> Ready {
     let view = View(object);
     let kind = object.get("kind").and_then(Json::as_str).unwrap_or("");
@@ -102,7 +102,7 @@ fn or<'t>(text: &'t str, other: &'t str) -> &'t str {
     if text.is_empty() { other } else { text }
 }
 
-/// An object that is looked at.
+/// An object to check.
 struct View<'j>(&'j Json);
 
 impl<'j> View<'j> {
@@ -128,7 +128,7 @@ impl<'j> View<'j> {
         self.written(wanted)?.get("reason").and_then(Json::as_str)
     }
 
-    /// The status of a condition, and what it says.
+    /// The status of a condition, and its message.
     fn condition(&self, wanted: &str) -> Option<(&'j str, String)> {
         let found = self.written(wanted)?;
         let text = |condition: &'j Json, key: &str| condition.get(key).and_then(Json::as_str).unwrap_or("");
@@ -150,7 +150,7 @@ impl<'j> View<'j> {
         }
     }
 
-    /// Its controller has never looked at it.
+    /// Its controller has not processed it yet.
     fn is_unseen(&self) -> bool {
         self.number("/status/observedGeneration").is_none()
     }
@@ -251,7 +251,7 @@ impl<'j> View<'j> {
         }
     }
 
-    /// Anything else: up unless its conditions say otherwise.
+    /// Any other kind: ready unless its conditions say otherwise.
     fn generic(&self) -> Ready {
         if let Some(("True", why)) = self.condition("Stalled") {
             return Ready::Failed(or(&why, "it is stalled").to_owned());

@@ -1,4 +1,4 @@
-//! Secrets that a deploy needs in its namespace: copied from where they are kept.
+//! Secrets that a deploy needs in its namespace: copied from another one.
 
 use crate::apply::MANAGER;
 use crate::client::{APPLY, Client, GoOn, JSON};
@@ -11,13 +11,13 @@ use serde_json::Value as Json;
 /// A secret of another namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Copy {
-    /// Its name, there and here.
+    /// Its name in both namespaces.
     pub name: String,
-    /// Where it is copied from.
+    /// The namespace it is copied from.
     pub from: String,
 }
 
-/// Sees to it that secrets are in a namespace.
+/// Ensures that secrets exist in a namespace.
 pub(crate) fn copy_all(client: &Client, copies: &[Copy], namespace: &str, go_on: GoOn<'_>) -> Result<(), ApiError> {
     for copy in copies {
         let object = format!("Secret/{}", copy.name);

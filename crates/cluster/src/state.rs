@@ -1,4 +1,4 @@
-//! Whether a deployment is in the cluster as it was applied: nothing missing, nothing changed since, everything up.
+//! Compares a deployment with the cluster: nothing missing, nothing changed since, everything ready.
 
 use crate::apply::{Mark, on_threads};
 use crate::client::{Client, GoOn, JSON, METADATA};
@@ -8,20 +8,20 @@ use crate::error::ApiError;
 use crate::inventory::{Inventory, Item};
 use crate::ready::{Ready, Rules, has_status, ready};
 
-/// What is known of a deployment.
+/// The state of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing of it is there.
+    /// None of it exists.
     Missing,
-    /// Another version is there, or what is there was changed; which.
+    /// Another version is deployed, or objects were changed; which.
     Outdated(String),
-    /// This version is there, but not up; why.
+    /// This version is deployed, but not ready; the reason.
     NotReady(String),
-    /// This version is there and up.
+    /// This version is deployed and ready.
     Ready,
 }
 
-/// Looks at the cluster, and changes nothing.
+/// Reads the state from the cluster, and changes nothing.
 pub fn standing(client: &Client, deployment: &Deployment, go_on: GoOn<'_>) -> Result<Standing, ApiError> {
     let namespace = if deployment.namespace.is_empty() { client.namespace() } else { &deployment.namespace };
     let Some(inventory) = Inventory::read(client, namespace, &deployment.name, go_on)? else {

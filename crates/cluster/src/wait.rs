@@ -1,4 +1,4 @@
-//! Waits until objects are up, and says why where they do not come up.
+//! Waits until objects are ready, and reports the reasons if they are not.
 
 use crate::apply::{Failed, on_threads};
 use crate::client::{Client, GoOn, JSON, wait};
@@ -9,24 +9,24 @@ use crate::object::Object;
 use crate::ready::{Ready, Rules, has_status, ready};
 use std::time::{Duration, Instant};
 
-/// Between the first looks; later ones are further apart.
+/// Pause between the first checks; later ones are further apart.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How one waits.
+/// Options for waiting.
 #[derive(Clone, Copy)]
 pub struct Patience<'p> {
-    /// How long at most.
+    /// Maximum time.
     pub timeout: Duration,
-    /// What counts as up.
+    /// Options for readiness.
     pub rules: Rules,
-    /// Says whether to go on.
+    /// Returns whether to continue.
     pub go_on: GoOn<'p>,
-    /// Takes lines about what is waited for.
+    /// Receives messages about awaited objects.
     pub say: &'p (dyn Fn(&str) + Sync),
 }
 
-/// Waits until all these objects are up.
+/// Waits until all these objects are ready.
 pub fn wait_for(
     client: &Client,
     discovery: &Discovery,

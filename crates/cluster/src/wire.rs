@@ -1,26 +1,26 @@
-//! One request and its answer, and what carries them. Tests have a wire of their own.
+//! Requests, answers, and their transport. Tests have a transport of their own.
 
 use crate::kubeconfig::Access;
 use std::time::Duration;
 
-/// How long a connection may take to come about.
+/// Time limit for establishing a connection.
 pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 
-/// How long a request may take.
+/// Time limit of a request.
 pub(crate) const REQUEST: Duration = Duration::from_secs(30);
 
-/// The most that an answer may have. Nothing is listed that comes near: kinds of a cluster, one deploy's objects, pods
-/// and logs of one workload.
+/// Maximum size of an answer. No request comes near it: kinds of a cluster, one deploy's objects, pods and logs of one
+/// workload.
 pub(crate) const LARGEST: u64 = 32 << 20;
 
-/// What is done.
+/// The HTTP method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Reads.
     Get,
-    /// Makes something new.
+    /// Creates.
     Post,
-    /// Changes; here: applies.
+    /// Applies.
     Patch,
     /// Removes.
     Delete,
@@ -41,13 +41,13 @@ impl Method {
 /// A request.
 #[derive(Clone, Debug)]
 pub struct Ask<'a> {
-    /// What is done.
+    /// The method.
     pub method: Method,
-    /// Path and query, from the server's address on.
+    /// Path and query, relative to the server's address.
     pub path: &'a str,
-    /// What kind of answer is wanted.
+    /// The accepted content types.
     pub accept: &'a str,
-    /// The kind of the body, and the body.
+    /// The content type and the body.
     pub body: Option<(&'a str, &'a [u8])>,
 }
 
@@ -56,7 +56,7 @@ pub struct Ask<'a> {
 pub struct Answer {
     /// The status.
     pub status: u16,
-    /// How long to wait before asking again.
+    /// The requested pause before a retry.
     pub retry_after: Option<Duration>,
     /// The body.
     pub body: Vec<u8>,
@@ -65,31 +65,31 @@ pub struct Answer {
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
-    /// No connection came about.
+    /// The connection could not be established.
     Connect(String),
     /// It took too long.
     Time,
-    /// The answer is longer than one may be.
+    /// The answer exceeds the maximum size.
     TooLarge,
     /// The connection broke.
     Lost(String),
-    /// The credentials or addresses cannot be used; asking again does not help.
+    /// The credentials or addresses are unusable; a retry does not help.
     Unusable(String),
 }
 
-/// Carries requests. Used by several threads at once.
+/// Sends requests. Used by several threads at once.
 pub trait Wire: Send + Sync {
     /// One request.
     fn send(&self, ask: &Ask<'_>) -> Result<Answer, Broken>;
 }
 
-/// The wire to a cluster.
+/// The transport to a cluster.
 #[cfg(feature = "net")]
 pub fn open(access: &Access) -> Result<Box<dyn Wire>, String> {
     Ok(Box::new(crate::net::Connection::new(access)?))
 }
 
-/// The wire to a cluster.
+/// The transport to a cluster.
 #[cfg(not(feature = "net"))]
 pub fn open(_access: &Access) -> Result<Box<dyn Wire>, String> {
     Err("this program was built without network support (feature `net`)".to_owned())

@@ -20,7 +20,7 @@ impl Folder {
         self.0.join(file)
     }
 
-    /// What comes of `KUBECONFIG` with these files.
+    /// The access by `KUBECONFIG` with these files.
     fn listed(&self, files: &[&str], context: Option<&str>) -> Result<Access, String> {
         let list = std::env::join_paths(files.iter().map(|file| self.0.join(file))).unwrap();
         let env = [("KUBECONFIG".to_owned(), list.into_string().unwrap())].into();
@@ -49,7 +49,7 @@ fn the_first_of_several_entries_counts() {
     let access = folder.listed(&["missing", "one", "two", "one"], None).unwrap();
     assert_eq!((access.context.as_str(), access.server.as_str()), ("a", "https://one:1"));
     assert_eq!(access.namespace.as_deref(), Some("n-a"));
-    // The context is the second file's, cluster and user are the first's.
+    // The context comes from the second file, cluster and user from the first.
     let other = folder.listed(&["one", "two"], Some("b")).unwrap();
     assert_eq!((other.server.as_str(), other.namespace.as_deref()), ("https://one:1", Some("n-b")));
     assert!(matches!(&other.proof, Proof::Token(token) if token.reveal() == "t1"));

@@ -1,4 +1,4 @@
-//! When objects are up.
+//! Readiness of objects.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! What assertions there are, and how they are written: a table of names, and the parameters of each.
+//! The assertions and their notation: a table of names, and the parameters of each.
 
 use crate::keys::{Keys, Problems};
 use crate::suite::Form;
@@ -9,19 +9,19 @@ use purlin_value::{MergeKeys, Value, value_of};
 #[derive(Debug)]
 pub(crate) struct Assertion {
     pub(crate) check: Check,
-    /// Whether it holds if the check does not.
+    /// Whether the assertion is negated.
     pub(crate) is_negative: bool,
-    /// Whether it needs templates that were rendered; one about failing needs one that was not.
+    /// Whether it requires successful rendering; an assertion about failure requires the opposite.
     pub(crate) needs_success: bool,
     pub(crate) template: Option<String>,
     pub(crate) document: Option<i64>,
     pub(crate) selector: Option<Selector>,
-    /// The node, object or variables of a project that it is about.
+    /// Its subject in a project: a node, an object, or the variables.
     pub(crate) subject: Option<Subject>,
     pub(crate) span: Span,
 }
 
-/// Which part of a project an assertion is about.
+/// The part of a project that an assertion concerns.
 #[derive(Clone, Debug)]
 pub(crate) enum Subject {
     /// The node of an id.
@@ -34,7 +34,7 @@ pub(crate) enum Subject {
     Outputs,
 }
 
-/// Which documents are meant.
+/// Selects documents.
 #[derive(Clone, Debug)]
 pub(crate) struct Selector {
     pub(crate) path: String,
@@ -43,7 +43,7 @@ pub(crate) struct Selector {
     pub(crate) skips_empty: bool,
 }
 
-/// What is checked.
+/// A check.
 #[derive(Debug)]
 pub(crate) enum Check {
     Equal {
@@ -128,7 +128,7 @@ pub(crate) enum Check {
         count: Option<i64>,
         message: String,
     },
-    /// Where a value comes from.
+    /// The origin of a value.
     Origin {
         path: String,
         file: String,
@@ -137,7 +137,7 @@ pub(crate) enum Check {
 }
 
 impl Assertion {
-    /// `notGreaterOrEqual` always holds in helm-unittest, so that suites rely on what is not so; people are told.
+    /// `notGreaterOrEqual` always holds in helm-unittest, so suites may rely on false assertions; this is reported.
     pub(crate) fn is_unnoticed(&self) -> bool {
         self.is_negative && matches!(self.check, Check::Order { is_greater: true, .. })
     }
@@ -159,7 +159,7 @@ const fn row(name: &'static str, is_negative: bool, read: Read) -> Row {
     Row { name, is_negative, needs_success: true, is_of_projects: false, read }
 }
 
-/// A text that may be left out.
+/// An optional text.
 fn text(keys: &mut Keys<'_>, key: &'static str, problems: &mut Problems) -> String {
     keys.text(key, problems).unwrap_or_default()
 }
@@ -168,8 +168,8 @@ fn value(keys: &mut Keys<'_>, key: &'static str) -> Value {
     keys.value(key).map(sorted).unwrap_or_default()
 }
 
-/// The same with the keys of all mappings sorted: helm-unittest's mappings have no order of their own. What is inside a
-/// secret is secret, so that it can be looked at alone.
+/// The same with the keys of all mappings sorted: helm-unittest's mappings have no order of their own. The parts of a
+/// secret are secret, so that they can be checked individually.
 pub(crate) fn sorted(value: Value) -> Value {
     use purlin_syntax::write::{GoStyle, go_yaml::sort_keys};
     use purlin_value::{Data, EcoString, Map};
@@ -408,7 +408,7 @@ fn report_unknown(node: Node<'_>, keys: &Keys<'_>, form: Form, problems: &mut Pr
     }
 }
 
-/// Reads which documents are meant.
+/// Reads a document selector.
 pub(crate) fn read_selector(node: Node<'_>, problems: &mut Problems) -> Option<Selector> {
     let mut keys = Keys::of(node, problems);
     let path = keys.text("path", problems).unwrap_or_default();

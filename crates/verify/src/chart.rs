@@ -1,4 +1,4 @@
-//! Runs suites of helm-unittest: finds them, renders the chart for each test as the plugin does, and judges what came out.
+//! Runs suites of helm-unittest: finds them, renders the chart for each test as the plugin does, and checks the result.
 
 use crate::assertion::{Assertion, Selector};
 use crate::judge::{Judge, RAW, prepared, selected, shown};
@@ -20,13 +20,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Folders are not looked into deeper than this.
+/// Maximum depth of the search for charts.
 const DEEPEST: usize = 32;
 
-/// Most files of a chart's folder that are looked at.
+/// Maximum number of files of a chart's folder that are searched.
 const MOST_FILES: usize = 100_000;
 
-/// The folders of charts at and below a folder, but for those in `charts/` of another.
+/// The folders of charts at and below a folder, except those in `charts/` of another.
 pub fn chart_folders(session: &Session, folder: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     below(session, folder, "", 0, &mut |file| {
@@ -80,7 +80,7 @@ pub fn chart_suites(session: &Session, folder: &str, options: &Options) -> Vec<S
     found
 }
 
-/// A suite on its way: the chart's path in the outermost one, as templates name it.
+/// A suite to run: the chart's path within the outermost one, as templates name it.
 struct Planned {
     suite: Suite,
     route: String,
@@ -88,7 +88,7 @@ struct Planned {
     has_file: bool,
 }
 
-/// Runs the suites of the chart in a folder, and those of the charts inside it.
+/// Runs the suites of the chart in a folder, and those of its subcharts.
 pub fn run_chart(session: &Session, folder: &str, options: &Options) -> Vec<SuiteReport> {
     let Some(any) = first_suite(session, folder, options) else { return Vec::new() };
     let bench = match Bench::open(session, folder) {
@@ -147,7 +147,7 @@ fn plan(
     }
     for child in &chart.dependencies {
         let folder = path::join(folder, &format!("charts/{}", child.name()));
-        // Under another name its tests would find nothing; they are about the chart by itself.
+        // Under an alias its tests would find nothing; they are written for the chart by itself.
         if chart.metadata.dependencies.iter().any(|one| one.name == child.name() && !one.alias.is_empty()) {
             reports.extend(run_chart(session, &folder, options));
             continue;
@@ -158,7 +158,7 @@ fn plan(
     }
 }
 
-/// Whether the defaults of a chart leave a chart inside it on; the tests of one that is off are not run.
+/// Whether the defaults of a chart enable a subchart; tests of a disabled one are not run.
 fn is_enabled(chart: &Chart, child: &Chart) -> bool {
     let declared = chart.metadata.dependencies.iter();
     let mut declared = declared.filter(|one| one.name == child.name());
@@ -171,13 +171,13 @@ fn is_enabled(chart: &Chart, child: &Chart) -> bool {
     tags.is_empty() || chart.values.get("tags").is_none() || tags.contains(&Some(true))
 }
 
-/// What came of one test, and its snapshots.
+/// The result of one test, and its snapshots.
 pub(crate) struct Done {
     pub(crate) case: Case,
     pub(crate) taken: Vec<Taken>,
 }
 
-/// Runs all tests on as many threads as there may be; the order of what they say is that of the files.
+/// Runs all tests on all available threads; results are in the order of the files.
 fn run_all(session: &Session, bench: &Bench, planned: &[Planned], options: &Options) -> Vec<SuiteReport> {
     let files = values_files(session, planned);
     let run = Run { session, bench, options, files: &files };
@@ -212,7 +212,7 @@ fn run_all(session: &Session, bench: &Bench, planned: &[Planned], options: &Opti
         .collect()
 }
 
-/// Values files that tests name, each read once, by the path that the world reads; or why one cannot be used.
+/// Values files of tests, each read once, by the path in the world; or why one cannot be used.
 fn values_files(session: &Session, planned: &[Planned]) -> BTreeMap<String, Result<Value, String>> {
     let mut files = BTreeMap::new();
     for plan in planned {
@@ -242,7 +242,7 @@ fn values_of(session: &Session, file: &str) -> Result<Value, String> {
     }
 }
 
-/// What a suite came to.
+/// The result of a suite.
 pub(crate) fn report(
     suite: &Suite,
     (stored, has_file): (&Stored, bool),
@@ -275,18 +275,18 @@ pub(crate) fn report(
     SuiteReport { name: suite.title().to_owned(), file: suite.file.clone(), cases, problems, snapshots, obsolete }
 }
 
-/// What a test has rendered.
+/// The rendered output of a test.
 struct Output {
     /// Documents by the full name of their template.
     documents: BTreeMap<String, Vec<Value>>,
-    /// All templates that were rendered, or the one that failed.
+    /// The rendered templates, or the one that failed.
     names: Vec<String>,
     is_success: bool,
-    /// Why nothing was rendered at all.
+    /// Why nothing was rendered.
     failure: Option<String>,
 }
 
-/// Everything that the tests of a chart share.
+/// State shared by the tests of a chart.
 struct Run<'r> {
     session: &'r Session,
     bench: &'r Bench,
@@ -301,7 +301,7 @@ impl Run<'_> {
         if let Some(reason) = plan.suite.skip.as_ref().or(job.skip.as_ref()) {
             return Done { case: case(Outcome::Skipped(reason.clone()), Vec::new()), taken: Vec::new() };
         }
-        // Each test has all steps of evaluation.
+        // Each test has its own evaluation budget.
         let own = self.session.sibling();
         let meter = &own.meter;
         let run = Run { session: &own, ..*self };
@@ -330,7 +330,7 @@ impl Run<'_> {
         Done { case: case(outcome, failures), taken: snapshots.taken.into_inner() }
     }
 
-    /// Renders what a test asks for. What stops it before anything can be judged is an error.
+    /// Renders the templates of a test. Anything that prevents checking is an error.
     fn rendered(&self, plan: &Planned, job: &Job) -> Result<Output, Diagnostic> {
         let at_job = |message: String| failure(job, job.span, message);
         let values = self.values(plan, job).map_err(|(span, message)| failure(job, span, message))?;
@@ -396,7 +396,7 @@ impl Run<'_> {
         Ok(documents)
     }
 
-    /// What a failure leaves to be judged: the message, as the document of the template that failed.
+    /// The output of a failed rendering: the message, as the document of the template that failed.
     fn failed(&self, plan: &Planned, failure: Failure, needs_success: bool) -> Result<Output, Diagnostic> {
         if let Some(stopped) = failure.stopped {
             return Err(*stopped);
@@ -424,7 +424,7 @@ impl Run<'_> {
         Ok(output)
     }
 
-    /// The values of a test: files, then what the suite sets, then what the test sets.
+    /// The values of a test: files, then values of the suite, then values of the test.
     fn values(&self, plan: &Planned, job: &Job) -> Result<Value, (Span, String)> {
         let own = [&plan.suite.given, &job.given];
         let mut values = Value::map(Map::new());
@@ -512,7 +512,7 @@ fn not_rendered(output: &Output) -> String {
     }
 }
 
-/// What does not hold, at the assertion, with the test that it is in.
+/// A failed assertion as a diagnostic, with its test.
 pub(crate) fn failure(job: &Job, span: Span, message: String) -> Diagnostic {
     let found = Diagnostic::at(&TEST_FAILED, span, message);
     if span == job.span { found } else { found.label(job.span, "in this test") }
@@ -523,7 +523,7 @@ fn raw_document(text: String) -> Value {
     Value::map(entry.into_iter().collect::<Map>())
 }
 
-/// The documents of a template that an assertion means.
+/// The documents of a template that an assertion selects.
 pub(crate) fn choose(
     documents: &[Value],
     selector: Option<&Selector>,
@@ -542,14 +542,14 @@ pub(crate) fn choose(
     }
 }
 
-/// Everything, as the suite says which templates it is about.
+/// All templates, for suites that name none.
 static ALL: OnceLock<Vec<String>> = OnceLock::new();
 
 fn templates(suite: &Suite) -> &[String] {
     if suite.templates.is_empty() { ALL.get_or_init(|| vec!["**".to_owned()]) } else { &suite.templates }
 }
 
-/// The full names of the templates that an assertion is about.
+/// The full names of the templates that an assertion concerns.
 fn asked_templates(plan: &Planned, job: &Job, assertion: &Assertion, output: &Output) -> Vec<String> {
     let named = |names: &[String]| names.iter().map(|name| full_name(&plan.route, name)).collect();
     if let Some(template) = &assertion.template {
@@ -562,7 +562,7 @@ fn asked_templates(plan: &Planned, job: &Job, assertion: &Assertion, output: &Ou
     if of_suite.iter().any(|name| name.contains('*')) { output.names.clone() } else { named(of_suite) }
 }
 
-/// A template as a suite names it, with the folder that may be left out.
+/// A template as a suite names it, with the optional folder added.
 fn in_chart(name: &str) -> String {
     let is_whole = ["templates", "charts", "crds", "**"].iter().any(|start| name.starts_with(start));
     if is_whole { name.to_owned() } else { path::join("templates", name) }
@@ -572,7 +572,7 @@ fn full_name(route: &str, name: &str) -> String {
     path::normalize(&format!("{route}/{}", in_chart(name)))
 }
 
-/// The pattern that names of templates are compared with; as in the plugin it may be found anywhere in a name.
+/// The pattern for names of templates; as in the plugin it may match anywhere in a name.
 fn template_pattern(route: &str, name: &str) -> String {
     let name = full_name(route, name);
     let mut pattern = String::with_capacity(name.len() * 2);
@@ -593,7 +593,7 @@ fn template_pattern(route: &str, name: &str) -> String {
     pattern
 }
 
-/// Values of a chart inside another, under its name there; globals hold for all.
+/// Values of a subchart, under its name in the parent; globals apply to all.
 fn routed(route: &str, values: Value) -> Value {
     let inside: Vec<&str> = route.split('/').step_by(2).skip(1).collect();
     inside.iter().rev().fold(values, |values, name| {
@@ -603,13 +603,13 @@ fn routed(route: &str, values: Value) -> Value {
     })
 }
 
-/// A step of the path of a value that is set.
+/// A step in the path of a value that is set.
 enum Part {
     Key(String),
     Index(usize),
 }
 
-/// Longest list that setting one item makes.
+/// Maximum length of a list created by setting one item.
 const LONGEST: usize = 65_536;
 
 /// A value under its path: `a.b[0].c`, `a.[x.y/z]`.
@@ -660,10 +660,10 @@ fn parts(path: &str) -> Result<Vec<Part>, String> {
     if parts.is_empty() || needs_key { Err("a key is missing".to_owned()) } else { Ok(parts) }
 }
 
-/// The version of Kubernetes that Helm's library tells charts of in the plugin.
+/// The version of Kubernetes in the plugin's Helm library.
 const KUBE: [&str; 2] = ["1", "20"];
 
-/// What a suite and a test say together; a test's own word counts.
+/// The terms of a suite and a test; those of the test take precedence.
 fn terms(suite: &Given, job: &Given, values: Value) -> Terms {
     let either = |one: &Option<String>, other: &Option<String>| one.clone().or_else(|| other.clone());
     let name = either(&job.name, &suite.name);
@@ -690,7 +690,7 @@ fn terms(suite: &Given, job: &Given, values: Value) -> Terms {
     }
 }
 
-/// Where one document ends and another begins.
+/// The separator of documents.
 #[allow(clippy::expect_used)]
 fn splitter() -> &'static Regex {
     static FOUND: OnceLock<Regex> = OnceLock::new();

@@ -1,5 +1,5 @@
-//! Whether a check holds for documents: one function per kind of assertion, all with the same answer, a list of what does
-//! not hold. Documents are values; where they come from is not known here.
+//! Checks documents: one function per kind of assertion, all returning a list of failures. Documents are values; this
+//! file does not know where they come from.
 
 use crate::Stop;
 use crate::assertion::{Check, Selector, sorted};
@@ -12,30 +12,30 @@ use purlin_value::encoding::from_base64;
 use purlin_value::{Data, Meter, Secrets, Value};
 use std::borrow::Cow;
 
-/// What a check is about.
+/// The input of a check.
 pub(crate) struct Judge<'j> {
     /// All documents of the template.
     pub(crate) all: &'j [Value],
-    /// Those that are meant.
+    /// The selected documents.
     pub(crate) meant: &'j [Value],
-    /// Whether the check may not hold.
+    /// Whether the check is negated.
     pub(crate) is_negative: bool,
-    /// Why nothing was rendered, if that is so.
+    /// Why nothing was rendered, if so.
     pub(crate) failure: Option<&'j str>,
     pub(crate) snapshots: &'j Snapshots<'j>,
     pub(crate) meter: &'j Meter,
 }
 
-/// What does not hold; nothing if all does.
+/// Failures; empty if the check holds.
 type Verdict = Result<Vec<String>, Stop>;
 
 /// The key under which texts and error messages are kept as documents.
 pub(crate) const RAW: &str = "raw";
 
-/// Bytes of a value that are shown in a message.
+/// Maximum length of a value in a message, in bytes.
 const SHOWN: usize = 160;
 
-/// A value in one line, cut where it is long, without secrets.
+/// A value on one line, cut if it is long, without secrets.
 pub(crate) fn shown(value: &Value) -> String {
     let text =
         json_within(value, Secrets::Hide, JsonLayout::Compact, 1 << 20).unwrap_or_else(|_| "a large value".into());
@@ -46,7 +46,7 @@ pub(crate) fn shown(value: &Value) -> String {
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 
-/// A text as it is compared: blanks before line ends and line ends at the start do not count.
+/// A text normalised for comparison: trailing blanks of lines and leading line breaks do not count.
 fn uniform(text: &str) -> String {
     let mut lines: Vec<&str> = text.split('\n').collect();
     let last = lines.pop().unwrap_or_default();
@@ -68,7 +68,7 @@ fn raw(document: &Value) -> String {
     }
 }
 
-/// Whether two values are equal as Go sees them: an integer is no float.
+/// Whether two values are equal in Go: an integer is not a float.
 fn same(one: &Value, other: &Value) -> bool {
     match (&one.data, &other.data) {
         (Data::Int(_), Data::Float(_)) | (Data::Float(_), Data::Int(_)) => false,
@@ -85,7 +85,7 @@ fn same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// What Go calls the type of a value.
+/// Go's name for the type of a value.
 fn go_type(value: &Value) -> &'static str {
     match &value.data {
         Data::Bool(_) => "bool",
@@ -100,7 +100,7 @@ fn go_type(value: &Value) -> &'static str {
 }
 
 impl Judge<'_> {
-    /// What of a check does not hold.
+    /// The failures of a check.
     pub(crate) fn judge(&self, check: &Check) -> Verdict {
         match check {
             Check::Equal { path, value, decodes } => {
@@ -149,7 +149,7 @@ impl Judge<'_> {
             }),
             Check::Snapshot { path, pattern, no_pattern } => self.snapshot(path, pattern, no_pattern),
             Check::SnapshotRaw => self.snapshot_raw(),
-            // These are about projects, and judged where those are resolved.
+            // These concern projects, and are checked where those are resolved.
             Check::Finding { .. } | Check::Origin { .. } => Ok(Vec::new()),
         }
     }
@@ -165,7 +165,7 @@ impl Judge<'_> {
         if self.is_negative { format!("expected NOT {what}") } else { format!("expected {what}") }
     }
 
-    /// One message unless the outcome is the wanted one.
+    /// One message unless the outcome is the expected one.
     fn unless(&self, holds: bool, wanted: impl Fn() -> String, found: impl Fn() -> String) -> Vec<String> {
         if holds != self.is_negative {
             return Vec::new();
@@ -181,7 +181,7 @@ impl Judge<'_> {
             .collect()
     }
 
-    /// Without a document nothing holds, and so its contrary does.
+    /// Without a document no check holds, and so its negation does.
     fn nothing(&self) -> Vec<String> {
         if self.is_negative { Vec::new() } else { vec!["no document was rendered".to_owned()] }
     }
@@ -190,7 +190,7 @@ impl Judge<'_> {
         path.find(document, self.meter)
     }
 
-    /// Judges everything that a path leads to, in all documents; each has to have something there.
+    /// Checks all values of a path, in all documents; each document must have one.
     fn each_value(&self, path: &str, judge: impl Fn(&Value) -> Verdict) -> Verdict {
         if self.meant.is_empty() {
             return Ok(self.nothing());
@@ -236,7 +236,7 @@ impl Judge<'_> {
         Ok(self.at(path, same(&found, wanted), || shown(wanted), &found))
     }
 
-    /// The text of a value, decoded if that is asked for; nothing if it is no text.
+    /// The text of a value, decoded if requested; an error if it is not a string.
     fn decoded<'v>(&self, value: &'v Value, decodes: bool) -> Result<Cow<'v, str>, Option<String>> {
         let Some(text) = value.as_str() else { return Err(None) };
         if !decodes {
@@ -340,7 +340,7 @@ impl Judge<'_> {
         let quoted_found = || found.map_or("no error".to_owned(), |text| format!("{text:?}"));
         if !pattern.is_empty() {
             let Some(text) = found else { return Ok(Vec::new()) };
-            // What is no pattern, or does not match as one, may be meant as it is written.
+            // An invalid pattern, or one without a match, may be meant literally.
             let compiled = match Pattern::new(self.meter, pattern) {
                 Err(Stop::Failed(_)) => Pattern::new(self.meter, &quoted(pattern))?,
                 compiled => compiled?,
@@ -498,7 +498,7 @@ fn plural(count: i64, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
-/// What is not there is as null.
+/// A missing value counts as null.
 fn is_at(found: Option<&Value>, wanted: &Value) -> bool {
     match found {
         Some(found) => same(found, wanted),
@@ -506,7 +506,7 @@ fn is_at(found: Option<&Value>, wanted: &Value) -> bool {
     }
 }
 
-/// Null, false, zero, and what has nothing in it.
+/// Null, false, zero, and empty texts and collections.
 fn is_empty(value: &Value) -> bool {
     match &value.data {
         Data::Null | Data::Bool(false) | Data::Int(0) => true,
@@ -518,7 +518,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// What a document goes by.
+/// The name of a document.
 fn name_of(document: &Value) -> String {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let kind = text(document.get("kind"));
@@ -530,7 +530,7 @@ fn name_of(document: &Value) -> String {
     }
 }
 
-/// The documents that a selector or an index means, of one template.
+/// The documents of one template that a selector or an index selects.
 pub(crate) fn selected(documents: &[Value], selector: &Selector, meter: &Meter) -> Result<Vec<Value>, Stop> {
     let path = Path::read(&selector.path, meter)?;
     let mut meant = Vec::new();
@@ -550,7 +550,7 @@ pub(crate) fn selected(documents: &[Value], selector: &Selector, meter: &Meter) 
     Ok(meant)
 }
 
-/// Documents in which keys are sorted, and secrets are marked.
+/// A document with sorted keys and marked secrets.
 pub(crate) fn prepared(document: Value) -> Value {
     purlin_model::Manifest::with_hidden_data(sorted(document))
 }

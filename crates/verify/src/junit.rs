@@ -1,10 +1,10 @@
-//! Reports of tests as JUnit writes them, which every continuous integration reads.
+//! Test reports in JUnit's format, which all CI systems read.
 
 use crate::report::{Outcome, Report};
 use purlin_syntax::Sources;
 use std::fmt::Write;
 
-/// A document of suites as [`suites_xml`] writes them.
+/// A document of suites written by [`suites_xml`].
 pub fn junit(suites: &str) -> String {
     format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n{suites}</testsuites>\n")
 }
@@ -64,7 +64,7 @@ pub fn suites_xml(report: &Report, sources: &Sources) -> String {
     out
 }
 
-/// A text in XML; characters that XML has no way to write are left out.
+/// A text in XML; characters that XML cannot represent are left out.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for ch in text.chars() {

@@ -1,10 +1,10 @@
-//! Reads mappings of test files: each key once, with its type, and says which keys mean nothing.
+//! Reads mappings of test files: each key once, with its type, and reports unknown keys.
 
 use purlin_compiler::rules::{TEST_KEY, TEST_SUITE};
 use purlin_syntax::{Diagnostic, Kind, MergeKeys, Node, Scalar, Span, suggest, what};
 use purlin_value::{Value, value_of};
 
-/// What reading a file has found wrong.
+/// Problems found while reading a file.
 #[derive(Default, Debug)]
 pub(crate) struct Problems(pub(crate) Vec<Diagnostic>);
 
@@ -41,7 +41,7 @@ pub(crate) struct Keys<'t> {
 }
 
 impl<'t> Keys<'t> {
-    /// The keys of a node; nothing if it is null, and a problem if it is something else.
+    /// The keys of a node; none if it is null, and a problem for any other kind of value.
     pub(crate) fn of(node: Node<'t>, problems: &mut Problems) -> Self {
         let node = node.target();
         let is_empty = node.is_scalar() && node.is_null();
@@ -68,7 +68,7 @@ impl<'t> Keys<'t> {
         self.get(key).filter(|node| !(node.is_scalar() && node.is_null()))
     }
 
-    /// A text; numbers count as what is written.
+    /// A text; numbers count as written.
     pub(crate) fn text(&mut self, key: &'static str, problems: &mut Problems) -> Option<String> {
         let node = self.set(key)?;
         if !node.is_scalar() {
@@ -96,7 +96,7 @@ impl<'t> Keys<'t> {
         number
     }
 
-    /// The texts of a list, each with its place.
+    /// The texts of a list, each with its location.
     pub(crate) fn texts(&mut self, key: &'static str, problems: &mut Problems) -> Option<Vec<(String, Span)>> {
         let node = self.set(key)?;
         if !node.is_list() {
@@ -113,7 +113,7 @@ impl<'t> Keys<'t> {
         Some(texts)
     }
 
-    /// Whatever is there, as it means.
+    /// Any value.
     pub(crate) fn value(&mut self, key: &'static str) -> Option<Value> {
         self.get(key).map(|node| value_of(node, MergeKeys::Apply))
     }
@@ -127,7 +127,7 @@ impl<'t> Keys<'t> {
         node.items().map(Node::target).collect()
     }
 
-    /// The entries of a mapping: key, place of the key, value.
+    /// The entries of a mapping: key, location of the key, value.
     pub(crate) fn entries(&mut self, key: &'static str, problems: &mut Problems) -> Vec<(String, Span, Node<'t>)> {
         let Some(node) = self.set(key) else { return Vec::new() };
         if !node.is_map() {
@@ -143,7 +143,7 @@ impl<'t> Keys<'t> {
         self.set(key).map(|node| Keys::of(node, problems))
     }
 
-    /// Keys that were not asked for mean nothing.
+    /// Reports keys that were not read as unknown.
     pub(crate) fn finish(self, problems: &mut Problems) {
         for (name, span) in self.unread() {
             let hint = suggest::did_you_mean(&name, self.known.iter().copied());
@@ -155,7 +155,7 @@ impl<'t> Keys<'t> {
         }
     }
 
-    /// Keys that were not asked for.
+    /// Keys that were not read.
     pub(crate) fn unread(&self) -> Vec<(String, Span)> {
         let Some(node) = self.node else { return Vec::new() };
         let any_case = self.any_case;

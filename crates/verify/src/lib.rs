@@ -1,8 +1,8 @@
-//! Unit tests of configuration: suites of helm-unittest beside charts, and suites of the same form beside every project.
+//! Unit tests of configuration: suites of helm-unittest for charts, and suites of the same form for every project.
 //!
-//! A test is given values and terms, resolves or renders with them, and says what has to hold. What does not hold is a
-//! finding at the assertion. Knows charts and the façade; nothing is read but through the world, and nothing is written:
-//! snapshots to store are handed back.
+//! A test gets values and terms, resolves or renders with them, and asserts results. A failed assertion is a finding at
+//! its location. Knows charts and the façade; files are read only through the world, and nothing is written: snapshots
+//! to store are returned.
 
 mod assertion;
 mod chart;
@@ -23,19 +23,19 @@ pub use report::{Case, Outcome, Report, SnapshotFile, SuiteReport};
 
 use purlin_value::Exceeded;
 
-/// Why something could not be judged.
+/// Why a check could not be made.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The test itself is wrong.
+    /// The test itself is invalid.
     Failed(String),
-    /// It takes more than a limit allows.
+    /// It exceeds a limit.
     Exceeded(Exceeded),
 }
 
-/// What tests are run with.
+/// Options of a test run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Patterns of files with suites, from the folder of the chart; the plugin's own if there are none.
+    /// Patterns of suite files, relative to the chart's folder; the plugin's defaults if empty.
     pub patterns: Vec<String>,
     /// Whether stored snapshots are replaced.
     pub updates_snapshots: bool,

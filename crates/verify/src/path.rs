@@ -1,7 +1,7 @@
 //! Paths in documents, in the notation of helm-unittest: `spec.ports[0].name`, `metadata.labels["a.b/c"]`, `$..image`,
 //! `[?(@.kind == "Service")]`, `data.*~`.
 //!
-//! Reading is charged by length, finding by the values that are looked at: paths such as `..*..*` multiply.
+//! Parsing is charged by length, searching by the number of visited values: paths such as `..*..*` multiply.
 
 use crate::Stop;
 use crate::pattern::Pattern;
@@ -26,9 +26,9 @@ enum Step {
     Below,
     /// Items by index.
     Items(Vec<Slice>),
-    /// Items for which a condition holds; of what is no list, the value itself.
+    /// Items that satisfy a condition; for other values than lists, the value itself.
     Where(Box<Condition>),
-    /// Values for which a condition holds, behind `..`.
+    /// Values that satisfy a condition, after `..`.
     OnlyIf(Box<Condition>),
     /// The names of children instead of the children.
     Names(Vec<String>),
@@ -36,7 +36,7 @@ enum Step {
     AllNames,
 }
 
-/// `from:to:step`; one index is from itself to the next.
+/// `from:to:step`; a single index covers one item.
 #[derive(Clone, Copy, Debug)]
 struct Slice {
     from: Option<i64>,
@@ -68,14 +68,14 @@ enum Comparison {
 
 #[derive(Debug)]
 enum Term {
-    /// Below the value that is judged.
+    /// Below the value being checked.
     Here(Path),
     /// Below the whole document.
     Root(Path),
     Literal(Value),
 }
 
-/// Conditions in conditions beyond this are refused.
+/// Maximum nesting of conditions.
 const DEEPEST: usize = 32;
 
 impl Path {
@@ -92,7 +92,7 @@ impl Path {
         }
     }
 
-    /// Everything it leads to in a document.
+    /// All values in a document that it selects.
     pub(crate) fn find<'v>(&self, root: &'v Value, meter: &Meter) -> Result<Vec<Cow<'v, Value>>, Stop> {
         self.find_from(root, root, meter)
     }
@@ -282,7 +282,7 @@ struct Reader<'t> {
     meter: &'t Meter,
 }
 
-/// What ends the name of a child that is written with a dot.
+/// The characters that end a child's name after a dot.
 const ENDS_NAME: &[char] = &['.', '[', ')', ' ', '&', '|', '=', '!', '>', '<', '~'];
 
 impl<'t> Reader<'t> {
@@ -315,7 +315,7 @@ impl<'t> Reader<'t> {
         rest.get(..end).unwrap_or_default()
     }
 
-    /// A path up to its end, or to what follows it in a condition.
+    /// A path up to its end, or to the next operator in a condition.
     fn path(&mut self, is_whole: bool) -> Result<Path, Stop> {
         let mut steps: Vec<Step> = Vec::new();
         let is_first = |reader: &Self| is_whole && reader.at == 0;

@@ -1,4 +1,4 @@
-//! Regular expressions in Go's syntax, charged to the meter, each compiled once in a run of tests.
+//! Regular expressions in Go's syntax, charged to the meter, each compiled once per test run.
 
 use crate::Stop;
 use purlin_value::Meter;
@@ -13,10 +13,10 @@ pub(crate) struct Pattern {
     work: Work,
 }
 
-/// Bytes of one compiled pattern.
+/// Maximum size of a compiled pattern in bytes.
 const MOST: u64 = 1 << 20;
 
-/// So many bytes of a search may be remembered, however small the pattern is.
+/// Minimum size of a search cache in bytes, however small the pattern is.
 const LEAST_REMEMBERED: usize = 32 << 10;
 
 impl Pattern {
@@ -43,14 +43,14 @@ impl Pattern {
         }
     }
 
-    /// Whether it is found in a text.
+    /// Whether a text contains a match.
     pub(crate) fn is_in(&self, meter: &Meter, text: &str) -> Result<bool, Stop> {
         meter.charge(self.work.first(text.len()), 0).map_err(Stop::Exceeded)?;
         Ok(self.regex.is_match(text))
     }
 }
 
-/// A text in which every character stands for itself.
+/// A text with all special characters escaped.
 pub(crate) fn quoted(text: &str) -> String {
     let is_special = |ch: char| r"\.+*?()|[]{}^$".contains(ch);
     text.chars().flat_map(|ch| is_special(ch).then_some('\\').into_iter().chain([ch])).collect()

@@ -1,5 +1,5 @@
-//! Runs suites of projects (`*.purlin-test.yaml`): resolves the project as each test asks, and judges values of nodes, rendered
-//! objects, findings and origins. Which dialect it is does not matter here.
+//! Runs suites of projects (`*.purlin-test.yaml`): resolves the project for each test, and checks values of nodes,
+//! rendered objects, findings and origins. Independent of the dialect.
 
 use crate::Stop;
 use crate::assertion::{Assertion, Check, Subject};
@@ -17,7 +17,7 @@ use purlin_syntax::{Diagnostic, Severity, Span, suggest};
 use purlin_value::emit::to_json;
 use purlin_value::{Eval, Origin, OriginKind, Secrets, Session, Value, path};
 
-/// How files with suites of projects end.
+/// Suffixes of suite files of projects.
 const ENDINGS: [&str; 2] = [".purlin-test.yaml", ".purlin-test.yml"];
 
 /// The files with suites of projects at and below a folder.
@@ -51,7 +51,7 @@ fn run(session: &Session, suite: &Suite, options: &Options) -> SuiteReport {
     chart::report(suite, (&stored, has_file), done, options)
 }
 
-/// A project as a test sees it.
+/// A project resolved for a test.
 struct Seen<'s> {
     session: &'s Session,
     compiled: Option<Compiled>,
@@ -63,7 +63,7 @@ fn test(session: &Session, suite: &Suite, job: &Job, (stored, options): (&Stored
     if let Some(reason) = suite.skip.as_ref().or(job.skip.as_ref()) {
         return chart::Done { case: case(Outcome::Skipped(reason.clone()), Vec::new()), taken: Vec::new() };
     }
-    // Each test has a table of origins, findings and steps of its own.
+    // Each test has its own origins, findings and evaluation budget.
     let own = session.sibling();
     let (compiled, findings) = own.sink.apart(|| compile_and_judge(&own, &request(session, suite, job)));
     let seen = Seen { session: &own, compiled, findings: findings.into_vec() };
@@ -92,7 +92,7 @@ fn test(session: &Session, suite: &Suite, job: &Job, (stored, options): (&Stored
     chart::Done { case: case(outcome, failures), taken }
 }
 
-/// What the project is asked; a test's own word is over its suite's.
+/// The request for the project; terms of the test override those of its suite.
 fn request(session: &Session, suite: &Suite, job: &Job) -> Request {
     let (outer, inner) = (&suite.given, &job.given);
     let own: [&ProjectGiven; 2] = [&outer.project, &inner.project];
@@ -120,7 +120,7 @@ fn request(session: &Session, suite: &Suite, job: &Job) -> Request {
     request
 }
 
-/// A file by a path that holds wherever the user stands.
+/// The path of a file, independent of the working directory.
 fn full(session: &Session, file: &str) -> String {
     if path::is_absolute(file) || session.world.here() == "." {
         file.to_owned()
@@ -133,7 +133,7 @@ fn json(value: &Value) -> String {
     to_json(value, Secrets::Reveal, JsonLayout::Compact).unwrap_or_default()
 }
 
-/// A value as an option on the command line gives it.
+/// A value in the notation of a command-line option.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| json(value), str::to_owned)
 }
@@ -163,7 +163,7 @@ impl Seen<'_> {
         Judge { all: &all, meant: &meant, is_negative, failure: error, snapshots, meter }.judge(&assertion.check)
     }
 
-    /// What an assertion is about.
+    /// The documents that an assertion concerns.
     fn documents(&self, compiled: &Compiled, subject: Option<&Subject>) -> Result<Vec<Value>, Stop> {
         let resolved = &compiled.resolved;
         let known = |value: &Value| prepared(Eval::new(self.session).force_deep(value));
@@ -187,7 +187,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Whether there is a finding as an assertion describes it.
+    /// Checks whether there is a finding that matches an assertion.
     fn finding(&self, assertion: &Assertion) -> Result<Vec<String>, Stop> {
         let Check::Finding { rule, severity, file, line, count, message } = &assertion.check else {
             return Ok(Vec::new());
@@ -227,7 +227,7 @@ impl Seen<'_> {
         }])
     }
 
-    /// The rules of what was found instead.
+    /// The rules of the findings instead.
     fn others(&self) -> String {
         let mut rules: Vec<String> = self.findings.iter().map(|finding| format!("`{}`", finding.rule.name)).collect();
         rules.dedup();
@@ -274,7 +274,7 @@ impl Seen<'_> {
         format!("{}:{}", self.session.sources.shown(source.path()), source.position(span.start).line)
     }
 
-    /// Every place that a value comes from, as far as it goes.
+    /// Every location that a value comes from, directly or indirectly.
     fn places(&self, origin: Origin) -> Vec<Span> {
         let (origins, sources) = (&self.session.origins, &self.session.sources);
         let (mut open, mut places) = (vec![origin], Vec::new());
@@ -298,5 +298,5 @@ impl Seen<'_> {
     }
 }
 
-/// A value comes from as many places as its expressions have parts; the bound guards against a loop.
+/// A value has as many origins as its expressions have parts; the bound guards against a cycle.
 const MOST_STEPS: usize = 1_000;

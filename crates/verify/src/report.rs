@@ -1,15 +1,15 @@
-//! What came of running tests.
+//! Results of tests.
 
 use purlin_syntax::Diagnostic;
 
-/// What came of all suites.
+/// The results of all suites.
 #[derive(Debug, Default)]
 pub struct Report {
     /// The suites, in the order of their files.
     pub suites: Vec<SuiteReport>,
 }
 
-/// What came of one suite.
+/// The result of one suite.
 #[derive(Debug, Default)]
 pub struct SuiteReport {
     /// Its name, or that of its file.
@@ -18,39 +18,39 @@ pub struct SuiteReport {
     pub file: String,
     /// Its tests.
     pub cases: Vec<Case>,
-    /// What is wrong with the file.
+    /// Problems of the file.
     pub problems: Vec<Diagnostic>,
-    /// The snapshots to store, if they are others than those that are stored.
+    /// The snapshots to store, if they differ from the stored ones.
     pub snapshots: Option<SnapshotFile>,
-    /// How many snapshots are stored that no test compares with.
+    /// Number of stored snapshots that no test uses.
     pub obsolete: usize,
 }
 
-/// A file of snapshots as it should be.
+/// The new content of a snapshot file.
 #[derive(Debug)]
 pub struct SnapshotFile {
     /// Its path, as the world reads it.
     pub path: String,
     /// Its text.
     pub text: String,
-    /// How many are new.
+    /// Number of new ones.
     pub created: usize,
-    /// How many are others.
+    /// Number of changed ones.
     pub changed: usize,
 }
 
-/// What came of one test.
+/// The result of one test.
 #[derive(Debug)]
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What does not hold.
+    /// Failed assertions.
     pub failures: Vec<Diagnostic>,
 }
 
-/// Whether a test passed.
+/// The outcome of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All assertions hold.
@@ -62,12 +62,12 @@ pub enum Outcome {
 }
 
 impl Report {
-    /// How many tests have an outcome.
+    /// Number of tests with an outcome.
     pub fn count(&self, is_it: impl Fn(&Outcome) -> bool) -> usize {
         self.suites.iter().flat_map(|suite| &suite.cases).filter(|case| is_it(&case.outcome)).count()
     }
 
-    /// Everything that is wrong.
+    /// All failures and problems.
     pub fn findings(&self) -> impl Iterator<Item = &Diagnostic> {
         self.suites.iter().flat_map(|suite| {
             let of_cases = suite.cases.iter().flat_map(|case| &case.failures);

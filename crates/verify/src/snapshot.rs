@@ -1,6 +1,6 @@
 //! Snapshots of values, in the files that helm-unittest keeps: a mapping from tests to numbered texts.
 //!
-//! A snapshot is the value as Go's YAML library writes it; equal texts are equal snapshots.
+//! A snapshot is the value as written by Go's YAML library; equal texts are equal snapshots.
 
 use crate::Stop;
 use purlin_syntax::write::{GoStyle, GoYamlWriter};
@@ -17,7 +17,7 @@ pub(crate) type Stored = BTreeMap<String, BTreeMap<u64, String>>;
 /// The snapshots of one test.
 pub(crate) struct Snapshots<'s> {
     stored: Option<&'s BTreeMap<u64, String>>,
-    /// Whether stored ones are replaced instead of compared with.
+    /// Whether stored ones are replaced instead of compared.
     updates: bool,
     meter: &'s Meter,
     count: Cell<u64>,
@@ -27,13 +27,13 @@ pub(crate) struct Snapshots<'s> {
 /// A snapshot that was compared.
 pub(crate) struct Taken {
     pub(crate) number: u64,
-    /// What is kept.
+    /// The text to store.
     pub(crate) text: String,
     pub(crate) is_new: bool,
     pub(crate) is_changed: bool,
 }
 
-/// What comparing has found.
+/// The result of a comparison.
 pub(crate) struct Compared {
     pub(crate) text: String,
     number: u64,
@@ -64,7 +64,7 @@ impl<'s> Snapshots<'s> {
 }
 
 impl Compared {
-    /// What is wrong, if something is.
+    /// The failure message, if any.
     pub(crate) fn message(&self, is_negative: bool, path: &str) -> Option<String> {
         if self.is_same != is_negative {
             return None;
@@ -85,7 +85,7 @@ impl Compared {
     }
 }
 
-/// A value as it is kept. What its texts begin with loses its line ends, as helm-unittest does it.
+/// A value as it is stored. Leading line breaks of its texts are removed, as in helm-unittest.
 fn written(value: &Value) -> Result<String, Stop> {
     let mut writer = GoYamlWriter::new(GoStyle::Pretty);
     emit(&without_leading_lines(value), Secrets::Reveal, &mut writer);
@@ -104,7 +104,7 @@ fn without_leading_lines(value: &Value) -> Value {
     }
 }
 
-/// What a file of snapshots holds; nothing of what is no snapshot.
+/// The content of a snapshot file; empty if it is not one.
 pub(crate) fn read(tree: &Tree) -> Stored {
     let mut stored = Stored::new();
     let Some(root) = tree.root() else { return stored };
@@ -117,10 +117,10 @@ pub(crate) fn read(tree: &Tree) -> Stored {
     stored
 }
 
-/// How a file of snapshots is read.
+/// The YAML flavor of snapshot files.
 pub(crate) const FLAVOR: Flavor = Flavor::GoObjects;
 
-/// A file of snapshots.
+/// The text of a snapshot file.
 pub(crate) fn text_of(all: &Stored) -> Option<String> {
     let mut entries: Vec<(EcoString, Value)> = Vec::new();
     for (test, texts) in all {
@@ -131,7 +131,7 @@ pub(crate) fn text_of(all: &Stored) -> Option<String> {
     let mut writer = GoYamlWriter::new(GoStyle::Pretty);
     emit(&Value::map(entries.into_iter().collect::<Map>()), Secrets::Reveal, &mut writer);
     let text = writer.finish().ok()?;
-    // Numbers of snapshots are numbers; everything deeper is indented further.
+    // Numbers of snapshots are written without quotes; everything deeper is indented further.
     let plain = |line: &str| {
         let quoted = line.strip_prefix("  \"").and_then(|rest| rest.split_once("\":"));
         match quoted.filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit())) {

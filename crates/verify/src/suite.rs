@@ -1,5 +1,5 @@
-//! Reads suites of tests: what a file says, with places. One form for helm-unittest's suites and for those of projects;
-//! they differ in the keys that say what is given, and a job is never run here.
+//! Reads test suites: the content of a file, with locations. One form for helm-unittest's suites and for those of
+//! projects; they differ in the keys for given values, and a job is never run here.
 
 use crate::assertion::{Assertion, Selector, read_assertion, read_selector};
 use crate::keys::{Keys, Problems};
@@ -9,10 +9,10 @@ use purlin_syntax::{Diagnostic, Flavor, Node, Source, Span, Tree};
 use purlin_value::{Session, Value, path};
 use std::sync::Arc;
 
-/// Which kind of file it is.
+/// The kind of a suite file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `tests/*_test.yaml` beside a chart.
+    /// `tests/*_test.yaml` of a chart.
     Chart,
     /// `*.purlin-test.yaml` of any project.
     Project,
@@ -29,7 +29,7 @@ pub(crate) struct Suite {
     pub(crate) excluded: Vec<String>,
     pub(crate) with_definitions: bool,
     pub(crate) skip: Option<String>,
-    /// Behind the name of the file with its snapshots.
+    /// The suffix of the snapshot file's name.
     pub(crate) snapshot_id: String,
     pub(crate) jobs: Vec<Job>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Job {
     pub(crate) assertions: Vec<Assertion>,
 }
 
-/// What a suite or a test gives; what a test gives is over what its suite gives.
+/// Given values of a suite or a test; those of a test override those of its suite.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     pub(crate) values: Vec<(String, Span)>,
@@ -58,17 +58,17 @@ pub(crate) struct Given {
     pub(crate) is_upgrade: bool,
     pub(crate) major: Option<String>,
     pub(crate) minor: Option<String>,
-    /// `None` where the key is not there; an empty one where it is null.
+    /// `None` if the key is missing; empty if it is null.
     pub(crate) api_versions: Option<Vec<String>>,
     pub(crate) forgets_api_versions: bool,
     pub(crate) version: Option<String>,
     pub(crate) app_version: Option<String>,
     pub(crate) cluster: Cluster,
-    /// What a project is asked with.
+    /// Given values of a project.
     pub(crate) project: ProjectGiven,
 }
 
-/// What a project is asked with.
+/// Given values of a project.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct ProjectGiven {
     pub(crate) path: Option<(String, Span)>,
@@ -79,10 +79,10 @@ pub(crate) struct ProjectGiven {
     pub(crate) inputs: Vec<(String, Value)>,
 }
 
-/// The version of the plugin whose behaviour is followed, for `skip.minimumVersion`.
+/// The plugin version that is imitated, for `skip.minimumVersion`.
 const PLUGIN: &str = "1.1.0";
 
-/// The suites of a file; nothing of it if it is no YAML.
+/// The suites of a file; none if it is not valid YAML.
 pub(crate) fn read(session: &Session, file: &str, form: Form) -> (Vec<Suite>, Vec<Diagnostic>) {
     let mut problems = Problems::default();
     let tree = match session.read_yaml(file, Flavor::GoObjects) {
@@ -101,7 +101,7 @@ pub(crate) fn read(session: &Session, file: &str, form: Form) -> (Vec<Suite>, Ve
     (suites, problems.0)
 }
 
-/// A text with patterns such as `"\d"` is no YAML; helm-unittest reads it with the backslashes doubled.
+/// A text with patterns such as `"\d"` is not valid YAML; helm-unittest reads it with the backslashes doubled.
 fn with_escapes(session: &Session, file: &str, tree: &Tree) -> Option<Arc<Tree>> {
     let text = tree.source().text();
     let mut doubled = String::with_capacity(text.len() + 16);
@@ -148,7 +148,7 @@ fn suite(root: Node<'_>, file: &str, form: Form, problems: &mut Problems) -> Opt
         suite.skip = Some("all tests are skipped".to_owned());
     }
     keys.finish(problems);
-    // What is wrong with one suite of a file does not touch the others.
+    // Problems of one suite of a file do not affect the others.
     let is_broken = problems.0.iter().skip(before).any(Diagnostic::is_error);
     (!is_broken).then_some(suite)
 }
@@ -303,7 +303,7 @@ impl Suite {
     }
 }
 
-/// The problem of a suite that is about the whole file.
+/// A problem of a suite that concerns the whole file.
 pub(crate) fn about_file(session: &Session, file: &str, message: String) -> Diagnostic {
     let mut found = Diagnostic::nowhere(&TEST_SUITE, message);
     found.span =

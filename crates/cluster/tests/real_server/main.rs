@@ -1,4 +1,4 @@
-//! Deploys to a real `kube-apiserver` with a real `etcd`, where both are on `PATH`: what a fake cannot prove.
+//! Deploys to a real `kube-apiserver` with a real `etcd`, if both are on `PATH`: tests that a fake cannot replace.
 //!
 //! No controllers run; a small status writer replaces them.
 
@@ -20,10 +20,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Tells the child that is killed what to do.
+/// Instructs the child process that is killed.
 const CHILD: &str = "PURLIN_REAL_SERVER_CHILD";
 
-/// Keeps the writer of statuses quiet while processor time is measured.
+/// Pauses the status writer while processor time is measured.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
 fn go_on() -> bool {
@@ -68,7 +68,7 @@ fn deployment(name: &str, namespace: &str, bodies: impl IntoIterator<Item = Json
     }
 }
 
-/// The objects of a kind in a namespace, without what differs from object to object.
+/// The objects of a kind in a namespace, without the fields that differ between objects.
 fn contents(client: &Client, root: &str, namespace: &str, plural: &str) -> BTreeMap<String, Json> {
     let list = client.get(&format!("{root}/namespaces/{namespace}/{plural}"), "", &go_on).unwrap();
     let plain = |mut item: Json| {
@@ -84,7 +84,7 @@ fn contents(client: &Client, root: &str, namespace: &str, plural: &str) -> BTree
     items.filter(|(name, _)| !name.starts_with("purlin.")).collect()
 }
 
-/// Processor time of this process and of the children it has waited for, in ticks.
+/// Processor time of this process and of its finished children, in ticks.
 fn ticks() -> (u64, u64) {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<u64> =
@@ -92,7 +92,7 @@ fn ticks() -> (u64, u64) {
     (fields[0] + fields[1], fields[2] + fields[3])
 }
 
-/// Says of every Deployment in a namespace that it is up, as its controller would.
+/// Marks every Deployment in a namespace as ready, as its controller would.
 fn bring_up(client: &Client, namespace: &str) {
     let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
     let Ok(list) = client.get(&path, "", &go_on) else { return };
@@ -114,7 +114,7 @@ fn bring_up(client: &Client, namespace: &str) {
     }
 }
 
-/// Says of every Job in a namespace that it has completed, unless it waits for something else.
+/// Marks every Job in a namespace as completed, unless it waits for something else.
 fn complete_jobs(client: &Client, namespace: &str) {
     let path = format!("/apis/batch/v1/namespaces/{namespace}/jobs");
     let Ok(list) = client.get(&path, "", &go_on) else { return };
@@ -133,7 +133,7 @@ fn complete_jobs(client: &Client, namespace: &str) {
         let body = status.to_string();
         let path = format!("{path}/{}/status", item["metadata"]["name"].as_str().unwrap());
         let body = Some(("application/merge-patch+json", body.as_bytes()));
-        // The hook may be gone already.
+        // The hook may have been removed already.
         let _ = client.ask(&Ask { method: Method::Patch, path: &path, accept: JSON, body }, "", &go_on);
     }
 }
@@ -179,7 +179,7 @@ fn a_real_server() {
     });
 }
 
-/// Token, certificate, another name in the certificate, no check of it; and what is refused.
+/// Token, certificate, another name in the certificate, no check of it; and rejected credentials.
 fn ways_in(server: &Server) {
     let ask = |context: &str| {
         let client = Client::new(&server.access(context)).unwrap();
@@ -194,7 +194,8 @@ fn ways_in(server: &Server) {
     assert!(matches!(ask("wrong"), Err(ApiError::Unauthorized { .. })), "{:?}", ask("wrong"));
 }
 
-/// As `kubectl apply --server-side` leaves them, for less; nothing to do the second time; prune; all gone at the end.
+/// The result equals that of `kubectl apply --server-side`, with less work; nothing to do the second time; prune; all
+/// gone at the end.
 fn a_thousand_objects(server: &Server, client: &Client) {
     let mut wanted = deployment("large", "large", (0..1_000).map(object));
     IS_QUIET.store(true, Ordering::Relaxed);
@@ -245,7 +246,7 @@ fn compare_with_kubectl(server: &Server, client: &Client, own: u64) {
         assert!(!ours.is_empty());
         assert_eq!(ours, other, "{plural}");
     }
-    // What is not optimised says nothing about what people run.
+    // Without optimisation, the measurement is meaningless.
     assert!(cfg!(debug_assertions) || own * 5 <= theirs, "{own} ticks here, {theirs} with kubectl");
 }
 
@@ -318,7 +319,7 @@ fn names(client: &Client, root: &str, namespace: &str, plural: &str) -> Vec<Stri
     contents(client, root, namespace, plural).into_keys().collect()
 }
 
-/// Hooks run before everything else, and each is removed by the name the server gave it.
+/// Hooks run before everything else, and each is removed by its generated name.
 fn hooks_of_a_chart(client: &Client) {
     let bystander = job(&json!({ "name": "bystander" }), json!({}), "busybox");
     run(client, &deployment("bystander", "small", [bystander])).unwrap();
@@ -342,7 +343,7 @@ fn hooks_of_a_chart(client: &Client) {
     undeploy(client, &wanted, Observer { go_on: &go_on, say: &|_| () }).unwrap();
 }
 
-/// A namespace of the same deploy comes first, and what has no namespace is found without one.
+/// A namespace of the same deploy comes first, and cluster-wide objects are found without one.
 fn places_and_names(client: &Client) {
     let inside = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "in", "namespace": "fresh" } });
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "fresh" } });
@@ -360,7 +361,7 @@ fn places_and_names(client: &Client) {
     }
 }
 
-/// The field that cannot change is named.
+/// The immutable field is named.
 fn what_cannot_change(client: &Client) {
     let with = |image: &str| deployment("fixed", "small", [job(&json!({ "name": "fixed" }), json!({}), image)]);
     run(client, &with("busybox")).unwrap();
@@ -386,7 +387,7 @@ fn rights_are_missing(server: &Server) {
 }
 
 fn slow_and_gone(server: &Server) {
-    // It takes connections, and never answers.
+    // It accepts connections, and never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut slow = server.access("loose");
     slow.server = format!("http://{}", silent.local_addr().unwrap());
@@ -408,7 +409,7 @@ fn a_child() {
     let _ = run(&client, &deployment("killed", "killed", (0..400).map(object)));
 }
 
-/// However far a run came that was killed, the next one knows what it made.
+/// However far a killed run came, the next one knows its objects.
 fn killed_in_the_middle(server: &Server, client: &Client) {
     let mut cut_off = 0;
     for round in 0..8_u64 {
@@ -423,7 +424,7 @@ fn killed_in_the_middle(server: &Server, client: &Client) {
         cut_off += usize::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
-        // What the next run wants is something else, so that whatever is left over shows.
+        // The next run deploys other objects, so that leftovers become visible.
         let wanted = deployment("killed", "killed", (390..410).map(object));
         run(client, &wanted).unwrap();
         assert_eq!(contents(client, "/api/v1", "killed", "configmaps").len(), 10, "round {round}");

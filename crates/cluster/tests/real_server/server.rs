@@ -1,4 +1,4 @@
-//! A real API server on loopback, with users, RBAC and no kubelet. What it needs is looked for on `PATH`.
+//! A real API server on loopback, with users, RBAC and no kubelet. The programs are searched for on `PATH`.
 
 use purlin_cluster::kubeconfig::{Access, Wanted};
 use std::path::{Path, PathBuf};
