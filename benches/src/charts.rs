@@ -1,4 +1,4 @@
-//! How many times a second a chart is rendered: as a whole command, from disk by the libraries, and compiled once.
+//! Renders of a chart per second: as a whole command, from disk by the libraries, and compiled once.
 //!
 //! `PURLIN_CHART` names a chart; without it a small one is written to a temporary folder.
 
@@ -41,7 +41,7 @@ fn chart() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Writes a chart with so many deployments, a hundred to a file.
+/// Writes a chart with `count` deployments, a hundred per file.
 pub(crate) fn write_many(folder: &Path, count: usize) -> std::io::Result<()> {
     std::fs::create_dir_all(folder.join("templates"))?;
     for (name, text) in FILES.iter().filter(|(name, _)| !name.contains("deployment")) {
@@ -64,13 +64,13 @@ pub(crate) fn write_many(folder: &Path, count: usize) -> std::io::Result<()> {
 /// The whole command, as if typed: arguments, folders, loading, rendering, sorting, printing.
 const COMMAND: &[&str] = &["helm", "template", "r", "."];
 
-/// A fresh session on the chart's folder, as every run of the program has one.
+/// A new session on the chart's folder, as in every run of the program.
 fn session(folder: &Path) -> Option<(Session, String)> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     purlin_cli::open_session(&mut typed(folder, COMMAND, &mut stdout, &mut stderr), &Setup::of(".")).ok()
 }
 
-/// Loads the chart from disk, renders and sorts: what was measured of Helm's own libraries in a loop.
+/// Loads the chart from disk, renders and sorts: the same work as measured in a loop for Helm's own libraries.
 fn library(folder: &Path) -> usize {
     let Some((session, path)) = session(folder) else { return 0 };
     let options = Options { name: "r".to_owned(), ..Options::default() };
@@ -111,7 +111,7 @@ const RUNS: usize = 100;
 
 fn rate(what: &str, rounds: usize, mut work: impl FnMut() -> usize) -> Row {
     let made = work();
-    // Short runs, many of them: on a busy machine some are left alone.
+    // Many short runs: on a busy machine some are undisturbed.
     let best = shortest(RUNS, || {
         for _ in 0..rounds {
             work();
@@ -121,12 +121,12 @@ fn rate(what: &str, rounds: usize, mut work: impl FnMut() -> usize) -> Row {
     Row::new(what, 1_000.0 / each, "per s").remark(format!("{made} made, {each:.3} ms each"))
 }
 
-/// Measures renders of one chart: the whole command, the libraries alone, and only what is not done once.
+/// Measures renders of one chart: the whole command, the libraries alone, and without one-time work.
 pub(crate) fn run(options: &crate::Options) -> Vec<Row> {
     let Some(folder) = chart() else { return Vec::new() };
     let rounds = 10 * options.size;
     let mut rows = vec![rate("chart: whole command", rounds, || run_in(&folder, COMMAND))];
-    // One stack for the whole loop, as the program takes one for the whole run.
+    // One stack for the whole loop, as the program uses one for the whole run.
     let rest = with_stack(256 << 20, || {
         let mut rows = vec![
             rate("chart: whole command, on one thread", rounds, || run_in(&folder, COMMAND)),

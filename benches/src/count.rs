@@ -1,26 +1,26 @@
 //! `--check`: instructions of the program itself, counted by callgrind, one row per dialect at two sizes.
 //!
-//! Counts do not depend on the load of the machine, so they can be compared with figures that were stored. A row fails
-//! if it costs more than [`MOST_ABOVE`] over its stored figure, or grows faster than [`STEEPEST`]. `--update` stores
-//! what was counted. The program is the one beside this one: build both with `cargo build --release`.
+//! Counts do not depend on the load of the machine, so they can be compared with stored figures. A row fails if it
+//! costs more than [`MOST_ABOVE`] over its stored figure, or grows faster than [`STEEPEST`]. `--update` stores the new
+//! counts. The program is expected next to this one: build both with `cargo build --release`.
 
 use crate::{charts, garden, skaffold, tosca, unfurl};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How much more than the stored figure a row may cost.
+/// Allowed increase of a row over the stored figure.
 const MOST_ABOVE: f64 = 0.05;
 
-/// The largest exponent with which cost may grow.
+/// Maximum exponent of the growth of cost.
 const STEEPEST: f64 = 1.10;
 
-/// Where the figures are stored.
+/// The file of the stored figures.
 const STORED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/instructions.txt");
 
 /// The first lines of that file.
 const HEAD: &str = "# Instructions by dialect and size; `purlin-bench --check` compares, `--check --update` stores.\n";
 
-/// A project in a folder, the folder to stand in, and what is typed there.
+/// A project in a folder, the working directory, and the command.
 struct Probe {
     name: &'static str,
     sizes: [usize; 2],

@@ -34,7 +34,7 @@ fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::write(path, text)
 }
 
-/// One action: variables of its own, seven templates, and a reference to the one before.
+/// One action: variables of its own, seven templates, and a reference to the previous one.
 fn action(out: &mut String, number: usize) {
     let before = (!number.is_multiple_of(10)).then(|| number - 1);
     let _ = write!(out, "---\nkind: Run\ntype: exec\nname: action-{number}\ninclude: []\n");
@@ -60,7 +60,7 @@ spec:
     }
 }
 
-/// Writes a project of so many actions.
+/// Writes a project with `count` actions.
 pub(crate) fn actions(folder: &Path, count: usize) -> std::io::Result<()> {
     write_file(&folder.join("project.garden.yml"), PROJECT)?;
     for file in 0..count.div_ceil(PER_FILE) {
@@ -73,7 +73,7 @@ pub(crate) fn actions(folder: &Path, count: usize) -> std::io::Result<()> {
     Ok(())
 }
 
-/// One action with a list of strings, each another expression.
+/// One action with a list of strings, each a different expression.
 fn strings(folder: &Path, count: usize) -> std::io::Result<()> {
     write_file(&folder.join("project.garden.yml"), PROJECT)?;
     let mut text = String::from("kind: Run\ntype: exec\nname: strings\ninclude: []\nspec:\n  command:\n");

@@ -1,4 +1,4 @@
-//! Large inputs, made from a seed: the same seed and size give the same bytes.
+//! Large inputs, generated from a seed: the same seed and size give the same bytes.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! `purlin-bench [NAME…] [--size N] [--seed N]`: generates inputs, measures, prints a table.
 //!
 //! Figures of one run are compared with each other: a ratio holds on any machine. `--check` counts instructions
-//! instead, and fails where they grew; see `count.rs`.
+//! instead, and fails if they grew; see `count.rs`.
 
 #![allow(clippy::disallowed_methods)] // Measuring needs a clock and a disk.
 
@@ -18,26 +18,26 @@ mod unfurl;
 
 use measure::Row;
 
-/// The allocator of the program that is shipped.
+/// The allocator of the released program.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// A measurement: its name, what it shows, and how it is taken.
+/// A measurement: its name, its purpose, and its function.
 struct Bench {
     name: &'static str,
     summary: &'static str,
     run: fn(&Options) -> Vec<Row>,
 }
 
-/// What the command line asks for.
+/// The options of the command line.
 pub(crate) struct Options {
     names: Vec<String>,
     /// A factor on the sizes of inputs.
     pub size: usize,
     pub seed: u64,
-    /// Instructions are counted and compared, instead of time.
+    /// Counts and compares instructions instead of time.
     check: bool,
-    /// What was counted is stored.
+    /// Stores the counts.
     update: bool,
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// The program as if typed in a folder, without environment and input.
+/// An invocation of the program in a folder, without environment and input.
 pub(crate) fn typed<'a>(
     folder: &Path,
     args: &[&str],
@@ -78,7 +78,7 @@ pub(crate) fn typed<'a>(
     }
 }
 
-/// Runs the program and says how much it printed.
+/// Runs the program and returns the length of its output.
 pub(crate) fn run_in(folder: &Path, args: &[&str]) -> usize {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     purlin_cli::run(typed(folder, args, &mut stdout, &mut stderr));

@@ -1,7 +1,7 @@
-//! One Garden project that holds all five dialects: 2,000 actions, 500 charts, 10,000 nodes of TOSCA services, and
-//! ensembles and Skaffold configurations among them, with values that flow from one to the next.
+//! One Garden project with all five dialects: 2,000 actions, 500 charts, 10,000 nodes of TOSCA services, and ensembles
+//! and Skaffold configurations among them, with values that flow from one to the next.
 //!
-//! `PURLIN_PROJECT` names a folder to keep it in. Time is that of the processor, since other work may go on beside.
+//! `PURLIN_PROJECT` names a folder to keep it in. Measures processor time, since other work may run at the same time.
 
 use crate::Options;
 use crate::measure::{Row, run_in};
@@ -22,7 +22,7 @@ fn put(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::write(path, text)
 }
 
-/// Writes the project, with so many environments and a part of everything.
+/// Writes the project, with this many environments and a fraction of everything else.
 fn write(folder: &Path, environments: usize, part: usize) -> std::io::Result<()> {
     let mut text = String::from("apiVersion: garden.io/v2\nkind: Project\nname: bench\nenvironments:\n");
     for number in 0..environments {
@@ -53,7 +53,7 @@ fn write(folder: &Path, environments: usize, part: usize) -> std::io::Result<()>
     put(&folder.join("runs/garden.yml"), &runs)
 }
 
-/// A service template, and the action it is.
+/// A service template, and its action.
 fn service(folder: &Path, number: usize) -> std::io::Result<()> {
     let folder = folder.join(format!("service-{number}"));
     crate::tosca::write(&folder, NODES / SERVICES)?;
@@ -157,7 +157,7 @@ fn skaffold(folder: &Path, number: usize) -> std::io::Result<()> {
     )
 }
 
-/// Seconds of processor time that this process has taken, and the most memory it had, in MB.
+/// The processor time of this process in seconds, and its maximum memory in MB.
 fn usage() -> (f64, f64) {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let behind = stat.rsplit(')').next().unwrap_or_default();
@@ -168,7 +168,7 @@ fn usage() -> (f64, f64) {
     (ticks / 100.0, kib / 1024.0)
 }
 
-/// The processor time of a command, the least of some rounds.
+/// The processor time of a command, the minimum of some rounds.
 fn measured(what: &str, folder: &Path, args: &[&str], rounds: usize) -> Row {
     let mut best = f64::MAX;
     for _ in 0..rounds {
@@ -179,7 +179,7 @@ fn measured(what: &str, folder: &Path, args: &[&str], rounds: usize) -> Row {
     Row::new(what, best * 1e3, "ms").remark(format!("processor time; {:.0} MB so far", usage().1))
 }
 
-/// Measures the project, and what ten environments cost beside one.
+/// Measures the project, and the cost of ten environments compared with one.
 pub(crate) fn run(_options: &Options) -> Vec<Row> {
     let kept = std::env::var("PURLIN_PROJECT").map(PathBuf::from);
     let top =

@@ -1,4 +1,4 @@
-//! How fast files are read.
+//! Speed of reading files.
 
 use crate::Options;
 use crate::generate::manifests;
@@ -7,7 +7,7 @@ use purlin_syntax::{FileId, Flavor, Limits, Source, yaml};
 use std::hint::black_box;
 use std::sync::Arc;
 
-/// Reading into the tree, beside the event stream it is built from.
+/// Parsing into the tree, compared with the underlying event stream.
 pub(crate) fn run(options: &Options) -> Vec<Row> {
     let text = manifests(10_000_000 * options.size, options.seed);
     let limits = Limits { file_bytes: u64::MAX, ..Limits::default() };

@@ -1,8 +1,8 @@
-//! Large Skaffold projects: chains, stars, diamonds and files of many documents, stitched and written.
+//! Large Skaffold projects: chains, stars, diamonds and multi-document files, merged and written.
 //!
-//! The shapes are those that the original was measured with: each module has an artifact, manifests, a port and two
-//! profiles, each requirement names its configuration and a profile. `PURLIN_TREES` names a folder in which the
-//! projects are kept, so that another program can be run on them.
+//! The shapes are those used to measure the original: each module has an artifact, manifests, a port and two profiles,
+//! each requirement names its configuration and a profile. `PURLIN_TREES` names a folder in which the projects are
+//! kept, so that another program can be run on them.
 
 use crate::Options;
 use crate::measure::{Row, ms, run_in, shortest};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A project: the text of each file by its path.
 type Files = Vec<(String, String)>;
 
-/// One module. With `same_file`, what it requires stands in the same file.
+/// One module. With `same_file`, its requirements are in the same file.
 fn module(name: &str, requires: &[String], same_file: bool) -> String {
     let mut text = format!("apiVersion: skaffold/v4beta14\nkind: Config\nmetadata:\n  name: {name}\n");
     if !requires.is_empty() {
@@ -60,7 +60,7 @@ fn diamond(width: usize, layers: usize) -> Files {
     files
 }
 
-/// Documents of one file; `requires` says which ones each requires.
+/// Documents of one file; `requires` returns the requirements of each.
 fn documents(count: usize, requires: impl Fn(usize) -> std::ops::Range<usize>) -> Files {
     let document = |at: usize| module(&format!("m{at}"), &names("m", requires(at)), true);
     let all: Vec<String> = (0..count).map(document).collect();
@@ -72,7 +72,7 @@ fn names(start: &str, numbers: std::ops::Range<usize>) -> Vec<String> {
 }
 
 fn write(folder: &Path, files: &Files) -> std::io::Result<()> {
-    // The mark of a repository: requirements may lead anywhere inside it.
+    // Marks a repository: requirements may refer to any file in it.
     std::fs::create_dir_all(folder.join(".git"))?;
     for (path, text) in files {
         let full = folder.join(path);
@@ -82,7 +82,7 @@ fn write(folder: &Path, files: &Files) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Writes a chain of so many modules.
+/// Writes a chain of `count` modules.
 pub(crate) fn write_chain(folder: &Path, count: usize) -> std::io::Result<()> {
     write(folder, &chain(count))
 }

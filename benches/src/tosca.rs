@@ -25,7 +25,7 @@ topology_template:
   node_templates:
 ";
 
-/// Writes a service of about that many nodes: pairs of an application and its host.
+/// Writes a service of about `count` nodes: pairs of an application and its host.
 pub(crate) fn write(folder: &Path, count: usize) -> std::io::Result<()> {
     let mut text = HEAD.to_owned();
     for number in 0..count / 2 {

@@ -1,8 +1,9 @@
 //! Unfurl's expressions, and ensembles loaded with all their attributes evaluated.
 //!
-//! `benches/compare/original_unfurl.py` measures the same with the original: `pip install unfurl==1.2.0` into an environment of
-//! its own, then `python benches/compare/original_unfurl.py`. How cost grows is best seen in instructions, which do not depend
-//! on what else the machine does: `valgrind --tool=callgrind purlin-bench unfurl-load --size 1`, and 3, and 10.
+//! `benches/compare/original_unfurl.py` measures the same with the original: `pip install unfurl==1.2.0` into a
+//! separate environment, then `python benches/compare/original_unfurl.py`. Growth of cost is best measured in
+//! instructions, which do not depend on the load of the machine: `valgrind --tool=callgrind purlin-bench unfurl-load
+//! --size 1`, and 3, and 10.
 
 use crate::Options;
 use crate::measure::{Row, ms, shortest};
@@ -53,7 +54,7 @@ fn text(count: usize) -> String {
     out
 }
 
-/// Loads an ensemble and evaluates every attribute; how many there were.
+/// Loads an ensemble and evaluates every attribute; returns their number.
 fn load(text: &str) -> usize {
     let session = Session::new(Arc::new(MemoryWorld::new().file("ensemble.yaml", text)));
     let Some(ensemble) = ensemble::open(&session, &Request::of(".")) else { return 0 };
@@ -63,7 +64,7 @@ fn load(text: &str) -> usize {
 }
 
 fn expressions(options: &Options) -> Vec<Row> {
-    // All rounds are one run to the meter, and together they take more steps than a run may.
+    // All rounds count as one run for the meter, and together they exceed the usual limit of steps.
     let limits = Limits { fuel: u64::MAX / 2, ..Limits::default() };
     let session = Session::with_limits(Arc::new(MemoryWorld::new()), limits, 1);
     let mut root = Node::new("root", NodeKind::Node);
@@ -90,7 +91,7 @@ fn expressions(options: &Options) -> Vec<Row> {
     cases.into_iter().map(row).collect()
 }
 
-/// Writes an ensemble of so many nodes.
+/// Writes an ensemble of `nodes` nodes.
 pub(crate) fn write(folder: &std::path::Path, nodes: usize) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("ensemble.yaml"), text(nodes))
@@ -112,7 +113,7 @@ pub(crate) fn run(options: &Options) -> Vec<Row> {
     rows
 }
 
-/// One ensemble of a thousand nodes times the size, loaded once.
+/// One ensemble of `size` thousand nodes, loaded once.
 pub(crate) fn load_once(options: &Options) -> Vec<Row> {
     let nodes = 1_000 * options.size;
     let text = text(nodes);

@@ -1,7 +1,7 @@
-//! Where we answer something else than the original, on purpose.
+//! Intentional differences from the original.
 //!
-//! One file per suite: `deviations/<suite>.toml`, a table per case id with `reason` and `answer`. Every one also
-//! stands in the dialect's `compat.md`.
+//! One file per suite: `deviations/<suite>.toml`, a table per case id with `reason` and `answer`. Each is also listed
+//! in the dialect's `compat.md`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,9 +9,9 @@ use std::path::Path;
 /// One deviation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deviation {
-    /// Why a user is better off.
+    /// Why it is better for users.
     pub reason: String,
-    /// What we answer instead, in the suite's canonical form.
+    /// Our answer, in the suite's canonical form.
     pub answer: String,
 }
 
@@ -22,7 +22,7 @@ pub struct Deviations {
 }
 
 impl Deviations {
-    /// Reads the file of a suite; none if there is no such file. A file that cannot be read is a mistake of ours.
+    /// Reads the file of a suite; none if it does not exist. An unreadable file is a mistake of ours.
     pub fn load(suite: &str) -> Self {
         Self::load_from("deviations", suite)
     }
@@ -65,7 +65,7 @@ impl Deviations {
         self.by_id.keys().map(String::as_str)
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn len(&self) -> usize {
         self.by_id.len()
     }

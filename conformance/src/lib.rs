@@ -1,7 +1,7 @@
 //! Runs the recorded behaviour of the original tools against Purlin.
 //!
-//! A suite is a folder of inputs with the real tool's answers. Suites register by name in [`suites`]; this file has
-//! what they share: cases, verdicts, deviations and totals. Nothing here reads an answer to produce one.
+//! A suite is a folder of inputs with the real tool's answers. Suites register by name in [`suites`]; this file has the
+//! shared parts: cases, verdicts, deviations and totals. Recorded answers are never used to produce ours.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -19,25 +19,25 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// What a suite is run with.
+/// The settings of a suite run.
 pub struct Context {
     /// The suite's folder.
     pub folder: PathBuf,
     /// Only cases whose id contains this.
     pub filter: Option<String>,
-    /// Where we answer something else on purpose.
+    /// Intentional differences.
     pub deviations: Deviations,
     /// Threads to use.
     pub threads: usize,
 }
 
 impl Context {
-    /// Whether a case is to be run.
+    /// Whether a case is selected.
     pub fn wants(&self, id: &str) -> bool {
         self.filter.as_deref().is_none_or(|filter| id.contains(filter))
     }
 
-    /// The text of a file of the suite, if it is there.
+    /// The text of a file of the suite, if it exists.
     pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
         std::fs::read_to_string(self.folder.join(path)).ok()
     }
@@ -48,7 +48,7 @@ impl Context {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Judges one case: it passes if our answer agrees with the recorded one, or is the one we state.
+    /// Judges one case: it passes if our answer agrees with the recorded one, or equals the stated deviation.
     pub fn judge(&self, id: &str, agrees: bool, ours: &str, difference: impl FnOnce() -> String) -> Verdict {
         match (agrees, self.deviations.get(id)) {
             (true, None) => Verdict::Passed,
@@ -76,10 +76,10 @@ impl Context {
     }
 }
 
-/// Below this many pieces of work a thread costs more than it saves.
+/// For fewer pieces of work a thread costs more than it saves.
 const WORTH_A_THREAD: usize = 16;
 
-/// Runs `work` for every index, on several threads if it is worth it, and returns the results in order.
+/// Runs `work` for every index, on several threads if worthwhile, and returns the results in order.
 pub(crate) fn in_parallel<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let threads = threads.min(count / WORTH_A_THREAD + 1);
     if threads <= 1 {
@@ -107,14 +107,14 @@ pub(crate) fn in_parallel<T: Send>(threads: usize, count: usize, work: impl Fn(u
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// What the program printed and how it ended.
+/// The output and exit code of the program.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// Exit code.
     pub code: i32,
-    /// Data.
+    /// Standard output.
     pub stdout: Vec<u8>,
-    /// Everything else.
+    /// Standard error.
     pub stderr: String,
 }
 
@@ -123,7 +123,7 @@ pub fn purlin(args: &[String], cwd: &Path, env: &[(String, String)]) -> Ran {
     purlin_reading(args, cwd, env, &[])
 }
 
-/// Runs `purlin ARGS` in process with something on standard input.
+/// Runs `purlin ARGS` in process with standard input.
 pub fn purlin_reading(args: &[String], cwd: &Path, env: &[(String, String)], mut stdin: &[u8]) -> Ran {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let code = purlin_cli::run(purlin_cli::Invocation {
@@ -163,7 +163,7 @@ pub fn open(folder: &Path) -> Option<(purlin_value::Session, String)> {
     purlin_cli::open_session(&mut invocation, &setup).ok()
 }
 
-/// One suite: the folder name it is known by, and how it is run.
+/// One suite: its folder name, and its function.
 pub struct Suite {
     /// The folder's name.
     pub name: &'static str,

@@ -1,15 +1,15 @@
-//! Verdicts on cases, and how they are counted.
+//! Verdicts on cases, and their totals.
 
-/// What became of one case.
+/// The verdict on one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The whole answer agrees.
     Passed,
-    /// We answer something else on purpose, and it is what we state.
+    /// Our answer differs intentionally, and equals the stated one.
     Deviates,
-    /// It does not agree; why.
+    /// It does not agree; the reason.
     Failed(String),
-    /// It cannot be run here; why.
+    /// It cannot be run here; the reason.
     Skipped(String),
 }
 
@@ -32,7 +32,7 @@ impl Report {
         self.count(|verdict| *verdict == Verdict::Passed)
     }
 
-    /// Cases where we differ on purpose.
+    /// Cases with intentional differences.
     pub fn deviations(&self) -> usize {
         self.count(|verdict| *verdict == Verdict::Deviates)
     }

@@ -1,4 +1,4 @@
-//! Folders in which recorded cases are run: copies that commands may write to, removed when they are no longer used.
+//! Folders in which recorded cases are run: writable copies, removed when dropped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -69,7 +69,8 @@ pub fn set_up(line: &str, folder: &Path) {
     let _ = command.output();
 }
 
-/// Makes a folder a git repository with one commit: the one that projects were recorded in, so that its id is the same.
+/// Makes a folder a git repository with one commit: the one in which projects were recorded, so that its id is the
+/// same.
 pub fn commit_all(folder: &Path) {
     let line = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@a; \
         export GIT_AUTHOR_DATE=2024-01-01T00:00:00Z GIT_COMMITTER_DATE=2024-01-01T00:00:00Z; \

@@ -1,5 +1,5 @@
-//! The recorded service templates, charts and Skaffold configurations once more, each as an action of a Garden project:
-//! what is inside must come out the same as it does alone.
+//! The recorded service templates, charts and Skaffold configurations again, each as an action of a Garden project: the
+//! inner result must be the same as without the action.
 //!
 //! Nothing is compared with the original here; the suites do that. Both answers are ours.
 
@@ -16,17 +16,17 @@ use std::sync::Arc;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// The folder that recorded projects are put into; the Garden project is around it.
+/// The folder for recorded projects; the Garden project is around it.
 const INSIDE: &str = "inside";
 
-/// Folders with more than this are left out, with a word.
+/// Larger folders are skipped with a note.
 const MOST_BYTES: usize = 4 << 20;
 
 /// One recorded project.
 struct Case {
     id: String,
     folder: PathBuf,
-    /// The file or folder that is the project, below the folder.
+    /// The file or folder of the project, below the folder.
     project: String,
     kind: Kind,
 }
@@ -59,7 +59,7 @@ fn services(data: &Path) -> Vec<Case> {
     for line in text.lines() {
         let Ok(case) = serde_json::from_str::<serde_json::Value>(line) else { continue };
         let (Some(id), Some(path)) = (case["id"].as_str(), case["path"].as_str()) else { continue };
-        // Runs with quirks or inputs have options that no action takes.
+        // Runs with quirks or inputs have options that actions do not have.
         let is_plain = case["quirks"].as_array().is_none_or(Vec::is_empty) && case["inputs"].as_object().is_none();
         let Some((source, project)) = path.strip_prefix("src/").and_then(|path| path.split_once('/')) else { continue };
         if is_plain && path.ends_with(".yaml") {
@@ -146,10 +146,10 @@ impl Case {
     }
 }
 
-/// What came of a project: its nodes by id, or its errors.
+/// The result of a project: its nodes by id, or its errors.
 type Answer = Result<BTreeMap<String, String>, BTreeSet<String>>;
 
-/// Whether a path is what its case says when it stands alone: some are of another dialect, or of none.
+/// Whether a path has the dialect of its case by itself: some have another dialect, or none.
 fn is_meant(files: &Files, request: &Request, kind: Kind) -> bool {
     let dialect = match kind {
         Kind::Service => "tosca",
@@ -224,7 +224,7 @@ fn answer(files: &Files, request: &Request, outer: &str) -> Answer {
     }
 }
 
-/// A problem without its way: rule and place, since an action may say it in other words.
+/// A problem as rule and location, since an action may word it differently.
 fn told(session: &Session, error: &Diagnostic) -> String {
     let place = error.span.and_then(|span| {
         let source = session.sources.get(span.file)?;

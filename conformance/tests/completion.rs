@@ -1,5 +1,5 @@
-//! How often completion proposes what people have written: random keys and names of the recorded projects are deleted,
-//! and must be among the first five proposals.
+//! How often completion proposes the recorded text: random keys and names of the recorded projects are deleted, and
+//! must be among the first five proposals.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Numbers that look random and are the same every time.
+/// Deterministic pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -33,7 +33,7 @@ fn open(folder: &Path) -> Option<Opened> {
     let mut workspace = Workspace::new(desk.clone(), &path, session.limits.clone());
     let picture = workspace.refresh(&[], &buffers, &|| false)?;
     let mut files: Vec<String> = picture.outcomes.iter().flat_map(|outcome| outcome.files.iter().cloned()).collect();
-    // What a chart consists of is read as a whole.
+    // A chart is read as a whole.
     if folder.join("Chart.yaml").is_file() {
         files.push("values.yaml".to_owned());
         let templates = std::fs::read_dir(folder.join("templates")).into_iter().flatten().flatten();
@@ -47,7 +47,7 @@ fn open(folder: &Path) -> Option<Opened> {
     Some(Opened { ide, buffers, files })
 }
 
-/// A key that the tables know, or a name that is declared elsewhere.
+/// A key of the tables, or a name declared elsewhere.
 struct Token {
     what: &'static str,
     start: usize,
@@ -121,7 +121,7 @@ fn folders(suite: &Path, depth: usize) -> Vec<PathBuf> {
     level
 }
 
-/// Recorded projects, by how deep they are below a folder.
+/// Recorded projects, with their depth below a folder.
 const RECORDED: &[(&str, usize)] = &[
     ("garden-projects/projects", 1),
     ("skaffold", 2),
@@ -130,7 +130,7 @@ const RECORDED: &[(&str, usize)] = &[
     ("unfurl-services", 1),
 ];
 
-/// Folders of a list instead, to look at other projects: a line with a name and a folder for each.
+/// Folders from a list, to check other projects: one line per folder with a name and the folder.
 fn listed(list: &str) -> Vec<(String, Vec<PathBuf>)> {
     let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for (name, folder) in list.lines().filter_map(|line| line.split_once(' ')) {
@@ -171,12 +171,12 @@ fn completion_proposes_what_was_written() {
                 continue;
             }
             let mut all = tokens(&opened, &file, &text);
-            // Keys are many; names must count too.
+            // There are many keys; names must count too.
             if dice.roll(2) == 0 {
                 let names = all.iter().filter(|token| token.what != "key").count();
                 all.retain(|token| names == 0 || token.what != "key");
             }
-            // A few positions of each file: opening a project costs more than asking it.
+            // A few positions of each file: opening a project costs more than completing in it.
             for _ in 0..all.len().min(4) {
                 let token = &all[dice.roll(all.len())];
                 let written = &text[token.start..token.end];

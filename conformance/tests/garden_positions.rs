@@ -1,5 +1,5 @@
-//! Every error that the original reports for a recorded Garden project is one of ours with a place: a file, a line and
-//! a column inside it. `tests/suite/garden/positions.md` has a case of our own for each of them, named by the same id.
+//! Every error that the original reports for a recorded Garden project is one of ours with a location: a file, a line
+//! and a column. `tests/suite/garden/positions.md` has a case of our own for each of them, with the same id.
 
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::unwrap_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the original refuses and we accept on purpose; see crates/garden/compat.md.
+/// Projects that the original refuses and we accept intentionally; see crates/garden/compat.md.
 const ACCEPTED: &[&str] = &["own-12-outputs", "tp-get-variables-command"];
 
 fn page() -> String {
@@ -45,7 +45,7 @@ fn problems(session: &Session, request: &Request) -> Vec<Diagnostic> {
     session.sink.take().into_iter().filter(Diagnostic::is_error).collect()
 }
 
-/// What is wrong with the place of a problem, if anything is.
+/// What is wrong with the location of a problem, if anything.
 fn misplaced(session: &Session, problem: &Diagnostic) -> Option<&'static str> {
     let Some(span) = problem.span else { return Some("has no place") };
     let Some(source) = session.sources.get(span.file) else { return Some("is in a file that does not exist") };

@@ -1,4 +1,4 @@
-//! No suite may fall below what it reached. Where the recorded data is absent, that is said and nothing is checked.
+//! No suite may fall below its best count. If the recorded data is absent, this is reported and nothing is checked.
 
 #![allow(clippy::disallowed_methods, clippy::panic)]
 

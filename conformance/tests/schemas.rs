@@ -1,7 +1,7 @@
-//! The JSON Schemas beside `check`, over all recorded projects: what `check` accepts the schema accepts, and most of
-//! what `check` refuses because of its shape the schema refuses too.
+//! Compares the JSON Schemas with `check`, over all recorded projects: files that `check` accepts are valid in the
+//! schema, and most files that `check` refuses because of their shape are invalid there too.
 //!
-//! Of large suites every so-and-so-many-th folder is looked at; `PURLIN_SCHEMAS=all` looks at all.
+//! Of large suites only a sample of folders is checked; `PURLIN_SCHEMAS=all` checks all.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use purlin_value::{MergeKeys, Meter, Session, value_of};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Rules about the shape of what is written.
+/// Rules about the shape of files.
 const SHAPE: &[&str] = &[
     "unknown-key",
     "missing-key",
@@ -48,7 +48,8 @@ fn folders(suite: &Path, depth: usize) -> Vec<PathBuf> {
     level
 }
 
-/// The session of a folder after everything below it was checked, and the files with an error about shape or any other.
+/// The session of a folder after checking everything below it, and the files with an error; true for errors about
+/// shape.
 fn checked(folder: &Path) -> Option<(Session, HashMap<FileId, bool>)> {
     let (session, path) = purlin_conformance::open(folder)?;
     survey(&session, &Request::of(&path), std::slice::from_ref(&path));

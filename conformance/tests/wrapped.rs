@@ -1,10 +1,10 @@
-//! A sample of the recorded projects as actions of Garden projects; `PURLIN_WRAPPED=all` takes all of them.
+//! A sample of the recorded projects as actions of Garden projects; `PURLIN_WRAPPED=all` uses all of them.
 
 #![allow(clippy::disallowed_methods, clippy::panic)]
 
 use purlin_conformance::{ratchet, wrapped};
 
-/// Every so manieth project is taken.
+/// One of this many projects is used.
 const EVERY: usize = 20;
 
 #[test]

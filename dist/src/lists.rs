@@ -1,4 +1,4 @@
-//! What a release lists of its packages: checksums, the bill of materials, and the formulas of package managers.
+//! Lists of a release's packages: checksums, the bill of materials, and the formulas of package managers.
 
 use crate::packed::Result;
 use crate::target::TARGETS;
@@ -10,7 +10,7 @@ pub fn checksums(packages: &[(String, String)]) -> String {
     packages.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect()
 }
 
-/// A CycloneDX bill of materials from the lock file: everything that is compiled in, with the checksums that were verified.
+/// A CycloneDX bill of materials from the lock file: all compiled-in dependencies, with the verified checksums.
 pub fn bill_of_materials(lock: &str, version: &str) -> Result<String> {
     let components: Vec<Value> = lock.split("[[package]]").skip(1).filter_map(component).collect();
     let whole = json!({
@@ -44,7 +44,7 @@ fn component(package: &str) -> Option<Value> {
     }))
 }
 
-/// A formula with its version and checksums filled in. A checksum that is missing is an error: the formula would not install.
+/// A formula with its version and checksums filled in. A missing checksum is an error: the formula would not install.
 pub fn filled(template: &str, version: &str, address: &str, packages: &[(String, String)]) -> Result<String> {
     let mut text = template.replace("VERSION", version).replace("REPOSITORY", address);
     for target in TARGETS {

@@ -1,4 +1,4 @@
-//! `purlin-dist pack` writes the packages of one platform, `purlin-dist list` what a release lists of all of them.
+//! `purlin-dist pack` writes the packages of one platform, `purlin-dist list` the lists of a whole release.
 
 #![allow(clippy::disallowed_methods)]
 

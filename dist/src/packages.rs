@@ -8,11 +8,11 @@ use serde_json::json;
 const SUMMARY: &str = "Resolves deployment configuration and shows where every value comes from";
 const LICENCE: &str = "MIT OR Apache-2.0";
 
-/// What all packages of a release have in common.
+/// Settings shared by all packages of a release.
 pub struct Release {
     /// Its version.
     pub version: String,
-    /// How hard to compress: 1 is quick, 9 is small.
+    /// Compression level: 1 is fast, 9 is small.
     pub level: u32,
 }
 
@@ -111,7 +111,7 @@ impl Release {
         Ok((name, packed::zip(&files, "", self.level)?))
     }
 
-    /// The npm package of one platform. `npx purlin` finds it through the package that names all of them.
+    /// The npm package of one platform. `npx purlin` finds it through the main package.
     fn npm(&self, target: &Target, contents: &Contents) -> Result<Package> {
         let (system, architecture) = target.npm;
         let manifest = json!({
@@ -131,7 +131,7 @@ impl Release {
         Ok((name, packed::gzip(&packed::tar(&files, "package/")?, self.level)?))
     }
 
-    /// The npm package that people name. It holds no program and starts the one of this platform.
+    /// The main npm package. It contains no program and starts the one of this platform.
     pub fn npm_front(&self, contents: &Contents) -> Result<Package> {
         let platforms: serde_json::Map<String, serde_json::Value> = TARGETS
             .iter()
@@ -158,7 +158,7 @@ impl Release {
     }
 }
 
-/// Starts the program of this platform with the same arguments, and ends as it ends.
+/// Starts the program of this platform with the same arguments, and exits with its code.
 const STARTER: &str = r#"#!/usr/bin/env node
 "use strict";
 const { spawnSync } = require("node:child_process");

@@ -1,4 +1,4 @@
-//! Writers of archives whose bytes depend on their contents alone: no clock, no user, no order of a folder.
+//! Writers of archives whose bytes depend only on their contents: not on time, user or directory order.
 
 use crate::contents::File;
 use flate2::{Compression, GzBuilder};
@@ -8,7 +8,7 @@ use zip::write::SimpleFileOptions;
 /// Why a package could not be written.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// A tar archive; `above` is put before every path.
+/// A tar archive; `above` is the prefix of every path.
 pub fn tar(files: &[File], above: &str) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for folder in folders(files, above) {
@@ -34,10 +34,10 @@ fn header(size: u64, mode: u32) -> tar::Header {
     header
 }
 
-/// The time of every entry: the first moment that a zip archive can hold.
+/// The time of every entry: the earliest time of a zip archive.
 pub const EPOCH: u64 = 315_532_800;
 
-/// Folders that hold files, each before what is in it.
+/// Folders that contain files, each before its contents.
 fn folders(files: &[File], above: &str) -> Vec<String> {
     let mut all = std::collections::BTreeSet::new();
     for file in files {
@@ -48,7 +48,7 @@ fn folders(files: &[File], above: &str) -> Vec<String> {
     all.into_iter().collect()
 }
 
-/// Compressed with gzip, without a name and a time.
+/// Compresses with gzip, without a name and a time.
 pub fn gzip(bytes: &[u8], level: u32) -> Result<Vec<u8>> {
     let mut writer = GzBuilder::new().operating_system(255).write(Vec::new(), Compression::new(level));
     writer.write_all(bytes)?;
@@ -71,7 +71,7 @@ pub fn zip(files: &[File], above: &str, level: u32) -> Result<Vec<u8>> {
     Ok(archive.finish()?.into_inner())
 }
 
-/// An `ar` archive, as packages of Debian are.
+/// An `ar` archive, the format of Debian packages.
 pub fn ar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = b"!<arch>\n".to_vec();
     for (name, bytes) in members {

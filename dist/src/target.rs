@@ -1,10 +1,10 @@
-//! The platforms that releases are made for, and the name of each in every kind of package.
+//! The platforms of releases, and the name of each in every kind of package.
 
 /// A platform.
 pub struct Target {
-    /// As Rust names it.
+    /// The Rust target triple.
     pub triple: &'static str,
-    /// The architecture in a `.deb`; none where there is no such package.
+    /// The architecture in a `.deb`; `None` if there is no such package.
     pub deb: Option<&'static str>,
     /// The architecture in an `.rpm`.
     pub rpm: Option<&'static str>,

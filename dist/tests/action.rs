@@ -1,5 +1,5 @@
-//! The scripts of the GitHub action, run as a workflow runs them, against a server of this test that stands in for the
-//! interface of GitHub: what is posted, what is updated, and how each run ends.
+//! The scripts of the GitHub action, run as in a workflow, against a local server that imitates GitHub's API: posted
+//! comments, updated comments, and the exit code of each run.
 
 #![allow(
     clippy::disallowed_methods,
@@ -32,7 +32,7 @@ fn program() -> Option<PathBuf> {
     None
 }
 
-/// Comments of a pull request, as they were posted and updated.
+/// Posted and updated comments of a pull request.
 #[derive(Default)]
 struct Comments {
     all: Vec<Value>,
@@ -129,7 +129,7 @@ impl Place {
         String::from_utf8_lossy(&ran.stdout).trim().to_owned()
     }
 
-    /// Runs a script as a step of a workflow: its exit code and what it printed.
+    /// Runs a script as a step of a workflow: its exit code and its output.
     fn step(&self, script: &str, env: &[(&str, &str)]) -> (i32, String) {
         let base = self.git(&["rev-parse", "HEAD"]);
         let ran = Command::new("bash")
@@ -168,14 +168,14 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     assert_eq!(place.step("comment.sh", &[]), (0, String::new()));
     assert_eq!(state(), (0, 0, String::new()));
 
-    // Production alone changed.
+    // Only production changed.
     place.write("project.garden.yml", &PROJECT.replace("large", "huge"));
     let (code, text) = place.step("comment.sh", &[]);
     let (posts, updates, body) = state();
     assert_eq!((code, posts, updates), (0, 1, 0), "{text}");
     assert!(body.starts_with("<!-- purlin -->") && body.contains("huge") && body.contains("production"), "{body}");
 
-    // Broken: the comment says so, and the step fails.
+    // Broken: the comment reports it, and the step fails.
     place.write("run.garden.yml", "kind: Run\ntype: exec\nname: hello\nspec: {command: [echo, \"${var.sise}\"]}\n");
     let (code, text) = place.step("comment.sh", &[]);
     let (posts, updates, body) = state();
@@ -183,7 +183,7 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     assert_eq!((posts, updates), (1, 1));
     assert!(body.contains("could not be compared"), "{body}");
 
-    // Taken back: the same comment says that nothing changes any more.
+    // Reverted: the same comment reports that nothing changes any more.
     place.write("project.garden.yml", PROJECT);
     place.write("run.garden.yml", ACTION);
     let (code, text) = place.step("comment.sh", &[]);
@@ -202,7 +202,7 @@ fn checks_end_as_documented_and_write_sarif() {
     assert_eq!(place.step("check.sh", &env).0, 0);
     assert_eq!(read()["runs"][0]["results"].as_array().unwrap().len(), 0);
 
-    // An error in production alone fails the job and is annotated.
+    // An error in production only fails the job and is annotated.
     place.write("run.garden.yml", &ACTION.replace("var.size", "var.only"));
     let text = PROJECT.replace("- name: local", "- name: local\n    variables: {only: here}");
     place.write("project.garden.yml", &text);

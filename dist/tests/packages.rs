@@ -1,5 +1,5 @@
-//! Packages of the program that the tests have built are installed into empty folders, and run there on the storefront example.
-//! Where an installer is absent, the test says so.
+//! Packages of the program built for the tests are installed into empty folders, and run there on the storefront
+//! example. If an installer is absent, the test reports it.
 
 #![allow(
     clippy::disallowed_methods,
@@ -21,14 +21,14 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The program beside the folder of this test.
+/// The program next to the folder of this test.
 fn program() -> Option<PathBuf> {
     let here = std::env::current_exe().unwrap();
     let path = here.parent()?.parent()?.join("purlin");
     path.is_file().then_some(path)
 }
 
-/// An empty folder that is removed in the end.
+/// An empty folder that is removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -63,7 +63,7 @@ fn run(folder: &Path, words: &[&str]) -> String {
     text
 }
 
-/// What a person does first.
+/// The first command of a new user.
 fn checks_the_storefront(program: &Path) {
     let answer = run(&top(), &[program.to_str().unwrap(), "check", "examples/storefront"]);
     assert!(answer.contains("no errors"), "{answer}");

@@ -3,31 +3,31 @@
 use crate::targets::{TARGETS, Target};
 use std::path::{Path, PathBuf};
 
-/// What this process does.
+/// The role of this process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// Starts workers and watches them.
     Supervisor,
-    /// Mutates and calls.
+    /// Mutates inputs and calls targets.
     Worker,
     /// Calls the targets once for each file of the corpus.
     Once,
 }
 
-/// What was asked.
+/// The parsed arguments.
 #[derive(Clone)]
 pub struct Arguments {
-    /// What this process does.
+    /// The role of this process.
     pub role: Role,
-    /// Which targets; all if none is named.
+    /// The targets; all if none is named.
     pub targets: Vec<&'static Target>,
-    /// How long for each target.
+    /// Time for each target.
     pub seconds: u64,
-    /// Where randomness starts.
+    /// The random seed.
     pub seed: u64,
     /// A folder with further inputs, or with `--once` the inputs.
     pub corpus: Option<PathBuf>,
-    /// Where findings are kept.
+    /// The folder of findings.
     pub findings: PathBuf,
 }
 

@@ -1,11 +1,11 @@
-//! The inputs that mutation starts from, and those it found worth keeping.
+//! The initial inputs of mutation, and mutated inputs worth keeping.
 
 use crate::random::Random;
 use crate::targets::Target;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// More would only thin out the good ones.
+/// Maximum number of inputs: more would only dilute the good ones.
 const MOST: usize = 4_000;
 
 /// Longer files are cut: short inputs are tried more often.
@@ -37,12 +37,12 @@ impl Corpus {
         random.one_of(&self.inputs).map_or(&[], Vec::as_slice)
     }
 
-    /// All inputs it started with.
+    /// All initial inputs.
     pub fn all(&self) -> &[Vec<u8>] {
         &self.inputs
     }
 
-    /// Keeps an input if nothing like it was seen. When there are enough, it takes the place of another.
+    /// Keeps an input with a new signature. When the corpus is full, it replaces another.
     pub fn consider(&mut self, input: &[u8], signature: u64, random: &mut Random) {
         if !self.seen.insert(signature) || input.len() > LONGEST_SEED {
             return;
@@ -56,7 +56,7 @@ impl Corpus {
         }
     }
 
-    /// How many inputs there are.
+    /// Number of inputs.
     pub fn len(&self) -> usize {
         self.inputs.len()
     }
@@ -66,7 +66,7 @@ impl Corpus {
         self.inputs.is_empty()
     }
 
-    /// How many kinds of outcome were seen.
+    /// Number of different outcomes seen.
     pub fn kinds(&self) -> usize {
         self.seen.len()
     }

@@ -1,4 +1,4 @@
-//! What was found: an input in a file of its own, and a line on what it did.
+//! Findings: each input in a separate file, and a line about its effect.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,18 +11,18 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Uses a folder, which is made if need be.
+    /// Uses a folder, created if missing.
     pub fn new(folder: &Path) -> Self {
         let _ = std::fs::create_dir_all(folder);
         Findings { folder: folder.to_owned(), told: HashSet::new() }
     }
 
-    /// Whether this was not seen before; what is told twice is the same finding.
+    /// Whether this was not seen before; equal descriptions are the same finding.
     pub fn is_new(&mut self, what: &str) -> bool {
         self.told.insert(what.to_owned())
     }
 
-    /// Keeps an input and says what it did.
+    /// Keeps an input and reports its effect.
     pub fn keep(&self, target: &str, what: &str, input: &[u8]) -> PathBuf {
         let mut hasher = DefaultHasher::new();
         input.hash(&mut hasher);
@@ -36,7 +36,7 @@ impl Findings {
         place
     }
 
-    /// The file that holds the input a worker is busy with.
+    /// The file of a worker's current input.
     pub fn current(&self, target: &str) -> PathBuf {
         self.folder.join(format!(".current-{target}"))
     }

@@ -1,13 +1,13 @@
 //! Changes inputs: bytes, words, numbers, lines with their indentation, nesting.
 //!
-//! Most configuration is lines of words, so most changes respect lines or words; the rest are as blunt as noise.
+//! Most configuration is lines of words, so most changes respect lines or words; the rest are random noise.
 
 use crate::random::Random;
 
-/// Inputs are cut to this length, but for those that are made long on purpose.
+/// Inputs are cut to this length, except those made long on purpose.
 const USUAL: usize = 16 << 10;
 
-/// The longest input that is ever made.
+/// Maximum length of an input.
 const LONGEST: usize = 256 << 10;
 
 const NUMBERS: &[&str] = &[
@@ -49,7 +49,7 @@ const OPENERS: &[&str] = &[
     "-", "{{if 1}}", "{{(", "${[", "a.", "a[0]", "::", "/",
 ];
 
-/// Makes inputs from others.
+/// Creates inputs from others.
 pub struct Mutator<'w> {
     random: Random,
     words: &'w [&'static str],
@@ -61,12 +61,12 @@ impl<'w> Mutator<'w> {
         Mutator { random: Random::new(seed), words }
     }
 
-    /// The numbers it takes its decisions from.
+    /// Its random numbers.
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }
 
-    /// A changed copy; `other` is spliced in now and then.
+    /// A changed copy; `other` is spliced in occasionally.
     pub fn change(&mut self, input: &[u8], other: &[u8]) -> Vec<u8> {
         let mut bytes = input.to_vec();
         for _ in 0..=self.random.below(4) {
@@ -151,7 +151,7 @@ impl<'w> Mutator<'w> {
         bytes.splice(at..at.max(gap.end), piece);
     }
 
-    /// Where runs of bytes of a kind begin and end.
+    /// Start and end of runs of bytes of a kind.
     fn runs(bytes: &[u8], is_kind: fn(u8) -> bool) -> Vec<(usize, usize)> {
         let mut runs = Vec::new();
         let mut start = None;
@@ -186,7 +186,7 @@ impl<'w> Mutator<'w> {
         self.replace_run(bytes, |byte| byte.is_ascii_digit(), number);
     }
 
-    /// Opens something many times.
+    /// Adds many opening brackets.
     fn nest(&mut self, bytes: &mut Vec<u8>) {
         let opener = self.random.one_of(OPENERS).copied().unwrap_or("[");
         let times = match self.random.below(40) {
@@ -258,7 +258,7 @@ impl<'w> Mutator<'w> {
         *bytes = changed.concat();
     }
 
-    /// Text that readers stumble over: marks, halves of characters, other line ends.
+    /// Text that is difficult for readers: marks, halves of characters, unusual line breaks.
     fn odd_text(&mut self, bytes: &mut Vec<u8>) {
         const ODD: &[&[u8]] = &[
             b"\xef\xbb\xbf",

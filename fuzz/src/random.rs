@@ -1,4 +1,4 @@
-//! Numbers that look random and can be repeated (SplitMix64).
+//! Repeatable pseudo-random numbers (SplitMix64).
 
 /// A source of numbers.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ impl Random {
         if bound == 0 { 0 } else { (self.number() % bound as u64) as usize }
     }
 
-    /// True once in so many times.
+    /// True once in `times` calls on average.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

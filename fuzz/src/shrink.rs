@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Enough to get rid of most of what does not matter.
+/// Enough time to remove most of the irrelevant parts.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// Removes ever smaller parts, as long as `fails` stays true.

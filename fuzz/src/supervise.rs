@@ -1,4 +1,4 @@
-//! Starts a worker for each target and watches it; what ends a worker is a finding.
+//! Starts a worker for each target and watches it; the end of a worker is a finding.
 
 use crate::arguments::Arguments;
 use crate::findings::Findings;
@@ -6,7 +6,7 @@ use crate::worker::HUNG;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Runs all targets one after the other; 1 if something was found.
+/// Runs all targets one after the other; returns 1 if there are findings.
 pub fn run(arguments: &Arguments) -> i32 {
     let Ok(program) = std::env::current_exe() else { return 2 };
     let mut findings = Findings::new(&arguments.findings);
@@ -14,7 +14,7 @@ pub fn run(arguments: &Arguments) -> i32 {
     for target in &arguments.targets {
         let start = Instant::now();
         let mut seed = arguments.seed;
-        // A worker that died is followed by another, with other numbers, for the time that is left.
+        // A worker that died is replaced by another with a new seed, for the remaining time.
         while let Some(left) = Duration::from_secs(arguments.seconds).checked_sub(start.elapsed()) {
             let mut command = Command::new(&program);
             command.arg(target.name).args(["--worker", "--seed", &seed.to_string()]);

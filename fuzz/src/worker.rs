@@ -1,7 +1,7 @@
-//! Mutates inputs and calls a target with them, for a time.
+//! Mutates inputs and calls a target with them, for a limited time.
 //!
-//! A panic is caught, its input made smaller and kept. An overflow of the stack ends the process, and the supervisor
-//! finds the input in a file. An input that takes very long is kept too, and ends the process.
+//! A panic is caught, its input shrunk and kept. A stack overflow ends the process, and the supervisor finds the input
+//! in a file. An input that takes very long is kept too, and ends the process.
 
 use crate::arguments::Arguments;
 use crate::corpus::{Corpus, files_below};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// The stack that the program gives to evaluation.
 const STACK: usize = 256 << 20;
 
-/// An input that takes longer is worth a look.
+/// A slower input is reported.
 const SLOW: Duration = Duration::from_millis(500);
 
 /// An input that takes longer counts as one that never ends.
@@ -29,7 +29,7 @@ const NEVER: Duration = Duration::from_secs(30);
 /// The exit code of a worker that was stopped by such an input.
 pub const HUNG: i32 = 97;
 
-/// Where the last panic was, and what it said.
+/// The location and message of the last panic.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// Works on the first target that was named.
@@ -39,7 +39,7 @@ pub fn run(arguments: &Arguments) -> i32 {
     on_stack(move || work(target, &arguments))
 }
 
-/// Calls the targets once for every file of the corpus, or with what is typed.
+/// Calls the targets once for every file of the corpus, or with standard input.
 pub fn run_once(arguments: &Arguments) -> i32 {
     let arguments = arguments.clone();
     on_stack(move || {
@@ -66,7 +66,7 @@ fn on_stack(work: impl FnOnce() -> i32 + Send + 'static) -> i32 {
 
 struct Watch {
     begun: Instant,
-    /// When the present input was begun, in milliseconds and one; 0 between inputs.
+    /// Start time of the current input in milliseconds plus one; 0 between inputs.
     since: AtomicU64,
 }
 
@@ -95,7 +95,7 @@ fn work(target: &'static Target, arguments: &Arguments) -> i32 {
         remember(&mut note, &input);
         match timed(target, &input, &watch) {
             (Ok(signature), mut time) => {
-                // A busy machine makes any input slow; only one that is slow again is.
+                // A busy machine makes any input slow; only a repeatedly slow one counts.
                 if time > SLOW {
                     time = time.min(timed(target, &input, &watch).1);
                 }
@@ -125,7 +125,7 @@ fn next_input(mutator: &mut Mutator<'_>, corpus: &Corpus) -> Vec<u8> {
     mutator.change(&input, &other)
 }
 
-/// Writes the input down before it is tried; a process that dies cannot do so any more.
+/// Records the input before it is tried; a process that dies cannot do so any more.
 fn remember(note: &mut File, input: &[u8]) {
     let written = note.seek(SeekFrom::Start(0)).and_then(|_| note.write_all(input));
     let _ = written.and_then(|()| note.set_len(input.len() as u64));
@@ -162,7 +162,7 @@ fn place_of(what: &str) -> &str {
     what.split(": ").next().unwrap_or(what)
 }
 
-/// What happened so far.
+/// Totals so far.
 #[derive(Default)]
 struct Tally {
     runs: u64,

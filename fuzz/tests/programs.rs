@@ -1,8 +1,8 @@
 //! Random programs of every dialect end within their budget: no panic, bounded memory.
 //!
-//! A few run always, from fixed seeds. `PURLIN_PROGRAMS=100000` tries so many of each dialect, looks at the time, too,
-//! and gives every hundredth the limits that people have; `PURLIN_SEED=N` starts elsewhere, `PURLIN_DIALECT=NAME` takes
-//! one dialect; one program alone is printed. What breaks its budget is printed and kept in `fuzz/findings`.
+//! A few always run, from fixed seeds. `PURLIN_PROGRAMS=100000` sets the number for each dialect, checks the time, too,
+//! and gives every hundredth the usual limits; `PURLIN_SEED=N` sets the seed, `PURLIN_DIALECT=NAME` selects one
+//! dialect; a single program is printed. Programs that exceed their budget are printed and kept in `fuzz/findings`.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -15,13 +15,13 @@ use std::path::Path;
 /// Programs of each dialect in a usual test run.
 const FEW: u64 = 20;
 
-/// The same of those whose cost is a product: each takes as long as its budget allows.
+/// The same for those whose cost is a product: each takes as long as its budget allows.
 const FEW_PRODUCTS: u64 = 5;
 
 /// The stack that the program gives to evaluation.
 const STACK: usize = 256 << 20;
 
-/// The tests share one count of allocated bytes, so there is one.
+/// The tests share one count of allocated bytes, so there is only one.
 #[test]
 fn programs_stay_within_their_budget() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
@@ -41,7 +41,7 @@ fn programs_stay_within_their_budget() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What broke its budget, of so many programs.
+/// The programs, of this number, that exceeded their budget.
 fn tried(maker: &Maker, seed: u64, count: Option<u64>) -> Vec<String> {
     let is_large = count.is_some();
     let findings = is_large.then(|| Findings::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("findings")));
@@ -57,7 +57,7 @@ fn tried(maker: &Maker, seed: u64, count: Option<u64>) -> Vec<String> {
         }
         let run = || catch_unwind(AssertUnwindSafe(|| maker.run(&files, &budget.limits)));
         let mut broken = judge(run(), &budget, is_large, &mut tally);
-        // A busy machine makes any program slow; only one that is slow again is.
+        // A busy machine makes any program slow; only a repeatedly slow one counts.
         if broken.as_ref().is_some_and(|what| what.contains("worked")) {
             broken = judge(run(), &budget, is_large, &mut tally);
         }
@@ -90,7 +90,7 @@ fn judge(run: std::thread::Result<Outcome>, budget: &Budget, is_large: bool, tal
     None
 }
 
-/// What happened so far.
+/// Totals so far.
 #[derive(Default)]
 struct Tally {
     runs: u64,

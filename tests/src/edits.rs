@@ -1,4 +1,4 @@
-//! Random edits, and the whole of a resolved project as text, for tests that resolve one project in two ways.
+//! Random edits, and the full text of a resolved project, for tests that resolve one project in two ways.
 
 use purlin_compiler::{inputs, origin_text};
 use purlin_model::Resolved;
@@ -7,7 +7,7 @@ use purlin_value::{Session, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Numbers that look random and are the same every time.
+/// Deterministic pseudo-random numbers.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -60,7 +60,7 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// How many random edits a test makes: `PURLIN_EDITS`, or as many as it makes by itself.
+/// Number of random edits in a test: `PURLIN_EDITS`, or the test's default.
 pub fn rounds(usual: usize) -> usize {
     std::env::var("PURLIN_EDITS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
@@ -92,7 +92,7 @@ fn write_value(session: &Session, value: &Value, out: &mut String) {
     }
 }
 
-/// Everything of a resolved project by id: its nodes, its manifests, and the project itself.
+/// All data of a resolved project by id: its nodes, its manifests, and the project itself.
 pub fn everything(session: &Session, resolved: &Resolved) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for (at, node) in resolved.nodes.iter().enumerate() {
@@ -121,7 +121,7 @@ pub fn everything(session: &Session, resolved: &Resolved) -> BTreeMap<String, St
     all
 }
 
-/// Panics at the first part of a project that is not the one that is expected.
+/// Panics at the first part of a project that differs from the expected one.
 pub fn assert_same(found: &BTreeMap<String, String>, expected: &BTreeMap<String, String>, context: &str) {
     for (id, part) in expected {
         assert_eq!(found.get(id), Some(part), "`{id}` {context}");
@@ -129,7 +129,7 @@ pub fn assert_same(found: &BTreeMap<String, String>, expected: &BTreeMap<String,
     assert_eq!(found.len(), expected.len(), "number of nodes {context}");
 }
 
-/// How many nodes of two resolved projects are one value in memory.
+/// Number of nodes that two resolved projects share in memory.
 pub fn shared_nodes(one: &Resolved, other: &Resolved) -> usize {
     let maps: BTreeMap<&str, _> =
         one.nodes.iter().filter_map(|node| Some((node.id.as_str(), node.resolved.as_map()?))).collect();

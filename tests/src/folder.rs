@@ -1,4 +1,4 @@
-//! Cases that are folders: inputs as a user would write them, and `expect/` beside them.
+//! Cases that are folders: inputs as a user would write them, with an `expect/` folder.
 
 use crate::transcript::{environment, in_process, replay, run};
 use crate::{Case, Scratch, compare_file};
@@ -46,7 +46,7 @@ fn expectations(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What Purlin answers now, for the expectation of that name.
+/// Purlin's current answer for the expectation of that name.
 fn answer(path: &Path, cwd: &Path, env: &std::collections::BTreeMap<String, String>) -> Result<String, String> {
     let command = |words: &[&str]| run(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), cwd, env);
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

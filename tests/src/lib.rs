@@ -1,7 +1,7 @@
 //! Finds and runs the cases of the suite.
 //!
-//! A case is a folder with inputs and an `expect` folder, or a page with files and console sessions. See README.md
-//! beside this crate's manifest. `UPDATE=1` rewrites expectations.
+//! A case is a folder with inputs and an `expect` folder, or a page with files and console sessions. See README.md next
+//! to this crate's manifest. `UPDATE=1` rewrites expectations.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -18,7 +18,7 @@ pub use transcript::{Ran, as_program, environment, run};
 
 use std::path::{Path, PathBuf};
 
-/// One case: its name and how it is run. Running returns what is wrong.
+/// One case: its name and a function that runs it and returns problems.
 pub struct Case {
     /// `area/topic/case`.
     pub name: String,
@@ -51,7 +51,7 @@ impl Scratch {
         Ok(Scratch(folder.canonicalize()?))
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -59,12 +59,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A left-over folder in the system's scratch space harms nobody.
+        // A leftover folder in the system's temporary files is harmless.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// A difference for people: the first line that differs, and both texts around it.
+/// A readable difference: the first line that differs, and both texts around it.
 pub(crate) fn difference(what: &str, expected: &str, found: &str) -> String {
     let at = expected.lines().zip(found.lines()).take_while(|(a, b)| a == b).count();
     let show = |text: &str| {

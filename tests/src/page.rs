@@ -1,8 +1,8 @@
 //! Cases that are pages: files and console sessions in fenced blocks, with prose between them.
 //!
-//! A block whose info string has a second word is a file of that name; a `console` block is a session. In
-//! `tests/suite` each `##` section starts with no files and is a case of its own; a page of `docs` is one case, because
-//! its files stay to the end.
+//! A block whose info string has a second word is a file of that name; a `console` block is a session. In `tests/suite`
+//! each `##` section starts with no files and is a separate case; a page of `docs` is one case, because its files are
+//! kept to the end.
 
 use crate::transcript::{Player, environment, in_process, in_shell, replay};
 use crate::{Case, Scratch, difference, updating};
@@ -26,7 +26,7 @@ pub fn section_cases(start: &Path) -> Vec<Case> {
     cases
 }
 
-/// The files of each section of the pages below a folder, where it has some.
+/// The files of each section of the pages below a folder, for sections with files.
 pub fn section_files(start: &Path) -> Vec<BTreeMap<String, String>> {
     let mut found = Vec::new();
     for (_, path) in pages(start) {
@@ -61,8 +61,8 @@ pub fn page_cases(start: &Path, prefix: &str) -> Vec<Case> {
     with_text.filter_map(case).collect()
 }
 
-/// The pages below a folder as a reader follows them: every command in a real shell, with an environment of these
-/// variables alone. What is printed must be what the page shows.
+/// The pages below a folder as a reader follows them: every command in a real shell, with only these environment
+/// variables. The output must match the page.
 pub fn walk_cases(start: &Path, prefix: &str, env: &BTreeMap<String, String>) -> Vec<Case> {
     let case = |(name, path): (String, PathBuf)| {
         let text = std::fs::read_to_string(&path).ok().filter(|text| has_session(text))?;
@@ -76,7 +76,7 @@ pub fn walk_cases(start: &Path, prefix: &str, env: &BTreeMap<String, String>) ->
     pages(start).into_iter().filter_map(case).collect()
 }
 
-/// The Markdown files below a folder, with their paths in it, sorted.
+/// The Markdown files below a folder with their relative paths, sorted.
 fn pages(start: &Path) -> Vec<(String, PathBuf)> {
     let mut found = Vec::new();
     let mut folders = vec![start.to_owned()];
@@ -99,8 +99,8 @@ fn has_session(text: &str) -> bool {
     text.contains("```console\n")
 }
 
-/// A page in pieces: what comes before the first `## ` heading, and one piece for each heading. Together they are the
-/// page again. A line in a fenced block is no heading.
+/// A page in pieces: the part before the first `## ` heading, and one piece for each heading. Joined, they are the page
+/// again. A line in a fenced block is not a heading.
 fn sections(text: &str) -> Vec<&str> {
     let mut starts = vec![0];
     let (mut at, mut in_block) = (0, false);
@@ -121,7 +121,7 @@ fn title(section: &str) -> &str {
     first.trim_start_matches('#').trim()
 }
 
-/// The commands of a page that fail.
+/// The failing commands of a page.
 fn failing(page: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut command = "";
@@ -135,8 +135,8 @@ fn failing(page: &str) -> Vec<&str> {
     found
 }
 
-/// Runs a part of a page: a section, or all of it. `UPDATE=1` does not record a failure that the page did not expect:
-/// an author who means it writes `[exit N]` below the command first.
+/// Runs a part of a page: a section, or all of it. `UPDATE=1` does not record an unexpected failure: to expect one,
+/// write `[exit N]` below the command first.
 fn run_part(name: &str, path: &Path, part: &str) -> Result<(), String> {
     let found = replay_part(name, part, &environment(""), in_process)?;
     if found == part {
@@ -154,7 +154,7 @@ fn run_part(name: &str, path: &Path, part: &str) -> Result<(), String> {
     Err(difference(&path.display().to_string(), part, &found) + "  (UPDATE=1 rewrites it)")
 }
 
-/// Puts a part back into its page. Other sections of the page are rewritten at the same time.
+/// Writes a part back to its page. Other sections of the page are rewritten at the same time.
 fn rewrite(path: &Path, part: &str, found: &str) -> std::io::Result<()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);

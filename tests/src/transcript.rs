@@ -1,21 +1,21 @@
-//! Runs `purlin` in process and writes down what it printed, as a console session.
+//! Runs `purlin` in process and records its output as a console session.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What a command printed and how it ended.
+/// The output and exit code of a command.
 pub struct Ran {
     /// Exit code.
     pub code: i32,
-    /// Data.
+    /// Standard output.
     pub stdout: String,
-    /// Everything else.
+    /// Standard error.
     pub stderr: String,
 }
 
-/// Runs `purlin ARGS` in a folder. Only the environment given here is seen.
+/// Runs `purlin ARGS` in a folder, with this environment only.
 pub fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -> Ran {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let code = purlin_cli::run(purlin_cli::Invocation {
@@ -37,7 +37,7 @@ pub fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -> Ran {
     Ran { code, stdout: text(stdout), stderr: text(stderr) }
 }
 
-/// Is `purlin` in this process, for a test that starts itself again.
+/// Runs `purlin` in this process, for a test that starts itself again.
 pub fn as_program(args: Vec<String>, stdout: &mut (dyn Write + Send)) -> ExitCode {
     let code = purlin_cli::run(purlin_cli::Invocation {
         args,
@@ -55,14 +55,14 @@ pub fn as_program(args: Vec<String>, stdout: &mut (dyn Write + Send)) -> ExitCod
     ExitCode::from(u8::try_from(code).unwrap_or(255))
 }
 
-/// The environment of every case, and what its own `env` lines add.
+/// The environment of every case, with its own `env` lines.
 pub fn environment(lines: &str) -> BTreeMap<String, String> {
     let fixed = [("TZ", "UTC"), ("SOURCE_DATE_EPOCH", "1700000000"), ("HOME", "/nonexistent"), ("USER", "user")];
     let mut env: BTreeMap<String, String> = fixed.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     if let Ok(path) = std::env::var("PATH") {
         env.insert("PATH".to_owned(), path);
     }
-    // So that a run of the suite can be made with any number of threads.
+    // The suite can be run with any number of threads.
     if let Ok(threads) = std::env::var("PURLIN_THREADS") {
         env.insert("PURLIN_THREADS".to_owned(), threads);
     }
@@ -95,7 +95,7 @@ pub(crate) fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// How the line of a session is run, in a folder; nothing if it cannot be.
+/// Runs the line of a session in a folder; `None` if it is not supported.
 pub(crate) type Player = fn(&str, &Path, &BTreeMap<String, String>) -> Option<Ran>;
 
 /// Runs a line that starts `purlin`, possibly after variables of the environment, in process.
@@ -108,7 +108,7 @@ pub(crate) fn in_process(line: &str, cwd: &Path, env: &BTreeMap<String, String>)
     env.extend(extra.iter().filter_map(|pair| pair.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())));
     match (program.as_str(), args) {
         ("purlin", args) => Some(run(args, cwd, &env)),
-        // What a command has written.
+        // A file written by a command.
         ("cat", [file]) => {
             let read = std::fs::read_to_string(cwd.join(file));
             let code = i32::from(read.is_err());
@@ -118,7 +118,7 @@ pub(crate) fn in_process(line: &str, cwd: &Path, env: &BTreeMap<String, String>)
     }
 }
 
-/// Runs a line in a shell that finds the programs of `PATH` and has nothing else of this process's environment.
+/// Runs a line in a shell with the programs of `PATH` and nothing else of this process's environment.
 pub(crate) fn in_shell(line: &str, cwd: &Path, env: &BTreeMap<String, String>) -> Option<Ran> {
     let mut shell = std::process::Command::new("/bin/sh");
     let output = shell.args(["-c", line]).current_dir(cwd).env_clear().envs(env).output().ok()?;
@@ -127,8 +127,8 @@ pub(crate) fn in_shell(line: &str, cwd: &Path, env: &BTreeMap<String, String>) -
     Some(Ran { code: output.status.code()?, stdout: text(output.stdout), stderr: text(output.stderr) })
 }
 
-/// Replays a session: each line after `$ ` is run, and what follows is replaced by what it printed now. Standard
-/// output comes first, then standard error, then `[exit N]` unless it is 0.
+/// Replays a session: runs each line after `$ ` and replaces the text below it by the current output. Standard output
+/// comes first, then standard error, then `[exit N]` unless it is 0.
 pub(crate) fn replay(session: &str, cwd: &Path, env: &BTreeMap<String, String>, player: Player) -> String {
     let mut out = String::new();
     for line in session.lines() {

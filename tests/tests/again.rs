@@ -1,5 +1,5 @@
-//! Whatever is edited, a workspace that resolves again what a change concerns says what a new one says: the same
-//! problems, and the same nodes with the same values from the same places.
+//! After any edit, a workspace that resolves only the affected parts has the same result as a new one: the same
+//! problems, and the same nodes with the same values from the same locations.
 
 use purlin_ide::{Buffers, Change, Desk, Outcome, Picture, Workspace};
 use purlin_suite::edits::{Dice, assert_same, everything, rounds, shared_nodes};
@@ -121,7 +121,7 @@ steps:
   - script: \"echo ${var.host}\"
 ";
 
-/// Files that are edited, with what they are at first.
+/// Edited files, with their initial content.
 const EDITED: &[(&str, &str)] = &[
     ("builds/garden.yml", BUILDS),
     ("runs/garden.yml", RUNS),
@@ -197,7 +197,7 @@ fn compare(warm: &Picture, cold: &Picture, round: usize, texts: &[String]) {
     }
 }
 
-/// How many nodes of two pictures are one value in memory.
+/// Number of nodes that two pictures share in memory.
 fn shared(one: &Picture, other: &Picture) -> usize {
     let pairs = one.outcomes.iter().zip(&other.outcomes);
     let resolved = pairs.filter_map(|(one, other)| Some((one.resolved.as_ref()?, other.resolved.as_ref()?)));
@@ -215,7 +215,7 @@ fn run(seed: u64, rounds: usize, with_more: bool) -> usize {
     for round in 0..rounds {
         let mut changes = Vec::new();
         for _ in 0..=dice.roll(8) / 7 {
-            // The project's own file is edited now and then: after that everything is resolved.
+            // The project's own file is edited occasionally: after that everything is resolved.
             let among = if dice.roll(6) == 0 { EDITED.len() } else { 4 };
             let which = dice.roll(among);
             texts[which] = match dice.roll(4) {

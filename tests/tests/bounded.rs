@@ -1,10 +1,9 @@
-//! Runs the programs of `bounded` one by one under a memory limit: each must end with an answer, exit code 3 where a
-//! limit is the cause.
+//! Runs the programs of `bounded` one by one under a memory limit: each must end with an answer, or with exit code 3 if
+//! it exceeds a limit.
 //!
-//! The test starts itself again as `purlin`. `PURLIN=PATH` takes another program instead, and `FIGURES=1` prints what
-//! each run took; with `STRICT=1`, for a release build on a quiet machine, one that takes more than a second or 256 MiB
-//! fails. Inputs of
-//! `tests/bounded-slow.txt` take long in a program built for tests and run only with `PURLIN`.
+//! The test starts itself again as `purlin`. `PURLIN=PATH` uses another program instead, and `FIGURES=1` prints the
+//! cost of each run; with `STRICT=1`, for a release build on a quiet machine, a run that takes more than a second or
+//! 256 MiB fails. Inputs of `tests/bounded-slow.txt` take long in a program built for tests and run only with `PURLIN`.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -14,16 +13,16 @@ use purlin_suite::{Scratch, as_program, environment, top};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// What a run may take of address space, in KiB.
+/// Maximum address space of a run, in KiB.
 const MOST_MEMORY: u64 = 1_000_000;
-/// What a run may take of the processor, in seconds: what hangs must not hang the tests. Programs built for tests are
-/// many times slower than others; `PATIENCE=N` asks for less.
+/// Maximum processor time of a run, in seconds, so that a hanging run does not block the tests. Test builds are many
+/// times slower than release builds; `PATIENCE=N` sets a lower limit.
 const PATIENCE: &str = "120";
-/// With `STRICT=1`, what a run may take of the processor, in hundredths of a second.
+/// With `STRICT=1`, maximum processor time of a run, in hundredths of a second.
 const MOST_TICKS: u64 = 100;
-/// With `STRICT=1`, what a run may hold of memory, in KiB.
+/// With `STRICT=1`, maximum memory of a run, in KiB.
 const MOST_RESIDENT: u64 = 256 * 1024;
-/// What says that this process is to be `purlin`.
+/// Tells this process to run as `purlin`.
 const AS_PURLIN: &str = "as-purlin";
 
 fn main() -> ExitCode {
@@ -32,7 +31,7 @@ fn main() -> ExitCode {
         return as_program(words.collect(), &mut std::io::sink());
     }
     let mut arguments = Arguments::from_args();
-    // Several at a time would only measure each other.
+    // Parallel runs would disturb each other's measurements.
     arguments.test_threads = Some(1);
     let limited = can_limit();
     if !limited {
@@ -95,7 +94,7 @@ fn run(input: &Input, limited: bool) -> Result<(), Failed> {
     Err(format!("expected {:?}, ended with {status}\n{said}", input.ends).into())
 }
 
-/// Whether a run took no more than it may.
+/// Whether a run stayed within its limits.
 fn within(figures: Option<(u64, u64)>) -> Result<(), Failed> {
     match figures {
         Some((ticks, memory)) if ticks > MOST_TICKS || memory > MOST_RESIDENT => {
@@ -105,7 +104,7 @@ fn within(figures: Option<(u64, u64)>) -> Result<(), Failed> {
     }
 }
 
-/// Waits until a process has ended, and says how long it worked, in ticks, and how much memory it had, in KiB.
+/// Waits until a process has ended, and returns its processor time in ticks and its memory in KiB.
 fn watched(pid: u32) -> Option<(u64, u64)> {
     let mut memory = 0;
     loop {

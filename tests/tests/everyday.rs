@@ -1,5 +1,5 @@
-//! What everyday use promises: every option is honoured or refused, every personality says what it has, a beginner's
-//! mistake gives one message, and what the README and the book show is true.
+//! Promises for everyday use: every option is honoured or refused, every personality lists its commands, a beginner's
+//! mistake gives one message, and the README and the book are correct.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -96,7 +96,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ("unfurl", "Unfurl ensembles"),
 ];
 
-/// A mistake: its title, and what was said about it.
+/// A mistake: its title, and the messages about it.
 fn mistakes(dialect: &str) -> Vec<(String, String)> {
     let page = std::fs::read_to_string(top().join(format!("tests/suite/mistakes/{dialect}.md"))).unwrap();
     let sections = page.split("\n## ").skip(1);
@@ -129,8 +129,8 @@ fn a_mistake_gives_one_error_with_a_hint() {
     assert!(count >= 100, "{count} mistakes");
 }
 
-/// Words that a message may not have: those of parsers and of the languages that tools are written in, and those that
-/// must be read twice.
+/// Words that must not occur in a message: those of parsers and of implementation languages, and those that are hard to
+/// understand.
 const FORBIDDEN: &[&str] = &[
     "nil pointer",
     "interface {}",
@@ -160,7 +160,7 @@ fn messages_use_the_words_that_people_use() {
     let mut wrong = Vec::new();
     for (dialect, _) in MISTAKES {
         for (title, said) in mistakes(dialect) {
-            // What is quoted from the user's own file is theirs.
+            // Quotations from the user's own file are not checked.
             let own =
                 said.lines().filter(|line| !line.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '|'));
             let text = own.collect::<Vec<_>>().join("\n");
@@ -172,7 +172,7 @@ fn messages_use_the_words_that_people_use() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Every message that the suite records, beginners' or not.
+/// Every message recorded in the suite, for beginners or not.
 #[test]
 fn no_message_of_the_suite_must_be_read_twice() {
     let mut wrong = Vec::new();
@@ -197,7 +197,7 @@ fn no_message_of_the_suite_must_be_read_twice() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Words that must be read twice; those of [`FORBIDDEN`] that nothing quotes.
+/// Words that are hard to understand; those of [`FORBIDDEN`] that are never quoted.
 const TWICE: &[&str] = &[
     "whole number",
     "is no key",
@@ -238,7 +238,7 @@ fn the_page_of_mistakes_is_made_from_the_suite() {
     assert!(std::fs::read_to_string(&file).unwrap_or_default() == page, "docs/mistakes.md: UPDATE=1 rewrites it");
 }
 
-/// The sessions on the front page, in the folder of the example that they are about. `…` stands for lines left out.
+/// The sessions on the front page, in the folder of their example. `…` replaces omitted lines.
 #[test]
 fn the_sessions_of_the_readme_are_true() {
     let readme = std::fs::read_to_string(top().join("README.md")).unwrap();
@@ -282,7 +282,7 @@ fn the_hook_of_pre_commit_checks_the_files_it_is_given() {
     assert_eq!(entries.first(), Some(&"check"));
     let scratch = Scratch::new("hook").unwrap();
     copy(&top().join("examples/shop"), &scratch.path().join("shop"));
-    // pre-commit runs the entry with the names of files that changed.
+    // pre-commit runs the entry with the names of changed files.
     let ran = purlin(scratch.path(), &["check", "shop/project.garden.yml", "shop/templates.garden.yml"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     for entry in entries {
@@ -315,7 +315,7 @@ fn the_book_lists_every_page_and_no_other() {
     }
 }
 
-/// Every YAML file of the recorded projects is formatted without a change in meaning, or left as it is with a reason.
+/// Every YAML file of the recorded projects is formatted without a change in meaning, or left unchanged with a reason.
 #[test]
 fn formatting_keeps_what_recorded_files_mean() {
     let folder = std::env::var_os("PURLIN_CONFORMANCE").map_or_else(|| top().join("../shared/conformance"), Into::into);
@@ -340,7 +340,7 @@ fn formatting_keeps_what_recorded_files_mean() {
     for file in files.iter().step_by(step) {
         let Ok(text) = std::fs::read_to_string(file) else { continue };
         match purlin_syntax::format::format(&text, &limits) {
-            // The formatter itself compares trees and comments; here only that it settles.
+            // The formatter itself compares trees and comments; this only checks that formatting is idempotent.
             Ok(new) if new == text => same += 1,
             Ok(new) => {
                 changed += 1;

@@ -1,5 +1,6 @@
-//! A word is misspelt somewhere; if the problem says what was meant, correcting it takes that problem away and makes no
-//! new one. Over the examples of the repository and small projects of all dialects; `PURLIN_EDITS` says how often.
+//! A word is misspelt at random; if the problem suggests a correction, applying it removes the problem and causes no
+//! new one. Runs over the examples of the repository and small projects of all dialects; `PURLIN_EDITS` sets the number
+//! of edits.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -32,7 +33,7 @@ fn checked(files: &Files) -> (Session, Vec<Diagnostic>) {
     (session, found)
 }
 
-/// How often each problem was found.
+/// Number of occurrences of each problem.
 fn counts(found: &[Diagnostic]) -> BTreeMap<(&'static str, String), usize> {
     let mut counts = BTreeMap::new();
     for problem in found {
@@ -100,7 +101,7 @@ fn a_correction_takes_its_problem_away_and_makes_no_other() {
         }
         assert!(sum_after < sum_before, "nothing is gone, {}", context());
         *corrected.entry(*name).or_insert(0) += 1;
-        // What was misspelt by one word is as it was, or is written like another word that is right there too.
+        // The word is restored, or replaced by another word that is valid there too.
         restored += usize::from(after == clean[number]);
     }
     let total: usize = corrected.values().sum();

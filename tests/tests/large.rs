@@ -1,4 +1,4 @@
-//! Inputs too large for a page of the suite: each is made on the spot and refused with a rule that names its limit.
+//! Inputs too large for a page of the suite: each is generated and refused with a rule that names its limit.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

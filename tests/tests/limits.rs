@@ -4,7 +4,7 @@
 
 use purlin_suite::{Scratch, environment, run};
 
-/// A project of a dialect that goes just beyond a limit.
+/// A project of a dialect that slightly exceeds a limit.
 struct Row {
     limit: &'static str,
     rule: &'static str,

@@ -1,4 +1,4 @@
-//! What needs links on disk, which pages of the suite cannot hold.
+//! Cases that need links on disk, which pages of the suite cannot contain.
 
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
@@ -7,8 +7,8 @@ use purlin_suite::{Scratch, environment, run};
 use std::fs::{create_dir_all, write};
 use std::os::unix::fs::symlink;
 
-/// Kustomize reads no file outside the folder of a kustomization, wherever a link to it is; within the folder links are
-/// followed, and the folder itself may be a link.
+/// Kustomize reads no file outside the folder of a kustomization, wherever the link to it is; within the folder links
+/// are followed, and the folder itself may be a link.
 #[test]
 fn files_of_kustomizations_are_where_links_lead() {
     let scratch = Scratch::new("links").unwrap();

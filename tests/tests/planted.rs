@@ -1,6 +1,6 @@
-//! Faults are planted in small projects of all dialects, and plain `check` must find them: what nothing uses, what is
-//! overridden everywhere, what is wrong in one variant only, and names that are misspelt. The same projects without a
-//! fault have no findings. `PURLIN_PLANTED` says how many are drawn per kind.
+//! Faults are planted in small projects of all dialects, and plain `check` must find them: unused declarations, values
+//! that are always overridden, errors in one variant only, and misspelt names. The same projects without a fault have
+//! no findings. `PURLIN_PLANTED` sets the number of draws per kind.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 type Files = BTreeMap<String, String>;
 
-/// A word that is no name of anything else.
+/// A word that is not the name of anything else.
 fn word(dice: &mut Dice) -> String {
     const SYLLABLES: &[&str] = &["ba", "ko", "mi", "tu", "re", "zo", "fal", "gim", "nup", "sor"];
     (0..4).map(|_| dice.one(SYLLABLES)).collect()
@@ -24,13 +24,13 @@ fn files(all: &[(&str, String)]) -> Files {
     all.iter().map(|(name, text)| ((*name).to_owned(), text.clone())).collect()
 }
 
-/// A project with a fault, if one is planted, and the word that a finding about it has in its message or line.
+/// A project with a fault, if one is planted, and the word that must occur in the message or line of a finding.
 struct Case {
     files: Files,
     word: String,
 }
 
-/// What can be planted in a dialect: a name, and how it is made. Without the fault the project has no findings.
+/// A kind of fault in a dialect: a name, and a generator. Without the fault the project has no findings.
 type Plant = fn(&mut Dice, bool) -> Case;
 
 /// `text` if a fault is planted.
@@ -271,7 +271,7 @@ fn findings(files: &Files) -> (Vec<Diagnostic>, Session) {
     (found, session)
 }
 
-/// Whether a finding is about a word: its message says it, or it is what is underlined.
+/// Whether a finding concerns a word: its message contains it, or it is underlined.
 fn is_about(found: &Diagnostic, session: &Session, word: &str) -> bool {
     let line = found.span.and_then(|span| {
         let source = session.sources.get(span.file)?;

@@ -1,6 +1,6 @@
-//! Faults planted by editing text in repositories that mix dialects: a misspelt key anywhere, a mistake that only production
-//! has, what nothing reads, what is overridden everywhere. Plain `check` must find each, and nothing in the repository
-//! before the edit. `PURLIN_PLANTED_MIXED=N` makes as many repositories.
+//! Faults planted by editing text in repositories that mix dialects: a misspelt key anywhere, a mistake in production
+//! only, unused declarations, values that are always overridden. Plain `check` must find each, and nothing in the
+//! repository before the edit. `PURLIN_PLANTED_MIXED=N` generates this many repositories.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -34,7 +34,7 @@ impl Names {
     }
 }
 
-/// A repository without a fault. Lines that hold `@dead`, `@production` or `@everywhere` are where faults go, and are not
+/// A repository without a fault. Lines with `@dead`, `@production` or `@everywhere` mark where faults go, and are not
 /// part of it.
 fn repository(names: &mut Names) -> Files {
     let mut files = Files::new();
@@ -86,7 +86,7 @@ fn chart(names: &mut Names, folder: &str, environments: usize, files: &mut Files
     files.insert(at("values.yaml"), format!("{group}:\n  {port}: 80\n  @dead\n{level}: info\n@dead\n"));
     for number in 0..environments {
         let name = if number == 0 { "production".to_owned() } else { format!("stage{number}") };
-        // The others leave the port as it is, so that the chart's own is used.
+        // The others do not set the port, so that the chart's default is used.
         let mut text = if number == 0 { format!("{group}: {{{port}: 8000}}\n") } else { String::new() };
         text.push_str(&format!("{level}: level{number} @everywhere {level}\n@dead\n"));
         if name == "production" {
@@ -160,7 +160,7 @@ fn kustomization(names: &mut Names, files: &mut Files) {
     );
 }
 
-/// Keys of the formats; others are names that a user chose.
+/// Keys of the formats; all others are user-defined names.
 const KEYS: &[&str] = &[
     "defaultEnvironment",
     "environments",
@@ -200,7 +200,7 @@ const KEYS: &[&str] = &[
     "port",
 ];
 
-/// The text of a file without the lines that are only there for faults, but for one of them.
+/// The text of a file without the lines reserved for faults, except one of them.
 fn without_marks(text: &str, kept: Option<usize>) -> String {
     let line = |(number, line): (usize, &str)| match (line.find('@'), kept == Some(number)) {
         (None, _) => Some(format!("{line}\n")),
@@ -214,14 +214,14 @@ fn sound(files: &Files) -> Files {
     files.iter().map(|(name, text)| (name.clone(), without_marks(text, None))).collect()
 }
 
-/// A repository with one fault, and the word that a finding about it has.
+/// A repository with one fault, and the word that its finding must contain.
 struct Planted {
     what: &'static str,
     files: Files,
     word: String,
 }
 
-/// All faults that a repository has room for: one of each kind and place, drawn.
+/// All faults that fit into a repository: one drawn for each kind and place.
 fn faults(files: &Files, names: &mut Names) -> Vec<Planted> {
     let mut found = Vec::new();
     let sound = sound(files);
@@ -252,7 +252,7 @@ fn faults(files: &Files, names: &mut Names) -> Vec<Planted> {
         }
         for (number, line) in text.lines().enumerate().filter(|(_, line)| line.contains("@production")) {
             let word = line.rsplit(' ').next().unwrap().to_owned();
-            // What is planted takes the place of what the file says before.
+            // A planted line replaces the earlier line with the same key.
             let key = line.trim_start().split(':').next().unwrap();
             let lines = text.lines().enumerate().map(|(at, other)| {
                 match other.starts_with(&format!("{key}:")) && at < number {
@@ -323,7 +323,7 @@ fn findings(files: &Files) -> (Vec<Diagnostic>, Session) {
     (found, session)
 }
 
-/// Whether a finding is about a word: its message says it, or it is in a line that the finding points at.
+/// Whether a finding concerns a word: its message contains it, or a line that it points at.
 fn is_about(found: &Diagnostic, session: &Session, word: &str) -> bool {
     let spans = found.span.into_iter().chain(found.labels.iter().map(|label| label.span));
     let mut lines = spans.filter_map(|span| {

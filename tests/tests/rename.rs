@@ -1,7 +1,7 @@
-//! Whatever is renamed, projects come to the same up to the name, in all environments; and renaming back gives the files as
-//! they were, so that no place was missed and no other one was touched.
+//! After any rename, projects have the same result up to the name, in all environments; and renaming back restores the
+//! files, so that no occurrence was missed and no other text was changed.
 //!
-//! `PURLIN_RENAMES` is the number of renames; a few by default. `PURLIN_SEED` draws others.
+//! `PURLIN_RENAMES` is the number of renames; a few by default. `PURLIN_SEED` changes the draws.
 
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, reason = "a test says what it expects")]
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const ENVIRONMENTS: [&str; 2] = ["dev", "prod"];
 const NAMES: [&str; 4] = ["port", "host", "level", "tag"];
 
-/// Draws that differ between tests, and with `PURLIN_SEED`.
+/// Random numbers that differ between tests, and with `PURLIN_SEED`.
 fn dice_of(test: u64) -> Dice {
     let seed: u64 = std::env::var("PURLIN_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
     Dice(test + seed * 1_000)
@@ -30,7 +30,7 @@ fn pick<'n>(dice: &mut Dice, names: &[&'n str]) -> &'n str {
     dice.one(names)
 }
 
-/// A mapping of variables; some refer to others, some hold mappings.
+/// A mapping of variables; some refer to others, some contain mappings.
 fn variables(dice: &mut Dice, indent: &str, seen: &[&str]) -> String {
     let mut text = String::new();
     for name in NAMES {
@@ -129,7 +129,7 @@ fn opened(files: &Files) -> Ide {
     ide
 }
 
-/// What each action deploys or runs in each environment.
+/// The result of each action in each environment.
 fn results(files: &Files, environments: [&str; 2]) -> Vec<String> {
     let session = Session::new(world(files));
     let claims = search(&session, &Request::default(), &[".".to_owned()]).claims;
@@ -243,7 +243,7 @@ fn skaffold(dice: &mut Dice) -> Files {
     files
 }
 
-/// Types with equal names for everything, in a library behind a prefix, and a service; in TOSCA 1.3 or 2.0.
+/// Types with equal names for everything, in a library with a prefix, and a service; in TOSCA 1.3 or 2.0.
 fn tosca(dice: &mut Dice, is_2: bool) -> Files {
     let (call, version) = if is_2 { ("$", "tosca_2_0") } else { ("", "tosca_simple_yaml_1_3") };
     let service = if is_2 { "service_template" } else { "topology_template" };
@@ -370,7 +370,7 @@ fn unfurl(dice: &mut Dice) -> Files {
     Files::from([("ensemble.yaml".into(), text), ("unfurl.yaml".into(), project.into())])
 }
 
-/// What all variants of all projects come to, leaf by leaf, without hashes.
+/// The results of all variants of all projects, leaf by leaf, without hashes.
 fn leaves(ide: &Ide) -> Vec<String> {
     let mut all = Vec::new();
     for (number, result) in ide.all_names().results.iter().enumerate() {
@@ -400,7 +400,7 @@ fn leaves(ide: &Ide) -> Vec<String> {
     all
 }
 
-/// A line without what is made from a name: hashes and versions.
+/// A line without parts derived from a name: hashes and versions.
 fn masked(line: &str, new: &str, old: &str) -> String {
     let mut plain = String::new();
     let mut run = String::new();
@@ -416,7 +416,7 @@ fn masked(line: &str, new: &str, old: &str) -> String {
     plain
 }
 
-/// Renames things of a project, each to a new name and back; how many were made and refused, by kind.
+/// Renames symbols of a project, each to a new name and back; counts the made and refused ones by kind.
 #[derive(Default)]
 struct Tally {
     made: BTreeMap<String, usize>,
@@ -467,7 +467,7 @@ impl Tally {
     }
 }
 
-/// Folders with recorded projects, one below each; where `PURLIN_PROJECTS` says.
+/// Folders with recorded projects, one below each; named by `PURLIN_PROJECTS`.
 fn recorded() -> Vec<(String, Files)> {
     let Ok(root) = std::env::var("PURLIN_PROJECTS") else { return Vec::new() };
     let mut found: Vec<_> = std::fs::read_dir(&root).expect("a folder").flatten().map(|entry| entry.path()).collect();

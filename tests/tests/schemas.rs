@@ -1,7 +1,7 @@
-//! What the program prints for machines, against the schemas under `docs/schemas`.
+//! Checks the program's machine-readable output against the schemas under `docs/schemas`.
 //!
-//! Schemas are open, because output may grow; here they are closed, so that nothing is printed that they do not tell.
-//! Inputs are a small project of our own and every case folder of the suite.
+//! Schemas are open, because output may grow; here they are closed, so that undocumented output is an error. Inputs are
+//! a small project of our own and every case folder of the suite.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use purlin_suite::{Ran, environment, run, top};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// One schema, ready to judge.
+/// One compiled schema.
 struct Schema {
     name: &'static str,
     schemas: boon::Schemas,
@@ -18,7 +18,7 @@ struct Schema {
 
 const NAMES: &[&str] = &["resolve", "why", "affects", "diff", "graph", "check", "diagnostic"];
 
-/// Answers to one question each, most of them an editor's: the schema, and the command that prints it.
+/// Answers to single questions, most of them for editors: the schema, and the command that prints it.
 const EDITOR: &[(&str, &[&str])] = &[
     ("inputs", &["why", "shop/api", "image", "--list-inputs"]),
     ("symbols", &["symbols"]),
@@ -50,7 +50,7 @@ impl Schema {
     }
 }
 
-/// Allows only the members that are told.
+/// Allows only the documented members.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -69,7 +69,7 @@ fn purlin(folder: &Path, words: &[&str]) -> Ran {
     run(&words, folder, &environment(""))
 }
 
-/// Asks everything that can be asked of a folder and judges each answer; returns how many there were of each kind.
+/// Runs all commands on a folder and checks each answer; counts them by kind.
 fn examine(folder: &Path, counts: &mut [usize]) {
     let [resolve, why, affects, diff, graph, check, diagnostic] =
         [0, 1, 2, 3, 4, 5, 6].map(|at| Schema::load(NAMES[at]));
@@ -104,7 +104,7 @@ fn examine(folder: &Path, counts: &mut [usize]) {
             }
         }
     }
-    // Each dialect refuses what it does not use.
+    // Each dialect refuses options that it does not use.
     for other in [["--to-profile", "other"], ["--to-var", "x=y"]] {
         let differences = purlin(folder, &["diff", other[0], other[1], "-o", "json"]);
         if !differences.stdout.is_empty() {
@@ -114,7 +114,7 @@ fn examine(folder: &Path, counts: &mut [usize]) {
     }
 }
 
-/// The path of the first value that is no collection, and whose keys need no quotes.
+/// The path of the first scalar whose keys need no quotes.
 fn first_leaf(value: &Value) -> String {
     let mut path = Vec::new();
     let mut at = value;
@@ -198,7 +198,7 @@ fn every_schema_is_used() {
     }
 }
 
-/// What the page of `purlin explore` asks: the schema of the answer, what it is about, and its parameters.
+/// Requests of the page of `purlin explore`: the schema of the answer, its path, and its parameters.
 type Question = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 const EXPLORER: &[Question] = &[
@@ -213,7 +213,7 @@ const EXPLORER: &[Question] = &[
     ("affects", "affects", &[("file", "garden.yml"), ("line", "4")]),
 ];
 
-/// What the page of `purlin explore` is given, over a project with two environments and a secret.
+/// The data for the page of `purlin explore`, for a project with two environments and a secret.
 #[test]
 fn the_explorer_answers_as_told() {
     use purlin_explore::{Answers, Project, Side, Source};

@@ -1,4 +1,4 @@
-//! Every case of the suite, every section of its pages and every page of the documentation, each a test of its own name.
+//! Every case of the suite, every section of its pages and every page of the documentation, each as a named test.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -7,7 +7,7 @@ use purlin_suite::{Case, folder_cases, page_cases, section_cases, top};
 
 fn main() {
     let mut arguments = Arguments::from_args();
-    // Each case has its own stack and memory; more than the cores only costs.
+    // Each case has its own stack and memory; more threads than cores only cost.
     arguments.test_threads = arguments.test_threads.or(Some(2));
     let suite = top().join("tests/suite");
     let mut cases: Vec<Case> = folder_cases(&suite);

@@ -1,4 +1,5 @@
-//! A repository is checked to the same bytes and the same verdict with any number of threads, whatever limits are reached.
+//! Checking a repository gives the same bytes and the same exit code with any number of threads, even if limits are
+//! exceeded.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,15 +9,15 @@ use std::collections::BTreeMap;
 
 const THREADS: &[&str] = &["2", "3", "8", "64"];
 
-/// Where many limits are tried.
+/// Numbers of threads when many limits are tried.
 const FEW: &[&str] = &["3", "64"];
 
-/// All problems are printed, so that all are compared.
+/// Prints all problems, so that all are compared.
 const ALL: &[&str] = &["--limit", "diagnostics=1000000", "--limit", "diagnostics-per-file=1000000"];
 
 type Files = BTreeMap<String, String>;
 
-/// A repository with each of several projects in a folder of its own.
+/// A repository with several projects, each in a separate folder.
 fn repository(name: &str, projects: &[Files]) -> Scratch {
     let scratch = Scratch::new(name).unwrap();
     for (at, files) in projects.iter().enumerate() {
@@ -93,7 +94,7 @@ fn mixed_repositories() {
     }
 }
 
-/// Each limit is reached by some of the projects, or by all together.
+/// Each limit is exceeded by some of the projects, or by all together.
 #[test]
 fn limits_give_the_same_verdict() {
     let mut all: Vec<Files> = Vec::new();
@@ -119,7 +120,7 @@ fn limits_give_the_same_verdict() {
     assert!(verdicts.iter().filter(|code| **code != sound).count() > 5, "{verdicts:?}");
 }
 
-/// Charts that each need more than one of many threads may hold: they are checked once more, alone.
+/// Charts that each need more memory than a thread's share: they are checked again, alone.
 #[test]
 fn what_needs_much_memory_is_checked_alone() {
     let chart = |at: usize| {

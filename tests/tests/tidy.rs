@@ -1,4 +1,4 @@
-//! What every file and rule must have, and which way dependencies point. Lints that no tool knows.
+//! Requirements for every file and rule, and the direction of dependencies: lints that no tool provides.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,7 +7,7 @@ use purlin_suite::top;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The layer of each crate; a dependency must point to a lower layer, but for the edges named below.
+/// The layer of each crate; a dependency must point to a lower layer, except for the edges named below.
 const LAYERS: &[(&str, u8)] = &[
     ("purlin-syntax", 1),
     ("purlin-graph", 2),
@@ -127,8 +127,8 @@ fn files_say_what_they_do_and_are_not_too_long() {
 #[test]
 fn every_rule_has_a_page_and_a_case() {
     let mut cases = String::new();
-    // The rules of entity tables are shown by the test dialect of their own crate, those of large inputs by tests that
-    // make them.
+    // The rules of entity tables are covered by the test dialect of their own crate, those of large inputs by tests
+    // that generate them.
     let shown_in = ["tests/suite", "docs/tour", "crates/model/tests", "tests/tests"];
     let mut folders: Vec<PathBuf> = shown_in.iter().map(|folder| top().join(folder)).collect();
     while let Some(folder) = folders.pop() {
@@ -166,7 +166,7 @@ fn every_rule_has_a_page_and_a_case() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rules whose page has no session, and why a page cannot hold one.
+/// Rules whose page has no session, with the reason.
 const NOT_SHOWN: &[(&str, &str)] = &[
     ("fetch-failed", "needs a server"),
     ("limit-expression-size", "needs an expression of a quarter of a megabyte"),
@@ -190,7 +190,7 @@ fn every_rule_page_shows_its_rule() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Renderers drop the name of a file that stands behind the language of a block, so that it is also a line above the block.
+/// Renderers drop a file name after the language of a block, so it is also on a line above the block.
 #[test]
 fn files_on_pages_have_visible_names() {
     let mut wrong = Vec::new();
@@ -208,7 +208,7 @@ fn files_on_pages_have_visible_names() {
     assert!(wrong.is_empty(), "put `**NAME**` above these blocks:\n{}", wrong.join("\n"));
 }
 
-/// Blocks of a page that are files and have no line with their name above them.
+/// Blocks of a page that are files without their name on a line above them.
 fn nameless(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(page).unwrap();
     let (mut before, mut is_inside, mut found) = ("", false, Vec::new());
@@ -225,7 +225,7 @@ fn nameless(page: &Path) -> Vec<String> {
     found
 }
 
-/// The program embeds the pages; a package is made of what is below its crate's folder.
+/// The program embeds the pages; a package contains only files below its crate's folder.
 #[cfg(unix)]
 #[test]
 fn packages_hold_the_pages_of_rules() {
@@ -247,14 +247,15 @@ fn nothing_machine_made_or_local_is_tracked() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Pages that list what a founding document says: the column of the statement, and where its case is unless the row says so.
+/// Pages that list the statements of a founding document: the column of the statement, and the page of its case unless
+/// the row names it.
 const FOUNDING: &[(&str, usize, &str)] = &[
     ("docs/reference/garden-statements.md", 0, "tests/suite/garden/founding.md"),
     ("docs/reference/skaffold-founding.md", 1, "tests/suite/skaffold/founding.md"),
     ("docs/reference/metachart-founding.md", 1, "tests/suite/charts/metachart-founding.md"),
 ];
 
-/// A test that skips something without counting it would let a whole part of the tests vanish.
+/// A test skipped without counting could hide a whole part of the tests.
 #[test]
 fn what_is_skipped_is_counted() {
     let own = ["tests/skipped/src/lib.rs", "tests/tests/tidy.rs"];
@@ -289,7 +290,7 @@ fn every_founding_statement_has_a_case_of_its_name() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// Modules that look into texts, each with whose texts they are. Nothing else reads a message.
+/// Modules that inspect foreign texts, each with the source of the texts. All other code must not inspect messages.
 const READERS: &[(&str, &str)] = &[
     ("crates/syntax/src/yaml_mistake.rs", "the parser of YAML"),
     ("crates/syntax/src/diagnostic.rs", "hides secrets and cuts long texts"),
@@ -300,7 +301,7 @@ const READERS: &[(&str, &str)] = &[
     ("crates/verify/src/chart.rs", "Helm's words, which tests of charts compare"),
 ];
 
-/// What variables, fields and functions are called that hold a message of ours.
+/// Names of variables, fields and functions that hold a message of ours.
 const MESSAGES: &[&str] = &[
     "message",
     "messages",
@@ -317,7 +318,7 @@ const MESSAGES: &[&str] = &[
     "helm_message",
 ];
 
-/// What makes a text of something without leaving it behind.
+/// Methods that return the same text.
 const SAME: &[&str] = &[
     "as_str",
     "as_ref",
@@ -340,7 +341,7 @@ const SAME: &[&str] = &[
     "bytes",
 ];
 
-/// Functions that look into a text.
+/// Functions that inspect a text.
 const LOOKS: &[&str] = &[
     "contains",
     "starts_with",
@@ -366,7 +367,7 @@ const LOOKS: &[&str] = &[
     "lines",
 ];
 
-/// The places of a source that look into a message, or compare one with a text.
+/// The places in a source that inspect a message, or compare one with a text.
 fn readings(source: &str) -> Vec<String> {
     let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or(source);
     let lines = code.lines().map(|line| line.split("//").next().unwrap_or(line).trim());
@@ -383,7 +384,7 @@ fn readings(source: &str) -> Vec<String> {
     }
     for compared in [" == \"", " != \""] {
         for (at, _) in code.match_indices(compared) {
-            // A reason may be a word of a fixed list.
+            // A reason may be a word from a fixed list.
             if is_message(&code[..at], true) && !code[..at].ends_with("reason") {
                 found.push(excerpt(&code, at));
             }
@@ -408,7 +409,7 @@ fn is_message(before: &str, is_literal: bool) -> bool {
         rest = rest.trim_end_matches("()");
         let start = rest.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
         let name = &rest[start..];
-        // `problem.message` is one; `problem` alone is one if it is made a text, or if a text is looked for in it.
+        // `problem.message` is one; `problem` alone is one if it is converted to a text or searched.
         let is_whole = matches!(name, "problem" | "diagnostic" | "error" | "fault") && !is_call;
         if MESSAGES.contains(&name) && (!is_whole || !is_outermost || is_literal) {
             return true;
@@ -465,10 +466,10 @@ fn readings_of_messages_are_found() {
     }
 }
 
-/// Crates that may ask the sink of a whole run: the surface, which prints it, and the sink itself.
+/// Crates that may query the sink of a whole run: the surface, which prints it, and the sink itself.
 const ASKS_THE_RUN: &[&str] = &["crates/cli/", "crates/syntax/src/diagnostic.rs"];
 
-/// Questions about a whole run, of which a part must not make its own result: work of another owner may have failed.
+/// Queries about a whole run, which must not decide the result of a part: work of another owner may have failed.
 fn asks_the_run(source: &str) -> Vec<String> {
     let code = source.split("\n#[cfg(test)]\nmod ").next().unwrap_or(source);
     let code = code.lines().map(str::trim).collect::<Vec<_>>().join("");

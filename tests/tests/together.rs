@@ -1,5 +1,5 @@
-//! Environments that are resolved together come to what each comes to by itself: the same problems, and the same nodes
-//! with the same values from the same places.
+//! Environments that are resolved together have the same results as each by itself: the same problems, and the same
+//! nodes with the same values from the same locations.
 
 use purlin_compiler::search;
 use purlin_model::Request;
@@ -307,7 +307,7 @@ const OUTPUTS: &str = "outputs:
   - {name: steady, value: \"${actions.build.plain.version}\"}
 ";
 
-/// Files that are edited, with what they are at first.
+/// Edited files, with their initial content.
 const EDITED: &[(&str, &str)] = &[
     ("project.garden.yml", PROJECT),
     ("a/garden.yml", ACTIONS),
@@ -379,7 +379,7 @@ const REFERENCES: &[&str] = &[
 ];
 
 fn edited(text: &str, dice: &mut Dice) -> String {
-    // Most edits leave the project sound.
+    // Most edits keep the project valid.
     match dice.roll(2) {
         0 => dice.edited(text, SNIPPETS),
         _ => {

@@ -1,7 +1,7 @@
 //! A reader's walk through the book: every command of its pages in a real shell, with an empty home folder and little
 //! more on the path than `purlin`.
 //!
-//! The test starts itself again under the name `purlin`; `PURLIN=FILE` takes another program. Pages of rules are left to
+//! The test starts itself again under the name `purlin`; `PURLIN=FILE` uses another program. Pages of rules are left to
 //! `suite.rs`, which runs the same commands in process.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     }
     let mut env = environment("");
     env.insert("HOME".to_owned(), home.to_string_lossy().into_owned());
-    // Actions of the tour run programs that every system has.
+    // Actions of the tour run programs available on every system.
     env.insert("PATH".to_owned(), format!("{}:/usr/bin:/bin", folder.path().display()));
     let cases = ["tour", "howto", "reference"].into_iter().flat_map(|part| {
         let docs = top().join("docs").join(part);
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), cases.map(trial).collect()).exit_code()
 }
 
-/// The program under its name. Another name for the same file costs nothing, but not every disk can have it.
+/// Places the program under its name. A hard link costs nothing, but not every file system supports it.
 fn place(program: &Path, name: &Path) -> std::io::Result<()> {
     std::fs::hard_link(program, name).or_else(|_| std::fs::copy(program, name).map(drop))
 }

@@ -1,4 +1,4 @@
-//! `chart-set`: texts of the `--set` family, with the values and number types they make.
+//! `chart-set`: texts of the `--set` family, with the resulting values and number types.
 
 use crate::{Context, Report, Suite, Verdict};
 use purlin_charts::json;

@@ -19,7 +19,7 @@ fn run(context: &Context) -> Report {
     context.run_cases(&cases, id, |case| judge(context, &id(case), case))
 }
 
-/// A JSON value as chart values hold it: every number a float.
+/// A JSON value as chart values represent it: every number is a float.
 fn value_of(json: &Json) -> Value {
     match json {
         Json::Null => Value::null(),
@@ -82,7 +82,7 @@ fn rendered(case: &Json) -> Result<Vec<u8>, RenderError> {
 fn judge(context: &Context, id: &str, case: &Json) -> Verdict {
     match (rendered(case), case["expect"].as_str()) {
         (Ok(ours), Some(theirs)) => {
-            // A lone byte that is no UTF-8 cannot stand in the recorded JSON; it was written as the byte's escape.
+            // A byte that is not UTF-8 cannot be in the recorded JSON; it was written as the byte's escape.
             let ours_text = String::from_utf8_lossy(&ours).into_owned();
             context
                 .judge(id, ours_text == theirs, &ours_text, || format!("ours:   {ours_text:?}\n  theirs: {theirs:?}"))
@@ -103,7 +103,7 @@ fn judge(context: &Context, id: &str, case: &Json) -> Verdict {
     }
 }
 
-/// Whether two errors are about the same: equal, or equal in all places and in the quoted names.
+/// Whether two errors concern the same thing: equal, or equal in all locations and in the quoted names.
 pub fn same_place(ours: &str, theirs: &str) -> bool {
     ours == theirs || (places(ours) == places(theirs) && names(theirs).iter().all(|name| ours.contains(name.as_str())))
 }
@@ -120,7 +120,7 @@ pub fn places(text: &str) -> Vec<String> {
     words.filter(|word| is_place(word)).map(|word| word.trim_end_matches(':').to_owned()).collect()
 }
 
-/// The names a message speaks of: functions being called, templates being executed, fields.
+/// The names in a message: functions being called, templates being executed, fields.
 fn names(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (mark, end) in [("error calling ", ':'), ("executing \"", '"'), ("field ", ' '), ("function \"", '"')] {

@@ -56,7 +56,7 @@ fn without_blank_lines(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.trim().is_empty()).collect()
 }
 
-/// Whether two failures are at the same place for the same cause: the same places, or the same first words.
+/// Whether two failures have the same cause: the same locations, or the same first words.
 fn same_cause(ours: &str, theirs: &str) -> bool {
     let (a, b) = (places(ours), places(theirs));
     if !b.is_empty() {

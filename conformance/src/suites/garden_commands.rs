@@ -1,9 +1,9 @@
 //! `garden-commands`: `<project>/case.json` with lists of arguments, `files/`, and `expected/<n>.garden.json` per command.
 //!
-//! Each project is copied to a folder of its own, a git repository with one commit, and its commands are run there in
-//! order through `purlin garden`, with the permissions the original takes for granted. A command is a case. Answers
-//! are compared value by value, without what differs from run to run: times, unique ids, temporary folders. Of commands that run
-//! actions the results are compared. A refusal agrees if we refuse too and name what the original names.
+//! Each project is copied to a separate folder, a git repository with one commit, and its commands are run there in
+//! order through `purlin garden`, with the permissions that the original implies. A command is a case. Answers are
+//! compared value by value, without parts that differ between runs: times, unique ids, temporary folders. For commands
+//! that run actions the results are compared. A refusal agrees if we refuse too and name what the original names.
 
 use super::garden_projects::{compare, names_in};
 use crate::scratch::{Scratch, commit_all, copy_folder, fill_in, set_up};
@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// The suite.
 pub const SUITE: Suite = Suite { name: "garden-commands", run };
 
-/// Commands that run actions, of which the results are compared.
+/// Commands that run actions; their results are compared.
 const RUNNING: &[&str] = &["build", "deploy", "run", "test"];
 
-/// Keys whose values differ from run to run; `cached` says that a provider was asked within the hour.
+/// Keys whose values differ between runs; `cached` means that a provider was asked within the hour.
 const VOLATILE: &[&str] = &["uid", "startedAt", "completedAt", "stack", "duration", "cached"];
 
-/// Words of files whose versions count the folder that the project is in.
+/// Words in files whose versions depend on the project's folder.
 const OF_THE_FOLDER: &[&str] = &["<SCRATCH>", "buildPath", "sourcePath", "projectPath", ".path"];
 
 /// Keys of versions.
@@ -60,12 +60,12 @@ impl Project {
         self.json["commands"].as_array().into_iter().flatten().map(texts).collect()
     }
 
-    /// Whether versions count the folder that the project is in, which is another one on each machine.
+    /// Whether versions depend on the project's folder, which differs on each machine.
     fn counts_folder(&self) -> bool {
         counts_folder(&self.folder.join("files"))
     }
 
-    /// The lines of `setup`: one text, a list, or nothing.
+    /// The lines of `setup`: one text, a list, or none.
     fn setup(&self) -> Vec<String> {
         self.json["setup"].as_str().map_or_else(|| texts(&self.json["setup"]), |line| vec![line.to_owned()])
     }
@@ -80,7 +80,7 @@ fn counts_folder(folder: &Path) -> bool {
     entries.into_iter().any(mentions)
 }
 
-/// A value without versions, on top or in texts.
+/// A value without versions, at the top or in texts.
 fn without_versions(value: &Json) -> Json {
     match value {
         Json::Object(map) => {
@@ -93,7 +93,7 @@ fn without_versions(value: &Json) -> Json {
     }
 }
 
-/// A text without `v-` and the ten digits behind it.
+/// A text without `v-` and the ten digits after it.
 fn without_version_texts(text: &str) -> String {
     let mut parts = text.split("v-");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -105,7 +105,7 @@ fn without_version_texts(text: &str) -> String {
     out
 }
 
-/// The copy of a project and the folder beside it.
+/// The copy of a project and the folder next to it.
 struct Copy {
     scratch: Scratch,
     project: PathBuf,
@@ -213,7 +213,7 @@ fn execute(project: &Project, copy: &Copy, args: &[String]) -> Ran {
         env.retain(|(known, _)| known != name);
         env.push((name.clone(), copy.place(value.as_str().unwrap_or_default())));
     }
-    // What the original takes for granted.
+    // Permissions that the original implies.
     let mut all = vec!["--allow-exec".to_owned(), "--allow-path".to_owned()];
     all.push(copy.scratch.folder.to_string_lossy().into_owned());
     all.push("garden".to_owned());
@@ -222,7 +222,7 @@ fn execute(project: &Project, copy: &Copy, args: &[String]) -> Ran {
     purlin(&all, &copy.project, &env)
 }
 
-/// What the original said, without its stack traces and the help it prints.
+/// The original's message, without its stack traces and help text.
 fn message(expected: &Json) -> String {
     let messages = |list: &Json| {
         let all = list.as_array().into_iter().flatten();
@@ -240,10 +240,10 @@ fn headline(said: &str) -> String {
     line.map_or_else(|| said.lines().next().unwrap_or_default().to_owned(), str::to_owned)
 }
 
-/// What an error of the original is about: the names that `garden-projects` looks for, and those behind these phrases.
+/// The names in an error of the original: those that `garden-projects` looks for, and those after these phrases.
 fn causes(message: &str) -> Vec<String> {
     let mut names = names_in(message);
-    // A name in quotes, or with what follows it, is shortened to the name.
+    // A name in quotes, or with text after it, is shortened to the name.
     for name in &mut names {
         let first = name.split([' ', '\n', ':']).next().unwrap_or_default();
         *name = first.trim_matches('\'').to_owned();
@@ -288,13 +288,13 @@ fn our_value(copy: &Copy, ran: &Ran, args: &[String]) -> Json {
     }
 }
 
-/// What is compared of an answer.
+/// The compared part of an answer.
 fn reduced(result: &Json, args: &[String]) -> Json {
     if !args.first().is_some_and(|command| RUNNING.contains(&command.as_str())) {
         return stable(result);
     }
     let entry = |(key, result): (&String, &Json)| {
-        // Recordings that were shortened have the version on top.
+        // Shortened recordings have the version at the top.
         let version = [&result["result"]["version"], &result["version"]].into_iter().find(|found| !found.is_null());
         let kept = Map::from_iter([
             ("success".to_owned(), result["success"].clone()),
@@ -307,7 +307,7 @@ fn reduced(result: &Json, args: &[String]) -> Json {
     Json::Object(result["graphResults"].as_object().into_iter().flatten().map(entry).collect())
 }
 
-/// A value without what differs from run to run.
+/// A value without parts that differ between runs.
 fn stable(value: &Json) -> Json {
     match value {
         Json::Object(map) => {
@@ -320,7 +320,7 @@ fn stable(value: &Json) -> Json {
     }
 }
 
-/// A path in the folder of remote code without the hash of its address, which holds the folder of the case.
+/// A path in the folder of remote sources without the hash of its address, which contains the case's folder.
 fn without_source_hash(text: &str) -> String {
     let Some((before, rest)) = text.split_once("/.garden/sources/") else { return text.to_owned() };
     let Some((name, behind)) = rest.split_once("--") else { return text.to_owned() };
@@ -331,7 +331,7 @@ fn without_source_hash(text: &str) -> String {
 /// A text without the names of temporary folders that commands see.
 fn without_temporary(text: &str) -> String {
     let Some((before, _)) = text.split_once("GARDEN_ACTION_") else { return text.to_owned() };
-    // One of these names is what Garden's documentation says, which Garden itself does not set.
+    // One of these names is from Garden's documentation, but not set by Garden itself.
     let kept = text.lines().filter(|line| !line.contains("_OUTPUTS_PATH=") && !line.contains("_OUTPUTS_JSON_PATH="));
     if before.is_empty() || before.ends_with('\n') { kept.collect::<Vec<_>>().join("\n") } else { text.to_owned() }
 }

@@ -1,8 +1,8 @@
 //! Whole Garden projects: variables, actions with their dependencies, versions and resolved specs, modules, outputs,
 //! errors.
 //!
-//! The original executed what other actions needed the outputs of. So does this suite, for actions of type `exec`, in a
-//! copy of the project; what they gave is the input of the next resolution.
+//! The original executed actions whose outputs other actions needed. So does this suite, for actions of type `exec`, in
+//! a copy of the project; their outputs are the input of the next resolution.
 
 use crate::{Context, Report, Suite, Verdict};
 use purlin_garden::json::{self, KeyOrder};
@@ -41,7 +41,7 @@ fn judge(context: &Context, case: &Json) -> Verdict {
     context.judge(id, differences.is_empty(), &ours, || differences.join("\n"))
 }
 
-/// What a stated deviation is compared with: where we differ, and what we report.
+/// The text that a stated deviation is compared with: our differences, and our problems.
 fn summary(differences: &[String], answer: &Answer) -> String {
     let ours: Vec<&str> = differences.iter().map(|line| line.split(" instead of ").next().unwrap_or(line)).collect();
     let mut text = ours.join("; ");
@@ -51,7 +51,7 @@ fn summary(differences: &[String], answer: &Answer) -> String {
     text
 }
 
-/// A copy that actions may write to; each case has its own.
+/// A writable copy for actions; each case has its own.
 fn copy_project(files: &Path, id: &str) -> std::io::Result<PathBuf> {
     let target = std::env::temp_dir().join(format!("purlin-garden-{}-{id}", std::process::id()));
     let _ = std::fs::remove_dir_all(&target);
@@ -65,7 +65,7 @@ fn copy_project(files: &Path, id: &str) -> std::io::Result<PathBuf> {
     Ok(target)
 }
 
-/// All files of a folder, with their paths in it.
+/// All files of a folder with their relative paths.
 fn read_folder(folder: &Path, prefix: &str) -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -80,7 +80,7 @@ fn read_folder(folder: &Path, prefix: &str) -> std::io::Result<Vec<(String, Vec<
     Ok(files)
 }
 
-/// What we answer.
+/// Our answer.
 struct Answer {
     data: Json,
     problems: Vec<String>,
@@ -88,7 +88,7 @@ struct Answer {
 
 /// The project in memory, so that its folder is the same on every machine.
 fn world(files: &Path) -> MemoryWorld {
-    // What the recordings had set.
+    // The environment of the recordings.
     let variables = [("USER", "root"), ("TEST_VARIABLE", "banana"), ("MODULE_A_TEST_ENV_VAR", "foo")];
     let world = variables.iter().fold(MemoryWorld::new(), |world, (name, value)| world.variable(name, value));
     let files = read_folder(files, "").unwrap_or_default();
@@ -96,8 +96,8 @@ fn world(files: &Path) -> MemoryWorld {
     kept.fold(world, |world, (path, bytes)| world.bytes(&path, &bytes))
 }
 
-/// The recordings keep links as plain files that hold their target. Git hashes a link by its target, so that is the
-/// same; a link to an absolute path is left out by Garden, and here.
+/// The recordings store links as plain files that contain their target. Git hashes a link by its target, so the result
+/// is the same; a link to an absolute path is left out by Garden, and here.
 fn is_absolute_link(path: &str, bytes: &[u8]) -> bool {
     path.ends_with("/symlink.txt") && bytes.starts_with(b"/")
 }
@@ -111,7 +111,7 @@ fn answer(case: &Json, files: &Path, expected: &Json) -> Answer {
         vars: pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         ..Request::default()
     };
-    // Every round can only add outputs of further actions, so this ends.
+    // Every round only adds outputs of further actions, so this ends.
     for _ in 0..20 {
         let session = Session::new(Arc::new(world(files)));
         let resolution = resolve(&session, &request, &[]);
@@ -141,7 +141,7 @@ fn is_known(request: &Request, key: &str) -> bool {
 fn execute_all(resolution: &Resolution<'_>, keys: &[String], files: &Path, id: &str) -> Vec<(EcoString, Value)> {
     let Ok(copy) = copy_project(files, id) else { return Vec::new() };
     let given = keys.iter().filter_map(|key| Some((key.into(), execute(resolution, key, &copy)?))).collect();
-    // What cannot be removed is left to the system's own housekeeping.
+    // A copy that cannot be removed is left to the system's cleanup.
     let _ = std::fs::remove_dir_all(&copy);
     given
 }
@@ -160,7 +160,7 @@ fn execute(resolution: &Resolution<'_>, key: &str, project: &Path) -> Option<Val
     let spec = resolution.action(key)?.spec;
     let words = spec.get("command").and_then(Value::as_list)?;
     let words: Vec<String> = words.iter().map(|word| purlin_garden::expr::text_of(word).to_string()).collect();
-    // The type of the original's own test projects answers with its command instead of running it.
+    // The type of the original's own test projects returns its command instead of running it.
     if action.type_name == "test" {
         return Some(Value::map(Map::from_iter([("log".into(), Value::str(words.join(" ")))])));
     }
@@ -190,7 +190,7 @@ fn execute(resolution: &Resolution<'_>, key: &str, project: &Path) -> Option<Val
     ])))
 }
 
-/// The resolution in the form of the recorded answers, and the actions whose outputs it waits for.
+/// The resolution in the form of the recorded answers, and the actions whose outputs it needs.
 fn described(session: &Session, resolution: &Resolution<'_>, expected: &Json) -> (Json, Vec<String>) {
     let root = session.world.root().to_owned();
     let mut waiting = Vec::new();
@@ -210,7 +210,7 @@ fn described(session: &Session, resolution: &Resolution<'_>, expected: &Json) ->
                    "needsStaticOutputs": need.needs_static, "needsExecutedOutputs": need.needs_executed})
         });
         let resolved = found.map(|found| {
-            // The recordings show what is known without running; what this suite ran for others is left out.
+            // The recordings contain values known without running; outputs of actions run by this suite are left out.
             let ran = resolution.ground.outputs.get(key.as_str()).and_then(Value::as_map);
             let outputs = found.outputs.as_map().cloned().unwrap_or_default().into_entries().into_iter();
             let outputs: Map = outputs.filter(|(key, _)| !ran.is_some_and(|ran| ran.contains_key(key))).collect();
@@ -285,7 +285,7 @@ std::thread_local! {
     static PENDING: std::cell::RefCell<Vec<String>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
-/// A value as JSON, with the project's folder named as in the recordings.
+/// A value as JSON, with the project's folder replaced as in the recordings.
 fn plain(value: &Value, root: &str) -> Json {
     let text = json::write(value, KeyOrder::Written).replace(root, "<PROJECT>");
     serde_json::from_str(&text).unwrap_or(Json::Null)
@@ -353,7 +353,7 @@ fn compare_actions(expected: &Json, answer: &Answer, found: &mut Vec<String>, ex
     }
 }
 
-/// Dependencies in any order. One to an action that does not exist is an error of ours, not an edge.
+/// Dependencies in any order. One on an action that does not exist is an error of ours, not an edge.
 fn compare_needs(key: &str, their: &Json, our: &Json, found: &mut Vec<String>, excused: &mut Vec<&str>) {
     let sorted = |value: &Json| {
         let mut list: Vec<String> =
@@ -371,7 +371,7 @@ fn compare_needs(key: &str, their: &Json, our: &Json, found: &mut Vec<String>, e
     }
 }
 
-/// Keys in one order, so that texts can be compared.
+/// Sorts keys, so that texts can be compared.
 fn canonical(value: &Json) -> Json {
     match value {
         Json::Object(map) => {
@@ -416,7 +416,7 @@ pub(super) fn compare(place: &str, their: &Json, our: &Json, found: &mut Vec<Str
     }
 }
 
-/// An error of the original must be one of ours: about the same names, at the same line where the original gives one.
+/// An error of the original must be one of ours: with the same names, and on the same line if the original gives one.
 fn compare_error(place: &str, error: &str, answer: &Answer, found: &mut Vec<String>) {
     let all = answer.problems.join("\n");
     if all.is_empty() {
@@ -438,7 +438,7 @@ fn compare_error(place: &str, error: &str, answer: &Answer, found: &mut Vec<Stri
     }
 }
 
-/// The keys, actions, modules and environments that an error of the original is about.
+/// The keys, actions, modules and environments in an error of the original.
 pub(super) fn names_in(error: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut after = |marker: &str, ends: &[char]| {

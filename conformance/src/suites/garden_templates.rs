@@ -19,7 +19,7 @@ fn text<'c>(case: &'c Json, key: &str) -> &'c str {
     case.get(key).and_then(Json::as_str).unwrap_or("")
 }
 
-/// What we answer.
+/// Our answer.
 enum Answer {
     Value(Value),
     Error(String),
@@ -75,7 +75,7 @@ fn agrees(case: &Json, answer: &Answer) -> bool {
         (Some(error), Answer::Error(message)) => names_in(error).iter().all(|name| message.contains(name.as_str())),
         (None, Answer::Value(value)) if case.get("expectUndefined").is_some() => value.is_absent(),
         (None, Answer::Value(value)) => {
-            // Numbers that JSON cannot write are recorded as they are printed.
+            // Numbers that JSON cannot represent are recorded as printed.
             let special = matches!(&value.data, Data::Float(number) if !number.is_finite());
             if special {
                 return text(case, "expectInspect") == shown(value);
@@ -99,7 +99,7 @@ fn same(a: &Json, b: &Json) -> bool {
     }
 }
 
-/// The key, function, argument or operator that an error of the original is about.
+/// The key, function, argument or operator in an error of the original.
 fn names_in(error: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut after = |marker: &str, ends: &[char]| {

@@ -1,4 +1,4 @@
-//! `real-charts`: widely used public charts through `purlin helm`, with the CPU time it takes.
+//! `real-charts`: widely used public charts through `purlin helm`, with the CPU time used.
 
 use crate::{Context, Report, Suite, Verdict, purlin};
 use flate2::read::GzDecoder;
@@ -21,7 +21,7 @@ fn run(context: &Context) -> Report {
     report
 }
 
-/// User and system time of this process so far, from the kernel's own account of it.
+/// User and system time of this process so far, from the kernel's accounting.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = stat.rsplit(')').next().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! `skaffold`, `skaffold-commands`: `<group>/<case>/case.json` with arguments, environment and setup; the answer beside it.
+//! `skaffold`, `skaffold-commands`: `<group>/<case>/case.json` with arguments, environment, setup and the answer.
 //!
-//! Each case is copied to a folder of its own and run there through `purlin skaffold`, with the permissions the
-//! original takes for granted. YAML and JSON answers are compared document by document. A refusal agrees if we
-//! refuse too and name everything the original names.
+//! Each case is copied to a separate folder and run there through `purlin skaffold`, with the permissions that the
+//! original implies. YAML and JSON answers are compared document by document. A refusal agrees if we refuse too and
+//! name everything the original names.
 
 use crate::scratch::{Scratch, commit_all, copy_folder, fill_in, set_up};
 use crate::{Context, Ran, Report, Suite, Verdict, in_parallel, purlin_reading};
@@ -38,8 +38,8 @@ fn run(context: &Context) -> Report {
     )
 }
 
-/// Commands of one set-up (`NAME-0`, `NAME-1`, …) were recorded one after the other in the same folder: what one of
-/// them writes, the next one finds.
+/// Commands of one set-up (`NAME-0`, `NAME-1`, …) were recorded one after the other in the same folder: files written
+/// by one are visible to the next.
 fn run_commands(context: &Context) -> Report {
     let mut set_ups: BTreeMap<String, Vec<(usize, Case)>> = BTreeMap::new();
     for case in cases(&context.folder) {
@@ -103,14 +103,14 @@ impl Case {
     }
 }
 
-/// A copy of a case that can be written to, in a folder of its own.
+/// A writable copy of a case, in a separate folder.
 struct Copy {
     parent: Scratch,
     case: PathBuf,
 }
 
 impl Copy {
-    /// Copies what the user would have; recorded answers stay behind.
+    /// Copies the user's files; recorded answers are left out.
     fn of(case: &Case) -> std::io::Result<Copy> {
         let parent = Scratch::new("skaffold", &case.id)?;
         let copy = parent.folder.join(case.folder.file_name().unwrap_or_default());
@@ -156,7 +156,7 @@ fn execute(case: &Case, scratch: &Copy) -> Ran {
     }
     let mut args = vec!["skaffold".to_owned()];
     args.extend(case.list("args").iter().map(|arg| scratch.place(arg)));
-    // What the original takes for granted.
+    // Permissions that the original implies.
     let parent = scratch.parent.folder.to_string_lossy().into_owned();
     args.extend(["--allow-path".to_owned(), parent, "--allow-exec".to_owned()]);
     args.extend(["--allow-net".to_owned(), "git.example.com".to_owned()]);
@@ -165,7 +165,7 @@ fn execute(case: &Case, scratch: &Copy) -> Ran {
     purlin_reading(&args, &cwd, &env, &input)
 }
 
-/// Our answer in canonical form: JSON lines, one per document; or `error:` and what we said.
+/// Our answer in canonical form: JSON lines, one per document; or `error:` and our message.
 fn answer(case: &Case, scratch: &Copy, ran: &Ran) -> String {
     let stdout = String::from_utf8_lossy(&ran.stdout).into_owned();
     if ran.code != 0 {
@@ -179,7 +179,7 @@ fn answer(case: &Case, scratch: &Copy, ran: &Ran) -> String {
     canonical(&text, case.text("format"))
 }
 
-/// A stated answer names the problem, not the lines around it.
+/// A stated answer contains the problem, not the lines around it.
 fn headline(ours: &str) -> &str {
     match ours.strip_prefix("error: ") {
         Some(said) => said.split(" --> ").next().unwrap_or(said),
@@ -221,7 +221,8 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// A text without the folders of fetched repositories: their names are hashes of addresses that hold the case's folder.
+/// A text without the folders of fetched repositories: their names are hashes of addresses that contain the case's
+/// folder.
 fn without_cache_name(text: &str) -> String {
     let mut parts = text.split("/.skaffold/remote-cache/");
     let mut kept = parts.next().unwrap_or_default().to_owned();
@@ -242,14 +243,14 @@ fn compare(case: &Case, ran: &Ran, ours: &str) -> (bool, String) {
     }
     let recorded = std::fs::read_to_string(case.folder.join(case.text("expected"))).unwrap_or_default();
     let theirs = without_cache_name(&canonical(&recorded, case.text("format")));
-    // The words of a help page are each program's own.
+    // Each program has its own wording of help pages.
     let is_help =
         case.text("command") == "options" || case.list("args").iter().any(|arg| arg == "--help" || arg == "-h");
     (theirs == ours || (is_help && ran.code == 0 && !ran.stdout.is_empty()), theirs)
 }
 
-/// A message of the original without its JSON, without where it says the problem is (we point at it), and without the
-/// advice behind it.
+/// A message of the original without its JSON, without the location of the problem (we point at it), and without the
+/// advice after it.
 fn plain_message(message: &str) -> String {
     let json = serde_json::from_str::<Json>(message).ok();
     let text = json.as_ref().and_then(|json| json["errorMessage"].as_str()).unwrap_or(message);
@@ -267,19 +268,19 @@ fn plain_message(message: &str) -> String {
     let advice = [" Check that ", " There's an issue with ", " Modify the ", " defined in file "];
     let end = advice.iter().filter_map(|words| kept.find(words)).min().unwrap_or(kept.len());
     let context = kept.get(..end).unwrap_or(&kept);
-    // Advice stands behind the message, a file in the middle of it.
+    // Advice follows the message, a file is in the middle of it.
     let behind = kept.split_once(": applying profile ").map(|(_, tail)| format!("applying profile {tail}"));
     let behind =
         behind.map(|tail| tail.split(" There's an issue").next().unwrap_or_default().trim_end_matches('.').to_owned());
     behind.unwrap_or_else(|| context.to_owned())
 }
 
-/// What a message of the original is about: whatever stands in quotes, and the words its fixed phrases lead to.
+/// The names in a message of the original: quoted texts, and the words after its fixed phrases.
 fn names(message: &str) -> Vec<String> {
     let mut found = Vec::new();
     for quote in ['"', '\'', '`'] {
         let parts: Vec<&str> = message.split(quote).collect();
-        // Texts in quotes are the odd parts; what looks like prose between two apostrophes is none.
+        // Quoted texts are the odd parts; prose between two apostrophes does not count.
         found.extend(parts.iter().skip(1).step_by(2).filter(|part| !part.contains(' ')).map(|part| (*part).to_owned()));
     }
     const PHRASES: &[(&str, &str)] = &[
@@ -294,11 +295,11 @@ fn names(message: &str) -> Vec<String> {
     for (before, after) in PHRASES {
         let Some((_, rest)) = message.split_once(before) else { continue };
         let word = if after.is_empty() { Some(rest) } else { rest.split_once(after).map(|(word, _)| word) };
-        // Several names stand beside each other, each in quotes of its own.
+        // Several names are next to each other, each in separate quotes.
         let line = word.and_then(|word| word.lines().next()).unwrap_or_default();
         found.extend(line.trim().trim_matches('"').split("\" \"").map(str::to_owned));
     }
-    // Patterns and addresses for further reading name nothing.
+    // Patterns and addresses for further reading are not names.
     found.retain(|name| !name.is_empty() && !name.starts_with('^') && name != "[/usr/local/bin/git");
     found
 }

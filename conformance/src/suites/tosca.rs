@@ -1,8 +1,8 @@
 //! The `tosca` suite: verdicts, problems and Clouts of Puccini, and the OASIS community suite's expected results.
 //!
-//! Three counts are printed apart; the suite's total counts verdicts. For TOSCA 2.0 the reference is the community
-//! suite and the standard, since the recorded tool reads a draft of it. Files in 2.0 that neither judges are tried too:
-//! each that we refuse has its reason in `drafts/tosca.toml`, and fails if it is refused for another one.
+//! Three counts are printed separately; the suite's total counts verdicts. For TOSCA 2.0 the reference is the community
+//! suite and the standard, since the recorded tool reads a draft of it. Files in 2.0 without either reference are tried
+//! too: each refused one has its reason in `drafts/tosca.toml`, and fails if it is refused for another one.
 
 use crate::deviations::Deviations;
 use crate::{Context, Report, Suite, Verdict};
@@ -40,7 +40,7 @@ impl Case {
         self.json.get(key).and_then(Json::as_bool).unwrap_or(false)
     }
 
-    /// Why a case cannot be judged here, if it cannot.
+    /// Why a case cannot be judged here, if so.
     fn skip(&self) -> Option<&'static str> {
         let version = self.text("version");
         if self.flag("network") && self.text("suite_expected").is_empty() {
@@ -58,7 +58,7 @@ impl Case {
         None
     }
 
-    /// The verdict to compare with: the community suite's, otherwise the recorded one where it counts.
+    /// The verdict to compare with: the community suite's, otherwise the recorded one if it counts.
     fn expected(&self) -> Option<bool> {
         match self.text("suite_expected") {
             "valid" => return Some(true),
@@ -85,7 +85,7 @@ pub fn run(context: &Context) -> Report {
     report
 }
 
-/// The counts that are printed beside the verdicts.
+/// The counts printed in addition to the verdicts.
 #[derive(Default)]
 struct Counts {
     community: Tally,
@@ -95,11 +95,11 @@ struct Counts {
     single: Tally,
     /// Files in TOSCA 2.0 without a reference: whether we accept them.
     drafts: Tally,
-    /// Why we refuse those that we refuse.
+    /// The reasons for refused files.
     reasons: Deviations,
 }
 
-/// How many agree, and which do not.
+/// The number of agreements, and the cases that do not agree.
 #[derive(Default)]
 struct Tally {
     agree: AtomicUsize,
@@ -180,7 +180,7 @@ fn judge(context: &Context, case: &Case, counts: &Counts) -> Verdict {
     })
 }
 
-/// What we say of a file that there is no reference for, since the recorded tool reads a draft of TOSCA 2.0.
+/// Our verdict on a file without a reference, since the recorded tool reads a draft of TOSCA 2.0.
 fn tried(context: &Context, case: &Case, counts: &Counts) -> Verdict {
     let (refused, message) = match answer(context, case) {
         Ok(compiled) => {
@@ -206,7 +206,7 @@ fn tried(context: &Context, case: &Case, counts: &Counts) -> Verdict {
     }
 }
 
-/// Whether our Clout equals the recorded one; those without a vertex say nothing.
+/// Whether our Clout equals the recorded one; those without a vertex are skipped.
 fn compare_clout(context: &Context, case: &Case, compiled: &Compiled, counts: &Counts) {
     let Some(theirs) = context.text(case.text("clout")).and_then(|text| serde_json::from_str::<Json>(&text).ok())
     else {
@@ -222,8 +222,8 @@ fn compare_clout(context: &Context, case: &Case, compiled: &Compiled, counts: &C
     counts.clouts.count(&case.id, difference(&canonical(ours), &canonical(theirs), "", &own_words(compiled)));
 }
 
-/// A Clout as it is compared: its history in words, without the names of scriptlets and the notes of normative types,
-/// and edges in a fixed order.
+/// A Clout in comparable form: its history as a list of words, without the names of scriptlets and the descriptions of
+/// normative types, and with edges in a fixed order.
 fn canonical(mut clout: Json) -> Json {
     if let Some(Json::Object(puccini)) = clout.pointer_mut("/metadata/puccini") {
         puccini.remove("scriptlets");
@@ -263,10 +263,10 @@ fn simplify(json: &mut Json) {
     }
 }
 
-/// How the names of normative types begin.
+/// The prefix of normative types.
 const NORMATIVE: &str = "tosca::";
 
-/// The descriptions that the case itself writes; all others are those of normative types.
+/// The descriptions in the case itself; all others are those of normative types.
 fn own_words(compiled: &Compiled) -> HashSet<String> {
     let mut out = HashSet::new();
     let files = compiled.model.files.list.iter().filter(|file| file.role != Role::Profile);
@@ -283,7 +283,7 @@ fn own_words(compiled: &Compiled) -> HashSet<String> {
     out
 }
 
-/// A text by which things are sorted, whatever the order of their keys.
+/// A text for sorting, independent of the order of keys.
 fn sorted(json: &Json) -> String {
     match json {
         Json::Object(entries) => {
@@ -343,7 +343,7 @@ fn short(json: &Json) -> String {
     json.to_string().chars().take(150).collect()
 }
 
-/// Whether our first problem is where the original sees one.
+/// Whether our first problem is at the original's location.
 fn compare_problems(context: &Context, case: &Case, compiled: &Compiled, counts: &Counts) {
     let Some(theirs) =
         context.text(case.text("problems_path")).and_then(|text| serde_json::from_str::<Vec<Json>>(&text).ok())
@@ -358,7 +358,7 @@ fn compare_problems(context: &Context, case: &Case, compiled: &Compiled, counts:
         .filter_map(|problem| locate(&compiled.model.files, problem))
         .collect();
     let difference = match ours.first() {
-        // What concerns no place in a file, such as an archive, is compared by verdict alone.
+        // Problems without a location in a file, such as those of an archive, are compared by verdict alone.
         None => None,
         Some(first) => {
             let same = theirs.iter().any(|problem| same_place(first, problem));
@@ -383,7 +383,7 @@ fn describe(problem: &Json) -> String {
     format!("{}:{row} {} ({})", text("section"), their_path(problem), text("message"))
 }
 
-/// The path of a recorded problem; those of evaluation have it in their message.
+/// The path of a recorded problem; problems of evaluation have it in their message.
 fn their_path(problem: &Json) -> &str {
     let text = |key: &str| problem.get(key).and_then(Json::as_str).unwrap_or("");
     let item = text("item");
@@ -405,12 +405,12 @@ fn same_place(ours: &Location, theirs: &Json) -> bool {
         || ours.file.ends_with(section)
         || section.ends_with(ours.file.trim_start_matches("src/"));
     let path = their_path(theirs);
-    // Where the original knows no path it points at the file as a whole.
+    // Without a path the original points at the file as a whole.
     let place = path.is_empty() || (row < 0 || i64::from(ours.row) == row) && same_path(&ours.path, path);
     file && place
 }
 
-/// Paths of values that types add are written in two ways by the original.
+/// The original has two notations for paths of values that types add.
 fn same_path(ours: &str, theirs: &str) -> bool {
     let plain = |path: &str| path.replace("[\"", ".").replace("\"]", "").replace(".operations.", ".");
     plain(ours) == plain(theirs)
@@ -479,8 +479,8 @@ mod tests {
     use purlin_tosca::edition;
     use purlin_tosca::entities::SCHEMA;
 
-    /// Each file in TOSCA 2.0 that only we judge is accepted, or refused for the reason that is written down; and a reason
-    /// is written down for no other file.
+    /// Each file in TOSCA 2.0 that only we judge is accepted, or refused for the recorded reason; and no other file has
+    /// a recorded reason.
     #[test]
     fn every_refused_draft_has_its_reason() {
         let reasons = Deviations::load_from("drafts", SUITE.name);
@@ -526,7 +526,7 @@ mod tests {
                 let label = label(entity["kind"].as_str().unwrap());
                 let row = SCHEMA.entities.iter().find(|row| row.label == label);
                 for key in keys.iter().filter_map(|key| key["key"].as_str()) {
-                    // Schemas keep what definitions lost, and unnamed keys are open ones.
+                    // Schemas keep keys that definitions lost, and unnamed keys are open ones.
                     if key.starts_with('<') || key == "*" {
                         continue;
                     }

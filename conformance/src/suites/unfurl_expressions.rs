@@ -1,4 +1,4 @@
-//! Unfurl's expressions: a tree of instances, an expression, a mode of asking; and vault vectors.
+//! Unfurl's expressions: a tree of instances, an expression, a query mode; and vault vectors.
 
 use crate::{Context, Report, Suite, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
@@ -42,7 +42,7 @@ fn text<'c>(case: &'c Json, key: &str) -> &'c str {
     case.get(key).and_then(Json::as_str).unwrap_or("")
 }
 
-/// A vector is opened, and what we encrypt ourselves is opened again.
+/// A vector is decrypted, and our own encryption is decrypted again.
 fn judge_vault(vector: &Json) -> Verdict {
     if vector.get("vaulttext").is_none() {
         return judge_tagged(vector);
@@ -69,7 +69,7 @@ fn judge_vault(vector: &Json) -> Verdict {
     }
 }
 
-/// Secrets of each kind in YAML: opened from the recorded text, and written as the recorded text has it.
+/// Secrets of each kind in YAML: decrypted from the recorded text, and written as in the recorded text.
 fn judge_tagged(vector: &Json) -> Verdict {
     let session = Session::new(Arc::new(MemoryWorld::new()));
     let nobody = Tree::new(Node::new("root", NodeKind::Root));
@@ -164,7 +164,7 @@ fn agrees(recorded: &Json, answer: &Result<Json, String>) -> bool {
     }
 }
 
-/// Equal, whatever the order of maps; a port specification is a map like any other for us.
+/// Equality that ignores the order of maps; a port specification is a map like any other for us.
 pub fn same(wanted: &Json, ours: &Json) -> bool {
     if let Some(inner) = wanted.get("$portspec") {
         return same(inner, ours);
@@ -237,7 +237,7 @@ fn world_of(case: &Json, folder: Option<&Folder>) -> Option<Arc<dyn World>> {
     Some(Arc::new(DiskWorld::new(settings)))
 }
 
-/// A JSON value as written, with the place of the case's folder filled in.
+/// A JSON value as written, with the path of the case's folder filled in.
 fn raw(json: &Json, base: &str) -> Val {
     match json {
         Json::Null => Val::null(),
@@ -275,7 +275,7 @@ fn grow(tree: &mut Tree, parent: NodeId, json: &Json, base: &str) {
     }
 }
 
-/// Every node has the capability its root type gives it.
+/// Every node has the capability of its root type.
 fn feature(tree: &mut Tree, id: NodeId) {
     let mut capability = Node::new("feature", NodeKind::Capability);
     capability.parent = Some(id);
@@ -385,7 +385,7 @@ fn serialize(value: &Val, tree: &Tree, redact: bool) -> Json {
     if value.is_tainted() { json!({"$sensitive": shown}) } else { shown }
 }
 
-/// A value in the form answers are recorded in.
+/// A value in the form of recorded answers.
 pub fn encode(value: &Val, tree: &Tree) -> Json {
     let shown = match &value.data {
         Data::Null => return Json::Null,

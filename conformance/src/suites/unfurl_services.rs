@@ -59,13 +59,13 @@ fn judge(context: &Context, case: &str) -> Verdict {
     })
 }
 
-/// The parts of an answer that are compared.
+/// The compared parts of an answer.
 const PARTS: &[&str] = &["inputs", "outputs", "instances", "queries"];
 
-/// Those that are compared as a whole where a job ran.
+/// Parts that are compared as a whole after a job.
 const PARTS_OF_JOBS: &[&str] = &["job", "tasks"];
 
-/// Whether each input, output, instance and query has the answer of one of the recorded versions.
+/// Whether each input, output, instance and query agrees with one of the recorded versions.
 fn agrees(recorded: &[Json], ours: &Json) -> bool {
     let failing = |version: &Json| version.get("error").is_some();
     if ours.get("error").is_some() {
@@ -101,7 +101,7 @@ fn part_agrees(versions: &[&Json], ours: &Json, part: &str) -> bool {
     }
 }
 
-/// Equal, where an error agrees with any error.
+/// Equality in which an error agrees with any error.
 fn alike(wanted: &Json, ours: &Json) -> bool {
     if wanted.get("$error").is_some() || wanted.get("error").is_some() {
         return ours.get("$error").is_some();
@@ -159,7 +159,7 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     let Some(session) = session_of(folder, settings) else {
         return json!({"error": "there is no such folder"});
     };
-    // Without a job nothing is made that is not stored.
+    // Without a job only stored instances exist.
     let stored = settings.get("job") == Some(&Json::Bool(false));
     let which = if stored { Instances::Stored } else { Instances::Planned };
     let ensemble = ensemble::open_with(&session, &Request::of("."), which);
@@ -184,8 +184,8 @@ fn unless_output_fails(shown: Json) -> Json {
     failing.map(|error| json!({"error": error})).unwrap_or(shown)
 }
 
-/// The answer once a job has really run, in a copy of the folder: what it says of itself, and what it stores. A dry run
-/// stores nothing; what it did to the states of instances is in its report.
+/// The answer after a job has really run, in a copy of the folder: its report, and the stored instances. A dry run
+/// stores nothing; its effect on the states of instances is in its report.
 fn after_job(folder: &Path, case: &str, settings: &Json) -> Json {
     let is_dry = settings.get("job").is_none_or(|job| job.get("dryrun") == Some(&Json::Bool(true)));
     let copy = std::env::temp_dir().join(format!("purlin-unfurl-job-{}-{case}", std::process::id()));
@@ -211,7 +211,7 @@ fn copied(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A dry run with the instances as it leaves them; none where commands are to be run.
+/// A dry run with the resulting instances; `None` if commands are to be run.
 fn dry_job(folder: &Path, settings: &Json) -> Option<Json> {
     let session = session_of(folder, settings)?;
     let options = Options { dry_run: true, ..Options::default() };
@@ -260,7 +260,7 @@ fn job_in(folder: &Path, is_dry: bool, settings: &Json) -> Json {
     with_report(ours, &report)
 }
 
-/// An answer with what a job says of itself.
+/// An answer with a job's report.
 fn with_report(mut ours: Json, report: &Json) -> Json {
     let picked = |from: &Json, keys: &[&str]| -> Json {
         keys.iter().map(|key| ((*key).to_owned(), from.get(*key).cloned().unwrap_or(Json::Null))).collect()
@@ -273,7 +273,7 @@ fn with_report(mut ours: Json, report: &Json) -> Json {
     ours
 }
 
-/// Problems of single expressions show in the values they belong to; what is wrong as it is written is refused.
+/// Problems of single expressions appear in their values; static errors are refused.
 fn fatal(session: &Session, problem: &Diagnostic) -> bool {
     let own = ["unfurl-unknown", "unfurl-wrong-type", "unfurl-invalid-property"].contains(&problem.rule.name);
     let of_template = problem.message.contains("property") && !problem.message.contains("must be of type");
@@ -282,7 +282,7 @@ fn fatal(session: &Session, problem: &Diagnostic) -> bool {
     problem.is_error() && (!own || of_template || plain || input)
 }
 
-/// Whether a problem is about a scalar that is neither an expression nor a template.
+/// Whether a problem concerns a scalar that is neither an expression nor a template.
 fn is_plain(session: &Session, problem: &Diagnostic) -> bool {
     let text = problem.span.and_then(|span| Some(session.sources.get(span.file)?.slice(span).to_owned()));
     text.is_some_and(|text| !text.contains('{') && !text.contains(':'))

@@ -179,7 +179,7 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
     for rows in [YAML_ROWS, &[("n", NUMBERS), ("text", TEXTS)]] {
         rows.iter().for_each(|(symbol, all)| grammar.add(symbol, all.iter().map(|&text| text.to_owned())));
     }
-    // Whatever function is added is tried, too.
+    // New functions are included automatically.
     grammar.add("call", ["(len <s>)".to_owned()]);
     let functions = purlin_gotmpl::funcs::LISTS.iter().flat_map(|(_, functions)| functions.iter());
     grammar.add("call", functions.filter(|function| function.name != "fail").map(call));

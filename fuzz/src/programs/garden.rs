@@ -131,7 +131,7 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
     for rows in [YAML_ROWS, &[("text", TEXTS), ("number", NUMBERS)]] {
         rows.iter().for_each(|(symbol, all)| grammar.add(symbol, all.iter().map(|&text| text.to_owned())));
     }
-    // Whatever helper is added is tried, too.
+    // New helpers are included automatically.
     grammar.add("call", ["isEmpty(<e>)".to_owned()]);
     for function in purlin_garden::functions::FUNCTIONS {
         let of = |takes: &str| match takes {

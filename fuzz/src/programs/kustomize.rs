@@ -44,7 +44,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// A chain of kustomizations, each with the one before as its base, once or twice.
+/// A chain of kustomizations, each with the previous one as its base, once or twice.
 pub fn make(choices: &mut Choices<'_>) -> Files {
     let mut grammar = Grammar::new(ROWS);
     for rows in [YAML_ROWS, &[("n", NUMBERS), ("text", TEXTS)]] {
@@ -61,7 +61,7 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
             text.push_str(&format!("- {below}l{}\n", level - 1));
         }
         if level > 1 && choices.below(2) == 1 {
-            // A second way to the same base doubles what there is, or collides.
+            // A second path to the same base doubles the resources, or collides.
             text.push_str(&format!("- {below}l{}\n", level - 2));
         }
         let mut parts: Vec<String> = Vec::new();

@@ -1,17 +1,16 @@
-//! Programs whose cost is a product: many of one thing, each with many of another. Every text is short, and what it comes
-//! to is not: templates and what renders them, types and what they are types of, peers that all refer to all, long lists
-//! in what many problems say.
+//! Programs whose cost is a product: many of one thing, each with many of another. Every text is short, and its result
+//! is not: templates and their uses, types and their nodes, fully connected peers, long lists in many messages.
 //!
-//! The counts are drawn, so that each factor is the large one now and then.
+//! The counts are drawn, so that each factor is sometimes the large one.
 
 use super::Files;
 use super::grammar::Choices;
 use std::fmt::Write;
 
-/// How many of something there are.
+/// Possible counts.
 const COUNTS: &[usize] = &[1, 2, 5, 12, 30, 80, 200, 500, 1_200, 3_000];
 
-/// The text of a file is about this long at most.
+/// Approximate maximum length of a file.
 const LONGEST: usize = 200 << 10;
 
 /// Draws counts and the shape of a program.
@@ -29,7 +28,7 @@ impl Draw<'_, '_> {
     }
 }
 
-/// Some text for each number, until it is long enough.
+/// A text for each number, until the maximum length is reached.
 fn each(count: usize, text: impl Fn(usize) -> String) -> String {
     let mut out = String::new();
     for number in 0..count {
@@ -92,7 +91,7 @@ pub fn garden(choices: &mut Choices<'_>) -> Files {
             return files;
         }
         5 => {
-            // Each name is unknown, and compared with all that are known.
+            // Each name is unknown, and compared with all known ones.
             let wrong = each(b, |at| run(a + at, &format!("dependencies: [run.b{at}]\n")));
             format!("{GARDEN}{}{wrong}", each(a, |at| run(at, "")))
         }
@@ -135,7 +134,7 @@ pub fn tosca(choices: &mut Choices<'_>) -> Files {
             )
         }
         2 => {
-            // Every problem lists what would have been right.
+            // Every problem lists the allowed values.
             let values = list(a, |at| format!("value{at}"));
             let wrong = each(b, |at| format!("p{at}: wrong, "));
             let declared = each(b, |at| format!("      p{at}: {{type: T}}\n"));
@@ -243,7 +242,7 @@ pub fn unfurl(choices: &mut Choices<'_>) -> Files {
     let property = |name: String, value: String| format!("            {name}: {value}\n");
     let nodes = match draw.shape(4) {
         0 => {
-            // Each shows the one before several times; what the last comes to is a power.
+            // Each refers to the previous one several times; the size of the last is exponential.
             let mut all = property("p0".to_owned(), list(b.min(500), |at| format!("x{at}")));
             for level in 1..a.min(40) {
                 let value = list(c.min(12), |_| format!("{{eval: '.::p{}'}}", level - 1));
@@ -296,7 +295,7 @@ pub fn skaffold(choices: &mut Choices<'_>) -> Files {
             vec![file("skaffold.yaml", text)]
         }
         2 => {
-            // Modules that all require all others that come later.
+            // Modules that each require all later ones.
             let modules = a.min(120);
             let requires = |from: usize| list(modules - from, |at| format!("{{path: m{}.yaml}}", from + at));
             let module = |name: &str, from: usize| {
@@ -354,7 +353,7 @@ pub fn kustomize(choices: &mut Choices<'_>) -> Files {
             vec![objects, file("kustomization.yaml", format!("resources: [r.yaml]\nlabels: {labels}\n"))]
         }
         _ => {
-            // Layers, each on top of the one before.
+            // Layers, each based on the previous one.
             let layers = b.min(60);
             let mut files =
                 vec![file("l0/r.yaml", each(a, object)), file("l0/kustomization.yaml", "resources: [r.yaml]\n")];

@@ -26,7 +26,7 @@ const ROWS: &[(&str, &[&str])] = &[
         "leaf",
         &["build: {artifacts: [<artifact>]}\n", "build: {artifacts: [<artifact>, <artifact>]}\nprofiles:\n<profile>"],
     ),
-    // Names of images and profiles are made different afterwards, by counting the signs.
+    // Names of images and profiles are made unique afterwards, by numbering the placeholders.
     (
         "artifact",
         &[
@@ -57,7 +57,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "{op: test, path: /metadata/annotations/a, value: b}",
         ],
     ),
-    // Each copies all that there is into itself.
+    // Each copies everything into itself.
     ("copies", &["<copy>", "<copies>, <copies>", "<copies>, <copies>, <copies>"]),
     (
         "copy",
@@ -91,10 +91,10 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
         rows.iter().for_each(|(symbol, all)| grammar.add(symbol, all.iter().map(|&text| text.to_owned())));
     }
     let mut document = |name: &str, level: usize| {
-        // The lowest has nothing to require.
+        // The lowest has no requirements.
         let symbol = if level == 0 { "<leaf>" } else { "<config>" };
         let body = grammar.text(symbol, level, choices);
-        // One of the bodies has metadata of its own.
+        // One of the bodies already has metadata.
         let is_named = body.starts_with("metadata");
         let head =
             if is_named { String::new() } else { format!("metadata: {{name: {name}, annotations: {{a: b}}}}\n") };
@@ -109,7 +109,7 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
     vec![("skaffold.yaml".to_owned(), numbered(&text)), ("sub/skaffold.yaml".to_owned(), numbered(&sub))]
 }
 
-/// Every `#` with a number of its own.
+/// Replaces every `#` by a unique number.
 fn numbered(text: &str) -> String {
     let mut pieces = text.split('#');
     let first = pieces.next().unwrap_or_default().to_owned();

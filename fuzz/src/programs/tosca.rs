@@ -98,7 +98,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The kinds of properties: letter, type, and a value that needs nothing.
+/// The kinds of properties: letter, type, and a value without references.
 const KINDS: &[(&str, &str, &str)] = &[
     ("s", "string", "xy"),
     ("l", "list, entry_schema: string", "[x, y]"),
@@ -114,7 +114,7 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
     for (symbol, all) in [("number", NUMBERS), ("text", TEXTS)] {
         grammar.add(symbol, all.iter().map(|&text| text.to_owned()));
     }
-    // Whatever function is added is tried, too.
+    // New functions are included automatically.
     grammar.add("call", ["{$length: [<s>]}".to_owned()]);
     for function in purlin_tosca::functions::FUNCTIONS {
         let (least, most) = function.arity();

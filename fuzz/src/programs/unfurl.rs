@@ -110,7 +110,7 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
     for rows in [YAML_ROWS, &[("n", NUMBERS), ("text", TEXTS)]] {
         rows.iter().for_each(|(symbol, all)| grammar.add(symbol, all.iter().map(|&text| text.to_owned())));
     }
-    // Whatever is added is tried, too.
+    // New functions and filters are included automatically.
     grammar.add("function", purlin_unfurl::functions::FUNCTIONS.iter().map(|function| function.name.to_owned()));
     grammar.add("filter", purlin_unfurl::jinja::FILTERS.iter().map(|filter| filter.name.to_owned()));
     grammar.add("test", purlin_unfurl::jinja::TESTS.iter().map(|&test| test.to_owned()));

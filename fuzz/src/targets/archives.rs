@@ -1,5 +1,5 @@
-//! Targets that unpack archives. Inputs are raw bytes, or a list of files that is packed soundly first, so that what
-//! is inside is tried as well as the packing.
+//! Targets that unpack archives. Inputs are raw bytes, or a list of files that is packed correctly first, so that the
+//! contents are tested as well as the packing.
 
 use super::dialects::files_of;
 use super::{Target, about, kind_of, plain};
@@ -90,7 +90,7 @@ pub(super) const CHART_ARCHIVE: Target = Target {
     suite: &[],
 };
 
-/// A gzip file: of a tar archive with the files listed, or of the bytes themselves as if they were one.
+/// A gzip file: of a tar archive with the listed files, or of the bytes themselves.
 fn packed(input: &[u8]) -> Vec<u8> {
     let inner = if input.starts_with(b"=== ") { tar_of(&files_of("", input)) } else { input.to_vec() };
     let mut out = b"\x1f\x8b\x08\0\0\0\0\0\0\xff".to_vec();
@@ -132,7 +132,7 @@ fn tar_of(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     out
 }
 
-/// A zip archive with files stored as they are.
+/// A zip archive with uncompressed files.
 fn zip_of(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     let (mut out, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in files {

@@ -314,7 +314,7 @@ pub(super) const CHART: Target = Target {
     suite: &["charts"],
 };
 
-/// The files of an input; what stands before the first mark is the main file.
+/// The files of an input; the text before the first mark is the main file.
 pub(super) fn files_of(main: &str, input: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut files = vec![(main.to_owned(), Vec::new())];
     for line in input.split_inclusive(|&byte| byte == b'\n') {
@@ -332,7 +332,7 @@ fn world_of(main: &str, input: &[u8]) -> MemoryWorld {
 }
 
 fn resolve(dialect: &str, main: &str, input: &[u8]) -> u64 {
-    // A dialect that is not in the list has nothing to be tried.
+    // A dialect that is not compiled in cannot be tested.
     let Some(dialect) = purlin_compiler::DIALECTS.iter().find(|known| known.name == dialect) else { return 0 };
     let session = Session::new(Arc::new(world_of(main, input)));
     let request = Request { path: ".".to_owned(), ..Request::default() };

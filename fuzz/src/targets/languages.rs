@@ -122,7 +122,7 @@ pub(super) const GO_TEMPLATE: Target = Target {
             track: input.len().is_multiple_of(2),
             ..Outside::default()
         };
-        // Little fuel: what is tried here is not endurance.
+        // Little fuel: endurance is not tested here.
         let limits = Limits { fuel: 200_000, output: 4 << 20, text: 1 << 20, ..Limits::default() };
         let mut machine = Machine::new(set.namespace(), &outside, &limits);
         let Ok(data) = json::parse(&mut machine.heap, DATA.as_bytes()) else { return 0 };
@@ -308,7 +308,7 @@ fn instances() -> Tree {
     tree
 }
 
-/// Asks something of the instance `a` and says what kind of answer came.
+/// Queries the instance `a` and returns the kind of the answer.
 fn ask(text: &str, asked: fn(&Ctx<'_, '_>, &str) -> purlin_unfurl::error::Result<Vec<Val>>) -> u64 {
     let (tree, session) = (instances(), Session::new(Arc::new(MemoryWorld::new().variable("X", "y"))));
     let engine = Engine::new(&tree, &session, Settings::default());

@@ -8,20 +8,20 @@ mod text;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Something that takes bytes from outside.
+/// A function that takes untrusted bytes.
 pub struct Target {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What is called.
+    /// The tested function.
     pub summary: &'static str,
-    /// Must not panic, overflow or fail to end. Returns a number that is the same for inputs with the same kind of
+    /// Must not panic, overflow or run forever. Returns a number that is equal for inputs with the same kind of
     /// outcome.
     pub run: fn(&[u8]) -> u64,
-    /// Inputs to start from.
+    /// Initial inputs.
     pub seeds: &'static [&'static str],
-    /// Words that mean something.
+    /// Words with a meaning.
     pub words: &'static [&'static str],
-    /// Areas of the suite whose files are inputs to start from.
+    /// Areas of the suite whose files are initial inputs.
     pub suite: &'static [&'static str],
 }
 
@@ -60,12 +60,12 @@ fn kind_of(outcome: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Sizes that differ a little are of the same kind.
+/// Similar sizes are of the same kind.
 fn about(size: usize) -> u32 {
     usize::BITS - size.leading_zeros()
 }
 
-/// A message without what it quotes from the input.
+/// A message without quotations from the input.
 fn plain(message: &str) -> String {
     message.split('`').step_by(2).collect()
 }

@@ -1,4 +1,4 @@
-//! Targets whose bytes choose a program of a grammar: what is mutated is the program, not its text.
+//! Targets whose bytes choose a program of a grammar: the program is mutated, not its text.
 
 use super::{Target, about, kind_of};
 use crate::programs::{Budget, MAKERS};
@@ -26,8 +26,8 @@ pub(super) const CHARTS: Target = program("chart-program", "a chart by grammar",
 pub(super) const KUSTOMIZE: Target =
     program("kustomize-program", "kustomizations by grammar", |bytes| run("kustomize", bytes));
 
-/// What holds more than it may is a finding, as a panic is; what holds more for each byte of the program than others
-/// did is of a new kind, and is mutated further.
+/// Exceeding the memory budget is a finding, like a panic; a new maximum of memory per byte of the program counts as a
+/// new kind of outcome, and is mutated further.
 #[allow(clippy::panic)]
 fn run(dialect: &str, bytes: &[u8]) -> u64 {
     let Some(maker) = MAKERS.iter().find(|maker| maker.name == dialect) else { return 0 };

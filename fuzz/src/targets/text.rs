@@ -77,7 +77,7 @@ const YAML_SEEDS: &[&str] = &[
     "- 010\n- 0x1F\n- 1e3\n- .inf\n- 2021-04-16\n- 12:30:45\n- yes\n- ~\n- 99999999999999999999\n",
 ];
 
-/// Reading YAML, in all flavours, and everything that is done with a tree.
+/// Reading YAML, in all flavours, and all operations on a tree.
 pub(super) const YAML: Target = Target {
     name: "yaml",
     summary: "read YAML, look at every node, turn it into values, print its problems",
@@ -156,7 +156,7 @@ pub(super) const JSON: Target = Target {
     suite: &[],
 };
 
-/// What is written is read back equal.
+/// Written text is read back equal.
 pub(super) const WRITE: Target = Target {
     name: "write",
     summary: "write what was read as YAML, JSON and Go's YAML, and read it again",
@@ -257,7 +257,7 @@ pub(super) const PATH: Target = Target {
     suite: &[],
 };
 
-/// Escapes make a text longer; what was accepted once must not fail for its size.
+/// Escapes make a text longer; text that was accepted once must not fail because of its size.
 const LARGE: Limits = Limits {
     depth: 1_000,
     nodes: u64::MAX,
@@ -288,7 +288,7 @@ fn source(input: &[u8]) -> Arc<Source> {
     Arc::new(Source::new(FileId(0), "input", text))
 }
 
-/// Looks at everything in a tree and prints its problems; what is asserted holds for any input.
+/// Visits everything in a tree and prints its problems; the assertions hold for any input.
 fn look(tree: &Tree) -> u64 {
     let source = tree.source();
     let (mut nodes, mut deepest) = (0usize, 0usize);

@@ -1,5 +1,5 @@
-//! Parts of the tests that need more than a Rust toolchain. A test that lacks something says so here, with a part of the
-//! list, so that a run can count what it did not test and say how to install it.
+//! Parts of the tests that need more than a Rust toolchain. A skipped test reports a part of this list, so that a run
+//! can count its skipped parts and say how to install what they need.
 //!
 //! `PURLIN_SKIPPED=FOLDER` keeps one file per skipped part; `.ci/run` prints them at its end.
 
@@ -10,11 +10,11 @@ use std::path::PathBuf;
 /// A part of the tests that may be skipped.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Its name, as tests give it.
+    /// Its name, as used by tests.
     pub name: &'static str,
-    /// What it needs, and how to install that.
+    /// Its requirements, and how to install them.
     pub needs: &'static str,
-    /// Whether every machine that builds Purlin has it: CI fails where such a part is skipped.
+    /// Whether every machine that builds Purlin has them: CI fails if such a part is skipped.
     pub is_everywhere: bool,
 }
 
@@ -49,10 +49,10 @@ pub const PARTS: &[Part] = &[
     optional("package tools", "bash, curl, python3, pip, npm, dpkg-deb and rpm, each where it can be installed"),
 ];
 
-/// Says that a part is skipped.
+/// Reports a skipped part.
 ///
 /// # Panics
-/// Where the part is not in the list: a test may not be skipped under a name that is not counted.
+/// If the part is not in the list: tests may only be skipped under a name that is counted.
 #[allow(clippy::panic)]
 pub fn skipped(name: &str) {
     let Some(part) = PARTS.iter().find(|part| part.name == name) else {

@@ -11,7 +11,7 @@ fn chart(class: &str, template: &str, ends: Ends) -> Input {
         .file("templates/a.yaml", template)
 }
 
-/// A template that changes one variable again and again.
+/// A template that changes one variable repeatedly.
 fn grown(start: &str, pipeline: &str, rounds: usize) -> String {
     let pipeline = pipeline.replace("IT", "$t");
     format!(
@@ -19,7 +19,7 @@ fn grown(start: &str, pipeline: &str, rounds: usize) -> String {
     )
 }
 
-/// The same where each round prints.
+/// The same with output in each round.
 fn printed(call: &str, rounds: usize) -> String {
     format!("a:\n{{{{- range until {rounds} }}}}\n- {{{{ {call} }}}}\n{{{{- end }}}}\n")
 }
@@ -110,7 +110,7 @@ pub fn inputs() -> Vec<Input> {
     for (name, start, pipeline, rounds) in texts {
         all.push(chart(&format!("text/{name}"), &grown(start, pipeline, *rounds), Ends::Limit));
     }
-    // A long text, list or dictionary that is looked at again and again.
+    // A long text, list or dictionary that is read repeatedly.
     for call in [
         "slice $l 5 6",
         "first $l",
@@ -218,7 +218,7 @@ pub fn inputs() -> Vec<Input> {
         let ends = if name == "long-parts" { Ends::Answered } else { Ends::Limit };
         all.push(chart(&format!("split/{name}"), &format!("a: {{{{ {call} }}}}\n"), ends));
     }
-    // Patterns that look at all of a text for every match, or at many of their parts for every byte.
+    // Patterns that scan the whole text for every match, or many of their parts for every byte.
     for (name, call) in [
         ("far-all", "regexFindAll \"[^b]*b|a\" (repeat 300000 \"a\") -1 | len"),
         ("far-replace", "regexReplaceAll \"a([^b]*b)?\" (repeat 300000 \"a\") \"\" | len"),
@@ -291,7 +291,7 @@ pub fn inputs() -> Vec<Input> {
     all
 }
 
-/// Charts in charts in charts: each archive is small, all together are not.
+/// Nested charts: each archive is small, all together are not.
 fn archives() -> Input {
     let filling = vec![b' '; 2_000_000];
     let mut inner = tar(&[("web/Chart.yaml", CHART.as_bytes()), ("web/filling.txt", &filling)]);
@@ -310,7 +310,7 @@ fn archives() -> Input {
         .file("templates/a.yaml", "a: b\n")
 }
 
-/// Charts beside each other that all take in each other: there are as many ways through them as orders of them.
+/// Sibling charts that all include each other: the number of paths is the number of their permutations.
 fn ring() -> Input {
     const CHARTS: usize = 10;
     let mut input = Input::new("charts/dependencies/ring", "check", Ends::Answered);

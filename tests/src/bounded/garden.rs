@@ -12,7 +12,7 @@ fn project(class: &str, variables: &str, ends: Ends) -> Input {
     Input::new(format!("garden/{class}"), "resolve", ends).file("project.garden.yml", format!("{PROJECT}{variables}"))
 }
 
-/// Variables where each holds the one before twice.
+/// Variables that each contain the previous one twice.
 fn doubling(levels: usize, shape: fn(&str) -> String) -> String {
     let mut text = "  a0: [1]\n  b0: [1]\n".to_owned();
     for level in 1..=levels {
@@ -36,7 +36,7 @@ fn concatenated(before: &str) -> String {
     format!("[{{$concat: \"{before}\"}}, {{$concat: \"{before}\"}}]")
 }
 
-/// A text that is made from the one before, again and again.
+/// A text that is repeatedly computed from the previous one.
 fn grown(start: &str, expression: &str, rounds: usize) -> String {
     let mut text = format!("  t0: {start}\n");
     for round in 1..=rounds {
@@ -49,7 +49,7 @@ fn grown(start: &str, expression: &str, rounds: usize) -> String {
 /// All inputs of Garden.
 pub fn inputs() -> Vec<Input> {
     let mut all = Vec::new();
-    // A long text or list that is looked at again and again.
+    // A long text or list that is read repeatedly.
     for expression in [
         "var.s contains 'zz'",
         "var.l == var.l",
@@ -119,15 +119,15 @@ pub fn inputs() -> Vec<Input> {
     all.push(project("loops/for-each", &format!("  a: {nested}\n"), Ends::Limit));
     let flat = "{$forEach: \"${range(1, 1000)}\", $return: {$concat: {$forEach: \"${range(1, 1000)}\", $return: {$concat: \"${range(1, 1000)}\"}}}}";
     all.push(project("loops/for-each-concat", &format!("  a: {flat}\n"), Ends::Limit));
-    // Aliases in what is made in each round.
+    // Aliases in the result of each round.
     let body =
         "{a: &a [x, x], b: &b [*a, *a, *a, *a], c: &c [*b, *b, *b, *b], d: &d [*c, *c, *c, *c], e: [*d, *d, *d, *d]}";
     let each = format!("  a: {{$forEach: \"${{range(1, 900000)}}\", $return: {body}}}\n");
     all.push(project("loops/for-each-aliases", &each, Ends::Limit));
-    // As many unknown names as known ones, each with one that is near.
+    // As many unknown names as known ones, each similar to a known one.
     let names: String = (0..100_000).map(|at| format!("  name{at}: ${{var.name{at}x}}\n")).collect();
     all.push(project("names/unknown", &names, Ends::Answered));
-    // As many names of files that are not there as there are files.
+    // As many names of missing files as there are files.
     for (name, action) in [
         ("sources", "---\nkind: Build\ntype: exec\nname: b#\nsource: {path: s#}\nspec: {command: [a]}\n"),
         ("dockerfiles", "---\nkind: Build\ntype: container\nname: b#\nspec: {dockerfile: d#}\n"),
@@ -171,7 +171,7 @@ pub fn inputs() -> Vec<Input> {
         let ends = if name == "upper-many" || name == "split" { Ends::Answered } else { Ends::Limit };
         all.push(project(&format!("text/{name}"), &grown(start, expression, rounds), ends));
     }
-    // Texts that are many and secret, and problems that could show each.
+    // Many secret texts, and problems that could show each.
     let wrong: String = (0..60).map(|at| format!("  w{at}: \"${{nothing{at}}}\"\n")).collect();
     let secrets = "  s: {$forEach: '${range(1, 100000)}', $return: '${secrets.A}-${item.value}'}\n  j: \"${jsonEncode(var.s)}\"\n";
     let imports = "importVariables: [{from: file, path: s.env, format: dotenv}]\n";
@@ -181,7 +181,7 @@ pub fn inputs() -> Vec<Input> {
             .file("project.garden.yml", format!("{project_file}{secrets}{wrong}"))
             .file("s.env", "A=hunter2hunter2\n"),
     );
-    // A pattern that looks at all of a text for every match.
+    // A pattern that scans the whole text for every match.
     let excluded = "kind: Run\ntype: exec\nname: r\nversion: {excludeValues: ['[^b]*b|a']}\nspec: {command: [\"${join(range(1, 99999), 'aaa')}\"]}\n";
     all.push(project("regex/excluded", "  a: 1\n", Ends::Answered).file("a.garden.yml", excluded));
     let many: String = (0..300).map(|at| format!("  s{at}: \"${{indent('x', 16000000)}}\"\n")).collect();

@@ -1,6 +1,6 @@
-//! Long lists: much of one kind in every dialect, each entry naming another or a type of its own.
+//! Long lists: many entries of one kind in every dialect, each naming another or a type of its own.
 //!
-//! Nothing here is hostile but its length, so that what looks through one list for every entry of another shows.
+//! Only the length is hostile, so that code which searches one list for every entry of another becomes visible.
 
 use super::{Ends, Input};
 
@@ -147,7 +147,7 @@ fn tosca_inputs() -> Vec<Input> {
     ]
 }
 
-/// Kustomizations of as many resources as they have entries: what asks every resource for every entry shows.
+/// Kustomizations with as many resources as entries: code that checks every resource for every entry becomes visible.
 fn kustomize_inputs() -> Vec<Input> {
     let input = |case: &str, text: String, resources: &str| {
         input(&format!("kustomize/lists/{case}"), "kustomization.yaml", format!("resources: [a.yaml]\n{text}"))

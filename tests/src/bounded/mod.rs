@@ -1,6 +1,6 @@
-//! Programs that would never end, or take all memory, if nobody counted: small inputs of every class for every dialect.
+//! Programs that would never end, or use all memory, without limits: small inputs of every class for every dialect.
 //!
-//! They are made here, not stored. `tests/tests/bounded.rs` runs each under a memory limit and looks how it ends.
+//! They are generated, not stored. `tests/tests/bounded.rs` runs each under a memory limit and checks the exit code.
 
 mod charts;
 mod garden;
@@ -15,11 +15,11 @@ mod yaml;
 /// How a run must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// A limit is the cause: exit code 3.
+    /// Ended by a limit: exit code 3.
     Limit,
-    /// All is well: exit code 0.
+    /// Success: exit code 0.
     Fine,
-    /// With an answer, whichever: what matters is what it costs.
+    /// With any answer: only the cost matters.
     Answered,
 }
 

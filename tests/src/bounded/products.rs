@@ -1,5 +1,5 @@
-//! Products of two or three short lists: a few kilobytes whose combinations would take gigabytes or minutes. What is
-//! combined is counted before it is made, or shared.
+//! Products of two or three short lists: a few kilobytes whose combinations would take gigabytes or minutes.
+//! Combinations are counted before they are made, or shared.
 
 use super::{Ends, Input};
 
@@ -12,7 +12,7 @@ fn each(count: usize, text: impl Fn(usize) -> String) -> String {
     (0..count).map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// Values that are all wrong, of a list that is long: each problem names what was expected.
+/// Invalid values for a long list: each problem names the allowed ones.
 fn messages(count: usize) -> Input {
     let (allowed, wrong) = (each(count, |at| format!("v{at}")), each(count, |at| format!("z{at}")));
     let text = format!(
@@ -23,7 +23,7 @@ fn messages(count: usize) -> Input {
     Input::new("tosca/product/messages", "check", Ends::Answered).file("service.yaml", text)
 }
 
-/// Patterns to ignore, each of which is tried on each name.
+/// Ignore patterns, each of which is tried on each name.
 fn ignores(patterns: usize, files: usize) -> Input {
     let lines: String = (0..patterns).map(|at| format!("*a{at}*b*c\n")).collect();
     let action = "---\nkind: Run\ntype: exec\nname: r\nspec: {command: [x]}\n";
@@ -33,7 +33,7 @@ fn ignores(patterns: usize, files: usize) -> Input {
     (0..files).fold(input, |input, at| input.file(&format!("file-with-a-longer-name-{at}.txt"), ""))
 }
 
-/// Actions each of which needs all before it.
+/// Actions that each depend on all before them.
 fn dense(count: usize) -> Input {
     let mut text = format!("{GARDEN}environments: [{{name: d}}]\n");
     for at in 0..count {
@@ -45,7 +45,7 @@ fn dense(count: usize) -> Input {
     Input::new("garden/product/reduced-graph", "graph --reduce -o json", Ends::Fine).file("project.garden.yml", text)
 }
 
-/// Values of a chart inside, imported again and again.
+/// Values of a subchart, imported repeatedly.
 fn imports(count: usize) -> Input {
     let imports = each(count, |at| format!("{{child: v, parent: p{at}}}"));
     let values = each(count, |at| format!("k{at}: v"));
@@ -56,7 +56,7 @@ fn imports(count: usize) -> Input {
         .file("templates/t.yaml", "a: 1\n")
 }
 
-/// Properties that show one another, deep and twice, and in the end many times.
+/// Properties that refer to one another, nested and twice, and finally many times.
 fn shown(levels: usize, times: usize) -> Input {
     let types: String = (0..=levels).map(|at| format!("          p{at}: {{type: any, required: false}}\n")).collect();
     let mut values = "            p0: {}\n".to_owned();
@@ -84,7 +84,7 @@ fn environments(count: usize, actions: usize) -> Input {
     Input::new("garden/product/environments", "check --all-envs", Ends::Answered).file("project.garden.yml", text)
 }
 
-/// Configurations of a template, made for each use of it.
+/// Configurations of a template, created for each use of it.
 fn renders(uses: usize, configs: usize, values: usize) -> Input {
     let body = each(values, |at| format!("k{at}: v"));
     let mut text = format!("{GARDEN}environments: [{{name: d}}]\n---\nkind: ConfigTemplate\nname: t\nconfigs:\n");
@@ -130,7 +130,7 @@ fn interfaces(templates: usize, interfaces: usize, operations: usize) -> Input {
     Input::new("tosca/product/interfaces", "resolve service.yaml", Ends::Limit).file("service.yaml", text)
 }
 
-/// Templates, requirements of their type, and properties of the relationships that these make.
+/// Templates, requirements of their type, and properties of the resulting relationships.
 fn relationships(templates: usize, requirements: usize, properties: usize) -> Input {
     let properties = each(properties, |at| format!("p{at}: {{type: string, default: x}}"));
     let definitions = each(requirements, |at| {

@@ -8,7 +8,7 @@ fn config(class: &str, text: &str, ends: Ends) -> Input {
     Input::new(format!("skaffold/{class}"), "resolve", ends).file("skaffold.yaml", format!("{CONFIG}{text}"))
 }
 
-/// Many names of files that are not there, each in a line of its own.
+/// Many names of missing files, each on a separate line.
 fn each(line: &str) -> String {
     (0..5_000).map(|at| line.replace('#', &at.to_string())).collect()
 }
@@ -31,7 +31,7 @@ pub fn inputs() -> Vec<Input> {
         })
         .collect();
     let copies: String = (0..60).map(|at| format!("  - {{op: copy, from: /build, path: /build/k{at}}}\n")).collect();
-    // What is copied is written in another place of the file, once.
+    // The copied list is elsewhere in the file, once.
     let list = vec!["{b: 1}"; 3_000].join(", ");
     let overrides = "/manifests/helm/releases/0/overrides";
     let aliases: String = (0..12)

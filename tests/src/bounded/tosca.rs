@@ -10,7 +10,7 @@ fn service(class: &str, outputs: &str, ends: Ends) -> Input {
     Input::new(format!("tosca/{class}"), "resolve", ends).file("service.yaml", text)
 }
 
-/// A node whose properties each use the one before.
+/// A node whose properties each use the previous one.
 fn properties(class: &str, first: &str, kind: &str, shape: &str, levels: usize, ends: Ends) -> Input {
     let mut types = String::new();
     let mut values = String::new();
@@ -33,12 +33,12 @@ fn properties(class: &str, first: &str, kind: &str, shape: &str, levels: usize, 
     Input::new(format!("tosca/{class}"), "resolve", ends).file("service.yaml", text)
 }
 
-/// The type of the items of a list that nests so deep; TOSCA has no type that takes anything.
+/// The type of the items of a list with this nesting; TOSCA has no type for any value.
 fn nested_list(levels: usize) -> String {
     (0..levels).fold("{type: integer}".to_owned(), |inner, _| format!("{{type: list, entry_schema: {inner}}}"))
 }
 
-/// Data types each of which has two parts of the one before, with defaults.
+/// Data types that each have two parts of the previous one, with defaults.
 fn nested_defaults(levels: usize) -> Input {
     let mut text = "tosca_definitions_version: tosca_simple_yaml_1_3\ndata_types:\n".to_owned();
     text.push_str("  D0: {properties: {x: {type: string, default: a}}}\n");

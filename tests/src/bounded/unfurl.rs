@@ -63,7 +63,7 @@ pub fn inputs() -> Vec<Input> {
             all.push(ensemble(&format!("doubling/{name}-{used}"), &properties, Ends::Limit));
         }
     }
-    // A long text or list that is looked at again and again.
+    // A long text or list that is read repeatedly.
     for call in [
         "s.count('b')",
         "s.find('b')",
@@ -146,7 +146,7 @@ pub fn inputs() -> Vec<Input> {
     ] {
         all.push(ensemble(&format!("large/{name}"), &format!("p: \"{{{{ {call} }}}}\"\n"), Ends::Answered));
     }
-    // Patterns that look at all of a text for every match, or go back again and again.
+    // Patterns that scan the whole text for every match, or backtrack repeatedly.
     for (name, call) in [
         ("far", "('a' * 300000) | regex_findall('[^b]*b|a') | length"),
         ("far-replace", "('a' * 300000) | regex_replace('a([^b]*b)?', '') | length"),
@@ -161,7 +161,7 @@ pub fn inputs() -> Vec<Input> {
     all.push(ensemble("regex/ahead-few", &format!("p: \"{{{{ {few} }}}}\"\n"), Ends::Fine));
     let loops = "{% for i in range(1000000) %}{% set x = ('ab' * 9) | regex_search('(?=(a|b)*c)a') %}{% endfor %}";
     all.push(ensemble("regex/ahead-loop", &format!("p: \"{loops}\"\n"), Ends::Limit));
-    // A collection that holds itself, twice.
+    // A collection that contains itself, twice.
     for (used, expression) in uses {
         let expression = expression.replace("a60", "a").replace("b60", "b");
         let ring = |name: &str| format!("{name}: [{{eval: '.::{name}'}}, {{eval: '.::{name}'}}]\n");

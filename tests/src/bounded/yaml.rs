@@ -1,12 +1,13 @@
-//! What is hostile before any dialect looks at it: aliases, keys, nesting and sheer number, in a file of each dialect.
+//! Hostile YAML, independent of dialects: aliases, keys, nesting and large numbers of entries, in a file of each
+//! dialect.
 
 use super::{Ends, Input};
 
-/// How a file of a dialect holds a piece of YAML, and the command that reads it.
+/// The file of a dialect that contains a piece of YAML, and the command that reads it.
 struct Host {
     name: &'static str,
     path: &'static str,
-    /// What stands before and behind the piece, which is the value of a key.
+    /// The text before and after the piece, which is the value of a key.
     before: &'static str,
     after: &'static str,
     others: &'static [(&'static str, &'static str)],
@@ -66,7 +67,7 @@ const HOSTS: &[Host] = &[
     },
 ];
 
-/// Pieces of YAML by class. Each is one flow collection, so that it can stand anywhere.
+/// Pieces of YAML by class. Each is one flow collection, so that it is valid anywhere.
 fn pieces() -> Vec<(&'static str, String, Ends)> {
     let nine = |last: &str| {
         let mut text = format!("{{x0: &x0 [{last}]");

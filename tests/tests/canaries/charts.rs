@@ -1,5 +1,5 @@
-//! Charts: Helm has no secrets of its own, so they come from a host that gives values: one value, one in a map, a map that
-//! is secret as a whole, merged with the chart's defaults and with those of a chart inside it.
+//! Charts: Helm has no secrets of its own, so they come from a host that sets values: one value, one in a map, a map
+//! that is secret as a whole, merged with the defaults of the chart and of a subchart.
 
 use crate::needles::Needles;
 use crate::random::Random;
@@ -149,7 +149,7 @@ fn one(random: &mut Random, failing: bool) -> usize {
             "web/charts/inner/templates/i.yaml",
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: i}\ndata: {k: {{ .Values.key | b64enc }}}\n",
         );
-    // Values of the user below those of the host, so that maps meet.
+    // The user's values are below the host's in the same maps, so that maps are merged.
     world = world.file("user.yaml", "whole: {six: 6, two: {seven: 7}}\nlogin: {nested: {eight: 8}}\n");
     for (name, text) in &files {
         world = world.file(&format!("web/templates/{name}"), text);

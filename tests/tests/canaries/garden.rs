@@ -1,10 +1,10 @@
-//! Garden projects: secrets come from imported variables, from a file named by `--secret-file`, and in the address of
-//! the repository. `local.env`, variables and varfiles are no secrets in Garden.
+//! Garden projects: secrets come from imported variables, from a file named by `--secret-file`, and from the address of
+//! the repository. `local.env`, variables and varfiles are not secret in Garden.
 
 use crate::project::Project;
 use crate::random::Random;
 
-/// Functions and operators that give a text.
+/// Functions and operators with a text as result.
 pub const WRAPPERS: &[&str] = &[
     "base64Encode(@)",
     "base64Decode(base64Encode(@))",
@@ -36,7 +36,7 @@ pub const WRAPPERS: &[&str] = &[
     "sha256(@) + @",
 ];
 
-/// What is not a text.
+/// Expressions with another kind of result.
 const LAST: &[&str] = &[
     "split(@, '5')",
     "[@, 'b']",
@@ -157,7 +157,7 @@ pub fn sound(random: &mut Random) -> Project {
     project
 }
 
-/// Secrets where they do not fit: each gives a message.
+/// Secrets in invalid places: each causes a message.
 pub fn broken(random: &mut Random) -> Project {
     let (mut project, _) = base(random);
     let mut text = String::from(

@@ -1,14 +1,14 @@
-//! Projects inside actions: a secret of a Garden project goes through a service, an ensemble, charts and their outputs,
+//! Projects within actions: a secret of a Garden project goes through a service, an ensemble, charts and their outputs,
 //! and from each of them into the next.
 
 use crate::project::Project;
 use crate::random::Random;
 
-/// What Garden does with a secret before it hands it on.
+/// Expressions in Garden that pass a secret on.
 const HANDED: &[&str] =
     &["secrets.TOKEN", "upper(secrets.TOKEN)", "'x-' + secrets.TOKEN", "jsonEncode([secrets.TOKEN])", "var.header"];
 
-/// What a service does with an input.
+/// Expressions in a service that use an input.
 const SERVICE: &[&str] = &[
     "{get_input: key}",
     "{concat: [\"a-\", {get_input: key}]}",
@@ -16,7 +16,7 @@ const SERVICE: &[&str] = &[
     "{join: [[{get_input: key}, b], \"-\"]}",
 ];
 
-/// What an ensemble does with one.
+/// Expressions in an ensemble that use an input.
 const ENSEMBLE: &[&str] = &[
     "{get_input: key}",
     "\"{{ {'get_input': 'key'} | eval }}\"",
@@ -24,7 +24,7 @@ const ENSEMBLE: &[&str] = &[
     "{eval: {concat: [pre, {get_input: key}]}}",
 ];
 
-/// What a chart does with a value.
+/// Expressions in a chart that use a value.
 const CHART: &[&str] = &[
     "{{ .Values.key }}",
     "{{ .Values.key | quote }}",

@@ -1,5 +1,5 @@
-//! What Garden makes for clusters, projects inside of actions, and what is run: secrets where names, paths, ports, hosts
-//! and contexts belong. Most of it gives a message; none may show what it is about.
+//! Garden's resources for clusters, projects within actions, and commands: secrets in the places of names, paths,
+//! ports, hosts and contexts. Most cases cause a message; none may show the secret.
 
 use crate::garden::WRAPPERS;
 use crate::project::Project;
@@ -7,7 +7,7 @@ use crate::random::Random;
 
 const LEAVES: &[&str] = &["secrets.TOKEN", "secrets.OTHER", "var.header"];
 
-/// What is run, asked of a cluster that nobody knows, or looked up in earlier results.
+/// Commands that run actions, ask an unknown cluster, or look up earlier results.
 const RUNS: &[&str] = &[
     "status",
     "status -o json",
@@ -57,7 +57,7 @@ providers: {providers}
     )
 }
 
-/// Each `@` in a text is a secret, or made from one.
+/// Replaces each `@` in a text by a secret, or by an expression of one.
 fn filled(random: &mut Random, text: &str) -> String {
     let mut parts = text.split('@');
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -68,7 +68,7 @@ fn filled(random: &mut Random, text: &str) -> String {
     out
 }
 
-/// Everything resolves, and the registry, the host names and the objects are secrets.
+/// A valid project whose registry, host names and objects are secrets.
 pub fn sound(random: &mut Random) -> Project {
     let mut project = base(random);
     project.file(
@@ -162,7 +162,7 @@ steps:
     project
 }
 
-/// Secrets where they do not fit.
+/// Secrets in invalid places.
 const BROKEN: &[&str] = &[
     "type: chart\nspec: {chart: \"@\"}",
     "type: chart\nspec: {chart: chart, valueFiles: [\"@.yaml\"]}",

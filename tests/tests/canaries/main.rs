@@ -1,9 +1,9 @@
-//! No secret gets out: one generator composes ways in, expressions and outputs, and looks for what it put in.
+//! No secret leaks: one generator composes sources of secrets, expressions and outputs, and searches for the secrets.
 //!
-//! Each dialect's module makes projects whose secrets are canaries: random texts that occur nowhere else. Every command
-//! that prints something is run over them, and everything it prints or writes is searched for the canaries in every
-//! spelling that [`needles`] knows. With `--reveal` they must be found, so that a project whose secrets never arrive
-//! anywhere does not pass for a safe one.
+//! Each dialect's module generates projects whose secrets are canaries: random texts that occur nowhere else. Every
+//! command with output is run on them, and everything it prints or writes is searched for the canaries in every
+//! spelling that [`needles`] knows. With `--reveal` they must be found, so that a project whose secrets never reach any
+//! output does not pass for a safe one.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,7 +21,7 @@ mod unfurl;
 use project::Project;
 use random::Random;
 
-/// Goes through some projects of a dialect. Says how many ways in × expressions × outputs were tried.
+/// Runs some projects of a dialect. Returns the number of tried combinations of source, expression and output.
 fn run(name: &str, rounds: u64, make: fn(&mut Random) -> Project) {
     let mut tried = 0;
     for round in 0..rounds {

@@ -1,18 +1,18 @@
-//! The spellings in which a secret is still that secret.
+//! The spellings in which a secret can leak.
 
 use std::collections::HashSet;
 
-/// So many characters of a secret in a row are a leak.
+/// Minimum length of a part of a secret that counts as a leak.
 const PART: usize = 6;
 
-/// What to look for, all in small letters.
+/// The parts to search for, in lower case.
 pub struct Needles {
     parts: HashSet<Vec<u8>>,
 }
 
 impl Needles {
-    /// Of some canaries: each as it is, reversed, as base64 (at any offset), as hexadecimal digits and in URLs; capital or
-    /// small, whole or in part.
+    /// The parts of some canaries: each plain, reversed, as base64 (at any offset), as hexadecimal digits and in URLs;
+    /// in any case, whole or in part.
     pub fn of(canaries: &[String]) -> Self {
         let mut parts = HashSet::new();
         for canary in canaries {
@@ -51,7 +51,7 @@ fn hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The characters of base64 that a text alone decides if it stands at an offset of a longer one.
+/// The base64 characters that are determined by a text alone at an offset within a longer one.
 fn base64(text: &str, offset: usize) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bytes: Vec<u8> = std::iter::repeat_n(0, offset).chain(text.bytes()).collect();

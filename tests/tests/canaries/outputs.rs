@@ -1,4 +1,4 @@
-//! Every way a value gets out, tried on one project.
+//! Every output of values, tried on one project.
 
 use crate::needles::Needles;
 use crate::project::Project;
@@ -27,7 +27,7 @@ const WHOLE: &[&str] = &[
     "diff --to-path ../two -o json",
 ];
 
-/// Runs everything over a project and searches what comes out. How many values met how many outputs.
+/// Runs everything on a project and searches the output. Returns the number of tried combinations of value and output.
 pub fn search(project: &Project, folder: &Path) -> usize {
     let here = folder.join("one");
     let needles = Needles::of(&project.canaries);
@@ -70,7 +70,7 @@ pub fn search(project: &Project, folder: &Path) -> usize {
     outputs * project.values
 }
 
-/// What is hidden is really there: shown when it is asked for.
+/// Checks that hidden values exist: they are shown with `--reveal`.
 fn arrives(project: &Project, here: &Path) {
     let shown = run(&with_options("resolve --reveal", project), here, &environment(""));
     assert_eq!(shown.code, 0, "{}", shown.stderr);

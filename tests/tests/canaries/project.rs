@@ -1,4 +1,4 @@
-//! A project with secrets in it, and what to ask of it.
+//! A project with secrets, and the commands to run on it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 pub struct Project {
     /// Its files.
     pub files: Vec<(String, String)>,
-    /// What every command is given.
+    /// Options of every command.
     pub options: Vec<String>,
     /// The secrets.
     pub canaries: Vec<String>,
-    /// How many values are made from secrets.
+    /// Number of values computed from secrets.
     pub values: usize,
-    /// Nodes and fields to be explained.
+    /// Nodes and fields to explain.
     pub fields: Vec<(String, String)>,
-    /// Expressions to be evaluated, each with the node it is evaluated on.
+    /// Expressions to evaluate, each with its node.
     pub expressions: Vec<(Option<String>, String)>,
-    /// Commands of the original tool that do not print what is secret there.
+    /// Commands of the original tool that hide these secrets.
     pub originals: Vec<Vec<String>>,
     /// Whether it has problems, so that nothing needs to be resolved.
     pub broken: bool,
@@ -28,7 +28,7 @@ impl Project {
         self.files.push((path.to_owned(), text.into()));
     }
 
-    /// Writes it down, with a copy beside it whose secrets are others.
+    /// Writes it to disk, with a second copy that has other secrets.
     pub fn lay_out(&self, name: &str) -> Folder {
         let folder = std::env::temp_dir().join(format!("purlin-canaries-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
@@ -50,7 +50,7 @@ impl Project {
     }
 }
 
-/// A folder that is removed when it is done with.
+/// A folder that is removed when dropped.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -61,7 +61,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // A left-over folder in the system's scratch space harms nobody.
+        // A leftover folder in the system's temporary files is harmless.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -24,7 +24,7 @@ impl Random {
     }
 
     /// A text that occurs nowhere else. It has no letter twice in a row and mixes cases, so that every function leaves
-    /// a trace of it that can be told from chance.
+    /// a trace of it that cannot be a coincidence.
     pub fn canary(&mut self) -> String {
         const LETTERS: &[u8] = b"BCDFGHJKLMNPQRSTVWXZbcdfghjkmnpqrstvwxz23456789";
         let mut out = String::from("Q");
@@ -42,7 +42,7 @@ impl Random {
         (100_000_000 + self.next() % 900_000_000).to_string()
     }
 
-    /// A text put through some of the wrappers, in which `@` stands for what is wrapped.
+    /// A text put through some of the wrappers, in which `@` is the placeholder.
     pub fn wrapped(&mut self, leaf: &str, wrappers: &[&str]) -> String {
         let mut out = leaf.to_owned();
         for _ in 0..1 + self.below(3) {

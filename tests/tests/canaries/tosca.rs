@@ -22,7 +22,7 @@ const NEW_WRAPPERS: &[&str] = &[
     "{$join: [{$intersection: [[@, d], [@]]}, '-']}",
 ];
 
-/// A service in one of two editions: `$` before the names of functions, and what templates are called.
+/// A service in one of two editions, with its prefix of function names and its keyword for templates.
 struct Edition {
     version: &'static str,
     service: &'static str,
@@ -136,7 +136,7 @@ pub fn sound(random: &mut Random) -> Project {
     project
 }
 
-/// Values that break a clause or a type, and calls that cannot be evaluated.
+/// Values that violate a constraint or a type, and calls that cannot be evaluated.
 pub fn broken(random: &mut Random) -> Project {
     let mut project = Project::default();
     let edition = random.pick(EDITIONS);

@@ -4,7 +4,7 @@
 use crate::project::Project;
 use crate::random::Random;
 
-/// What the two vaults hold; the password is `pw`.
+/// The content of the two vaults; the password is `pw`.
 const IN_VAULT: &str = "VKx7Qm3ZtP9wLd4Rb2";
 const IN_JSON_VAULT: &str = "JWk5Xn8TqB3vYh6Gc4";
 
@@ -27,7 +27,7 @@ SPACES32663836323030396331386666353764333061306237383764626466333334316639383931
 SPACES6664626632646233303430313063303265646164663236343864
 ";
 
-/// Filters that give a text.
+/// Filters with a text as result.
 const FILTERS: &[&str] = &[
     "@ | upper",
     "@ | lower",
@@ -73,7 +73,7 @@ const FILTERS: &[&str] = &[
     "([@, @] | unique | join)",
 ];
 
-/// Calls, in which `@` is a value.
+/// Calls; `@` is the placeholder for a value.
 const CALLS: &[&str] = &[
     "{concat: [a-, @]}",
     "{eval: {concat: [@, b]}}",
@@ -89,7 +89,7 @@ const CALLS: &[&str] = &[
 ];
 
 struct Ways {
-    /// What is a value, and what is an expression of a template.
+    /// Values, and expressions of templates.
     values: Vec<String>,
     templates: Vec<String>,
 }
@@ -109,7 +109,7 @@ fn base(random: &mut Random, project: &mut Project) -> (String, Ways) {
     let (own, default, inherited, part, tagged, deep, of_environment) =
         (secret(), secret(), secret(), secret(), secret(), secret(), secret());
     project.options = vec!["--input".into(), format!("given={}", secret())];
-    // To open a vault takes ten thousand rounds of a hash, in every command.
+    // Opening a vault takes ten thousand rounds of a hash, in every command.
     let vaults = random.below(3) == 0;
     if vaults {
         project.canaries.extend([IN_VAULT.to_owned(), IN_JSON_VAULT.to_owned()]);
@@ -250,7 +250,7 @@ pub fn sound(random: &mut Random) -> Project {
     project
 }
 
-/// Values that break a clause or a type, and expressions that fail.
+/// Values that violate a constraint or a type, and expressions that fail.
 pub fn broken(random: &mut Random) -> Project {
     const WRONG: &[&str] = &[
         "\"{{ @ | from_json }}\"",

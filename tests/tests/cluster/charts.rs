@@ -1,4 +1,4 @@
-//! Charts: hooks by weight and moment, their delete policies, and what a failing hook does.
+//! Charts: hooks by weight and moment, their delete policies, and failing hooks.
 
 use crate::{Bench, object};
 
@@ -96,7 +96,8 @@ fn a_hook_that_fails_ends_the_deploy() {
     assert!(!bench.fake.names("ConfigMap").contains(&"settings".to_owned()));
 }
 
-/// Equal weights go by name, as Helm does it; what succeeded before a failure is removed if it says so.
+/// Hooks of equal weight are sorted by name, as in Helm; hooks that succeeded before a failure are removed if their
+/// policy says so.
 #[test]
 fn hooks_of_one_weight_go_by_name_and_are_removed_when_a_later_one_fails() {
     let bench = Bench::new("hook-order");
@@ -113,7 +114,7 @@ fn hooks_of_one_weight_go_by_name_and_are_removed_when_a_later_one_fails() {
     assert_eq!(done, expected);
 }
 
-/// A hook whose name the cluster chooses is removed by that name, and nothing else is.
+/// A hook with a generated name is removed by that name, and nothing else is.
 #[test]
 fn a_hook_with_a_generated_name_is_removed_by_the_name_it_got() {
     let bench = Bench::new("hook-name");
@@ -128,7 +129,7 @@ fn a_hook_with_a_generated_name_is_removed_by_the_name_it_got() {
     assert_eq!(bench.fake.names("Job"), ["of-somebody-else"]);
 }
 
-/// Definitions may be hooks, too: what they define can be used afterwards, and they are never removed.
+/// Definitions may be hooks, too: their kinds can be used afterwards, and they are never removed.
 #[test]
 fn a_definition_that_is_a_hook_comes_first_and_stays() {
     let bench = Bench::new("hook-definition");
@@ -145,7 +146,7 @@ fn a_definition_that_is_a_hook_comes_first_and_stays() {
     assert!(!changes.iter().any(|line| line.starts_with("DELETE")), "{changes:#?}");
 }
 
-/// What a hook printed is shown where the hook asks for that.
+/// The output of a hook is shown if its policy requests that.
 #[test]
 fn the_output_of_a_hook_is_shown_if_it_asks_for_that() {
     let bench = Bench::new("hook-output");

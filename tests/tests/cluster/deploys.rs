@@ -1,4 +1,4 @@
-//! What deploys do: order, inventory, prune, cleanup, status, logs.
+//! Behaviour of deploys: order, inventory, prune, cleanup, status, logs.
 
 use crate::{Bench, deployment, object};
 use serde_json::json;
@@ -80,7 +80,7 @@ fn a_change_in_the_cluster_is_noticed_and_put_right() {
     bench.deploy_of("web", &(deployment("web", 2, "") + &object("v1", "ConfigMap", "settings", "data: { a: b }\n")));
     bench.good(&["deploy"]);
     assert!(bench.good(&["status"]).stdout.contains("deploy.web  done"));
-    // Somebody removes an object.
+    // An object is removed by another user.
     bench.fake.state.lock().unwrap().remove("v1", "ConfigMap", "shop-dev", "settings");
     assert!(bench.good(&["status"]).stdout.contains("deploy.web  outdated"));
     bench.good(&["deploy"]);
@@ -194,7 +194,7 @@ fn what_refers_to_actions_that_never_ran_is_taken_down() {
     assert!(!ran.stderr.contains("failed"), "{}", ran.stderr);
     bench.good(&["deploy"]);
     assert_eq!(bench.fake.object("v1", "ConfigMap", "shop-dev", "settings").unwrap()["data"]["seed"], "one");
-    // What it refers to has changed since: the last outputs stand for it.
+    // Its dependency has changed since: the last outputs are used.
     bench.write(
         "all.garden.yml",
         &format!(
@@ -205,7 +205,7 @@ fn what_refers_to_actions_that_never_ran_is_taken_down() {
     );
     let ran = bench.good(&["cleanup", "deploy.local"]);
     assert!(ran.stderr.contains("bye-one"), "{}", ran.stderr);
-    // All results are gone: what the cluster has is enough.
+    // All results are gone: the state of the cluster is enough.
     std::fs::remove_dir_all(bench.scratch.path().join(".purlin")).unwrap();
     let ran = bench.good(&["cleanup", "--yes"]);
     assert!(ran.stderr.contains("1 objects removed"), "{}", ran.stderr);

@@ -1,4 +1,4 @@
-//! What is said when a deploy fails, and that the next one puts things right.
+//! Messages of failed deploys, and recovery by the next one.
 
 use crate::fake::Trick;
 use crate::{Bench, deployment, object};
@@ -125,7 +125,7 @@ fn a_deploy_that_broke_off_is_completed_by_the_next() {
     let bench = Bench::new("broken-off");
     let many: String = (0..20).map(|n| object("v1", "Secret", &format!("s{n}"), "")).collect();
     bench.deploy_of("web", &(many + &object("v1", "Service", "web", "")));
-    // All Secrets are there, the rest never comes: the connection is gone.
+    // All Secrets exist, the rest does not: the connection broke.
     bench.fake.trick(trick("PATCH", "services/web", 500, 1));
     let ran = bench.purlin(&["deploy"]);
     assert_eq!(ran.code, 6, "{}", ran.stderr);

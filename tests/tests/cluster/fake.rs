@@ -1,5 +1,5 @@
-//! A Kubernetes API in this process, as much of it as deploys need: discovery, server-side apply with field managers,
-//! delete, events, logs, users with and without rights, and controllers that bring workloads up at once.
+//! A Kubernetes API in this process, as far as deploys need it: discovery, server-side apply with field managers,
+//! delete, events, logs, users with and without rights, and controllers that make workloads ready at once.
 
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,22 +34,22 @@ struct Stored {
     managers: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// An answer that is given instead of the right one.
+/// An answer given instead of the regular one.
 #[derive(Clone, Debug)]
 pub struct Trick {
-    /// Method and a part of the path.
+    /// Method and part of the path.
     pub of: (&'static str, &'static str),
     /// The status; the connection is closed without an answer if 0.
     pub status: u16,
     /// The header `Retry-After`.
     pub retry_after: Option<u32>,
-    /// How often.
+    /// How often it is given.
     pub times: usize,
-    /// How long it takes.
+    /// The delay.
     pub delay: Duration,
 }
 
-/// Everything the server has.
+/// The state of the server.
 #[derive(Default)]
 pub struct State {
     objects: BTreeMap<String, Stored>,
@@ -58,7 +58,7 @@ pub struct State {
     /// Every request: method, path and query.
     pub seen: Vec<String>,
     pub tricks: Vec<Trick>,
-    /// Whether discovery is of the old kind.
+    /// Whether discovery uses the old format.
     pub old: bool,
     pub logs: BTreeMap<String, String>,
 }
@@ -103,7 +103,7 @@ impl Fake {
         file
     }
 
-    /// Puts an object there as if another manager had made it.
+    /// Creates an object as if by another manager.
     pub fn put(&self, version: &str, kind: &str, namespace: &str, name: &str, rest: Json) {
         let mut body = json!({ "apiVersion": version, "kind": kind, "metadata": { "name": name } });
         if !namespace.is_empty() {
@@ -136,7 +136,7 @@ impl Fake {
         self.state.lock().unwrap().tricks.push(trick);
     }
 
-    /// The requests that change something, since the last call.
+    /// The modifying requests since the last call.
     pub fn changes(&self) -> Vec<String> {
         let seen = std::mem::take(&mut self.state.lock().unwrap().seen);
         seen.into_iter().filter(|line| !line.starts_with("GET")).collect()
@@ -253,7 +253,7 @@ fn answer(state: &mut State, method: &str, target: &str, token: &str, accept: &s
 }
 
 impl State {
-    /// Removes an object behind everybody's back.
+    /// Removes an object without a request.
     pub fn remove(&mut self, version: &str, kind: &str, namespace: &str, name: &str) {
         let key = self.key(version, kind, namespace, name);
         self.objects.remove(&key);
@@ -398,7 +398,7 @@ impl State {
         (if is_new { 201 } else { 200 }, body)
     }
 
-    /// What the controllers of a cluster would do.
+    /// Simulates the controllers of a cluster.
     fn control(&mut self, kind: &str, body: &mut Json) {
         let wish = body["metadata"]["annotations"]["test/wish"].as_str().unwrap_or("").to_owned();
         let generation = body["metadata"]["generation"].clone();
@@ -439,8 +439,8 @@ impl State {
         }
     }
 
-    /// A pod that runs once: it prints its arguments and ends with the code of its variable `CODE`, but for `sleep`,
-    /// which runs on, and an image that nobody has.
+    /// A pod that runs once: it prints its arguments and exits with the code of its variable `CODE`. Exceptions are
+    /// `sleep`, which keeps running, and an image that does not exist.
     fn run_pod(&mut self, body: &mut Json) {
         let container = body["spec"]["containers"][0].clone();
         let words = |key: &str| container[key].as_array().into_iter().flatten().filter_map(Json::as_str);
@@ -465,13 +465,13 @@ impl State {
     }
 }
 
-/// Lines as a server sends them that is asked for their times.
+/// Lines with timestamps, as a server sends them on request.
 fn timed(text: &str) -> String {
     let line = |(at, line): (usize, &str)| format!("2026-01-01T00:00:{:02}.{at:09}Z {line}\n", at / 2);
     text.lines().enumerate().map(line).collect()
 }
 
-/// The fields of an object, as pointers; lists count as a whole, and its name is nobody's.
+/// The fields of an object, as pointers; lists count as a whole, and its name has no manager.
 fn leaves(body: &Json) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![(String::new(), body)];

@@ -14,7 +14,7 @@ mod storefront;
 use fake::Fake;
 use purlin_suite::{Ran, Scratch, environment, run};
 
-/// A project in a folder, and a cluster for it.
+/// A project in a folder, with a cluster.
 pub struct Bench {
     /// The project's folder.
     pub scratch: Scratch,
@@ -46,7 +46,7 @@ impl Bench {
         std::fs::write(path, text).unwrap();
     }
 
-    /// A `kubernetes` Deploy with manifests in a file of its own.
+    /// Adds a `kubernetes` Deploy with manifests in a separate file.
     pub fn deploy_of(&self, name: &str, manifests: &str) {
         let text = format!(
             "kind: Deploy\nname: {name}\ntype: kubernetes\nspec:\n  manifestFiles: [{name}.yaml]\n  timeout: 1\n"
@@ -60,7 +60,7 @@ impl Bench {
         self.purlin_with(args, &[])
     }
 
-    /// The same with more of an environment.
+    /// The same with additional environment variables.
     pub fn purlin_with(&self, args: &[&str], more: &[(&str, &str)]) -> Ran {
         let mut env = environment("");
         env.insert("KUBECONFIG".to_owned(), self.kubeconfig.clone());
@@ -82,7 +82,7 @@ pub fn object(version: &str, kind: &str, name: &str, rest: &str) -> String {
     format!("---\napiVersion: {version}\nkind: {kind}\nmetadata:\n  name: {name}\n{rest}")
 }
 
-/// A workload that comes up at once, unless it wishes otherwise.
+/// A workload that becomes ready at once, unless `wish` says otherwise.
 pub fn deployment(name: &str, replicas: i32, wish: &str) -> String {
     format!(
         "---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\n  annotations: {{ test/wish: '{wish}' }}\n\

@@ -41,7 +41,7 @@ fn a_chart_is_a_release() {
 #[test]
 fn a_kustomization_and_its_neighbour_do_not_meet() {
     let bench = bench("bare-kustomization");
-    // What lies in one repository may be used.
+    // Files in the same repository may be used.
     bench.write(".git/HEAD", "ref: refs/heads/main\n");
     bench.write("base/kustomization.yaml", "resources: [web.yaml]\n");
     bench.write("base/web.yaml", &deployment("web", 1, ""));

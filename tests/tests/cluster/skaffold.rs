@@ -1,4 +1,4 @@
-//! Skaffold configurations: built, tested, deployed with the images that were built, and taken down.
+//! Skaffold configurations: built, tested, deployed with the built images, and taken down.
 
 use crate::{Bench, object};
 
@@ -32,7 +32,7 @@ fn bench(name: &str) -> Bench {
     bench
 }
 
-/// No container builder is installed: the command that builds needs none.
+/// No container builder is installed: a custom build command needs none.
 const ALONE: &[(&str, &str)] = &[("PATH", "/nonexistent")];
 
 #[test]

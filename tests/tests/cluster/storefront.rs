@@ -4,7 +4,7 @@ use crate::Bench;
 use purlin_suite::top;
 use std::path::Path;
 
-/// Says that it built what it was told to, and remembers it.
+/// Reports the requested build as done, and records it.
 const BUILDER: &str = r#"#!/bin/sh
 for word in "$@"; do
   case "$before" in

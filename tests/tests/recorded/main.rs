@@ -1,6 +1,7 @@
-//! The terminal session on the front page, recorded from the program itself, so that it cannot show what is not so.
+//! The terminal session on the front page, recorded from the program itself, so that it is always correct.
 //!
-//! `UPDATE=1` records it anew. The shop of `examples/storefront` is copied into a repository of its own, and changed there.
+//! `UPDATE=1` records it again. The shop of `examples/storefront` is copied into a repository of its own, and changed
+//! there.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +12,7 @@ use purlin_suite::{Scratch, environment, run, top, updating};
 use std::path::Path;
 use std::process::Command;
 
-/// One command of the session: what is changed before it, and the command itself.
+/// One command of the session, with the change made before it.
 struct Step {
     remark: &'static str,
     file: &'static str,

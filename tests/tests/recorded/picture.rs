@@ -1,10 +1,10 @@
-//! A terminal session as an animated picture: one scene after the other, the first one where nothing moves.
+//! A terminal session as an animated picture: one scene after the other; only the first one without animation.
 //!
-//! Colours are those that the program chose. Must not know what a session is about.
+//! Colours are those of the program. Must not know the contents of a session.
 
 use std::fmt::Write;
 
-/// A command with what it printed.
+/// A command with its output.
 pub struct Scene {
     pub remark: &'static str,
     pub command: String,
@@ -12,12 +12,12 @@ pub struct Scene {
     pub output: String,
 }
 
-/// Seconds that a scene stays.
+/// Duration of a scene in seconds.
 const STAYS: usize = 9;
 const WIDTH: usize = 1_000;
 const LINE: usize = 20;
 const TOP: usize = 62;
-/// Characters in a line; what is longer is cut, as a narrow window would.
+/// Characters per line; longer lines are cut, as in a narrow window.
 const COLUMNS: usize = 112;
 
 const STYLE: &str = "
@@ -58,7 +58,7 @@ pub fn drawn(scenes: &[Scene]) -> String {
     out
 }
 
-/// When each scene is seen.
+/// The keyframes that show each scene.
 fn turns(count: usize) -> String {
     let mut out = String::new();
     for number in 0..count {

@@ -1,9 +1,9 @@
-//! What `why` shows on its screen is true: each line is the text at its place, and each step, evaluated with the inputs
-//! that are shown below it, gives the value that is shown for it.
+//! Answers of `why` are true: each line is the text at its location, and each step, evaluated with the inputs shown
+//! below it, gives the value shown for it.
 //!
-//! Steps are evaluated by the engines of their languages, in a project of their own that knows nothing but the shown
-//! values. What no project of its own can evaluate (a named template, a query, an input that is a whole mapping) is not
-//! judged, and counted. `PURLIN_ANSWERS=N` draws as many answers instead of the few of every run.
+//! Steps are evaluated by the engines of their languages, in a separate project that contains only the shown values.
+//! Steps that cannot be evaluated there (a named template, a query, an input that is a whole mapping) are not judged,
+//! but counted. `PURLIN_ANSWERS=N` sets the number of answers.
 
 use crate::corpus::{self, Project, Side};
 use crate::random::Random;
@@ -15,15 +15,15 @@ use purlin_value::{MemoryWorld, Session, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Answers in every run.
+/// Number of answers in every run.
 const FEW: usize = 200;
 
-/// Lines that are shown are those of the file, always; values recompute in so many percent of the steps that are judged,
-/// which are so many percent of all.
+/// Shown lines always equal those of the file; this percentage of the judged steps must recompute to their value, and
+/// this percentage of all steps must be judged.
 const RECOMPUTE: usize = 98;
 const JUDGED: usize = 75;
 
-/// What came of the answers of one dialect.
+/// The results for one dialect.
 #[derive(Default)]
 struct Count {
     answers: usize,
@@ -34,7 +34,7 @@ struct Count {
     wrong: usize,
 }
 
-/// What comes of looking at one step.
+/// The result of examining one step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {
     Right,
@@ -79,18 +79,18 @@ fn answers_show_what_is_there_and_recompute() {
     assert!(all.judged * 100 >= all.steps * JUDGED, "only {} of {} are judged", all.judged, all.steps);
 }
 
-/// Looks at a step and those below it.
+/// Examines a step and those below it.
 fn examine(project: &Project, step: &Made, told: &str, count: &mut Count) {
     if let (Some(line), Some(place)) = (&step.line, &step.cause.place) {
         count.lines += 1;
         let there = project.text(&place.file).map(|text| line_of(&text, place.line));
-        // Definitions that come with the program are in no file of the project.
+        // Built-in definitions are in no file of the project.
         if let Some(there) = there.filter(|there| there != line) {
             count.wrong_lines += 1;
             show(&format!("another line: {told}: {place} `{line}` is `{there}`"));
         }
     }
-    // A default of the program and what it knows by itself has neither a line nor inputs.
+    // Built-in defaults have neither a line nor inputs.
     let says_something = step.cause.place.is_some() || !step.inputs.is_empty();
     if let Some(value) = step.value.as_ref().filter(|_| says_something) {
         count.steps += 1;
@@ -114,7 +114,7 @@ fn line_of(text: &str, number: u32) -> String {
     escape(line.trim_end_matches('\r')).trim().to_owned()
 }
 
-/// Whether a value is another, as far as it is shown.
+/// Whether two values are equal, as far as the first is shown.
 fn is_same(shown: &str, found: &str) -> bool {
     match shown.strip_suffix('…') {
         Some(begun) => found.starts_with(begun),
@@ -128,7 +128,7 @@ fn judge(project: &Project, step: &Made, value: &str) -> Verdict {
     match (&step.expression, inputs.as_slice()) {
         (None, []) if step.cause.kind == "file" => match written_at(project, step) {
             Some(written) if is_written(value, &written) => Verdict::Right,
-            // An expression that refers to nothing but what the program knows by itself.
+            // An expression that uses only built-in values.
             Some(written) => {
                 match written.split_once("}}").map(|(inner, _)| inner.trim_start_matches(['"', '\'', '{', '-', ' '])) {
                     Some(inner) if references(inner).is_empty() => evaluate(inner, &[], value),
@@ -138,9 +138,9 @@ fn judge(project: &Project, step: &Made, value: &str) -> Verdict {
             }
             None => Verdict::Unjudged,
         },
-        // Defaults, flags and what the program knows by itself are not computed from anything.
+        // Defaults, flags and built-in values are not computed from anything.
         (None, []) => Verdict::Unjudged,
-        // A value that passes through something without a text of its own is what it was, or a part of a text.
+        // A value that passes through a step without a text of its own is unchanged, or a part of a text.
         (None, inputs) => match inputs.iter().all(|input| value.contains(input.trim_end_matches('…'))) {
             true => Verdict::Right,
             false => Verdict::Unjudged,
@@ -149,18 +149,18 @@ fn judge(project: &Project, step: &Made, value: &str) -> Verdict {
     }
 }
 
-/// What a file has from the place of a step to the end of the line; nothing for what is in no file of the project.
+/// The text of a file from the location of a step to the end of the line; `None` outside the project's files.
 fn written_at(project: &Project, step: &Made) -> Option<String> {
     let place = step.cause.place.as_ref()?;
     let text = project.text(&place.file)?;
     let line = text.lines().nth(place.line as usize - 1)?;
     let rest: String = line.chars().skip(place.column as usize - 1).collect();
-    // What goes on in the next lines is there as a whole.
+    // Multi-line text is included as a whole.
     let more: Vec<&str> = text.lines().skip(place.line as usize).take(40).map(str::trim).collect();
     Some(if place.last_line > place.line { format!("{rest} {}", more.join(" ")) } else { rest })
 }
 
-/// Whether a scalar is what is written: plain, in quotes, in a block, or in another notation of its type.
+/// Whether a scalar equals its text: plain, in quotes, in a block, or in another notation of its type.
 fn is_written(value: &str, written: &str) -> bool {
     let bare = written.trim_start_matches(['"', '\'']);
     if [written, bare].iter().any(|text| is_same(value, text) || text.starts_with(value.trim_end_matches('…'))) {
@@ -176,7 +176,7 @@ fn is_written(value: &str, written: &str) -> bool {
     if !value.is_empty() && token.split(['.', '/', ':', '=']).any(|part| part == value) {
         return true;
     }
-    // As a value of its own: `0x1F`, `"a\tb"`, `yes`.
+    // As a separate value: `0x1F`, `"a\tb"`, `yes`.
     let whole = format!("v: {written}\n");
     let read = |text: &str| {
         let session = Session::new(Arc::new(MemoryWorld::new().file("Chart.yaml", CHART).file("values.yaml", text)));
@@ -190,9 +190,9 @@ fn is_written(value: &str, written: &str) -> bool {
 
 const CHART: &str = "apiVersion: v2\nname: x\nversion: 1.0.0\n";
 
-/// Evaluates an expression in the language it seems to be written in.
+/// Evaluates an expression in the language that it seems to use.
 fn evaluate(expression: &str, inputs: &[&str], value: &str) -> Verdict {
-    // A plain reference is what it refers to.
+    // A plain reference has the value of its target.
     if let [only] = inputs
         && is_same(value, only)
     {
@@ -203,7 +203,7 @@ fn evaluate(expression: &str, inputs: &[&str], value: &str) -> Verdict {
     }
     let names = references(expression);
     if names.len() != inputs.len() {
-        // A branch that was not taken has no input; what was taken is written in the expression or is an input.
+        // A branch that was not taken has no input; the taken one is in the expression or is an input.
         let is_taken = inputs.contains(&value) || expression.contains(value);
         return if is_taken { Verdict::Right } else { Verdict::Unjudged };
     }
@@ -227,8 +227,8 @@ fn literal(text: &str, is_text: bool) -> String {
     if is_plain && !is_text { text.to_owned() } else { serde_json::to_string(text).unwrap() }
 }
 
-/// The names that an expression refers to, each once, in order: `var.a.b`, `.Values.a`, `$x.b`. Names of functions stand
-/// before parentheses or arguments, and have no dots.
+/// The names that an expression refers to, each once, in order: `var.a.b`, `.Values.a`, `$x.b`. Names of functions come
+/// before parentheses or arguments, and contain no dots.
 fn references(expression: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut rest = expression;
@@ -258,7 +258,7 @@ fn references(expression: &str) -> Vec<String> {
 }
 
 fn replaced(expression: &str, names: &[String], literals: &[String]) -> String {
-    // The longest first: a name may begin like another.
+    // The longest first: a name may be a prefix of another.
     let mut pairs: Vec<(&String, &String)> = names.iter().zip(literals).collect();
     pairs.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! The projects that are edited: examples of the checkout, and recorded ones where they are at hand.
+//! The edited projects: examples of the checkout, and recorded ones if available.
 
 use purlin_compiler::{compile, wholes};
 use purlin_model::{Request, Resolved};
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Larger projects take too long to be resolved again and again.
+/// Larger projects take too long to be resolved repeatedly.
 const MOST_BYTES: usize = 300 << 10;
 const MOST_FILES: usize = 200;
-/// Projects of a dialect that are taken.
+/// Maximum number of projects per dialect.
 const MOST_PROJECTS: usize = 60;
 
-/// A project that was resolved.
+/// A resolved project.
 pub struct Side {
     pub session: Session,
     pub resolved: Resolved,
@@ -34,7 +34,7 @@ impl Side {
         (!session.sink.has_errors()).then(|| (Side { session, resolved: compiled.resolved }, compiled.dialect.name))
     }
 
-    /// All leaves: what they are in, and their paths.
+    /// All leaves: their owners, and their paths.
     pub fn leaves(&self) -> Vec<(String, String)> {
         let of = |(name, whole): (&str, Value)| -> Vec<(String, String)> {
             whole.leaves().map(|(path, _)| (name.to_owned(), path)).collect()
@@ -55,7 +55,7 @@ impl Side {
     }
 }
 
-/// A value as text, with the versions of Garden's actions out of sight: they are hashes of everything.
+/// A value as text without the versions of Garden's actions: they are hashes of everything.
 pub fn shown(value: &Value) -> String {
     let text = to_json(value, Secrets::Reveal, JsonLayout::Compact).unwrap_or_default();
     let mut out = String::new();
@@ -76,11 +76,11 @@ pub fn text_of(value: &Value) -> String {
         .map_or_else(|| to_json(value, Secrets::Reveal, JsonLayout::Compact).unwrap_or_default(), str::to_owned)
 }
 
-/// A project and what is known of it.
+/// A project with its resolution.
 pub struct Project {
     pub name: String,
     files: BTreeMap<String, Vec<u8>>,
-    /// The file or folder that is the project.
+    /// The file or folder of the project.
     path: String,
     environment: Option<String>,
     pub side: Side,
@@ -145,14 +145,14 @@ pub fn corpus() -> BTreeMap<&'static str, Vec<Project>> {
     all
 }
 
-/// Service templates: the files of one folder after the other that are valid alone.
+/// Service templates: the files of each folder that are valid alone.
 fn services(all: &mut BTreeMap<&'static str, Vec<Project>>, data: &Path) {
     for source in folders(data) {
         let before = all.get("tosca").map_or(0, Vec::len);
         let mut files = BTreeMap::new();
         read(&source, "", &mut files);
         for file in files.keys().filter(|file| file.ends_with(".yaml")) {
-            // No source crowds out the others.
+            // Limits the number of projects per source.
             if all.get("tosca").map_or(0, Vec::len) < before + 8 {
                 add(all, &source, file, None);
             }

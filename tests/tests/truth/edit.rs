@@ -1,13 +1,13 @@
-//! Small edits that most likely leave a project valid: another number, another truth, a longer word.
+//! Small edits that are likely to keep a project valid: another number, another boolean, a longer word.
 
-/// How a literal is changed: where two literals are compared, the first way may make them equal.
+/// How a literal is changed: if two literals are compared, the first way may make them equal.
 #[derive(Clone, Copy)]
 pub enum Way {
     First,
     Second,
 }
 
-/// The text with the literal in a range changed; nothing if it is no literal.
+/// The text with the literal in a range changed; `None` if it is not a literal.
 pub fn at(text: &str, start: usize, end: usize, way: Way) -> Option<String> {
     let literal = text.get(start..end)?;
     let line = literal.lines().next()?;
@@ -25,7 +25,7 @@ pub fn whole_line(text: &str, number: usize) -> Option<String> {
     }
     let mut edited = text.to_owned();
     let mut end = to;
-    // From the last to the first, so that places stay where they are.
+    // From the last to the first, so that offsets stay valid.
     for part in values.rsplit([',', '[', ']', '{', '}']) {
         let start = end - part.len();
         let key = part.find(": ").map_or(0, |at| at + 2);
@@ -35,13 +35,13 @@ pub fn whole_line(text: &str, number: usize) -> Option<String> {
     Some(edited)
 }
 
-/// The text with the value of a line changed: what stands behind its last key or dash.
+/// The text with the value of a line changed: the text after its last key or dash.
 pub fn line(text: &str, number: usize) -> Option<String> {
     let (from, to) = value_of_line(text, number)?;
     at(text, from, to, Way::First)
 }
 
-/// Where the value of a line is, if that is a literal.
+/// The range of a line's value, if that is a literal.
 fn value_of_line(text: &str, number: usize) -> Option<(usize, usize)> {
     let start: usize = text.split_inclusive('\n').take(number).map(str::len).sum();
     let line = text.get(start..)?.lines().next()?;
@@ -50,7 +50,7 @@ fn value_of_line(text: &str, number: usize) -> Option<(usize, usize)> {
     }
     let value = line.find(": ").map(|at| at + 2).or_else(|| line.find("- ").map(|at| at + 2)).unwrap_or(line.len());
     let rest = line.get(value..)?.trim_start();
-    // Expressions and keys alone are not changed: what they mean is not told by one word.
+    // Expressions and keys without a value are not changed: a single word does not determine their meaning.
     if rest.is_empty() || rest.contains("{{") || rest.contains("${") || rest.starts_with(['&', '*', '!', '|', '>']) {
         return None;
     }
@@ -58,7 +58,7 @@ fn value_of_line(text: &str, number: usize) -> Option<(usize, usize)> {
     Some((from, start + line.len()))
 }
 
-/// The first word of a line that is no key of a mapping in braces.
+/// The first word of a line that is not a key of a flow mapping.
 fn word(line: &str) -> Option<(usize, usize)> {
     let mut start = 0;
     loop {

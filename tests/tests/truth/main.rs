@@ -1,8 +1,8 @@
-//! What `why` says is true: a literal that it names is changed, and the outputs that change are those that name it.
+//! Answers of `why` are true: a named literal is changed, and exactly the outputs that name it change.
 //!
-//! Projects are the examples and, where they lie beside the checkout, the recorded ones of every dialect. Each draw edits a
-//! copy in memory, resolves it again and compares. `PURLIN_TRUTH=N` makes as many draws instead of the few of every run,
-//! `PURLIN_TRUTH_SEED=N` starts elsewhere, `PURLIN_TRUTH_SHOW=1` prints what does not hold.
+//! Projects are the examples and, if available next to the checkout, the recorded ones of every dialect. Each draw
+//! edits a copy in memory, resolves it again and compares. `PURLIN_TRUTH=N` sets the number of draws,
+//! `PURLIN_TRUTH_SEED=N` the seed, `PURLIN_TRUTH_SHOW=1` prints failures.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -24,10 +24,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Draws in every run; few, because every one resolves a project.
 const FEW: usize = 60;
 
-/// Draws in a row that may fail to find an edit which leaves the project valid.
+/// Maximum number of consecutive attempts to find an edit that keeps the project valid.
 const PATIENCE: usize = 100;
 
-/// Projects that are tried for one draw.
+/// Number of projects tried for one draw.
 const PROJECTS: usize = 10;
 
 fn number(variable: &str, usual: usize) -> usize {
@@ -40,7 +40,7 @@ fn show(what: &str) {
     }
 }
 
-/// What came of the draws of one dialect.
+/// The results for one dialect.
 #[derive(Default)]
 struct Count {
     draws: usize,
@@ -50,7 +50,7 @@ struct Count {
     others_held: usize,
 }
 
-/// A leaf that is drawn, and a literal that `why` names for it.
+/// A drawn leaf, and a literal that `why` names for it.
 struct Drawn {
     whole: String,
     field: String,
@@ -67,7 +67,7 @@ fn draw(side: &Side, random: &mut Random) -> Option<Drawn> {
     Some(Drawn { whole, field, literal: random.pick(&literals).clone() })
 }
 
-/// Whether a leaf changed, whatever hash of the whole project stands in it.
+/// Whether a leaf changed, ignoring hashes of the whole project.
 fn is_change(before: Option<&purlin_value::Value>, after: Option<&purlin_value::Value>) -> bool {
     before.map(corpus::shown) != after.map(corpus::shown)
 }
@@ -96,7 +96,7 @@ fn try_literal(project: &Project, random: &mut Random, count: &mut Count) -> boo
             false => show(&format!("does not change: {told}")),
         }
         for difference in diff((&before.session, &before.resolved), (&after.session, &after.resolved)) {
-            // A whole node that comes or goes has no field to ask about.
+            // A whole node that appears or disappears has no field to ask about.
             let is_whole = difference.field.is_empty() && !difference.node.is_empty();
             if is_whole || !is_change(difference.before.as_ref(), difference.after.as_ref()) {
                 continue;
@@ -123,7 +123,7 @@ fn literals_that_why_names_change_what_names_them() {
     let dialects: Vec<&str> = corpus.keys().copied().collect();
     for round in 0..number("PURLIN_TRUTH", FEW) {
         let dialect = dialects[round % dialects.len()];
-        // Some projects say nothing of their own.
+        // Some projects contain no literals.
         for _ in 0..PROJECTS {
             let project = random.pick(&corpus[dialect]);
             if try_literal(project, &mut random, counts.entry(dialect).or_default()) {
@@ -144,7 +144,7 @@ fn literals_that_why_names_change_what_names_them() {
     assert!(held * 100 >= all * LITERALS_HOLD, "only {held} of {all} hold; PURLIN_TRUTH_SHOW=1 shows the others");
 }
 
-/// What holds of all draws today, in percent. It only rises.
+/// Percentage of draws that hold today. It only rises.
 const LITERALS_HOLD: usize = 99;
 
 #[test]
@@ -186,7 +186,7 @@ fn try_line(project: &Project, random: &mut Random, count: &mut [usize; 6]) {
         }
         let line = random.below(lines);
         let Some(edited) = edit::line(&text, line) else { continue };
-        // A line with several values is edited as a whole, where the project stays valid.
+        // A line with several values is edited as a whole, if the project stays valid.
         let whole = edit::whole_line(&text, line).and_then(|edited| project.with(&file, &edited));
         let Some(after) = whole.or_else(|| project.with(&file, &edited)) else {
             count[1] += 1;

@@ -1,18 +1,18 @@
-//! What a value's origins name, read from the table itself.
+//! The locations named by a value's origins, read from the table itself.
 
 use crate::corpus::Side;
 use purlin_syntax::Span;
 use purlin_value::{Origin, OriginKind, Session, Value};
 use std::collections::HashSet;
 
-/// A place that a value depends on.
+/// A location that a value depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     pub file: String,
     pub start: usize,
     pub end: usize,
     pub line: u32,
-    /// Whether `why` names it as where a part of the value comes from; otherwise it only decided or led there.
+    /// Whether `why` names it as the origin of a part of the value; otherwise it only decided or led there.
     pub is_literal: bool,
 }
 
@@ -22,12 +22,12 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// All places of a value and of what decided on the collections around it.
+/// All locations of a value and of the decisions about its containers.
 pub fn places(side: &Side, whole: &str, field: &str) -> Vec<Place> {
     let Some(chain) = side.whole(whole).and_then(|whole| whole.chain(field)) else { return Vec::new() };
     let mut found = Vec::new();
     let Some((value, around)) = chain.split_last() else { return found };
-    // Fields go by the keys that they are written under.
+    // Fields are identified by their keys.
     for parts in chain.windows(2) {
         let [outer, inner] = parts else { continue };
         let names = outer.as_map().into_iter().flat_map(|map| map.iter());
@@ -60,7 +60,7 @@ pub fn places(side: &Side, whole: &str, field: &str) -> Vec<Place> {
 
 /// Whether a value names a literal.
 pub fn names(side: &Side, whole: &str, field: &str, literal: &Place) -> bool {
-    // After an edit the literal may be a little longer, but it starts where it did.
+    // After an edit the literal may be a little longer, but its start is unchanged.
     let meets = |place: &Place| {
         place.file == literal.file
             && place.start <= literal.start.max(place.start.min(literal.end))
