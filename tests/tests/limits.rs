@@ -1,4 +1,5 @@
-//! Sets each limit low in each dialect that it applies to: every run must end with exit code 3 and name the limit's rule.
+//! Sets each limit low in each dialect that it applies to: every run must end with exit code 3 and name the limit's
+//! rule.
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // A test touches the outside, and may panic.
 

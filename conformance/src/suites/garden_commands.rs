@@ -1,4 +1,5 @@
-//! `garden-commands`: `<project>/case.json` with lists of arguments, `files/`, and `expected/<n>.garden.json` per command.
+//! `garden-commands`: `<project>/case.json` with lists of arguments, `files/`, and `expected/<n>.garden.json` per
+//! command.
 //!
 //! Each project is copied to a separate folder, a git repository with one commit, and its commands are run there in
 //! order through `purlin garden`, with the permissions that the original implies. A command is a case. Answers are

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 /// Part of a large file that is in memory at a time.
 const PIECE: usize = 64 << 10;
 
-/// What the user allowed on the command line.
+/// Permissions given on the command line.
 #[derive(Clone, Debug, Default)]
 pub struct Permissions {
     /// `--allow-path DIR`
@@ -73,7 +73,7 @@ pub struct DiskSettings {
     pub permissions: Permissions,
     /// The clock reading of this run.
     pub now: Moment,
-    /// Where the seed of this run comes from.
+    /// The source of this run's seed.
     pub seed: SeedSource,
     /// The largest file that is read.
     pub max_file: u64,

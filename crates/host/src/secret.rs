@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// How many bytes a secret has.
+/// Length of a secret in bytes.
 const LENGTH: usize = 32;
 
 /// Unpredictable bytes.
@@ -30,7 +30,7 @@ pub fn of_user(env: &BTreeMap<String, String>) -> Option<[u8; LENGTH]> {
     file(env).and_then(|file| kept(&file).ok())
 }
 
-/// Where the secret is kept.
+/// The file of the secret.
 fn file(env: &BTreeMap<String, String>) -> Option<PathBuf> {
     let folder = |name: &str| env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let state = folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")));

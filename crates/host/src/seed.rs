@@ -1,4 +1,4 @@
-//! Where the seed of random functions comes from: the user, the system, or a file that keeps it for the next run.
+//! The source of the seed for random functions: the user, the system, or a file that keeps it for the next run.
 //!
 //! Output that is only shown uses a number, so that a run can be repeated. Deployments use a secret from the user's own
 //! folder: it cannot be guessed, and the next deploy gets the same values.
@@ -8,7 +8,7 @@ use purlin_value::Seed;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-/// Where a seed comes from.
+/// The source of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedSource {
     /// A number.

@@ -18,7 +18,7 @@ use ureq_proto::server::{RecvRequestResult, Reply, SendResponseResult, state};
 const LONGEST: usize = 32 << 10;
 /// Maximum number of simultaneous connections; a browser opens six.
 const CONNECTIONS: usize = 64;
-/// How long a connection may be idle.
+/// Idle timeout of a connection.
 const IDLE: Duration = Duration::from_secs(60);
 /// Size of the chunks in which answers are sent.
 const PIECE: usize = 64 << 10;

@@ -59,7 +59,7 @@ pub struct Proposal {
     pub deprecated: bool,
     /// The bytes that it replaces.
     pub place: Place,
-    /// How likely it is; more is better.
+    /// Its score; more is better.
     pub(crate) score: u32,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Renaming<'a> {
     pub new: &'a str,
 }
 
-/// What differs after a rename, in words.
+/// A difference after a rename, in words.
 pub(crate) type Difference = String;
 
 /// Where the keys of mappings may have the new name.

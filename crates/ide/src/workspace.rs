@@ -26,7 +26,7 @@ pub struct Problem {
     pub rule: &'static str,
     /// The message.
     pub message: String,
-    /// What to do about it.
+    /// Advice on fixing it.
     pub hints: Vec<String>,
     /// The word that its hint concerns.
     pub word: Option<String>,

@@ -170,11 +170,11 @@ pub struct Action {
     pub output_folder: &'static [&'static str],
     /// Environment variables that name the file in which commands leave several outputs.
     pub output_file: &'static [&'static str],
-    /// How long the command may take.
+    /// Time limit of the command.
     pub timeout: Option<Duration>,
     /// Texts that are never shown.
     pub secrets: Vec<String>,
-    /// Where it is written.
+    /// Its source location.
     pub span: Option<Span>,
 }
 

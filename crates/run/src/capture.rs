@@ -65,7 +65,7 @@ pub struct Capture<'m> {
     end: Vec<u8>,
 }
 
-/// What an action printed, once it has ended.
+/// The output of an action, once it has ended.
 pub struct Printed {
     /// Standard output, without the last line end.
     pub out: String,

@@ -44,7 +44,7 @@ pub struct Node {
     pub disabled: bool,
     /// Its dependencies.
     pub needs: Vec<Need>,
-    /// Where it is written.
+    /// Its source location.
     pub span: Option<Span>,
 }
 
@@ -78,7 +78,7 @@ pub trait Project {
     fn learn(&self, node: usize, outputs: &Outputs, secret: &[String]);
 }
 
-/// What is run, and how.
+/// Options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Number of commands that run at once.
@@ -125,11 +125,11 @@ pub struct Run<'r> {
     pub project: &'r dyn Project,
     /// Earlier results.
     pub store: &'r Store,
-    /// Where commands run.
+    /// Runs commands.
     pub executor: &'r dyn Executor,
     /// The request to stop.
     pub stop: &'r Stop,
-    /// What is run, and how.
+    /// Options of the run.
     pub options: &'r Options,
 }
 

@@ -31,7 +31,7 @@ const SAVE_SHARE: u32 = 10;
 pub struct Runner<'r> {
     /// Logs and locks.
     pub store: &'r Store,
-    /// Where commands run.
+    /// Runs commands.
     pub executor: &'r dyn Executor,
     /// Observes the work, and may stop it.
     pub doing: Doing<'r>,

@@ -52,7 +52,7 @@ pub struct Failure {
     pub command: Option<String>,
     /// The last lines it printed, without secrets.
     pub tail: Vec<String>,
-    /// Where the action is written.
+    /// The source location of the action.
     pub span: Option<Span>,
 }
 
@@ -149,7 +149,7 @@ pub enum Event<'e> {
         end: &'e End,
         /// When it began, from the beginning of the run.
         at: Duration,
-        /// How long it took.
+        /// Its duration.
         took: Duration,
     },
     /// A signal arrived: running actions are asked to stop.

@@ -20,7 +20,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 pub struct Job<'j> {
     /// The command.
     pub command: &'j Command,
-    /// How long it may take.
+    /// Its time limit.
     pub timeout: Option<Duration>,
     /// The request to stop.
     pub stop: &'j Stop,

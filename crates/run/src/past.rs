@@ -363,8 +363,8 @@ fn undo(performer: &Performer<'_>, action: &Action, report: Report<'_>) -> Resul
     Ok(())
 }
 
-/// Takes down what is left of an action that refers to outputs that were not kept: the processes it started, or its objects
-/// in a cluster. Does nothing for an action that never ran.
+/// Takes down what is left of an action that refers to outputs that were not kept: the processes it started, or its
+/// objects in a cluster. Does nothing for an action that never ran.
 fn undo_unresolved(
     project: &dyn Project,
     performer: &Performer<'_>,

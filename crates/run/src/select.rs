@@ -55,7 +55,8 @@ pub fn select(nodes: &[Node], kind: Kind, wanted: &Wanted) -> Result<Vec<usize>,
     Ok(chosen.into_iter().collect())
 }
 
-/// The actions of any kind that ids, names or patterns select; without any, all except Runs. `Err` reports a wrong name.
+/// The actions of any kind that ids, names or patterns select; without any, all except Runs. `Err` reports a wrong
+/// name.
 pub fn select_ids(nodes: &[Node], names: &[String]) -> Result<Vec<usize>, String> {
     let all = || nodes.iter().enumerate().filter(|(_, node)| !node.disabled);
     if names.is_empty() {

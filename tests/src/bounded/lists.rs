@@ -4,7 +4,7 @@
 
 use super::{Ends, Input};
 
-/// How long each list is.
+/// Length of each list.
 const LENGTH: usize = 6_000;
 
 const SKAFFOLD: &str = "apiVersion: skaffold/v4beta14\nkind: Config\n";

@@ -12,7 +12,7 @@ mod tosca;
 mod unfurl;
 mod yaml;
 
-/// How a run must end.
+/// The expected end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// Ended by a limit: exit code 3.
@@ -32,7 +32,7 @@ pub struct Input {
     pub files: Vec<(String, Vec<u8>)>,
     /// The arguments of `purlin`.
     pub args: Vec<String>,
-    /// How it must end.
+    /// The expected end.
     pub ends: Ends,
 }
 

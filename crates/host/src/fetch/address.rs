@@ -23,7 +23,7 @@ impl Transport {
     }
 }
 
-/// What an address means.
+/// The kinds of addresses.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Address {
     /// A path of the world.

@@ -1,8 +1,8 @@
 //! A repository on disk, read without obeying it.
 //!
-//! `git` takes settings, hooks and the places of more objects from the repository that it reads, and a project can bring
-//! one along. So `git` works in a repository of our own that borrows the objects; names of commits are read here. Of the
-//! foreign repository `git` opens object files and nothing else.
+//! `git` takes settings, hooks and the locations of more objects from the repository that it reads, and a project can
+//! bring one along. So `git` works in a repository of our own that borrows the objects; names of commits are read here.
+//! In the foreign repository `git` opens object files and nothing else.
 
 use super::git::failed;
 use purlin_value::lock::is_commit;
@@ -22,7 +22,7 @@ const DEEPEST: usize = 32;
 pub(super) struct Borrowed {
     /// Objects and names.
     folder: PathBuf,
-    /// What is checked out: a folder of its own in a linked work tree.
+    /// The git folder of the checkout: a separate one in a linked work tree.
     own: PathBuf,
 }
 
@@ -124,7 +124,7 @@ impl Borrowed {
         if let Some(head) = self.head()? {
             written(repository.join("HEAD"), format!("{head}\n"))?;
         }
-        // Where a clone is not complete, its oldest commits are those without parents.
+        // In an incomplete clone, the oldest commits are those without parents.
         let oldest = self.folder.join("shallow");
         if is_file(&oldest) {
             let text = read(&oldest)?;
@@ -146,7 +146,7 @@ impl Borrowed {
         made.and_then(|()| std::fs::write(&to, bytes)).map_err(|error| failed(error.to_string()))
     }
 
-    /// What `HEAD` holds: a name or a commit.
+    /// The content of `HEAD`: a name or a commit.
     fn head(&self) -> Result<Option<String>, WorldError> {
         let text = read(&self.own.join("HEAD"))?;
         let text = text.trim();

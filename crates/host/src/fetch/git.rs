@@ -69,7 +69,7 @@ const SETTINGS: &[&str] = &[
     "log.showSignature=false",
 ];
 
-/// Where a repository is fetched from.
+/// The source of a repository.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum From<'a> {
     /// An address, and the part of it that no message may show.

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 /// Time limit for a file, redirects included.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// How many redirects are followed.
+/// Maximum number of redirects.
 const MOST_REDIRECTS: usize = 5;
 
-/// What a server answered.
+/// A server's response.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) location: Option<String>,

@@ -39,7 +39,7 @@ pub enum Stream {
     Err,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// By itself.
@@ -108,9 +108,9 @@ pub fn native(command: &Command, around: &Surroundings) -> Result<std::process::
     Ok(native)
 }
 
-/// How a process is watched.
+/// How a process is supervised.
 pub struct Watch<'a> {
-    /// How long it may take.
+    /// Its time limit.
     pub timeout: Option<Duration>,
     /// The request to stop.
     pub stop: &'a Stop,

@@ -23,7 +23,7 @@ const USE: &str = "journal";
 /// A journal shorter than this is never rewritten.
 const WORTH_REWRITING: u64 = 4 << 20;
 
-/// How an action ended.
+/// The end of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Well.
@@ -41,7 +41,7 @@ pub struct Record {
     pub id: String,
     /// Its version.
     pub version: String,
-    /// How it ended.
+    /// The end.
     pub ending: Ending,
     /// Its outputs, if they are short and may be kept.
     pub outputs: Option<Outputs>,

@@ -382,7 +382,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.folder
     }
