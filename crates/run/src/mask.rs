@@ -10,7 +10,7 @@ pub const SHORTEST: usize = 3;
 /// Encoded text has no spaces around it, so a longer match is required to rule out chance.
 const SHORTEST_ENCODED: usize = 6;
 
-/// Encoded prefixes up to this length at the end of a line are not held back: nearly every line ends with characters
+/// Encoded prefixes shorter than this at the end of a line are not held back: nearly every line ends with characters
 /// that a secret could begin with.
 const SHORTEST_WRAPPED: usize = 4;
 /// Of a longer text, only the beginning is searched for.

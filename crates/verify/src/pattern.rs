@@ -16,7 +16,7 @@ pub(crate) struct Pattern {
 /// Maximum size of a compiled pattern in bytes.
 const MOST: u64 = 1 << 20;
 
-/// Minimum size of a search cache in bytes, however small the pattern is.
+/// Lower bound for the size limit of a search cache in bytes, however small the pattern is.
 const LEAST_REMEMBERED: usize = 32 << 10;
 
 impl Pattern {
