@@ -25,7 +25,8 @@ impl Folder {
         Folder(path)
     }
 
-    /// Runs a command on the project: its exit code, and its stderr. Stdout must be empty, except for an incomplete graph.
+    /// Runs a command on the project: its exit code, and its stderr. Stdout must be empty, except for an incomplete
+    /// graph.
     fn fails(&self, command: &str) -> (Option<i32>, String) {
         let purlin =
             Command::new(env!("CARGO_BIN_EXE_purlin")).arg(command).current_dir(self.0.join("project")).output();

@@ -34,7 +34,7 @@ pub trait Executor: Sync {
     fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart>;
     /// Starts a command that outlives the run.
     fn start(&self, command: &Command, place: persistent::Place<'_>) -> Result<(Started, Child), NoStart>;
-    /// The tool that builds images, or why there is none.
+    /// The tool that builds images, or why it is missing.
     fn builder(&self) -> Result<Builder, String>;
     /// The surroundings of every command.
     fn surroundings(&self) -> &Surroundings;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct ObjectsProject {
     nodes: Vec<Node>,
     manifests: Vec<Manifest>,
-    /// The deploy, or why there is none.
+    /// The deploy, or why it is missing.
     deploy: Result<Arc<ClusterDeploy>, Cause>,
     version: String,
     secrets: Vec<String>,

@@ -130,8 +130,8 @@ impl Seen {
         self.ended.insert(id.to_owned(), self.lines);
     }
 
-    /// Whether the last lines of an action were printed, and are still on the screen. A cluster's explanation of a failure
-    /// was not printed before.
+    /// Whether the last lines of an action were printed, and are still on the screen. A cluster's explanation of a
+    /// failure was not printed before.
     fn is_in_sight(&self, failure: &Failure) -> bool {
         let is_near = self.ended.get(&failure.id).is_some_and(|line| self.lines - line < NEAR);
         // A part of an action prints its name before the line.
