@@ -260,7 +260,7 @@ fn no_field(node: &str, field: &str, of: &str) -> Option<Words> {
         None => format!("unknown field `{field}` of {}", noun(of)),
     };
     let hint = match whole {
-        Some(before) => format!("read `{before}` itself, or make it a mapping in `values.yaml`"),
+        Some(before) => format!("read `{before}` itself, or make it a mapping where it is set"),
         None => "`.Values`, `.Chart`, `.Release`, `.Files`, `.Capabilities` and `.Template` are there".to_owned(),
     };
     words(message, hint, Some(field))

@@ -6,7 +6,7 @@
 use crate::entry::entry_at;
 use crate::once::suggestion;
 use purlin_syntax::what::listed;
-use purlin_syntax::{About, Diagnostic, Node, Sources, Span, What};
+use purlin_syntax::{About, Diagnostic, Node, Sources, Span, Style, What};
 
 /// Maximum number of problems that are narrowed; longer reports are not read.
 const MOST_NARROWED: usize = 500;
@@ -113,17 +113,32 @@ pub fn advise(diagnostic: &mut Diagnostic, sources: &Sources) {
     }
 }
 
-/// Whether the shown value is in quotes.
+/// Whether the shown value is in quotes, or a part of one that is: an expression in a string.
 fn is_quoted(diagnostic: &Diagnostic, sources: &Sources) -> bool {
-    let text = diagnostic.span.and_then(|span| Some(sources.get(span.file)?.slice(span).to_owned()));
-    text.is_some_and(|text| text.starts_with(['"', '\'']))
+    let Some(span) = diagnostic.span else { return false };
+    let style = sources.with_tree(span.file, |tree| tree.roots().find_map(|root| style_around(root, span)));
+    matches!(style.flatten(), Some(Style::Single | Style::Double))
+}
+
+/// The style of the scalar that a place is in.
+fn style_around(root: Node<'_>, place: Span) -> Option<Style> {
+    let holds = |node: &Node<'_>| {
+        let span = node.span();
+        span.start <= place.start && place.end <= span.end && !node.is_alias()
+    };
+    let mut node = Some(root).filter(holds)?;
+    while !node.is_scalar() {
+        let parts = node.items().chain(node.entries().flat_map(|entry| [entry.key, entry.value]));
+        node = parts.filter(holds).last()?;
+    }
+    Some(node.style())
 }
 
 /// Advice by kind of problem.
 fn by_what(what: &What, is_quoted: impl FnOnce() -> bool) -> Option<String> {
     match what {
         What::Expected { wanted, found: Some(_) } if wanted == "a string" => Some(match is_quoted() {
-            true => "write one string".to_owned(),
+            true => "write one string, without an expression that gives something else".to_owned(),
             false => "put the value in quotes, or write one string".to_owned(),
         }),
         // "write" only fits descriptions of values.

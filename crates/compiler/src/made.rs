@@ -4,7 +4,7 @@
 //! are beside the overriding one. Values of steps are those found in the result itself, or literals in files; nothing
 //! is computed again.
 
-use crate::why::{Because, Cause, Place, Range, STEPS, because, cause, conditions, scalar_text};
+use crate::why::{Because, Cause, Place, Range, STEPS, because, cause, conditions, end_of, scalar_text};
 use purlin_syntax::print::shown_line;
 use purlin_syntax::{FileId, Span};
 use purlin_value::{Origin, OriginKind, Piece, Session, Value};
@@ -149,6 +149,8 @@ impl Making<'_> {
         depth: usize,
     ) -> (Vec<Made>, usize) {
         let is_inside = |span: Span| whole.is_some_and(|whole| whole.contains(span));
+        // Literals of the expression are a part of its text, too.
+        let last = end_of(&pieces);
         let mut seen = Vec::new();
         let known = pieces.into_iter().filter(|piece| {
             let is_literal = match self.session.origins.get(piece.origin, &self.session.sources) {
@@ -165,7 +167,7 @@ impl Making<'_> {
             [only] if is_reference && self.is_all(range) && !self.says_other(only.origin) => {
                 vec![(only.origin, range)]
             }
-            _ => range.parts(known),
+            _ => range.parts_of(known, last),
         };
         let count = parts.len();
         let most = if depth == 0 { 0 } else { INPUTS.min(self.left) };

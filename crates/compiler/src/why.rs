@@ -163,10 +163,20 @@ pub(crate) struct Range {
     pub is_opaque: bool,
 }
 
+/// The end of the text that pieces cover.
+pub fn end_of(pieces: &[Piece]) -> u32 {
+    pieces.iter().map(|piece| piece.end).max().unwrap_or(0)
+}
+
 impl Range {
     /// The parts of this one that several pieces cover.
     pub fn parts(self, pieces: Vec<Piece>) -> Vec<(Origin, Range)> {
-        let last = pieces.iter().map(|piece| piece.end).max().unwrap_or(0);
+        let last = end_of(&pieces);
+        self.parts_of(pieces, last)
+    }
+
+    /// The same for some of the pieces of a text that ends at `last`.
+    pub fn parts_of(self, pieces: Vec<Piece>, last: u32) -> Vec<(Origin, Range)> {
         // If the lengths are equal, the input was passed through unchanged.
         let fits = !self.is_opaque || last == self.end - self.start;
         let part = |piece: Piece| {

@@ -17,16 +17,13 @@ const PRELUDE: &str = include_str!("prelude.js");
 const STACK: usize = 512 << 10;
 
 /// Bounds of one call. A single step may go through all of its memory, so both bounds together bound the time.
-#[derive(Clone, Copy)]
-struct Bounds {
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
     /// Most bytes of its memory.
-    memory: usize,
+    pub memory: usize,
     /// Most interruptions by the engine: one per 10,000 branches and calls.
-    checks: u64,
+    pub checks: u64,
 }
-
-/// A function or constraint; a service may call many.
-const CALL: Bounds = Bounds { memory: 4 << 20, checks: 30 };
 
 /// Texts of modules, by name.
 #[derive(Clone, Debug, Default)]
@@ -78,8 +75,8 @@ impl Modules {
     }
 
     /// Calls an export of a module with a JSON list of arguments.
-    pub fn call(&self, module: &str, export: &str, arguments: &str) -> Result<Answer, Failure> {
-        self.run(CALL, |entries| entries.get::<_, Function>("call")?.call((module, export, arguments)))
+    pub fn call(&self, module: &str, export: &str, arguments: &str, bounds: Bounds) -> Result<Answer, Failure> {
+        self.run(bounds, |entries| entries.get::<_, Function>("call")?.call((module, export, arguments)))
     }
 
     /// Makes an engine for one call. The first letter of the result tells its kind: `v` for a value, `e` for an
@@ -149,10 +146,12 @@ mod tests {
         modules
     }
 
+    const FEW: Bounds = Bounds { memory: 4 << 20, checks: 30 };
+
     fn call(text: &str, arguments: &str) -> Result<String, Failure> {
         let helper = "exports.shout = s => s.toUpperCase() + '!';";
         let modules = modules(&[("m", text), ("helper", helper)]);
-        modules.call("m", "evaluate", arguments).map(|answer| answer.json)
+        modules.call("m", "evaluate", arguments, FEW).map(|answer| answer.json)
     }
 
     #[test]
@@ -205,7 +204,7 @@ mod tests {
         let counting = "globalThis.n = (globalThis.n || 0) + 1; exports.evaluate = () => globalThis.n;";
         let counted = modules(&[("m", counting)]);
         for _ in 0..2 {
-            assert_eq!(counted.call("m", "evaluate", "[]").map(|answer| answer.json).as_deref(), Ok("1"));
+            assert_eq!(counted.call("m", "evaluate", "[]", FEW).map(|answer| answer.json).as_deref(), Ok("1"));
         }
     }
 

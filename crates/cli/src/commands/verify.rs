@@ -12,8 +12,10 @@ use purlin_value::emit::to_json;
 use purlin_value::world::FileKind;
 use purlin_value::{EcoString, Map, Secrets, Session, Value, path};
 use purlin_verify::{
-    Options, Outcome, Report, chart_folders, junit, project_suites, run_chart, run_project_suite, suites_xml,
+    Options, Outcome, Report, SuiteReport, chart_folders, junit, project_suites, run_chart, run_project_suite,
+    suites_xml,
 };
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(
@@ -84,7 +86,7 @@ fn is_suite(path: &str) -> bool {
 }
 
 /// Runs the suites at and below a path, or the one that it names.
-fn run_suites(session: &Session, named: &str, options: &Options) -> Vec<purlin_verify::SuiteReport> {
+fn run_suites(session: &Session, named: &str, options: &Options) -> Vec<SuiteReport> {
     if is_suite(named) {
         if named.contains(".purlin-test.") {
             return run_project_suite(session, named, options);
@@ -126,6 +128,10 @@ fn store_snapshots(cx: &mut Context<'_, '_>, session: &Session, tested: &Report)
     exit
 }
 
+fn has_tests(suite: &&SuiteReport) -> bool {
+    !suite.cases.is_empty()
+}
+
 /// The summary as text.
 fn text(tested: &Report) -> String {
     let count = |is_it: &dyn Fn(&Outcome) -> bool| tested.count(is_it);
@@ -135,7 +141,11 @@ fn text(tested: &Report) -> String {
     if tested.suites.is_empty() {
         return "no unit tests".to_owned();
     }
-    let mut parts = vec![plural(tested.suites.len(), "suite"), format!("{} passed", plural(passed, "test"))];
+    // A file with problems is reported beside its suites.
+    let with_tests: HashSet<&str> = tested.suites.iter().filter(has_tests).map(|suite| suite.file.as_str()).collect();
+    let counts = |suite: &&SuiteReport| has_tests(suite) || !with_tests.contains(suite.file.as_str());
+    let suites = tested.suites.iter().filter(counts).count();
+    let mut parts = vec![plural(suites, "suite"), format!("{} passed", plural(passed, "test"))];
     if failed > 0 {
         parts.push(format!("{failed} failed"));
     }

@@ -38,6 +38,8 @@ const MEMBER_BYTES: u64 = 512;
 const USUAL_INNER: u64 = 64;
 const STEPS_PER_INNER: u64 = 16;
 const INNER_BYTES: u64 = 160;
+/// Fuel for each interruption of a script by its engine: single steps of a script may be large.
+pub(super) const FUEL_PER_CHECK: u64 = 1_000_000;
 /// Bytes of text copied in one step.
 pub(super) const BYTES_PER_STEP: u64 = 8;
 
@@ -73,6 +75,12 @@ impl Budget {
     /// A full one, with steps of its own.
     pub fn renewed(&self) -> Self {
         Budget::new(&self.limits, Arc::new(self.meter.renewed()))
+    }
+
+    /// The part of the run's steps and memory that one call of a script may use; a service may call many.
+    pub(super) fn of_script(&self) -> purlin_script::Bounds {
+        let memory = usize::try_from(self.limits.memory_floor / 24).unwrap_or(usize::MAX);
+        purlin_script::Bounds { memory, checks: (self.limits.fuel / FUEL_PER_CHECK).saturating_mul(3) / 5 }
     }
 
     /// Most parts of a value.

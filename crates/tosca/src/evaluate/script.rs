@@ -1,6 +1,7 @@
 //! Functions and constraints that scriptlets define: values go in and come out as JSON. The engine is `purlin_script`.
 
 use super::Evaluator;
+use super::budget::FUEL_PER_CHECK;
 use crate::scripts::{CONSTRAINT, FUNCTION};
 use crate::val::{Data, Val};
 use ecow::EcoString;
@@ -16,11 +17,8 @@ use std::sync::Arc;
 /// Values beyond this depth are not passed to scripts.
 const MAX_DEPTH: usize = purlin_syntax::limits::COLLECTION_LEVELS as usize;
 
-/// Fuel for a call, and for each interruption by the engine: single steps of a script may be large.
+/// Fuel for a call, beside that for its steps.
 const FUEL_PER_CALL: u64 = 500;
-const FUEL_PER_CHECK: u64 = 1_000_000;
-/// Most checks of the engine in one call; beyond them it runs too long.
-const MOST_CHECKS: u64 = 30;
 
 impl Evaluator<'_> {
     /// The result of a function defined in a scriptlet; none if no scriptlet defines it.
@@ -64,7 +62,8 @@ impl Evaluator<'_> {
             json(arg, 0, &mut text)?;
         }
         text.push(']');
-        match self.model.scripts.modules.call(module, export, &text) {
+        let bounds = self.budget.of_script();
+        match self.model.scripts.modules.call(module, export, &text, bounds) {
             Ok(answer) => {
                 self.spend(answer.checks.saturating_mul(FUEL_PER_CHECK))?;
                 self.afford_text(answer.json.len())?;
@@ -73,7 +72,7 @@ impl Evaluator<'_> {
             Err(Failure::Thrown(reason)) => Err(format!("the scriptlet `{module}` failed: {reason}").into()),
             Err(Failure::Missing) => Err(format!("the scriptlet `{module}` exports no function `{export}`").into()),
             Err(Failure::Steps) => {
-                let _ = self.spend(MOST_CHECKS * FUEL_PER_CHECK);
+                let _ = self.spend(bounds.checks.saturating_mul(FUEL_PER_CHECK));
                 Err(self.over(&LIMIT_FUEL, format!("the scriptlet `{module}` needs more steps than allowed")))
             }
             Err(Failure::Memory) => {
