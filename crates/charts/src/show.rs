@@ -6,7 +6,7 @@ use purlin_value::{EcoString, Map, Secrets, Value, emit};
 use crate::chart::{Chart, Dependency, Metadata, Word};
 use crate::template;
 
-/// Output of `helm show`; `None` if there is no such part.
+/// Output of `helm show`; `None` for an unknown part.
 pub fn show(chart: &Chart, what: &str) -> Option<String> {
     let mut out = String::new();
     let is_all = what == "all";

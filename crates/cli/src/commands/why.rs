@@ -167,7 +167,7 @@ pub(super) fn run(
 struct Asking<'a> {
     name: &'a str,
     field: &'a str,
-    /// The environment; empty if there is none.
+    /// The environment; empty for projects without environments.
     environment: &'a str,
 }
 
