@@ -204,7 +204,10 @@ impl Operator {
                 }
                 // The keys beside it are needed to build the graph; its additions are seen afterwards.
                 Data::Pending(_) if self.env.pre_graph => {}
-                Data::Pending(_) => return merged,
+                Data::Pending(_) => {
+                    self.look_ahead(node.entries().map(|entry| entry.value), item, eval);
+                    return merged;
+                }
                 Data::Poison => {
                     self.look_at_others(node.entries().map(|entry| entry.value), item, eval);
                     return merged;
@@ -241,8 +244,9 @@ impl Operator {
                     false => return Value::poison(),
                 },
                 Err(stop) => {
-                    if stop.is_poison() {
-                        self.look_at_others(node.items(), item, eval);
+                    match stop.is_poison() {
+                        true => self.look_at_others(node.items(), item, eval),
+                        false => self.look_ahead(node.items(), item, eval),
                     }
                     return stop;
                 }
@@ -258,6 +262,15 @@ impl Operator {
         for part in parts.filter(|part| part.index() != broken.index()) {
             let bound = self.bind(part.get(CONCAT).filter(|_| part.is_map()).unwrap_or(part));
             eval.force_deep(&bound);
+        }
+    }
+
+    /// Evaluates the other parts of a collection that waits for one of them, so that what they use counts as used.
+    /// Their problems are none until they are needed.
+    fn look_ahead<'t>(&self, parts: impl Iterator<Item = Node<'t>>, open: Node<'_>, eval: &mut Eval<'_>) {
+        if !self.env.pre_graph {
+            let session = eval.session;
+            drop(session.sink.apart(|| self.look_at_others(parts, open, eval)));
         }
     }
 
@@ -295,7 +308,11 @@ impl Operator {
         let chosen = match decided.data {
             Data::Bool(true) => Some(then),
             Data::Bool(false) => node.get(ELSE),
-            Data::Pending(_) | Data::Poison => return decided,
+            Data::Pending(_) => {
+                self.look_ahead([then].into_iter().chain(node.get(ELSE)), condition, eval);
+                return decided;
+            }
+            Data::Poison => return decided,
             _ => {
                 let message =
                     what::must_be("the value of `$if`", "a boolean").and(format!(", not {}", article(&decided)));
@@ -337,7 +354,14 @@ impl Operator {
                 let number = |at: usize| Value::str(ecow::eco_format!("{at}"));
                 list.iter().enumerate().map(|(at, value)| (number(at), value.clone())).collect()
             }
-            Data::Pending(_) | Data::Poison => return collection,
+            Data::Pending(_) => {
+                let env = self.item_env(collection.clone(), collection.clone());
+                let parts = [template].into_iter().chain(node.get(FILTER));
+                let inside = Operator { node: self.node.clone(), env, own: self.own.clone() };
+                inside.look_ahead(parts, input, eval);
+                return collection;
+            }
+            Data::Poison => return collection,
             _ => {
                 let message = what::must_be("the value of `$forEach`", "a list or a map")
                     .and(format!(", not {}", article(&collection)));
@@ -367,7 +391,11 @@ impl Operator {
                         continue;
                     }
                 }
-                Err(stop) => return stop,
+                Err(stop) => {
+                    let inside = Operator { node: self.node.clone(), env, own: self.own.clone() };
+                    inside.look_ahead(std::iter::once(template), input, eval);
+                    return stop;
+                }
             }
             match self.returned(template, &env, eval) {
                 Ok(more) => match self.fits(items.len() + more.len(), more.len(), input, eval) {

@@ -154,7 +154,9 @@ impl Evaluator<'_, '_> {
     fn branch(&mut self, branch: &Branch) -> Result<Value, Stop> {
         let condition = self.node(&branch.condition)?;
         if condition.is_pending() {
-            return Ok(condition);
+            let texts = std::iter::once(&branch.then).chain(&branch.otherwise);
+            let open = texts.filter_map(|text| self.unhurried(|evaluator| evaluator.template(text))).collect();
+            return Ok(self.waiting(condition, "condition", branch.condition.at, open));
         }
         let taken = if is_truthy(&condition) { Some(&branch.then) } else { branch.otherwise.as_ref() };
         let value = match taken {
@@ -246,11 +248,39 @@ impl Evaluator<'_, '_> {
             };
             ranges.push((at, offset(start), offset(text.len()), origin));
         }
-        if let Some(pending) = pending {
-            return Ok(pending.tainted_if(tainted));
-        }
         let origin = self.piece_origin(&ranges, places);
+        if let Some(pending) = pending {
+            return Ok(pending.with_origin(origin).tainted_if(tainted));
+        }
         Ok(Value::str(text).with_origin(origin).tainted_if(tainted))
+    }
+
+    /// A pending value with the origins of everything that it is computed from, known or not: all of that is used.
+    pub(super) fn waiting(&self, pending: Value, step: &str, at: At, inputs: Vec<Value>) -> Value {
+        let inputs = inputs.iter().flat_map(input_origins).filter(|origin| *origin != pending.origin);
+        let mut pieces: Vec<Piece> = inputs.filter(|origin| origin.is_known()).map(Piece::whole).collect();
+        if pieces.is_empty() {
+            return pending;
+        }
+        pieces.insert(0, Piece::whole(pending.origin));
+        let origin = self.eval.session.origins.derived(step, self.place.part(at), pieces);
+        pending.with_origin(origin)
+    }
+
+    /// The same with the parts that only a known value chooses between.
+    fn waiting_for<'n>(&mut self, pending: Value, step: &str, at: At, parts: impl Iterator<Item = &'n Node>) -> Value {
+        let inputs = parts.filter_map(|part| self.unhurried(|evaluator| evaluator.node(part))).collect();
+        self.waiting(pending, step, at, inputs)
+    }
+
+    /// The value of a part that may not be needed; its problems are none until it is. Before the graph is built nothing
+    /// is looked at ahead of time: all of it is evaluated again.
+    pub(super) fn unhurried(&mut self, evaluate: impl FnOnce(&mut Self) -> Result<Value, Stop>) -> Option<Value> {
+        if self.env.pre_graph {
+            return None;
+        }
+        let session = self.eval.session;
+        session.sink.apart(|| evaluate(self)).0.ok()
     }
 
     /// Adds a value to a longer text. A secret piece is a secret of its own: a script that holds it may print it alone.
@@ -398,7 +428,7 @@ impl Evaluator<'_, '_> {
         if let Some(pending) = merge_pending(merge_pending(None, &left), &right) {
             let lists = matches!((&left.data, &right.data), (Data::List(_), Data::List(_)));
             if !lists {
-                return Ok(pending);
+                return Ok(self.waiting(pending, op.symbol(), at, vec![left, right]));
             }
         }
         self.make_sum(op, &left, &right, at)?;
@@ -452,7 +482,11 @@ impl Evaluator<'_, '_> {
                     passed.push((node, None));
                 }
                 Err(other) => return Err(other),
-                Ok(value) if value.is_pending() || is_truthy(&value) => {
+                Ok(value) if value.is_pending() => {
+                    let value = self.waiting_for(value, "||", node.at, rest.iter().map(|(_, node)| node));
+                    return Ok(self.after(value, &passed).tainted_if(tainted));
+                }
+                Ok(value) if is_truthy(&value) => {
                     return Ok(self.after(value, &passed).tainted_if(tainted));
                 }
                 Ok(value) => {
@@ -482,7 +516,11 @@ impl Evaluator<'_, '_> {
                 other => other?,
             };
             tainted |= value.is_tainted();
-            if value.is_pending() || !is_truthy(&value) {
+            if value.is_pending() {
+                value = self.waiting_for(value, "&&", node.at, rest.iter().map(|(_, node)| node));
+                break;
+            }
+            if !is_truthy(&value) {
                 break;
             }
             before = Some(node);
@@ -501,8 +539,9 @@ impl Evaluator<'_, '_> {
                 }
                 other => Some(other?),
             };
-            if let Some(value) = value.as_ref().filter(|value| value.is_pending()) {
-                return Ok(value.clone());
+            if let Some(value) = value.clone().filter(Value::is_pending) {
+                let results = arms.iter().flat_map(|(condition, then)| [condition, then]);
+                return Ok(self.waiting_for(value, "condition", condition.at, results.chain([otherwise])));
             }
             tainted |= value.as_ref().is_some_and(Value::is_tainted);
             let is_taken = value.as_ref().is_some_and(is_truthy);
@@ -526,7 +565,7 @@ impl Evaluator<'_, '_> {
         let known = function.parameters.len().min(values.len());
         let pending = values.iter().take(known).fold(None, merge_pending);
         if let Some(pending) = pending {
-            return Ok(pending);
+            return Ok(self.waiting(pending, &ecow::eco_format!("{}()", function.name), at, values));
         }
         let salt = self.salt(at);
         let args =

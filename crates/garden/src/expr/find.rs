@@ -93,7 +93,7 @@ impl Evaluator<'_, '_> {
     pub(super) fn lookup(&mut self, path: &[Part]) -> Result<Value, Stop> {
         let steps = match self.steps(path)? {
             Ok(steps) => steps,
-            Err(pending) => return Ok(pending),
+            Err(pending) => return Ok(self.waiting_under(pending, path)),
         };
         let is_secret = steps.iter().any(|step| step.is_secret);
         self.around.clear();
@@ -165,6 +165,20 @@ impl Evaluator<'_, '_> {
         self.around.clear();
         let found = self.walk(Found::One(value), &steps, 0)?;
         self.close(found).map(|value| self.chosen(value, &steps).tainted_if(is_secret))
+    }
+
+    /// A lookup under a key that is not known yet: it may take any part of the collection, and needs the other keys.
+    fn waiting_under(&mut self, pending: Value, path: &[Part]) -> Value {
+        let Some(first) = path.first() else { return pending };
+        let is_name = |part: &&Part| matches!(part.key, Key::Name(_));
+        let known: Vec<Part> = path.iter().take_while(is_name).cloned().collect();
+        let mut inputs: Vec<Value> = self.unhurried(|evaluator| evaluator.lookup(&known)).into_iter().collect();
+        for part in path {
+            if let Key::Computed(node) = &part.key {
+                inputs.extend(self.unhurried(|evaluator| evaluator.node(node)));
+            }
+        }
+        self.waiting(pending, "key", first.at, inputs)
     }
 
     /// All keys of a path, computed ones evaluated. A pending key makes the whole lookup pending.
