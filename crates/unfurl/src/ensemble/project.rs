@@ -9,6 +9,7 @@ use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
 use crate::vault::Secret;
 use ecow::EcoString;
+use purlin_model::Glance;
 use purlin_syntax::what;
 use purlin_syntax::{Diagnostic, Flavor, Hint};
 use purlin_value::{Origin, Session, path};
@@ -33,13 +34,14 @@ pub struct Project {
 /// Problems of directives, with their locations.
 pub type Problems = Vec<(Problem, Origin)>;
 
-/// The file of the nearest project at or above a folder.
+/// The file of the nearest project at or above a folder. A library of types that has the usual name is no project.
 pub fn find(session: &Session, folder: &str) -> Option<String> {
     let mut folder = folder.to_owned();
     loop {
         let own = path::join(&folder, PROJECT_FILE);
         let hidden = path::join(&path::join(&folder, PROJECT_FOLDER), PROJECT_FILE);
-        if let Some(file) = [own, hidden].into_iter().find(|file| session.world.exists(file)) {
+        let is_project = |file: &String| session.world.exists(file) && !is_library(session, file);
+        if let Some(file) = [own, hidden].into_iter().find(is_project) {
             return Some(file);
         }
         if folder == "." || folder.is_empty() || folder == "/" {
@@ -47,6 +49,10 @@ pub fn find(session: &Session, folder: &str) -> Option<String> {
         }
         folder = path::parent(&folder).to_owned();
     }
+}
+
+fn is_library(session: &Session, file: &str) -> bool {
+    Glance::found(session, file).head().get("tosca_definitions_version").is_some()
 }
 
 /// The names of the environments in the project's own file around a folder. Reports nothing.
