@@ -263,6 +263,13 @@ fn the_sessions_of_the_readme_are_true() {
     assert!(tried >= 3, "README shows {tried} commands");
 }
 
+#[test]
+fn our_own_repository_has_no_errors() {
+    let ran = purlin(&top(), &["check"]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert!(ran.stderr.contains("examples/storefront (garden)"), "{}", ran.stderr);
+}
+
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().flatten() {

@@ -66,6 +66,8 @@ pub(crate) struct Settings {
     pub ignores: Vec<Ignore>,
     /// Folders to search for TOSCA profiles.
     pub profiles: Vec<PathBuf>,
+    /// Patterns of places in which no projects are looked for, relative to the settings file.
+    pub excluded: Vec<String>,
     pub limits: Vec<WantedLimit>,
     /// Built-in policies that objects are checked against.
     pub policies: Vec<String>,
@@ -413,7 +415,8 @@ impl Reader {
     fn search(&mut self, (key, value): Entry<'_>) {
         match key.get_ref().as_ref() {
             "profiles" => self.settings.profiles = self.folders(value),
-            _ => self.unknown(key, &["profiles"]),
+            "exclude" => self.settings.excluded = self.texts(value),
+            _ => self.unknown(key, &["profiles", "exclude"]),
         }
     }
 

@@ -88,7 +88,7 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
         }
         _ => {
             let in_order = [DIALECTS, &[&purlin_kustomize::DIALECT]].into_iter();
-            let found = in_order.map(|dialects| find(session, named, dialects).claims);
+            let found = in_order.map(|dialects| find(session, request, named, dialects).claims);
             let found = found.into_iter().find(|claims| !claims.is_empty()).unwrap_or_default();
             let below: Vec<String> = found.into_iter().map(|claim| claim.shown_path()).collect();
             if let Some(near) = below.is_empty().then(|| near_miss(session, named)).flatten() {

@@ -47,6 +47,6 @@ pub use once::once;
 pub use output::{Blame, affects_value, differences_value, graph_value, inputs_value, resolved_value, why_value};
 pub use schemas::{SCHEMA_NAMES, SchemaOf, schema_by, schema_of};
 pub use shown::{Shown, View, show};
-pub use survey::{Checked, Claim, Found, search, survey, survey_declared, survey_variants};
+pub use survey::{Checked, Claim, Found, Surveyed, search, survey, survey_declared, survey_variants};
 pub use variants::variants;
 pub use why::{Because, Cause, Place, Step, Why, WhyPiece, origin_text, why, why_at};

@@ -16,6 +16,7 @@ use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
 use purlin_model::{Detection, Dialect, Glance, Kept, Request, Resolved, Resumable, Role, Together, Variant};
 use purlin_syntax::{Diagnostic, Findings, Flavor, Mark, Severity, Span};
+use purlin_value::glob::Glob;
 use purlin_value::ignore::Ignores;
 use purlin_value::rules::FILE_NOT_MADE;
 use purlin_value::tracked::Tracked;
@@ -252,22 +253,33 @@ pub struct Found {
     members: Vec<(String, &'static Dialect)>,
     /// Files and folders with only Kubernetes objects, with no project nearby.
     objects: Vec<String>,
+    /// Excluded folders and files that the search came by.
+    excluded: Vec<String>,
+}
+
+/// Result of checking all projects at some paths.
+#[derive(Default)]
+pub struct Surveyed {
+    /// All projects, by path.
+    pub projects: Vec<Checked>,
+    /// Excluded folders and files that were not looked at.
+    pub excluded: Vec<String>,
 }
 
 /// Checks what every path means, each project in all its variants unless the request names one. Options of the request
 /// hold for every project. Problems are in the session's sink.
-pub fn survey_declared(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
+pub fn survey_declared(session: &Session, request: &Request, paths: &[String]) -> Surveyed {
     survey_with(session, request, paths, check_declared)
 }
 
 /// Checks the project at every path as requested, in one variant; options of the request apply to every project.
 /// Problems are in the session's sink.
-pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
+pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Surveyed {
     survey_with(session, request, paths, check)
 }
 
 /// The same with each project in all its variants: environments, profiles, values files.
-pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
+pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -> Surveyed {
     survey_with(session, request, paths, check_variants)
 }
 
@@ -285,7 +297,7 @@ struct Outcome {
     unread: Vec<Unread>,
 }
 
-fn survey_with(session: &Session, request: &Request, paths: &[String], check: Check) -> Vec<Checked> {
+fn survey_with(session: &Session, request: &Request, paths: &[String], check: Check) -> Surveyed {
     let found = search(session, request, paths);
     let (libraries, projects): (Vec<&Claim>, Vec<&Claim>) = found.claims.iter().partition(|claim| claim.is_library());
     let mut survey = Survey {
@@ -299,7 +311,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
         unread: Vec::new(),
     };
     survey.one_by_one(&projects);
-    let others = beside(session, paths, &found);
+    let others = beside(session, request, paths, &found);
     survey.is_single &= others.is_empty();
     survey.one_by_one(&others.iter().collect::<Vec<_>>());
     // Projects have taken in some of the libraries.
@@ -317,7 +329,8 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     found.report_outside(session, &|file| session.has_read(file));
     found.report_submodules(session);
     checked.sort_by(|a, b| (&a.path, a.noun).cmp(&(&b.path, b.noun)));
-    checked
+    let excluded = found.excluded.iter().map(|place| here(session, place)).collect();
+    Surveyed { projects: checked, excluded }
 }
 
 /// Dialects whose projects compose kustomizations.
@@ -328,7 +341,7 @@ const ARGUMENTS: &[&str] = &["load-restrictor", "load_restrictor", "enable-helm"
 
 /// Kustomizations that no project has built: those beside charts, services and ensembles, and below a Garden project or
 /// a Skaffold configuration those that it has not read. To be asked when the projects are checked.
-fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
+fn beside(session: &Session, request: &Request, paths: &[String], found: &Found) -> Vec<Claim> {
     let composing = found.claims.iter().filter(|claim| COMPOSING.contains(&claim.judged.dialect.name));
     let composing: Vec<&str> = composing.map(|claim| path::parent(&claim.file)).collect();
     let may_be_composed = |claim: &Claim| composing.iter().any(|folder| is_below(&claim.file, folder));
@@ -341,8 +354,8 @@ fn beside(session: &Session, paths: &[String], found: &Found) -> Vec<Claim> {
     let with_arguments: Vec<&str> = skaffold.filter(has_arguments).map(|claim| path::parent(&claim.file)).collect();
     let is_folder = |path: &&String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     let known: HashSet<&str> = found.claims.iter().map(|claim| claim.file.as_str()).collect();
-    let below =
-        paths.iter().filter(is_folder).flat_map(|path| find(session, path, &[&purlin_kustomize::DIALECT]).claims);
+    let kustomizations = |path: &String| find(session, request, path, &[&purlin_kustomize::DIALECT]).claims;
+    let below = paths.iter().filter(is_folder).flat_map(kustomizations);
     let is_built = |claim: &Claim| {
         let is_special = || with_arguments.iter().any(|folder| is_below(&claim.file, folder));
         may_be_composed(claim) && (session.has_read(&claim.file) || is_special())
@@ -622,7 +635,10 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
         all.claims.extend(found.claims);
         all.members.extend(found.members);
         all.objects.extend(found.objects);
+        all.excluded.extend(found.excluded);
     }
+    all.excluded.sort();
+    all.excluded.dedup();
     all.claims.sort_by(|a, b| a.order().cmp(&b.order()));
     all.claims.dedup_by(|a, b| a.is_same(b));
     all
@@ -746,14 +762,14 @@ fn within(session: &Session, claim: &Claim, taker: String) -> Checked {
 fn found_at(session: &Session, request: &Request) -> Found {
     let is_folder = session.world.stat(&request.path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if is_folder && request.file.is_none() {
-        let mut found = find(session, &request.path, DIALECTS);
+        let mut found = find(session, request, &request.path, DIALECTS);
         let outer = above(session, &path::normalize(&request.path), &outside_of(&found));
         found.claims.extend(outer.and_then(|(file, _)| claim(session, file)));
         if !found.claims.is_empty() {
             return found;
         }
         // Kustomizations are projects unless another project composes them.
-        let kustomizations = find(session, &request.path, &[&purlin_kustomize::DIALECT]);
+        let kustomizations = find(session, request, &request.path, &[&purlin_kustomize::DIALECT]);
         if !kustomizations.claims.is_empty() {
             return Found { members: found.members, ..kustomizations };
         }
@@ -814,10 +830,14 @@ fn reports_syntax(session: &Session, request: &Request) -> bool {
 }
 
 /// All files below a folder that declare their format. Links are not followed; folders of tools are left out, and in a
-/// git repository those that `.gitignore` names and git does not track.
-pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]) -> Found {
+/// git repository those that `.gitignore` names and git does not track. What the request excludes is left out below
+/// `start`; `start` itself was asked for by name.
+pub(crate) fn find(session: &Session, request: &Request, start: &str, dialects: &[&'static Dialect]) -> Found {
     let mut found = Found::default();
     let start = path::normalize(start);
+    let excluded: Vec<Glob> = request.excluded.iter().map(|pattern| Glob::new(pattern)).collect();
+    let is_excluded = |place: &str| excluded.iter().any(|pattern| pattern.covers(place));
+    let is_within_excluded = is_excluded(&start);
     // All files in an archive of a repository were tracked.
     let in_git = session.world.exists(".git");
     let above = if in_git { Ignores::above(&*session.world, &start) } else { Ignores::default() };
@@ -847,6 +867,10 @@ pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]
                 continue;
             }
             if ignores.hides(&place, is_folder) && !is_tracked(&place) {
+                continue;
+            }
+            if !is_within_excluded && is_excluded(&place) {
+                found.excluded.push(place);
                 continue;
             }
             if is_folder {

@@ -52,6 +52,8 @@ pub struct Request {
     pub tosca: ToscaOptions,
     /// Folders with definitions of custom resources for validating objects.
     pub schema_folders: Vec<String>,
+    /// Patterns of places below the world's root in which no projects are looked for.
+    pub excluded: Vec<String>,
     /// Enabled built-in policies.
     pub policies: Vec<String>,
     /// Whether to include the manifests of charts and kustomizations inside the project, at the cost of rendering

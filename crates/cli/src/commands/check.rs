@@ -8,7 +8,7 @@ use crate::options;
 use crate::paint::{Answer, painted};
 use crate::report::{document, exit_of, findings, report, settle};
 use crate::settings::Settings;
-use purlin_compiler::{Checked, DIALECTS, is_kube_version, policy_names, survey_declared, survey_variants};
+use purlin_compiler::{Checked, DIALECTS, Surveyed, is_kube_version, policy_names, survey_declared, survey_variants};
 use purlin_host::named;
 use purlin_model::Request;
 use purlin_syntax::write::JsonLayout;
@@ -24,6 +24,8 @@ const ON_ONE_LINE: usize = 3;
 #[derive(Default)]
 pub(super) struct Total {
     pub(super) projects: Vec<Checked>,
+    /// Folders and files that the settings exclude.
+    pub(super) excluded: Vec<String>,
     pub(super) files: usize,
     pub(super) errors: usize,
     pub(super) warnings: usize,
@@ -46,7 +48,7 @@ pub(super) fn run(
     let mut opened = sessions(cx, paths, target, cluster)?;
     // An option that none of the projects uses is a mistake.
     for Opened { session, request, paths, .. } in &opened {
-        total.projects.extend(survey(session, request, paths));
+        total.add(survey(session, request, paths));
     }
     refuse_unused(cx, target, &total.projects)?;
     for Opened { session, settings, .. } in &mut opened {
@@ -199,6 +201,17 @@ pub(super) fn worse(one: Exit, other: Exit) -> Exit {
 }
 
 impl Total {
+    pub(super) fn add(&mut self, surveyed: Surveyed) {
+        self.projects.extend(surveyed.projects);
+        self.excluded.extend(surveyed.excluded);
+    }
+
+    /// `2 places excluded in purlin.toml`.
+    fn excluded_text(&self) -> Option<String> {
+        let count = self.excluded.len();
+        (count > 0).then(|| format!("{} excluded in purlin.toml", plural(count, "place")))
+    }
+
     fn nodes(&self) -> usize {
         self.projects.iter().map(|project| project.nodes).sum()
     }
@@ -229,6 +242,12 @@ impl Total {
             [("files", self.files), ("nodes", self.nodes()), ("errors", self.errors), ("warnings", self.warnings)];
         let mut map: Map = counts.into_iter().map(|(key, n)| (EcoString::from(key), number(n))).collect();
         map.insert("projects".into(), Value::list(self.projects.iter().map(project).collect::<Vec<_>>()));
+        if !self.excluded.is_empty() {
+            map.insert(
+                "excluded".into(),
+                Value::list(self.excluded.iter().map(|place| text(place)).collect::<Vec<_>>()),
+            );
+        }
         Value::map(map)
     }
 
@@ -243,10 +262,12 @@ impl Total {
             parts.push(plural(self.errors, "error"));
             parts.extend(warnings);
             parts.extend(self.projects.iter().filter_map(not_checked));
+            parts.extend(self.excluded_text());
             return format!("checked {}\n", parts.join(", "));
         }
         let mut parts: Vec<String> = self.projects.iter().map(project_text).collect();
-        let verdict: Vec<String> = std::iter::once("no errors".to_owned()).chain(warnings).collect();
+        let verdict: Vec<String> =
+            std::iter::once("no errors".to_owned()).chain(warnings).chain(self.excluded_text()).collect();
         if parts.len() <= ON_ONE_LINE {
             parts.extend(verdict);
             return format!("{}\n", parts.join(" · "));

@@ -367,6 +367,11 @@ impl Context<'_, '_> {
             request.tosca.profile_paths.push(folder);
         }
         let Some(file) = self.settings.file.clone() else { return };
+        let place = |pattern: &String| {
+            let below = file.with_file_name(pattern);
+            project::named(self.invocation, session, &below.to_string_lossy())
+        };
+        request.excluded = self.settings.excluded.iter().map(place).collect();
         let shown = project::named(self.invocation, session, &file.to_string_lossy());
         session.sink.extend(self.unread.as_ref().map(|why| why.diagnostic(&shown)));
         let Some(text) = text else { return };

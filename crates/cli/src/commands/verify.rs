@@ -34,7 +34,7 @@ pub(super) fn run(
         let paths: Vec<String> = paths.iter().filter(|path| !is_suite(path)).cloned().collect();
         if !terms.only_tests && !paths.is_empty() {
             let survey = if target.env.is_none() { survey_variants } else { survey_declared };
-            total.projects.extend(survey(session, request, &paths));
+            total.add(survey(session, request, &paths));
         }
     }
     if !terms.only_tests {
