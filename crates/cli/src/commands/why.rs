@@ -2,21 +2,21 @@
 
 mod blame;
 mod chain;
+mod meant;
 
 use super::Context;
-use super::resolve::{MOST_CANDIDATES, Side, compile_all, compile_with_inside, resolve_all, unknown_node};
+use super::resolve::{MOST_CANDIDATES, Side, compile_all, compile_with_inside, resolve_all};
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
 use crate::project::named;
 use blame::Blame;
 use chain::{Answered, shown};
+use meant::{Meant, meant, unknown_field, whole};
 use purlin_compiler::{
-    Affected, Cause, Place, affects, affects_value, inputs_at, inputs_value, made, origin_text, wholes, why, why_at,
-    why_value,
+    Affected, Cause, Place, affects, affects_value, inputs_at, inputs_value, made, origin_text, why, why_at, why_value,
 };
 use purlin_host::named;
-use purlin_model::{Node, Resolved};
 use purlin_syntax::{Diagnostic, Source, suggest};
 use purlin_value::value::below;
 use purlin_value::{Session, Value};
@@ -56,47 +56,6 @@ pub(crate) fn rewrite(args: &mut [String], cwd: &Path) {
     }
 }
 
-/// The target of a name: a node, or the variables or outputs of the project.
-fn whole<'r>(resolved: &'r Resolved, name: &str) -> Option<(&'r str, Value)> {
-    let node = resolved.nodes.iter().find(|node| node.id == name).map(|node| (node.id.as_str(), node.whole()));
-    node.or_else(|| wholes(resolved).find(|(known, _)| *known == name))
-}
-
-/// The nodes whose ids end in a name: `Deployment/web`, `web`.
-fn ending_in<'r>(resolved: &'r Resolved, name: &str) -> Vec<&'r Node> {
-    let ends = |node: &&Node| node.id.strip_suffix(name).is_some_and(|above| above.ends_with(['.', '/']));
-    resolved.nodes.iter().filter(ends).collect()
-}
-
-/// The one node that the end of an id identifies: of several, the one that has the field.
-fn meant<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<&'r Node> {
-    let ending = ending_in(resolved, name);
-    let has_field = |node: &&&Node| field.is_some_and(|field| node.whole().at(field).is_some());
-    let with_field: Vec<&&Node> = ending.iter().filter(has_field).collect();
-    match (ending.as_slice(), with_field.as_slice()) {
-        ([one], _) => Some(one),
-        (_, [one]) => Some(one),
-        _ => None,
-    }
-}
-
-/// The requested node and its field. Both may also be written as one word.
-fn whole_and_field<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<(&'r str, Value, String)> {
-    let by_end = || meant(resolved, name, field).map(|node| (node.id.as_str(), node.whole()));
-    if let Some((name, value)) = whole(resolved, name).or_else(by_end) {
-        return Some((name, value, field.unwrap_or_default().to_owned()));
-    }
-    if field.is_some() {
-        return None;
-    }
-    // `why` and `diff` print a space between the two.
-    let mut cuts = name.rmatch_indices(['.', ' ']).map(|(at, _)| (name.get(..at), name.get(at + 1..)));
-    cuts.find_map(|(node, field)| {
-        let (name, value) = whole(resolved, node?)?;
-        Some((name, value, field?.to_owned()))
-    })
-}
-
 pub(super) fn run(
     cx: &mut Context<'_, '_>,
     path: &Path,
@@ -113,9 +72,12 @@ pub(super) fn run(
         };
     };
     let (session, compiled) = compile_with_inside(cx, path, name, target)?;
-    let Some((name, root, field)) = whole_and_field(&compiled.resolved, name, asked.field.as_deref()) else {
-        session.sink.push(unknown(&compiled.resolved, name, asked.field.as_deref()));
-        return Ok(cx.report(&session));
+    let Meant { name, root, field } = match meant(&compiled.resolved, name, asked.field.as_deref()) {
+        Ok(meant) => meant,
+        Err(unknown) => {
+            session.sink.push(*unknown);
+            return Ok(cx.report(&session));
+        }
     };
     let Some(found) = why_at(&session, &root, &field) else {
         session.sink.push(unknown_field(&root, name, &field));
@@ -217,72 +179,6 @@ fn listed_inputs(inputs: &[Cause]) -> String {
     others.sort();
     others.dedup();
     out + &others.concat()
-}
-
-/// Reports an unknown node. If nodes have a field of that name, offers them.
-fn unknown(resolved: &Resolved, name: &str, field: Option<&str>) -> Diagnostic {
-    if let Some(several) = field.and_then(|field| ambiguous(resolved, name, field)) {
-        return several;
-    }
-    let at = |value: &Value| value.at(name).map(|_| name.to_owned()).or_else(|| further_in(value, name));
-    let all = wholes(resolved).filter(|_| field.is_none());
-    let with: Vec<(&str, String)> = all.filter_map(|(id, value)| Some((id, at(&value)?))).collect();
-    if with.is_empty() || resolved.nodes.iter().any(|node| node.id.rsplit(['.', '/']).next() == Some(name)) {
-        return unknown_node(resolved, name);
-    }
-    let shown: Vec<String> = with.iter().take(MOST_CANDIDATES).map(|(id, path)| format!("`{id} {path}`")).collect();
-    let more = if with.len() > MOST_CANDIDATES { ", …" } else { "" };
-    let message = format!("`{name}` is a field; name its node too");
-    let hint = format!("it is in {}{more}", shown.join(", "));
-    Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).hint(hint)
-}
-
-/// If several nodes whose ids end in a name have the field, only these are offered.
-fn ambiguous(resolved: &Resolved, name: &str, field: &str) -> Option<Diagnostic> {
-    let has_field = |node: &&Node| node.whole().at(field).is_some();
-    let with: Vec<&Node> = ending_in(resolved, name).into_iter().filter(has_field).collect();
-    if with.len() < 2 {
-        return None;
-    }
-    let shown: Vec<String> = with.iter().take(MOST_CANDIDATES).map(|node| format!("`{}`", node.id)).collect();
-    let more = if with.len() > MOST_CANDIDATES { ", …" } else { "" };
-    let message = format!("`{name}` is ambiguous: {} nodes of that name have a field `{field}`", with.len());
-    let hint = format!("name one of {}{more}", shown.join(", "));
-    Some(Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).hint(hint))
-}
-
-fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
-    let message = format!("`{node}` has no field `{field}`");
-    // The longest existing part of the path decides where to look for suggestions.
-    let cuts =
-        field.rmatch_indices('.').map(|(at, _)| (field.get(..at).unwrap_or(""), field.get(at + 1..).unwrap_or("")));
-    let deepest = cuts.filter_map(|(above, last)| Some((value.at(above)?, last))).next();
-    let (known, rest) = deepest.unwrap_or((value.clone(), field.split('.').next().unwrap_or("")));
-    let open = Some(&known).filter(|known| !known.is_tainted()).and_then(Value::as_map);
-    let names: Vec<&str> = open.map(|map| map.keys().map(|key| key.as_str()).collect()).unwrap_or_default();
-    // `properties` in one dialect are `attributes` in another: the rest of the path may be elsewhere.
-    let elsewhere = || {
-        let (_, rest) = field.split_once('.')?;
-        further_in(value, rest).map(|path| format!("did you mean `{path}`?"))
-    };
-    let inside = further_in(value, field).map(|path| format!("did you mean `{path}`?"));
-    let near = || suggest::did_you_mean(rest, names.iter().copied()).map(String::from);
-    let similar = inside.or_else(near).or_else(elsewhere);
-    let hint = similar.or_else(|| {
-        let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
-        (!shown.is_empty()).then(|| format!("there are {}", shown.join(", ")))
-    });
-    Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_FIELD, message).maybe_hint(hint)
-}
-
-/// The first path in a value that ends in a field, if the user left out the beginning of the path.
-fn further_in(value: &Value, field: &str) -> Option<String> {
-    let wanted = format!(".{field}");
-    value.leaves().find_map(|(path, _)| {
-        let end = path.find(&wanted)? + wanted.len();
-        let whole = path.get(end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
-        whole.then(|| path.get(..end).unwrap_or_default().to_owned())
-    })
 }
 
 /// A scalar below the requested value.
