@@ -10,6 +10,8 @@ use crate::tree::Style;
 pub enum Flavor {
     /// YAML 1.2 core, as JavaScript readers implement it.
     Core,
+    /// YAML 1.1 as JavaScript readers implement it: `yes` and `y` are booleans, `010` is eight, `1:30` is ninety.
+    Core11,
     /// YAML 1.2 core with Go's rule for block scalars at the end of a file.
     CoreGo,
     /// YAML 1.1 as Go's readers implement it for Kubernetes: `yes` and `on` are booleans, `010` is eight.
@@ -23,7 +25,7 @@ pub enum Flavor {
 impl Flavor {
     /// Whether a block scalar that ends with the file gets the missing line break.
     pub fn ends_blocks_with_newline(self) -> bool {
-        self == Flavor::Core
+        matches!(self, Flavor::Core | Flavor::Core11)
     }
 }
 
@@ -92,8 +94,8 @@ fn word(text: &str, flavor: Flavor) -> Scalar {
         _ if matches!(flavor, Flavor::Core | Flavor::CoreGo | Flavor::GoObjects) => Scalar::Str,
         "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Scalar::Bool(true),
         "no" | "No" | "NO" | "off" | "Off" | "OFF" => Scalar::Bool(false),
-        "y" | "Y" if flavor == Flavor::Go => Scalar::Bool(true),
-        "n" | "N" if flavor == Flavor::Go => Scalar::Bool(false),
+        "y" | "Y" if matches!(flavor, Flavor::Go | Flavor::Core11) => Scalar::Bool(true),
+        "n" | "N" if matches!(flavor, Flavor::Go | Flavor::Core11) => Scalar::Bool(false),
         _ => Scalar::Str,
     }
 }
@@ -107,6 +109,7 @@ fn number(text: &str, flavor: Flavor) -> Scalar {
     }
     match flavor {
         Flavor::Core | Flavor::CoreGo => core_number(text),
+        Flavor::Core11 => old_core_number(text),
         Flavor::Go | Flavor::GoObjects => go_number(text),
         Flavor::Python => python_number(text),
     }
@@ -120,6 +123,23 @@ fn core_number(text: &str) -> Scalar {
         return radix(digits, 8, false);
     }
     decimal(text).or_else(|| float(text, Exponent::AnySign)).unwrap_or(Scalar::Str)
+}
+
+/// Underscores are dropped wherever a digit may be; a point needs no digit beside it.
+fn old_core_number(text: &str) -> Scalar {
+    let plain = without_underscores(text);
+    let (negative, digits) = sign(&plain);
+    if digits.contains(':') {
+        return sexagesimal(&plain, LeadingZero::Allowed).unwrap_or(Scalar::Str);
+    }
+    match digits.as_bytes() {
+        [b'0', b'x', ..] => radix(digits.get(2..).unwrap_or(""), 16, negative),
+        [b'0', b'b', ..] => radix(digits.get(2..).unwrap_or(""), 2, negative),
+        [b'0', rest @ ..] if !rest.is_empty() && rest.iter().all(|b| (b'0'..=b'7').contains(b)) => {
+            radix(digits, 8, negative)
+        }
+        _ => decimal(&plain).or_else(|| float(&plain, Exponent::AnySign)).unwrap_or(Scalar::Str),
+    }
 }
 
 fn go_number(text: &str) -> Scalar {
@@ -172,7 +192,7 @@ fn python_number(text: &str) -> Scalar {
         return Scalar::Timestamp;
     }
     if text.contains(':') {
-        return sexagesimal(text).unwrap_or(Scalar::Str);
+        return sexagesimal(text, LeadingZero::Octal).unwrap_or(Scalar::Str);
     }
     let (_, unsigned) = sign(text);
     if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
@@ -250,8 +270,16 @@ fn float(text: &str, exponent: Exponent) -> Option<Scalar> {
     text.parse().ok().map(Scalar::Float)
 }
 
+/// The meaning of a zero before other digits of a sexagesimal number.
+#[derive(Clone, Copy, PartialEq)]
+enum LeadingZero {
+    Allowed,
+    /// The text would be an octal number, which has no colon.
+    Octal,
+}
+
 /// `190:20:30`, base sixty.
-fn sexagesimal(text: &str) -> Option<Scalar> {
+fn sexagesimal(text: &str, zero: LeadingZero) -> Option<Scalar> {
     let (negative, digits) = sign(text);
     let (parts, fraction) = match digits.split_once('.') {
         Some((parts, fraction)) => (parts, Some(fraction)),
@@ -260,7 +288,7 @@ fn sexagesimal(text: &str) -> Option<Scalar> {
     let mut total: i64 = 0;
     for (at, part) in parts.split(':').enumerate() {
         let plain = without_underscores(part);
-        let leading_zero = at == 0 && plain.starts_with('0') && fraction.is_none();
+        let leading_zero = zero == LeadingZero::Octal && at == 0 && plain.starts_with('0') && fraction.is_none();
         if plain.is_empty() || plain.len() > 18 || leading_zero || !plain.bytes().all(|b| b.is_ascii_digit()) {
             return None;
         }
@@ -329,6 +357,45 @@ fn is_time(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn yaml_1_1_of_javascript() {
+        use Scalar::*;
+        let table: &[(&str, Scalar)] = &[
+            ("yes", Bool(true)),
+            ("y", Bool(true)),
+            ("N", Bool(false)),
+            ("Off", Bool(false)),
+            ("yES", Str),
+            ("010", Int(8)),
+            ("08", Int(8)),
+            ("-010", Int(-8)),
+            ("0o10", Str),
+            ("0x1F", Int(31)),
+            ("0xZZ", Str),
+            ("0b101", Int(5)),
+            ("0b", Str),
+            ("1__0", Int(10)),
+            ("_1", Str),
+            ("1:30", Int(90)),
+            ("01:30", Int(90)),
+            ("-1:30", Int(-90)),
+            ("1:2:3", Int(3723)),
+            ("1:30.5", Float(90.5)),
+            ("1:60", Str),
+            ("8080:80", Str),
+            ("0.0.0.0:80", Str),
+            ("1e3", Float(1000.0)),
+            ("1.", Float(1.0)),
+            ("1.5_0", Float(1.5)),
+            ("1.2.3", Str),
+            ("-.INF", Float(f64::NEG_INFINITY)),
+            ("Null", Null),
+        ];
+        for (text, expected) in table {
+            assert_eq!(resolve_plain(text, Flavor::Core11), *expected, "{text}");
+        }
+    }
 
     #[test]
     fn the_families_disagree_as_they_should() {

@@ -297,6 +297,14 @@ impl Sources {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).sources.len()
     }
 
+    /// Number of paths: a text made from a file is registered under the path of the file.
+    pub fn paths(&self) -> usize {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let paths: std::collections::HashSet<&str> =
+            inner.sources.iter().flatten().map(|source| source.path()).collect();
+        paths.len()
+    }
+
     /// Whether there are no files.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -57,7 +57,7 @@ pub(super) fn run(
         cx.refuse_undeclared(session, None, &target.var, "")?;
         cx.refuse_pending(session, &target.pending)?;
         settle(session, &cx.settings, cx.style, true);
-        total.files += session.sources.len();
+        total.files += session.sources.paths();
         total.errors += session.sink.count(Severity::Error);
         total.warnings += session.sink.count(Severity::Warning);
         cx.tell_read(session);

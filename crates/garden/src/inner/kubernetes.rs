@@ -2,21 +2,16 @@
 //! order.
 
 use super::Inner;
+use super::manifest_text::{ManifestText, documents_of};
 use crate::action::Action;
-use crate::bind::Binder;
 use crate::expr::is_template;
 use crate::files::matching;
 use crate::live::About;
-use crate::place::{NodeRef, Place};
 use crate::rules;
-use crate::templates::syntax_problem;
-use ecow::EcoString;
 use purlin_model::{Ask, Manifest, Request, Resolved};
-use purlin_syntax::scalar::resolve_plain;
 use purlin_syntax::what;
-use purlin_syntax::{Diagnostic, Flavor, Node, Scalar, Source, Style, Tree};
-use purlin_value::{Data, Eval, Map, MergeKeys, Session, Value, path, value_of};
-use std::sync::Arc;
+use purlin_syntax::{Diagnostic, Flavor};
+use purlin_value::{Eval, Map, MergeKeys, Session, Value, path, value_of};
 
 /// Inputs for collecting them.
 pub(super) struct Objects<'a> {
@@ -30,7 +25,7 @@ impl Objects<'_> {
         let mut found: Vec<Manifest> = Vec::new();
         let written = self.spec.get("manifests").and_then(Value::as_list).unwrap_or(&[]);
         found.extend(written.iter().map(|value| Manifest::new(self.action.config.file.clone(), value.clone())));
-        for (key, with_templates) in [("files", true), ("manifestTemplates", true), ("manifestFiles", false)] {
+        for (key, with_templates) in [("manifestFiles", false), ("files", true), ("manifestTemplates", true)] {
             for file in self.files(key, eval.session) {
                 self.read(&file, with_templates, eval, &mut found);
             }
@@ -68,82 +63,18 @@ impl Objects<'_> {
     }
 
     fn read(&self, file: &str, with_templates: bool, eval: &mut Eval<'_>, found: &mut Vec<Manifest>) {
-        let session = eval.session;
-        let source = match session.read_text(file) {
+        let source = match eval.session.read_text(file) {
             Ok(source) => source,
-            Err(diagnostic) => return self.about.report(session, diagnostic, self.action.span()),
+            Err(diagnostic) => return self.about.report(eval.session, diagnostic, self.action.span()),
         };
-        let tree = session.load_tree(&source, Flavor::Core);
-        if with_templates && !tree.is_sound() && is_template(source.text()) {
-            return self.read_as_text(file, &source, eval, found);
-        }
-        session.sink.extend(tree.diagnostics().iter().cloned());
-        if with_templates {
-            self.about.env().templates.read(&tree, session);
-        }
-        for root in tree.roots().filter(|root| !root.is_null()) {
-            let value = match with_templates {
-                true => self.filled(&tree, root, eval),
-                false => value_of(root, MergeKeys::Apply),
-            };
-            found.push(Manifest::new(file, value));
-        }
-    }
-
-    /// A file that is YAML only once its templates are evaluated: they are part of its text.
-    fn read_as_text(&self, file: &str, source: &Arc<Source>, eval: &mut Eval<'_>, found: &mut Vec<Manifest>) {
-        let session = eval.session;
-        let place = Place::Verbatim(source.span(0, source.text().len()));
-        let template = match crate::expr::parse(source.text()) {
-            Ok(template) => Arc::new(template),
-            Err(problems) => {
-                return session.sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
+        let documents = match with_templates && is_template(source.text()) {
+            true => ManifestText { file, source: &source, env: self.about.env() }.documents(eval),
+            false => {
+                let tree = eval.session.parse_yaml(source, Flavor::Core11);
+                documents_of(&tree).map(|root| value_of(root, MergeKeys::Apply)).collect()
             }
         };
-        let bound = Binder::new(self.about.env()).template(template, place);
-        let value = eval.force(&bound);
-        if value.is_poison() {
-            return;
-        }
-        if value.is_pending() {
-            return found.push(Manifest::new(file, value));
-        }
-        let text = session.sources.insert(file, crate::expr::text_of(&value).as_str());
-        if value.is_tainted() {
-            session.sources.hide(text.span(0, text.text().len()));
-        }
-        let tree = session.parse_yaml(text, Flavor::Core);
-        let roots = tree.roots().filter(|root| !root.is_null());
-        let whole = |root| value_of(root, MergeKeys::Apply).tainted_by(value.taint());
-        found.extend(roots.map(|root| Manifest::new(file, whole(root))));
-    }
-
-    /// A document with its templates evaluated. Garden treats them as part of the text: the result of a plain scalar is
-    /// parsed as YAML again, and a quoted one remains a string.
-    fn filled(&self, tree: &Arc<Tree>, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
-        let whole = NodeRef::new(tree, node);
-        let target = node.target();
-        if target.is_list() {
-            let items: Vec<Value> = target.items().map(|item| self.filled(tree, item, eval)).collect();
-            return value_of(node, MergeKeys::Apply).with(items.into());
-        }
-        if target.is_map() {
-            let entries = crate::bind::entries(target);
-            let entries: Map = entries.into_iter().map(|(key, item)| (key, self.filled(tree, item, eval))).collect();
-            return value_of(node, MergeKeys::Apply).with(entries.into());
-        }
-        let bound = Binder::new(self.about.env()).bind(&whole);
-        let is_computed = matches!(bound.data, Data::Lazy(_));
-        let value = eval.force_deep(&bound);
-        if !is_computed || value.is_pending() || value.is_poison() {
-            return value;
-        }
-        let text = crate::expr::text_of(&value);
-        match target.style() {
-            Style::Plain if value.as_str().is_some() => retyped(&value, &text),
-            Style::Plain => value,
-            _ => value.clone().with(Data::Str(text)),
-        }
+        found.extend(documents.into_iter().flat_map(items_of_list).map(|value| Manifest::new(file, value)));
     }
 
     fn kustomization(&self, session: &Session) -> Vec<Manifest> {
@@ -203,15 +134,11 @@ fn is_for(patch: &Value, object: &Value) -> bool {
     same("kind", object.get("kind")) && same("name", name)
 }
 
-/// The value of a text parsed as YAML, with its origin unchanged.
-fn retyped(value: &Value, text: &EcoString) -> Value {
-    let data = match resolve_plain(text, Flavor::Core) {
-        Scalar::Null => Data::Null,
-        Scalar::Bool(value) => Data::Bool(value),
-        Scalar::Int(value) => Data::Int(value),
-        Scalar::Float(value) => Data::Float(value),
-        Scalar::BigInt => Data::BigInt(text.clone()),
-        Scalar::Str | Scalar::Timestamp => return value.clone(),
-    };
-    value.clone().with(data)
+/// The objects of a `List`; any other document is one object.
+fn items_of_list(document: Value) -> Vec<Value> {
+    let is_list = document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+    match document.get("items").and_then(Value::as_list).filter(|_| is_list) {
+        Some(items) if items.first().is_none_or(|first| first.get("kind").is_some()) => items.to_vec(),
+        _ => vec![document],
+    }
 }

@@ -7,6 +7,7 @@
 mod container;
 mod kubernetes;
 mod making;
+mod manifest_text;
 mod pod;
 mod provider;
 
