@@ -14,6 +14,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-value", 2),
     ("purlin-model", 3),
     ("purlin-gotmpl", 3),
+    ("purlin-jinja", 3),
     ("purlin-kubernetes", 3),
     ("purlin-script", 1),
     ("purlin-garden", 4),

@@ -51,7 +51,7 @@ pub(crate) fn functions(language: Language) -> Vec<Known> {
     match language {
         Language::Garden => purlin_garden::functions::FUNCTIONS.iter().map(Known::from).collect(),
         Language::Go => purlin_gotmpl::funcs::LISTS.iter().flat_map(|(_, list)| list.iter()).map(Known::from).collect(),
-        Language::Jinja => purlin_unfurl::jinja::FILTERS.iter().map(Known::from).collect(),
+        Language::Jinja => purlin_unfurl::jinja::all_filters().map(Known::from).collect(),
     }
 }
 

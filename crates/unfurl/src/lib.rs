@@ -2,11 +2,9 @@
 
 pub mod analyze;
 pub mod check;
-pub mod convert;
 mod dialect;
 pub mod ensemble;
 pub mod entities;
-pub mod error;
 pub mod eval;
 pub mod export;
 mod external;
@@ -17,13 +15,11 @@ pub mod job;
 mod limits;
 mod lookup;
 mod names;
-pub mod python;
 pub mod query;
 mod rules;
 pub mod special;
 pub mod tree;
-pub mod val;
-pub mod vault;
-mod yaml_text;
 
 pub use dialect::DIALECT;
+use purlin_jinja::yaml_text;
+pub use purlin_jinja::{convert, error, python, val, vault};

@@ -7,12 +7,10 @@ use crate::eval::lazy::Memo;
 use crate::val::Val;
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
+use purlin_jinja::instance::Instances;
+pub use purlin_jinja::instance::{NodeId, Priority, STATES, State, Status};
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// Identifies an instance within its [`Tree`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct NodeId(pub u32);
 
 /// The kind of an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,117 +27,6 @@ pub enum NodeKind {
     Artifact,
     /// The inputs or the outputs of a topology, which are evaluated on its root.
     Values,
-}
-
-/// The status of an instance.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub enum Status {
-    /// Not known.
-    Unknown = 0,
-    /// Working.
-    Ok = 1,
-    /// Working, with something wrong.
-    Degraded = 2,
-    /// Not working.
-    Error = 3,
-    /// Not created yet.
-    Pending = 4,
-    /// Does not exist.
-    Absent = 5,
-}
-
-impl Status {
-    /// All, in order.
-    pub const ALL: [Status; 6] =
-        [Status::Unknown, Status::Ok, Status::Degraded, Status::Error, Status::Pending, Status::Absent];
-
-    /// The name people write.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Unknown => "unknown",
-            Status::Ok => "ok",
-            Status::Degraded => "degraded",
-            Status::Error => "error",
-            Status::Pending => "pending",
-            Status::Absent => "absent",
-        }
-    }
-
-    /// The status of that name.
-    pub fn parse(name: &str) -> Option<Status> {
-        Status::ALL.into_iter().find(|status| status.name() == name)
-    }
-
-    /// Ok or degraded.
-    pub(crate) fn is_operational(self) -> bool {
-        matches!(self, Status::Ok | Status::Degraded)
-    }
-}
-
-/// The state of an instance in its life cycle.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub struct State(pub u8);
-
-/// Names of states; a state's number is its place here plus one.
-pub(crate) const STATES: [&str; 12] = [
-    "initial",
-    "creating",
-    "created",
-    "configuring",
-    "configured",
-    "starting",
-    "started",
-    "stopping",
-    "stopped",
-    "deleting",
-    "deleted",
-    "error",
-];
-
-impl State {
-    /// The state of that name.
-    pub fn parse(name: &str) -> Option<State> {
-        let at = STATES.iter().position(|state| *state == name)?;
-        u8::try_from(at + 1).ok().map(State)
-    }
-
-    /// The name people write.
-    pub fn name(self) -> &'static str {
-        STATES.get(usize::from(self.0).wrapping_sub(1)).copied().unwrap_or("initial")
-    }
-}
-
-/// The effect of an instance's failure on others.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub enum Priority {
-    /// Not at all.
-    Ignore = 0,
-    /// A little.
-    Optional = 1,
-    /// Its dependants fail.
-    Required = 2,
-    /// A failure stops everything.
-    Critical = 3,
-}
-
-impl Priority {
-    /// All, in order.
-    pub const ALL: [Priority; 4] = [Priority::Ignore, Priority::Optional, Priority::Required, Priority::Critical];
-
-    /// The name people write.
-    pub fn name(self) -> &'static str {
-        match self {
-            Priority::Ignore => "ignore",
-            Priority::Optional => "optional",
-            Priority::Required => "required",
-            Priority::Critical => "critical",
-        }
-    }
-
-    /// The priority of that name.
-    pub fn parse(name: &str) -> Option<Priority> {
-        Priority::ALL.into_iter().find(|priority| priority.name() == name)
-    }
 }
 
 /// One attribute or property of an instance: its source, and its evaluated value.
@@ -567,5 +454,39 @@ impl Tree {
     /// All instances of any kind.
     pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
         (0..=u32::try_from(self.others.len()).unwrap_or(u32::MAX)).map(NodeId)
+    }
+}
+
+impl Instances for Tree {
+    fn repr(&self, id: NodeId) -> String {
+        let node = self.node(id);
+        let class = match node.kind {
+            NodeKind::Root | NodeKind::Values => "TopologyInstance",
+            NodeKind::Node => "NodeInstance",
+            NodeKind::Capability => "CapabilityInstance",
+            NodeKind::Relationship => "RelationshipInstance",
+            NodeKind::Artifact => "ArtifactInstance",
+        };
+        format!("{class}('{}')", node.name)
+    }
+
+    fn key(&self, id: NodeId) -> EcoString {
+        crate::eval::special::key_of(self, id)
+    }
+
+    fn attributes(&self, id: NodeId) -> Vec<EcoString> {
+        self.node(id).attributes.keys().cloned().collect()
+    }
+
+    fn has_attributes(&self, id: NodeId) -> bool {
+        !self.node(id).attributes.is_empty()
+    }
+
+    fn has_attribute(&self, id: NodeId, name: &str) -> bool {
+        self.node(id).attributes.contains_key(name)
+    }
+
+    fn named_in(&self, id: NodeId) -> Vec<EcoString> {
+        Tree::named_in(self, id).map(|(name, _)| name.clone()).collect()
     }
 }

@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use purlin_unfurl::functions::{FUNCTIONS, takes};
-use purlin_unfurl::jinja::FILTERS;
+use purlin_unfurl::jinja::all_filters;
 use purlin_unfurl::special::SPECIAL_KEYS;
 use purlin_value::function::table;
 use std::collections::HashSet;
 
 fn page() -> String {
     let functions = table(FUNCTIONS, |function| format!("{}: {}", function.name, takes(function)));
-    let filters = table(FILTERS, |filter| match filter.parameters {
+    let filters = table(all_filters(), |filter| match filter.parameters {
         [] => filter.name.to_owned(),
         _ => filter.signature(),
     });
@@ -38,7 +38,7 @@ fn the_page_is_up_to_date() {
 #[test]
 fn every_row_has_a_sentence_and_a_name_of_its_own() {
     let functions: Vec<_> = FUNCTIONS.iter().map(|row| (row.name, row.summary)).collect();
-    let filters: Vec<_> = FILTERS.iter().map(|row| (row.name, row.summary)).collect();
+    let filters: Vec<_> = all_filters().map(|row| (row.name, row.summary)).collect();
     for list in [functions, filters] {
         let names: HashSet<&str> = list.iter().map(|(name, _)| *name).collect();
         assert_eq!(names.len(), list.len());

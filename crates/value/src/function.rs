@@ -111,9 +111,12 @@ pub fn nearest<C>(list: &'static [Function<C>], name: &str) -> Option<&'static s
 }
 
 /// A list as a table in Markdown, for reference pages; `call` writes the call of a function.
-pub fn table<C>(list: &'static [Function<C>], call: impl Fn(&Function<C>) -> String) -> String {
+pub fn table<C: 'static>(
+    list: impl IntoIterator<Item = &'static Function<C>>,
+    call: impl Fn(&Function<C>) -> String,
+) -> String {
     let cell = |text: String| text.replace('|', "\\|");
     let row = |function: &Function<C>| format!("| `{}` | {} |\n", cell(call(function)), function.summary);
-    let rows: String = list.iter().map(row).collect();
+    let rows: String = list.into_iter().map(row).collect();
     format!("| Call | Does |\n|---|---|\n{rows}")
 }

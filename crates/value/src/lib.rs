@@ -21,6 +21,7 @@ pub mod names;
 pub mod origin;
 pub mod path;
 pub mod pattern;
+pub mod python_text;
 pub mod read;
 mod recorded;
 pub mod rules;

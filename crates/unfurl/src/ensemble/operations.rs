@@ -86,7 +86,7 @@ fn templates(session: &Session, service: &Service, value: &Val, depth: usize) {
 fn template(session: &Session, whole: Span, text: &str) {
     for (name, start, end) in jinja::unknown_filters(text) {
         // Further filters may come from installed Ansible collections.
-        let Some(near) = jinja::FILTERS.iter().map(|filter| filter.name).find(|known| is_slip(&name, known)) else {
+        let Some(near) = jinja::all_filters().map(|filter| filter.name).find(|known| is_slip(&name, known)) else {
             continue;
         };
         let span = report::within(session, whole, text, start, end).unwrap_or(whole);

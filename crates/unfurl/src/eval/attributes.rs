@@ -1,13 +1,14 @@
 //! Attributes of instances: evaluated on demand, once, with their schema and where they come from.
 
-use super::engine::{Ctx, Engine, is_static, piece};
+use super::engine::{Ctx, Engine, is_static};
 use super::frame::{Frame, Mode, Variable};
 use super::lazy::Memo;
 use crate::error::{Error, Kind, Result};
 use crate::tree::{Attribute, NodeId, NodeKind};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use purlin_value::{Origin, Piece};
+use purlin_jinja::evaluation::piece;
+use purlin_value::Origin;
 use std::rc::Rc;
 
 /// Most attributes an error names on the way to it.
@@ -54,28 +55,11 @@ impl Engine<'_> {
         self.derived_at(raw.origin, step_of(raw), reads)
     }
 
-    pub(super) fn derived_at(&self, written: Origin, step: &str, reads: Vec<Origin>) -> Origin {
-        let span = self.session.origins.span(written, &self.session.sources);
-        let pieces = reads.into_iter().map(|origin| Piece { start: 0, end: 0, origin }).collect();
-        self.session.origins.derived(step, span, pieces)
-    }
-
     /// The origin of a text selected by values that were read but are not part of it.
     fn with_reads(&self, text: Origin, pieces: Origin, mut reads: Vec<Origin>) -> Origin {
         let known = self.session.origins.look(pieces, &self.session.sources, |kind| kind.inputs().collect::<Vec<_>>());
         reads.retain(|read| *read != pieces && !known.contains(read));
         self.session.origins.selected(text, "other values were read", None, reads)
-    }
-
-    /// The key of a map as a value, with the location from the value under it.
-    pub(crate) fn key(&self, key: &MapKey, value: &Val) -> Val {
-        let found = key.to_val();
-        match key.as_str() {
-            Some(text) if value.origin.is_known() => {
-                found.from_origin(self.session.origins.of_key(value.origin, text, &self.session.sources))
-            }
-            _ => found,
-        }
     }
 
     /// All attributes of an instance, evaluated.

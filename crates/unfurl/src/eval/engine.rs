@@ -1,30 +1,22 @@
 //! The evaluator: forcing values, variables, attributes; its caches and budgets.
 
-use super::costs::Sizes;
 use super::form;
 use super::frame::{Frame, Mode, Scope, Variable};
 use super::lazy::{Lazy, Memo};
 use super::solve::Solver;
 use super::trace::Trace;
-use crate::error::{Error, Result, limit};
+use crate::error::{Error, Result};
 use crate::jinja;
-use crate::limits::{MAX_CALLS, MAX_DEPTH};
-use crate::python;
+use crate::limits::MAX_DEPTH;
 use crate::query::{Query, parse};
 use crate::tree::{NodeId, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use purlin_value::{Origin, Piece, Session, Tab};
+use purlin_jinja::Evaluation;
+use purlin_value::Session;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-
-/// Shorter texts are not worth hiding in messages: they would match anywhere.
-const SHORTEST_SECRET: usize = 4;
-/// Most secrets remembered for messages.
-const MOST_SECRETS: usize = 1_000;
-/// Most origins kept of what one attribute reads.
-const MOST_READS: usize = 64;
 
 type Cache<T> = RefCell<HashMap<EcoString, Rc<T>, foldhash::fast::RandomState>>;
 
@@ -57,17 +49,11 @@ pub struct Settings {
 pub struct Engine<'w> {
     /// The instances.
     pub tree: &'w Tree,
-    /// Files, environment, origins and problems.
-    pub session: &'w Session,
     /// The settings from the ensemble's surroundings.
     pub settings: Settings,
     queries: Cache<Query>,
-    templates: Cache<jinja::Template>,
-    pub(super) tab: Tab,
-    pub(super) sizes: Sizes,
-    depth: Cell<usize>,
-    /// Set whenever a secret is read, so that a template can detect it.
-    pub saw_secret: Cell<bool>,
+    /// What the evaluation costs and has read.
+    pub evaluation: Evaluation<'w>,
     /// Whether a variable of the ensemble's environment is being evaluated.
     pub in_variables: Cell<bool>,
     /// The recorded trace.
@@ -80,12 +66,6 @@ pub struct Engine<'w> {
     pub stack: RefCell<Vec<(NodeId, EcoString)>>,
     /// How many random values were drawn.
     pub drawn: Cell<u64>,
-    /// Origins of the values read so far for the current attribute.
-    pub(super) reads: RefCell<Vec<Origin>>,
-    /// The location of the current attribute's expression.
-    pub(super) written: Cell<Origin>,
-    /// Texts of secrets, so that no message repeats one.
-    secrets: RefCell<HashSet<EcoString>>,
     /// Attributes that wait for others.
     pub(super) solver: Solver,
     /// Files that secrets were written to.
@@ -103,28 +83,28 @@ pub struct Ctx<'e, 'w> {
     pub frame: Rc<Frame>,
 }
 
+impl<'w> std::ops::Deref for Engine<'w> {
+    type Target = Evaluation<'w>;
+
+    fn deref(&self) -> &Evaluation<'w> {
+        &self.evaluation
+    }
+}
+
 impl<'w> Engine<'w> {
     /// An evaluator for a tree.
     pub fn new(tree: &'w Tree, session: &'w Session, settings: Settings) -> Self {
         Engine {
             tree,
-            session,
             settings,
             queries: Cache::default(),
-            templates: Cache::default(),
-            tab: Tab::default(),
-            sizes: Sizes::default(),
-            depth: Cell::new(0),
-            saw_secret: Cell::new(false),
+            evaluation: Evaluation::new(session),
             in_variables: Cell::new(false),
             trace: RefCell::new(None),
             notices: RefCell::new(Vec::new()),
             cyclic: RefCell::default(),
             stack: RefCell::new(Vec::new()),
             drawn: Cell::new(0),
-            reads: RefCell::new(Vec::new()),
-            written: Cell::new(Origin::NONE),
-            secrets: RefCell::new(HashSet::new()),
             solver: Solver::default(),
             secret_files: RefCell::new(HashSet::new()),
             touched: RefCell::new(None),
@@ -156,33 +136,6 @@ impl<'w> Engine<'w> {
         let query = Rc::new(query);
         self.queries.borrow_mut().insert(text.into(), Rc::clone(&query));
         Ok(query)
-    }
-
-    /// The parsed form of a template with the usual delimiters.
-    pub fn template(&self, text: &str) -> Result<Rc<jinja::Template>> {
-        if let Some(template) = self.templates.borrow().get(text) {
-            return Ok(Rc::clone(template));
-        }
-        let template = Rc::new(jinja::Template::parse(text)?);
-        self.templates.borrow_mut().insert(text.into(), Rc::clone(&template));
-        Ok(template)
-    }
-
-    /// Runs something one level deeper.
-    pub fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
-        let depth = self.depth.get();
-        if depth >= MAX_CALLS {
-            return limit(format!("expressions need each other more than {MAX_CALLS} deep"));
-        }
-        self.depth.set(depth + 1);
-        let result = run();
-        self.depth.set(depth);
-        result
-    }
-
-    /// The depth of the evaluation.
-    pub(super) fn depth(&self) -> usize {
-        self.depth.get()
     }
 
     /// An item of a lazy collection.
@@ -225,86 +178,6 @@ impl<'w> Engine<'w> {
         }
     }
 
-    /// Remembers that a value was read.
-    pub(crate) fn note_read(&self, value: &Val) {
-        if value.is_tainted() {
-            self.saw_secret.set(true);
-            self.note_secret(value);
-        }
-        if value.origin.is_known() {
-            self.note_origin(value.origin);
-        }
-    }
-
-    /// Makes a part of a collection, with a record of reads separate from those of other parts.
-    pub(crate) fn part(
-        &self,
-        (written, step): (Origin, &str),
-        make: impl FnOnce() -> Result<Option<Val>>,
-    ) -> Result<Option<Val>> {
-        let outer = self.reads.take();
-        let made = make();
-        let reads = self.reads.replace(outer);
-        reads.iter().for_each(|read| self.note_origin(*read));
-        let noted = |value: Val| match value.origin.is_known() || !written.is_known() {
-            true => value,
-            false => {
-                let origin = self.derived_at(written, step, reads);
-                value.from_origin(origin)
-            }
-        };
-        Ok(made?.map(noted))
-    }
-
-    /// The location of the current attribute's expression.
-    pub(crate) fn written(&self) -> Origin {
-        self.written.get()
-    }
-
-    /// Remembers that something with this origin was read.
-    pub(super) fn note_origin(&self, origin: Origin) {
-        let mut reads = self.reads.borrow_mut();
-        if reads.len() < MOST_READS && !reads.contains(&origin) {
-            reads.push(origin);
-        }
-    }
-
-    /// Records that all of a value was read: the parts of a collection have other origins than the collection itself.
-    pub(crate) fn note_parts(&self, whole: &Val) {
-        let mut open = Vec::new();
-        let mut next = Some(whole);
-        // Parts without an origin count, too, so that large collections do not cost more.
-        for _ in 0..MOST_READS {
-            let Some(value) = next else { return };
-            match &value.data {
-                Data::List(items) => open.extend(items.iter().take(MOST_READS)),
-                Data::Map(entries) => open.extend(entries.values().take(MOST_READS)),
-                _ if std::ptr::eq(value, whole) => return,
-                _ => self.note_read(value),
-            }
-            next = open.pop();
-        }
-    }
-
-    /// Remembers a secret's text, that of a number included.
-    pub(crate) fn note_secret(&self, value: &Val) {
-        let text = match &value.data {
-            Data::Int(_) | Data::Float(_) => python::to_text(value, self.tree),
-            _ => value.as_str().unwrap_or("").into(),
-        };
-        if text.len() >= SHORTEST_SECRET {
-            let mut secrets = self.secrets.borrow_mut();
-            if secrets.len() < MOST_SECRETS && !secrets.contains(&text) {
-                secrets.insert(text);
-            }
-        }
-    }
-
-    /// The known secret texts.
-    pub(crate) fn met_secrets(&self) -> Vec<String> {
-        self.secrets.borrow().iter().map(EcoString::to_string).collect()
-    }
-
     /// Adds a step to the trace, without secrets.
     pub fn say(&self, step: impl FnOnce() -> String) {
         if let Some(trace) = self.trace.borrow_mut().as_mut() {
@@ -319,14 +192,6 @@ impl<'w> Engine<'w> {
         error.plain = plain.filter(|plain| self.without_secrets(plain.to_string()) == plain.to_string());
         error.hint = error.hint.take().filter(|hint| *self.without_secrets(hint.to_string()) == **hint);
         error
-    }
-
-    /// A text without the known secrets, longer ones first: a shorter one may be a part of them.
-    pub fn without_secrets(&self, text: String) -> String {
-        let secrets = self.secrets.borrow();
-        let mut found: Vec<&EcoString> = secrets.iter().filter(|secret| text.contains(secret.as_str())).collect();
-        found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        found.into_iter().fold(text, |text, secret| text.replace(secret.as_str(), super::show::REDACTED))
     }
 
     /// Remembers that a secret was written to a file.
@@ -408,12 +273,6 @@ impl<'w> Engine<'w> {
         }
         Ok(Val::map(entries))
     }
-}
-
-/// A part of a text.
-pub fn piece(start: usize, end: usize, origin: Origin) -> Piece {
-    let clamp = |n| u32::try_from(n).unwrap_or(u32::MAX);
-    Piece { start: clamp(start), end: clamp(end), origin }
 }
 
 /// Whether a value has no unevaluated parts.

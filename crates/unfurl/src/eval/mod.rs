@@ -2,12 +2,9 @@
 
 pub mod attributes;
 pub mod context;
-mod costs;
 pub mod each;
 pub mod engine;
 pub mod form;
-pub mod frame;
-pub mod lazy;
 pub mod path;
 pub mod show;
 pub mod solve;
@@ -15,5 +12,5 @@ pub mod special;
 pub mod status;
 pub mod trace;
 
-pub(crate) use costs::exceeded;
 pub use engine::{Ctx, Engine, Settings};
+pub use purlin_jinja::{frame, lazy};

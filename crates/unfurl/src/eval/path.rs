@@ -8,6 +8,7 @@ use crate::error::{Error, Kind, Result};
 use crate::python;
 use crate::query::{Filter, Key, Operand, Query, Segment, Start, Test};
 use crate::val::{Data, MapKey, Val, ValMap};
+pub use crate::val::{as_one, is_list, place};
 
 /// The matches of a query in a context.
 pub fn run(ctx: &Ctx<'_, '_>, query: &Query, text: &str) -> Result<Vec<Val>> {
@@ -239,15 +240,6 @@ fn equals_text(value: &Val, text: &str) -> bool {
     }
 }
 
-/// Whether a value is a list; a handle never is.
-pub fn is_list(value: &Val) -> bool {
-    match &value.data {
-        Data::List(_) => true,
-        Data::Lazy(lazy) => lazy.is_list(),
-        _ => false,
-    }
-}
-
 /// The items of a list.
 pub fn list_items(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Vec<Val>> {
     match &value.data {
@@ -365,7 +357,7 @@ pub fn by_name(ctx: &Ctx<'_, '_>, value: &Val, name: &str) -> Result<Option<Val>
         Data::AllAttributes(of) => Ok(ctx.engine.tree.find(*of, name).map(|id| Data::Attributes(id).into())),
         Data::Names(id) => special::named_on(ctx, *id, name),
         Data::Template(id) => Ok(special::template_field(ctx, *id, name)),
-        Data::External(external) => external.field(ctx, name),
+        Data::External(external) => crate::external::field(external, ctx, name),
         _ => Ok(None),
     }
 }
@@ -383,22 +375,6 @@ fn by_index(ctx: &Ctx<'_, '_>, value: &Val, index: i64) -> Result<Option<Val>> {
         }
         Data::External(external) => by_index(ctx, &external.value, index),
         _ => by_key(ctx, value, &MapKey::Int(index)),
-    }
-}
-
-/// A place in a sequence; negative counts from the end.
-pub fn place(index: i64, len: usize) -> Option<usize> {
-    let len = i64::try_from(len).ok()?;
-    let at = if index < 0 { index + len } else { index };
-    (0..len).contains(&at).then_some(at).and_then(|at| usize::try_from(at).ok())
-}
-
-/// The matches as one value: null for none, the value for one, a list for several.
-pub fn as_one(mut matches: Vec<Val>) -> Val {
-    match matches.len() {
-        0 => Val::null(),
-        1 => matches.pop().unwrap_or_else(Val::null),
-        _ => Val::list(matches),
     }
 }
 

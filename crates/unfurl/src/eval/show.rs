@@ -3,8 +3,7 @@
 use super::engine::Ctx;
 use crate::val::{Data, Val};
 
-/// Shown in place of a secret.
-pub const REDACTED: &str = "<<REDACTED>>";
+pub use crate::val::REDACTED;
 
 /// A value in a few words.
 pub(crate) fn brief(ctx: &Ctx<'_, '_>, value: &Val) -> String {

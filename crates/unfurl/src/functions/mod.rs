@@ -1,6 +1,5 @@
 //! The functions of expressions: a table, one row each.
 
-pub mod codecs;
 pub mod environment;
 pub mod external;
 pub mod files;
@@ -19,6 +18,7 @@ pub mod topology;
 use crate::error::Result;
 use crate::eval::Ctx;
 use crate::val::{MapKey, Val, ValMap};
+pub use purlin_jinja::codecs;
 use purlin_value::function::{self, Parameter};
 pub use rows::FUNCTIONS;
 

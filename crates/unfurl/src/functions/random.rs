@@ -29,11 +29,7 @@ pub fn draw(ctx: &Ctx<'_, '_>) -> u64 {
 
 /// A salt for encrypting something: the same text is encrypted the same way in a repeated run.
 pub fn salt(ctx: &Ctx<'_, '_>, plain: &[u8]) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(b"vault salt");
-    hash.update(draw(ctx).to_le_bytes());
-    hash.update(plain);
-    hash.finalize().into()
+    crate::vault::salt(draw(ctx), plain)
 }
 
 /// `generate_string`

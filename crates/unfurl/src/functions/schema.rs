@@ -3,10 +3,10 @@
 use super::Call;
 use crate::error::{Kind, Result, limit, type_error, value_error};
 use crate::eval::Ctx;
-use crate::jinja::filters::regexes::{Options, compile};
 use crate::limits::MAX_DEPTH;
 use crate::python::{self, Number};
 use crate::val::{Data, MapKey, Val, ValMap};
+use purlin_jinja::filters::regexes::{Options, compile};
 use purlin_syntax::{Message, what};
 
 /// `validate` and `validate_json`

@@ -3,12 +3,12 @@
 use super::{Call, files};
 use crate::error::{Error, Kind, Result, missing, type_error, value_error};
 use crate::eval::Ctx;
-use crate::eval::engine::piece;
 use crate::eval::path::place;
 use crate::jinja::{self, Delimiters};
 use crate::limits::MAX_STRING;
 use crate::python;
 use crate::val::{Data, Val};
+use purlin_jinja::evaluation::piece;
 use purlin_syntax::what;
 
 /// `concat`

@@ -6,7 +6,7 @@ use crate::eval::path::{as_one, is_list};
 use crate::functions::{environment, files, random};
 use crate::limits::MAX_ITEMS;
 use crate::python;
-use crate::val::{Data, MapKey, Val};
+use crate::val::{MapKey, Val};
 use ecow::EcoString;
 use purlin_syntax::Hint;
 use purlin_value::WorldError;
@@ -129,26 +129,6 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
     }
 }
 
-/// What `lookup` makes of several results: text joined by commas, or the one result.
-pub fn join(ctx: &Ctx<'_, '_>, mut found: Vec<Val>) -> Result<Val> {
-    if found.len() == 1 {
-        return Ok(found.pop().unwrap_or_else(Val::null));
-    }
-    if found.is_empty() {
-        return Ok(Val::list(found));
-    }
-    let mut texts = Vec::new();
-    let mut tainted = false;
-    for value in &found {
-        if !matches!(value.data, Data::Str(_)) {
-            return Ok(Val::list(found));
-        }
-        tainted |= value.is_tainted();
-        texts.push(ctx.text(value)?);
-    }
-    Ok(Val::str(texts.join(",")).taint_if(tainted))
-}
-
 fn each_text(ctx: &Ctx<'_, '_>, terms: &[Val], mut find: impl FnMut(&str) -> Result<Vec<Val>>) -> Result<Vec<Val>> {
     let mut out = Vec::new();
     for term in flat(terms) {
@@ -260,7 +240,8 @@ fn varnames(ctx: &Ctx<'_, '_>, pattern: &str) -> Result<Vec<Val>> {
     let mut layer = ctx.frame.scope.as_ref();
     while let Some(scope) = layer {
         for variable in &scope.variables {
-            if super::filters::regexes_matches(ctx.engine, pattern, &variable.name, &Default::default(), false)? {
+            if purlin_jinja::filters::regexes_matches(ctx.engine, pattern, &variable.name, &Default::default(), false)?
+            {
                 out.push(Val::str(variable.name.clone()));
             }
         }
@@ -316,7 +297,7 @@ fn sequence(text: &str) -> Result<Vec<Val>> {
     let mut out = Vec::new();
     let mut at = start;
     while (stride > 0 && at <= end) || (stride < 0 && at >= end) {
-        out.push(Val::str(super::format::percent(&format, &Val::int(at))?));
+        out.push(Val::str(purlin_jinja::format::percent(&format, &Val::int(at))?));
         at = at.saturating_add(stride);
     }
     Ok(out)

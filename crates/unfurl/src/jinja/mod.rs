@@ -1,170 +1,162 @@
-//! Ansible-flavoured Jinja2 templates, evaluated on [`Val`]s so that taint and instances survive.
-//!
-//! A template of one expression evaluates to that expression's value; text that reads as a Python literal becomes that
-//! value. The result of a template is data: it is never rendered again.
+//! Templates in ensembles: what the language asks of the evaluator.
 
-pub(crate) mod arithmetic;
-mod ast;
-pub(crate) mod filters;
-mod format;
-mod lexer;
-mod literal;
+pub mod filters;
 mod lookup;
-mod methods;
-pub mod moment;
-pub mod object;
-mod parser;
-mod render;
-mod tests;
-mod time;
 
-use crate::error::{Error, Kind, Result};
-use crate::eval::Ctx;
-use crate::limits::MAX_EXPRESSION;
-use crate::val::Val;
-use ast::Stmt;
+use crate::error::Result;
+use crate::eval::{Ctx, path, special};
+use crate::functions::{self, Call, files, random};
+use crate::special::Special;
+use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use lexer::TokenKind;
+use purlin_jinja::object::Object;
+use purlin_jinja::{Host, Instances};
 use std::rc::Rc;
 
-pub use filters::{FILTERS, Filter, percent_encode, round_to, shell_quote};
-pub use lexer::Delimiters;
 pub use lookup::{LOOKUPS, lookup};
-pub use tests::TESTS;
+pub use purlin_jinja::{
+    Delimiters, FILTERS, Filter, TESTS, Template, Values, arithmetic, is_template, moment, object, operator,
+    percent_encode, round_to, shell_quote,
+};
 
-/// Whether a text is a template. Comments alone do not make one.
-pub fn is_template(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    if bytes.len() < 2 {
-        return false;
-    }
-    memchr::memchr2_iter(b'{', b'}', bytes).any(|at| {
-        let next = bytes.get(at + 1);
-        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
-        match bytes.get(at) {
-            Some(b'{') => matches!(next, Some(b'{' | b'%')),
-            _ => next == Some(&b'}') || before == Some(&b'%'),
-        }
-    })
+/// All filters that templates of ensembles may use.
+pub fn all_filters() -> impl Iterator<Item = &'static Filter> {
+    FILTERS.iter().chain(filters::ROWS.iter().map(|row| &row.filter))
 }
 
-/// Unknown filters of a template, with their positions. None for a template that cannot be parsed.
+/// Unknown filters of a template, with their positions.
 pub fn unknown_filters(text: &str) -> Vec<(EcoString, u32, u32)> {
-    if !text.contains('|') || text.len() > MAX_EXPRESSION || text.starts_with("#jinja2:") {
-        return Vec::new();
-    }
-    let tokens = lexer::tokens(text, &Delimiters::default()).unwrap_or_default();
-    let named = tokens.windows(3).filter_map(|three| match three {
-        [pipe, name, next] => Some((pipe, name, next)),
-        _ => None,
-    });
-    let unknown = named.filter_map(|(pipe, name, next)| match (&pipe.kind, &name.kind, &next.kind) {
-        // A name with dots is that of a collection.
-        (_, _, TokenKind::Op(".")) => None,
-        (TokenKind::Op("|"), TokenKind::Name(text), _) if filters::find(text).is_none() => {
-            Some((text.clone(), name.start, name.end))
-        }
-        _ => None,
-    });
-    unknown.collect()
-}
-
-/// A parsed template.
-#[derive(Debug)]
-pub struct Template {
-    /// Its text, without the header and blanks around.
-    pub text: EcoString,
-    body: Vec<Stmt>,
-}
-
-impl Template {
-    /// Parses a template with the usual delimiters, or those set by its `#jinja2:` header.
-    pub fn parse(text: &str) -> Result<Template> {
-        Template::parse_with(text, Delimiters::default())
-    }
-
-    /// Parses a template with the given delimiters.
-    pub(crate) fn parse_with(text: &str, mut marks: Delimiters) -> Result<Template> {
-        if text.len() > MAX_EXPRESSION {
-            let message = format!("the template is longer than {MAX_EXPRESSION} bytes");
-            return Err(Error::new(Kind::Limit, message));
-        }
-        let mut text = text.trim();
-        if let Some(header) = text.strip_prefix("#jinja2:") {
-            let (line, rest) = header.split_once('\n').unwrap_or((header, ""));
-            read_header(line, &mut marks)?;
-            text = rest;
-        }
-        let tokens = lexer::tokens(text, &marks)?;
-        let body = parser::parse(tokens, text)?;
-        Ok(Template { text: text.into(), body })
-    }
-}
-
-/// `#jinja2: variable_start_string: '<%', trim_blocks: True`
-fn read_header(line: &str, marks: &mut Delimiters) -> Result<()> {
-    for pair in line.split(',') {
-        let Some((key, value)) = pair.split_once(':') else {
-            continue;
-        };
-        let value = value.trim().trim_matches(['\'', '"']);
-        if !marks.set(key.trim(), value) {
-            let message = format!("`{}` is not a setting of a template", key.trim());
-            return Err(Error::new(Kind::Syntax, message));
-        }
-    }
-    Ok(())
+    purlin_jinja::unknown_filters(text, |name| filters::find(name).is_some())
 }
 
 /// Renders a text as a template. Where undefined values are tolerated, errors are too: their text is the result.
 pub fn render(ctx: &Ctx<'_, '_>, text: &str) -> Result<Val> {
-    render_with(ctx, text, || ctx.engine.template(text))
+    purlin_jinja::render(ctx.of_templates(), text)
 }
 
 /// Renders a text with its own delimiters.
 pub(crate) fn render_marked(ctx: &Ctx<'_, '_>, text: &str, marks: Delimiters) -> Result<Val> {
-    render_with(ctx, text, || Template::parse_with(text, marks).map(Rc::new))
+    purlin_jinja::render_marked(ctx.of_templates(), text, marks)
 }
 
-fn render_with(ctx: &Ctx<'_, '_>, text: &str, parse: impl FnOnce() -> Result<Rc<Template>>) -> Result<Val> {
-    let engine = ctx.engine;
-    let outer = engine.saw_secret.replace(false);
-    let result = parse().and_then(|template| engine.deeper(|| render::run(ctx, &template)));
-    let saw = engine.saw_secret.get();
-    engine.saw_secret.set(outer || saw);
-    match result {
-        Ok(value) => Ok(value.taint_if(saw)),
-        Err(error) if ctx.strict() || error.kind.is_final() => Err(error),
-        // A template with an undefined name is kept as written.
-        Err(error) if error.kind == Kind::Undefined && !ctx.frame.mode.safe => Ok(Val::str(text.trim()).taint_if(saw)),
-        Err(error) => {
-            let message = in_result(&error, text, ctx.frame.mode.safe);
-            Ok(Val::str(format!("<<Error rendering template: {message}>>")).taint_if(saw))
-        }
+/// Fields of an instance that templates may use without the dot.
+const FIELDS: &[&str] = &["name", "type", "status", "state", "attributes", "parent", "key", "root", "template"];
+
+impl<'w> Ctx<'_, 'w> {
+    /// This place, as templates see it.
+    fn of_templates(&self) -> purlin_jinja::Ctx<'_> {
+        purlin_jinja::Ctx { evaluation: &self.engine.evaluation, mode: self.frame.mode, host: self }
     }
 }
 
-/// The text of an error where it becomes the result.
-fn in_result(error: &Error, text: &str, safe: bool) -> String {
-    let message = &error.message;
-    match error.kind {
-        Kind::Syntax if !safe => {
-            format!("template error while templating string: {message}. String: {text}. {message}")
-        }
-        _ => message.clone(),
+impl Host for Ctx<'_, '_> {
+    fn instances(&self) -> &dyn Instances {
+        self.engine.tree
     }
-}
 
-/// Applies an operator of templates to evaluated values.
-pub fn operator(symbol: &str, left: &Val, right: &Val) -> Result<Val> {
-    let operator = match symbol {
-        "+" => ast::Operator::Add,
-        "-" => ast::Operator::Sub,
-        "*" => ast::Operator::Mul,
-        "/" => ast::Operator::Div,
-        "//" => ast::Operator::FloorDiv,
-        "%" => ast::Operator::Mod,
-        _ => ast::Operator::Pow,
-    };
-    arithmetic::apply(operator, left, right)
+    fn variable(&self, name: &str) -> Result<Option<Val>> {
+        Ctx::variable(self, name)
+    }
+
+    fn injected(&self, name: &str) -> Option<Val> {
+        let frame = &self.frame;
+        match name {
+            "SELF" => match (&frame.current.data, &frame.start.data) {
+                (Data::Node(id), _) | (_, Data::Node(id)) => Some(Data::Attributes(*id).into()),
+                _ => None,
+            },
+            "NODES" if frame.mode.attribute => Some(Data::AllAttributes(self.instance()).into()),
+            "ROOT" | "TOPOLOGY" if frame.mode.attribute => crate::ensemble::root_value(self).ok(),
+            "__unfurl" => Some(Data::Object(Rc::new(Object::Functions)).into()),
+            _ => None,
+        }
+    }
+
+    fn force(&self, value: Val) -> Result<Val> {
+        self.engine.force(value)
+    }
+
+    fn item(&self, lazy: &purlin_jinja::lazy::Lazy, index: usize) -> Result<Option<Val>> {
+        self.engine.item(lazy, index)
+    }
+
+    fn field(&self, base: &Val, name: &str) -> Result<Option<Val>> {
+        match &base.data {
+            Data::Node(id) if name.starts_with('.') || FIELDS.contains(&name) => {
+                let text = if name.starts_with('.') { name.to_owned() } else { format!(".{name}") };
+                match Special::parse(&text) {
+                    Some(key) => special::get(self, *id, key).map(Some),
+                    None => Ok(None),
+                }
+            }
+            _ => {
+                let found = path::by_name(self, base, name)?;
+                // A missing node is undefined, rather than null.
+                Ok(found.filter(|value| !(matches!(base.data, Data::AllNodes(_)) && value.is_null())))
+            }
+        }
+    }
+
+    fn function(&self, name: &str) -> Option<&'static str> {
+        let function = functions::find(name)?;
+        (function.call.safe || !self.frame.mode.safe).then_some(function.name)
+    }
+
+    /// `__unfurl.name(…)`: a single list is the argument, otherwise the arguments are.
+    fn call(&self, function: &'static str, args: Values) -> Result<Val> {
+        let Some(function) = functions::find(function) else {
+            return Ok(Val::null());
+        };
+        let mut entries = ValMap::default();
+        for (name, value) in &args.named {
+            entries.insert(MapKey::Str(name.clone()), self.engine.force(value.clone())?);
+        }
+        let mut positional: Vec<Val> = Vec::new();
+        for value in args.positional {
+            positional.push(self.engine.force(value)?);
+        }
+        let arg = match positional.as_slice() {
+            [only] if only.as_list().is_some() => only.clone(),
+            [only, rest @ ..] if function.call.by_place => {
+                for (parameter, value) in function.parameters.iter().skip(1).zip(rest) {
+                    entries.insert(MapKey::from(parameter.name), value.clone());
+                }
+                only.clone()
+            }
+            _ => Val::list(positional),
+        };
+        functions::call(function, self, &Call { name: function.name, arg: &arg, entries: &entries, ready: true })
+    }
+
+    fn filter(&self, name: &str) -> Option<&'static Filter> {
+        filters::find(name)
+    }
+
+    fn filter_names(&self) -> Vec<&'static str> {
+        filters::ROWS.iter().map(|row| row.filter.name).collect()
+    }
+
+    fn apply(&self, filter: &'static Filter, input: Val, args: &Values) -> Result<Val> {
+        filters::apply(self, filter, input, args)
+    }
+
+    fn lookup(&self, plugin: &str, terms: Vec<Val>, named: &[(EcoString, Val)]) -> Result<Vec<Val>> {
+        lookup(self, plugin, terms, named)
+    }
+
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        files::read_optional(self, path)
+    }
+
+    fn glob(&self, pattern: &str) -> Result<Vec<EcoString>> {
+        files::glob(self, pattern)
+    }
+
+    fn is_on_disk(&self, test: &str, path: &str) -> Result<bool> {
+        files::is(self, test, path)
+    }
+
+    fn random(&self) -> u64 {
+        random::draw(self)
+    }
 }

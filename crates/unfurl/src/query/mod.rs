@@ -8,6 +8,7 @@ use crate::special::Special;
 use ecow::EcoString;
 
 pub use parse::{SyntaxError, parse};
+pub use purlin_jinja::error::Range;
 
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,15 +32,6 @@ pub enum Start {
     All,
     /// At a variable's value.
     Variable(EcoString),
-}
-
-/// A range of bytes within the query's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Range {
-    /// First byte.
-    pub start: u32,
-    /// One past the last.
-    pub end: u32,
 }
 
 /// Something worth a warning.

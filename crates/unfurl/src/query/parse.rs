@@ -255,6 +255,13 @@ fn key_of(text: &str) -> Key {
     }
 }
 
+impl From<SyntaxError> for Box<crate::error::Error> {
+    fn from(error: SyntaxError) -> Self {
+        let kind = if error.limit { crate::error::Kind::Limit } else { crate::error::Kind::Syntax };
+        crate::error::Error::new(kind, error.message).at(error.at.start, error.at.end)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
