@@ -28,6 +28,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-ide", 6),
     ("purlin-host", 6),
     ("purlin-cluster", 7),
+    ("purlin-remote", 7),
     ("purlin-explore", 7),
     ("purlin-run", 8),
     ("purlin-lsp", 8),
