@@ -55,6 +55,11 @@ pub struct Command {
 }
 
 impl Command {
+    /// A command that does nothing, for actions without one.
+    pub fn nothing() -> Self {
+        Command { words: Vec::new(), shell: false, folder: PathBuf::new(), env: Vec::new() }
+    }
+
     /// The command as one line for display. May contain secrets: mask it.
     pub fn line(&self) -> String {
         if self.shell {
@@ -133,6 +138,61 @@ pub struct Persistent {
     pub patience: Duration,
 }
 
+/// Whether an action may run on another machine.
+#[derive(Clone, Debug)]
+pub enum Travel {
+    /// It stays, for this reason.
+    Stays(Stay),
+    /// It may, with this.
+    Goes(Box<Baggage>),
+}
+
+/// Why an action runs on this machine only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// Actions of this kind and type change something outside, or use programs and services of this machine.
+    Effects,
+    /// It keeps running.
+    Persistent,
+    /// It works in the folder of its sources.
+    InPlace,
+    /// Its status command looks at this machine.
+    Status,
+    /// It reads a secret: where, in the words of its configuration.
+    Secret(String),
+    /// The user's settings keep it here.
+    Settings,
+}
+
+impl std::fmt::Display for Stay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stay::Effects => f.write_str("its effects are outside of its files"),
+            Stay::Persistent => f.write_str("it keeps running"),
+            Stay::InPlace => f.write_str("it builds in the folder of its sources"),
+            Stay::Status => f.write_str("its `statusCommand` looks at this machine"),
+            Stay::Secret(place) => write!(f, "it uses a secret (`{place}`)"),
+            Stay::Settings => f.write_str("`[remote] stay` in the settings names it"),
+        }
+    }
+}
+
+/// Everything that an action reads, for its execution on another machine. The paths of what it leaves are those of its
+/// request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Baggage {
+    /// The folder that its files are relative to.
+    pub source: PathBuf,
+    /// Its files, each with git's digest of the expected content.
+    pub files: Vec<(PathBuf, Option<[u8; 20]>)>,
+    /// The folder of a Build that it works in, instead of files of its own.
+    pub base: Option<PathBuf>,
+    /// Outputs of other Builds, copied on top.
+    pub copies: Vec<Copy>,
+    /// Whether the folder that it works in is its result.
+    pub is_product: bool,
+}
+
 /// A resolved action.
 #[derive(Clone, Debug)]
 pub struct Action {
@@ -174,11 +234,18 @@ pub struct Action {
     pub timeout: Option<Duration>,
     /// Texts that are never shown.
     pub secrets: Vec<String>,
+    /// Whether it may run on another machine.
+    pub travel: Travel,
     /// Its source location.
     pub span: Option<Span>,
 }
 
 impl Action {
+    /// Whether it is a command with an end: only such an action can be a request.
+    pub fn is_request(&self) -> bool {
+        self.command.is_some() && self.work.is_none() && self.image.is_none() && self.persistent.is_none()
+    }
+
     /// An action that does nothing and is never reused. Callers set the fields they need.
     pub fn new(id: impl Into<String>, kind: Kind, version: impl Into<String>, span: Option<Span>) -> Self {
         let (id, version) = (id.into(), version.into());
@@ -202,6 +269,7 @@ impl Action {
             output_file: &[],
             timeout: None,
             secrets: Vec::new(),
+            travel: Travel::Stays(Stay::Effects),
             span,
         }
     }

@@ -4,6 +4,7 @@
 //! on the threads of the solver.
 
 use crate::action::{Action, Kind};
+use crate::apart::product;
 use crate::event::{Cause, End, Event, Failure, Reporter, ResultOf, Summary};
 use crate::executor::Executor;
 use crate::outputs::Outputs;
@@ -15,6 +16,7 @@ use crate::store::Store;
 use purlin_graph::{Deps, Solver, State, Step};
 use purlin_syntax::Span;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -83,6 +85,8 @@ pub trait Project {
 pub struct Options {
     /// Number of commands that run at once.
     pub jobs: usize,
+    /// Number of actions that run on this machine at once, if others run elsewhere.
+    pub local_jobs: Option<usize>,
     /// Run the requested actions even if they are done.
     pub force: bool,
     /// Run Builds even if they are up to date.
@@ -143,7 +147,7 @@ impl Run<'_> {
             requested: requested.iter().copied().collect(),
             options: self.options,
             stop: self.stop,
-            performer: Performer::new(self.store, self.executor, self.stop),
+            performer: Performer::new(self.store, self.executor, self.stop).limited(self.options.local_jobs),
             reporter: Mutex::new(reporter),
             begun: Instant::now(),
             slots: nodes.iter().map(|_| Slot::default()).collect(),
@@ -381,11 +385,24 @@ impl Shared<'_> {
         let began = Instant::now();
         let needs = self.nodes.get(node).map_or(&[][..], |node| &node.needs);
         let is_unsure = |need: &Need| deps.get(&Key::Execute(need.node)).is_some_and(|done| done.is_unsure);
-        let how = How { force: self.is_forced(node), is_unsure: needs.iter().any(is_unsure) };
+        let needed = || self.products_below(node);
+        let how = How { force: self.is_forced(node), needs: &needed, is_unsure: needs.iter().any(is_unsure) };
         match self.performer.perform(&action, how, &|event| self.report(event)) {
-            Ok((performed, is_unsure)) => self.finish(node, &action, performed, is_unsure, began, asks),
+            Ok((performed, is_unsure)) => {
+                let is_requested = self.requested.contains(&node);
+                match is_requested.then(|| self.performer.bring_own(&action, &|event| self.report(event))) {
+                    Some(Err(failure)) => self.fail(node, failure, began),
+                    _ => self.finish(node, &action, performed, is_unsure, began, asks),
+                }
+            }
             Err(failure) => self.fail(node, failure, began),
         }
+    }
+
+    /// The folders in which Builds that an action depends on, directly or not, leave their results.
+    fn products_below(&self, node: usize) -> Vec<PathBuf> {
+        let product = |node: usize| product(self.slots.get(node)?.action.get()?.as_ref().ok()?);
+        reachable(self.nodes, &[node]).into_iter().filter(|other| *other != node).filter_map(product).collect()
     }
 
     /// Whether something that must run first cannot be resolved. A dependent action is aborted because of it, and is

@@ -2,6 +2,7 @@
 
 use crate::action::Kind;
 use crate::local::process::Stream;
+use crate::request::{Place, Progress};
 use purlin_syntax::Span;
 use std::time::Duration;
 
@@ -63,6 +64,8 @@ pub enum End {
     Done,
     /// An earlier result was reused.
     Cached,
+    /// A result of the shared cache was used.
+    Shared,
     /// Its status command reported that there is nothing to do.
     Ready,
     /// It was undone, and its results were removed.
@@ -78,7 +81,7 @@ pub enum End {
 impl End {
     /// Whether what depends on it can go on.
     pub fn is_good(&self) -> bool {
-        matches!(self, End::Done | End::Cached | End::Ready | End::Removed)
+        matches!(self, End::Done | End::Cached | End::Shared | End::Ready | End::Removed)
     }
 
     /// One word for JSON output.
@@ -86,6 +89,7 @@ impl End {
         match self {
             End::Done => "done",
             End::Cached => "cached",
+            End::Shared => "remote-cached",
             End::Ready => "ready",
             End::Removed => "removed",
             End::Failed(failure) if failure.cause == Cause::Stopped => "stopped",
@@ -131,6 +135,20 @@ pub enum Event<'e> {
         stream: Stream,
         /// The line, without its end.
         text: &'e str,
+    },
+    /// What an action elsewhere waits for.
+    Progress {
+        /// The action.
+        id: &'e str,
+        /// What it waits for.
+        progress: &'e Progress,
+    },
+    /// Where an action ran, if not on this machine.
+    Placed {
+        /// The action.
+        id: &'e str,
+        /// Where.
+        place: &'e Place,
     },
     /// A warning for the user about an action.
     Warning {

@@ -1,4 +1,4 @@
-//! Executors of commands: this machine, or anything that can receive files, run a command and return files.
+//! Runs the commands of this machine. An action that may run on others is a [`crate::request::Request`].
 
 use crate::action::{Artifact, Command, Stage};
 use crate::image::builder::Builder;
@@ -6,6 +6,7 @@ use crate::local::guard::Guard;
 use crate::local::persistent::{self, Started};
 use crate::local::process::{self, Ended, NoStart, Stream, Surroundings, Watch};
 use crate::local::stage::{self, Fetched, Staged};
+use crate::request::Execution;
 use crate::stop::Stop;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -40,10 +41,13 @@ pub trait Executor: Sync {
     fn surroundings(&self) -> &Surroundings;
     /// Retrieves artifacts of a command; returns patterns without matches.
     fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Fetched, String>;
+    /// Where requests may run instead, if the user asked for that.
+    fn elsewhere(&self) -> Option<&dyn Execution> {
+        None
+    }
 }
 
 /// This machine.
-#[derive(Debug)]
 pub struct Local {
     around: Surroundings,
     /// This program, which also runs the guard.
@@ -53,6 +57,7 @@ pub struct Local {
     /// The prefix of the marks of this run's processes.
     name: String,
     count: AtomicU64,
+    elsewhere: Option<Box<dyn Execution + Send>>,
 }
 
 impl Local {
@@ -60,7 +65,13 @@ impl Local {
     pub fn new(around: Surroundings, program: Option<PathBuf>) -> Self {
         let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = format!("{}-{nanos:x}", std::process::id());
-        Local { around, program, guard: OnceLock::new(), builder: OnceLock::new(), name, count: AtomicU64::new(0) }
+        let (guard, builder, count) = (OnceLock::new(), OnceLock::new(), AtomicU64::new(0));
+        Local { around, program, guard, builder, name, count, elsewhere: None }
+    }
+
+    /// The same, with another place for requests that may leave this machine.
+    pub fn with_elsewhere(self, elsewhere: Option<Box<dyn Execution + Send>>) -> Self {
+        Local { elsewhere, ..self }
     }
 
     fn guard(&self) -> Option<&Guard> {
@@ -124,5 +135,9 @@ impl Executor for Local {
 
     fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Fetched, String> {
         stage::keep_artifacts(artifacts, folder).map_err(|error| error.to_string())
+    }
+
+    fn elsewhere(&self) -> Option<&dyn Execution> {
+        self.elsewhere.as_deref().map(|elsewhere| elsewhere as &dyn Execution)
     }
 }

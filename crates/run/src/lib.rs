@@ -1,15 +1,17 @@
 //! Executes actions: processes, persistent results, logs, progress.
 //!
 //! [`engine`] runs a graph of actions through the solver; what an action is, is plain data ([`action`]) that a project
-//! makes just before it runs. [`executor`] is where commands run, [`store`] where results are kept. Nothing here knows
+//! makes just before it runs. [`request`] is the seam to where an action runs, [`executor`] runs commands on this machine, [`store`] where results are kept. Nothing here knows
 //! arguments or clap; only [`garden`], [`skaffold`], [`ensemble`] and [`service`] know a dialect.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests make the files that they read.
 
 pub mod action;
+mod apart;
 pub mod capture;
 pub mod cluster;
 pub mod due;
+pub mod elsewhere;
 pub mod engine;
 pub mod ensemble;
 pub mod event;
@@ -26,6 +28,7 @@ mod perform;
 pub mod plan;
 mod pod;
 pub mod report;
+pub mod request;
 pub mod select;
 pub mod service;
 pub mod since;

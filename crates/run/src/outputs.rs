@@ -15,19 +15,26 @@ pub const JSON_FILE: &str = ".outputs.json";
 const RESERVED: [&str; 3] = ["log", "stdout", "stderr"];
 
 /// An output is kept in memory and passed to others; a larger one is a mistake.
-const LONGEST: u64 = 4 << 20;
+pub const LONGEST: u64 = 4 << 20;
 
 /// Reads the outputs of a command. The second part lists outputs that were left out, with the reasons.
 pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
-    let mut outputs = Outputs::new();
-    let mut skipped = Vec::new();
     let entries = named::list(folder).map_err(|error| format!("could not read the outputs folder: {error}"))?;
     let mut names: Vec<String> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
-    let json = folder.join(JSON_FILE);
+    of(names, &mut |name| read_text(&folder.join(name)).ok())
+}
+
+/// A text, or why it cannot be an output; none if it is not a file.
+pub type Text = Option<Result<String, &'static str>>;
+
+/// The outputs of files with these names, sorted.
+pub fn of(names: Vec<String>, read: &mut dyn FnMut(&str) -> Text) -> Result<(Outputs, Vec<String>), String> {
+    let mut outputs = Outputs::new();
+    let mut skipped = Vec::new();
     if names.iter().any(|name| name == JSON_FILE)
-        && let Ok(text) = read_text(&json)
+        && let Some(text) = read(JSON_FILE)
     {
         let text = text.map_err(|why| format!("the outputs file `{JSON_FILE}` {why}"))?;
         let parsed = serde_json::from_str(&text);
@@ -51,16 +58,16 @@ pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
             skipped.push(format!("output `{name}` {why}"));
             continue;
         }
-        match read_text(&folder.join(&name)) {
-            Ok(Ok(mut text)) => {
+        match read(&name) {
+            Some(Ok(mut text)) => {
                 // One trailing newline belongs to the shell, not to the value.
                 if text.ends_with(['\n', '\r']) {
                     text.pop();
                 }
                 outputs.insert(name, Json::String(text));
             }
-            Ok(Err(why)) => skipped.push(format!("output `{name}` {why}")),
-            Err(_) => skipped.push(format!("output `{name}` is not a file")),
+            Some(Err(why)) => skipped.push(format!("output `{name}` {why}")),
+            None => skipped.push(format!("output `{name}` is not a file")),
         }
     }
     Ok((outputs, skipped))
@@ -81,10 +88,15 @@ fn refused(name: &str) -> Option<&'static str> {
 fn read_text(path: &Path) -> std::io::Result<Result<String, &'static str>> {
     let mut bytes = Vec::new();
     named::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    Ok(text_of(bytes))
+}
+
+/// Bytes as the text of an output.
+pub fn text_of(bytes: Vec<u8>) -> Result<String, &'static str> {
     if bytes.len() as u64 > LONGEST {
-        return Ok(Err("is larger than 4 MiB"));
+        return Err("is larger than 4 MiB");
     }
-    Ok(String::from_utf8(bytes).map_err(|_| "is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| "is not UTF-8")
 }
 
 #[cfg(test)]

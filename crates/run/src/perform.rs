@@ -2,21 +2,26 @@
 //! outputs.
 
 use crate::action::{Action, Command, Reuse};
+use crate::apart::{Apart, Slots};
 use crate::capture::{Capture, Printed};
 use crate::event::{Cause, End, Event, Failure};
-use crate::executor::{Executor, Job};
+use crate::executor::Executor;
+use crate::local::here::{self, Call, Here};
 use crate::local::persistent::{self, Started};
 use crate::local::process::{Ended, NoStart, Stream};
 use crate::local::stage::Fetched;
 use crate::mask::Mask;
-use crate::outputs::{self, Outputs};
+use crate::outputs::Outputs;
+use crate::request::{NoOutcome, Observer, Place, Progress, Request};
 use crate::stop::{Level, Stop};
 use crate::store::made::Made;
 use crate::store::{Ending, Lock, Log, Record, Store};
 use crate::work::{Deadline, Doing, Trouble};
 use purlin_host::named;
 use serde_json::Value as Json;
+use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -29,6 +34,9 @@ const ASK_EVERY: Duration = Duration::from_millis(200);
 /// How often a lock held by another process is tried.
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
+/// Maximum length of the output of a result that is shared.
+pub(crate) const LONGEST_SHARED: usize = 8 << 20;
+
 /// Receives events.
 pub type Report<'e> = &'e (dyn Fn(&Event<'_>) + Sync);
 
@@ -40,30 +48,38 @@ pub struct Performer<'r> {
     pub(crate) store: &'r Store,
     pub(crate) executor: &'r dyn Executor,
     pub(crate) stop: &'r Stop,
+    /// Limits the actions that run on this machine at once.
+    pub(crate) slots: Slots,
+    /// Products that are not on this machine, by their folders.
+    pub(crate) apart: Mutex<HashMap<PathBuf, Apart>>,
     prepared: OnceLock<Result<(), String>>,
     synced: Mutex<Instant>,
 }
 
 /// Options for performing an action.
-#[derive(Clone, Copy, Debug)]
-pub struct How {
+#[derive(Clone, Copy)]
+pub struct How<'h> {
     /// Even if it is done.
     pub force: bool,
+    /// The folders in which Builds that it depends on, directly or not, leave their results.
+    pub needs: &'h dyn Fn() -> Vec<PathBuf>,
     /// After an action that used files that do not match its version.
     pub is_unsure: bool,
 }
 
 /// The result of an action's work.
-struct Worked {
-    performed: Performed,
+pub(crate) struct Worked {
+    pub(crate) performed: Performed,
     /// Files that others use.
     made: Made,
     /// Whether files did not match the version.
     is_unsure: bool,
+    /// Whether its product is not on this machine.
+    pub(crate) is_apart: bool,
 }
 
 /// The result of a command.
-pub(crate) struct Outcome {
+pub(crate) struct Ran {
     pub(crate) ended: Ended,
     printed: Printed,
     outputs: Outputs,
@@ -72,7 +88,13 @@ pub(crate) struct Outcome {
 impl<'r> Performer<'r> {
     /// A performer for one run.
     pub fn new(store: &'r Store, executor: &'r dyn Executor, stop: &'r Stop) -> Self {
-        Performer { store, executor, stop, prepared: OnceLock::new(), synced: Mutex::new(Instant::now()) }
+        let (prepared, synced) = (OnceLock::new(), Mutex::new(Instant::now()));
+        Performer { store, executor, stop, slots: Slots::default(), apart: Mutex::default(), prepared, synced }
+    }
+
+    /// The same, with a limit of what runs on this machine at once.
+    pub fn limited(self, most: Option<usize>) -> Self {
+        Performer { slots: Slots::of(most), ..self }
     }
 
     /// A failure of an action.
@@ -163,7 +185,7 @@ impl<'r> Performer<'r> {
     }
 
     /// Runs an action.
-    pub fn perform(&self, action: &Action, how: How, report: Report<'_>) -> Result<(Performed, bool), Failure> {
+    pub fn perform(&self, action: &Action, how: How<'_>, report: Report<'_>) -> Result<(Performed, bool), Failure> {
         self.prepare(action)?;
         let _lock = self.lock(action, report)?;
         // Another process may have done it while we waited.
@@ -182,10 +204,11 @@ impl<'r> Performer<'r> {
             }
         }
         let began = SystemTime::now();
-        let worked = self.work(action, report);
+        let worked = self.work(action, how, report);
         let took = began.elapsed().unwrap_or_default();
         let is_unsure = how.is_unsure || worked.as_ref().is_ok_and(|worked| worked.is_unsure);
         self.keep(action, &worked, is_unsure, began, took)?;
+        self.note_apart(action, &worked, is_unsure, (began, took));
         worked.map(|worked| (worked.performed, is_unsure))
     }
 
@@ -224,85 +247,103 @@ impl<'r> Performer<'r> {
         }
     }
 
-    fn work(&self, action: &Action, report: Report<'_>) -> Result<Worked, Failure> {
+    fn work(&self, action: &Action, how: How<'_>, report: Report<'_>) -> Result<Worked, Failure> {
         let (id, kind, version) = (action.id.as_str(), action.kind, action.version.as_str());
         report(&Event::Started { id, kind, version });
-        let warn = |texts: Vec<String>| {
-            for text in &texts {
-                report(&Event::Warning { id, text });
-            }
-        };
-        let mut is_unsure = action.reuse != Reuse::Never && self.is_changed(action, report);
-        if let Some(stage) = &action.stage {
-            let staged = self.executor.stage(stage);
-            let staged = staged.map_err(|why| self.failure(action, Cause::Other(mask_of(action).text(&why))))?;
-            warn(staged.missing);
-            if let Some(file) = &staged.changed {
-                self.warn_of_change(action, file, report);
-                is_unsure = true;
+        let is_unsure = action.reuse != Reuse::Never && self.is_changed(action, report);
+        let mask = mask_of(action);
+        match &action.command {
+            Some(command) if action.is_request() => self.request((action, command), how, is_unsure, &mask, report),
+            _ => {
+                self.bring_needed(action, how, report)?;
+                let _slot = self.slots.take();
+                self.work_at_home(action, is_unsure, &mask, report)
             }
         }
-        let sure = |performed: Performed| Worked { performed, made: Made::default(), is_unsure };
+    }
+
+    /// Runs an action that is a command with an end, here or elsewhere.
+    fn request(
+        &self,
+        (action, command): (&Action, &Command),
+        how: How<'_>,
+        mut is_unsure: bool,
+        mask: &Mask,
+        report: Report<'_>,
+    ) -> Result<Worked, Failure> {
+        let request = Request { is_cacheable: !how.force, ..Request::of(action, command, self.stop) };
+        let log = self.store.log(&action.subject);
+        let mut watching =
+            Watching { performer: self, action, report, capture: Capture::new(mask, Some(log)), raw: None };
+        let outcome = self.somewhere(action, &request, how, &mut watching);
+        let outcome = outcome.map_err(|why| self.no_outcome(action, command, mask, why))?;
+        is_unsure |= outcome.is_unsure;
+        if outcome.place != Place::Here {
+            report(&Event::Placed { id: &action.id, place: &outcome.place });
+        }
+        let printed = self.printed(action, watching.capture, report);
+        let outputs = outcome.outputs.map_err(|why| self.failure(action, Cause::Other(why)))?;
+        let outputs = self.named_outputs(action, outputs, &printed, report);
+        if let Some(cause) = cause_of(outcome.ended, action.timeout) {
+            let (tail, command) = (printed.tail, Some(mask.text(&command.line())));
+            return Err(Failure { command, tail, ..self.failure(action, cause) });
+        }
+        let fetched = outcome.fetched.map_err(|why| self.failure(action, Cause::Other(mask.text(&why))))?;
+        fetched.missing.iter().for_each(|text| report(&Event::Warning { id: &action.id, text }));
+        is_unsure |= !is_unsure && action.reuse != Reuse::Never && self.is_changed(action, report);
+        let secret = secret_names(&outputs, mask);
+        let mut made = outcome.made;
+        fetched.files.into_iter().for_each(|file| made.add(file));
+        let end = if outcome.place == Place::Cache { End::Shared } else { End::Done };
+        Ok(Worked { performed: (end, outputs, secret), made, is_unsure, is_apart: outcome.is_apart })
+    }
+
+    /// Runs an action that only this machine can run.
+    fn work_at_home(
+        &self,
+        action: &Action,
+        mut is_unsure: bool,
+        mask: &Mask,
+        report: Report<'_>,
+    ) -> Result<Worked, Failure> {
+        let log = None;
+        let mut watching = Watching { performer: self, action, report, capture: Capture::new(mask, log), raw: None };
+        let here = Here { executor: self.executor, store: self.store };
+        let staged = here.stage(action.stage.as_ref(), &mut watching);
+        is_unsure |= staged.map_err(|why| self.no_outcome(action, &Command::nothing(), mask, why))?;
+        let sure = |performed: Performed| Worked { performed, made: Made::default(), is_unsure, is_apart: false };
         if let Some(work) = &action.work {
             let _outside = work.is_remote().then(|| self.stop.outside());
             let outputs = self.work_here(action, report, |doing| work.perform(doing))?;
-            let secret = secret_names(&outputs, &mask_of(action));
+            let secret = secret_names(&outputs, mask);
             return Ok(sure((End::Done, outputs, secret)));
         }
-        let mask = mask_of(action);
         if let Some(image) = &action.image {
-            let performed = self.build_image(action, image, &mask, report)?;
+            let performed = self.build_image(action, image, mask, report)?;
             is_unsure |= !is_unsure && self.is_changed(action, report);
-            return Ok(Worked { performed, made: Made::default(), is_unsure });
+            return Ok(Worked { performed, made: Made::default(), is_unsure, is_apart: false });
         }
-        let before = self.before(action);
-        let Some(command) = &action.command else {
-            let made = self.made(action, &before);
-            return Ok(Worked { made, ..sure((End::Done, Outputs::new(), Vec::new())) });
+        let nothing = Command::nothing();
+        let request = Request::of(action, action.command.as_ref().unwrap_or(&nothing), self.stop);
+        let before = here::before(&request);
+        let (Some(command), Some(persistent)) = (&action.command, &action.persistent) else {
+            return Ok(Worked { made: here::made(&request, &before), ..sure((End::Done, Outputs::new(), Vec::new())) });
         };
-        let outcome = match &action.persistent {
-            Some(persistent) => self.start(action, command, persistent.patience, &mask, report)?,
-            None => self.command(action, command, action.timeout, &mask, Some(command), report)?,
-        };
-        let cause = cause_of(outcome.ended, action.timeout);
-        // The artifacts of a failed test are what its user wants to see.
+        let outcome = self.start(action, command, persistent.patience, mask, report)?;
+        if let Some(cause) = cause_of(outcome.ended, action.timeout) {
+            let command = Some(mask.text(&command.line()));
+            return Err(Failure { command, tail: outcome.printed.tail, ..self.failure(action, cause) });
+        }
         let fetched = match action.artifacts.is_empty() {
             true => Ok(Fetched::default()),
             false => self.executor.fetch(&action.artifacts, &command.folder),
         };
-        if let Some(cause) = cause {
-            let tail = outcome.printed.tail;
-            let command = Some(mask.text(&command.line()));
-            return Err(Failure { command, tail, ..self.failure(action, cause) });
-        }
         let fetched = fetched.map_err(|why| self.failure(action, Cause::Other(mask.text(&why))))?;
-        warn(fetched.missing);
-        is_unsure |= !is_unsure && action.reuse != Reuse::Never && self.is_changed(action, report);
-        let secret = secret_names(&outcome.outputs, &mask);
-        let mut made = self.made(action, &before);
+        fetched.missing.iter().for_each(|text| report(&Event::Warning { id: &action.id, text }));
+        let secret = secret_names(&outcome.outputs, mask);
+        let mut made = here::made(&request, &before);
         fetched.files.into_iter().for_each(|file| made.add(file));
-        Ok(Worked { performed: (End::Done, outcome.outputs, secret), made, is_unsure })
-    }
-
-    /// The files of a Build that works in place, before it runs.
-    fn before(&self, action: &Action) -> Made {
-        match (&action.reuse, &action.sources) {
-            (Reuse::Last(folder), Some(_)) => Made::below(folder).unwrap_or_default(),
-            _ => Made::default(),
-        }
-    }
-
-    /// The files that a Build has made: all in its own folder, or only new ones.
-    fn made(&self, action: &Action, before: &Made) -> Made {
-        match &action.reuse {
-            Reuse::Last(folder) => {
-                let own = Made::below(folder).unwrap_or_default().since(before);
-                // Files copied from other Builds belong to this one in their state at that time.
-                let copies = action.stage.iter().flat_map(|stage| &stage.copies);
-                copies.fold(own, |made, copy| made.and(Made::below(&copy.from).unwrap_or_default()))
-            }
-            _ => Made::default(),
-        }
+        Ok(Worked { made, ..sure((End::Done, outcome.outputs, secret)) })
     }
 
     /// Does the work of an action in this process; its messages are masked, shown and logged like the output of a
@@ -349,13 +390,7 @@ impl<'r> Performer<'r> {
         mask: &Mask,
         logged: Option<&Command>,
         report: Report<'_>,
-    ) -> Result<Outcome, Failure> {
-        let scratch = self.store.scratch().map_err(|error| self.io(action, "create a folder for outputs", &error))?;
-        let mut command = command.clone();
-        let folder = scratch.path().to_string_lossy().into_owned();
-        let file = scratch.path().join(outputs::JSON_FILE).to_string_lossy().into_owned();
-        command.env.extend(action.output_folder.iter().map(|name| ((*name).to_owned(), folder.clone())));
-        command.env.extend(action.output_file.iter().map(|name| ((*name).to_owned(), file.clone())));
+    ) -> Result<Ran, Failure> {
         let log = logged.map(|_| self.store.log(&action.subject));
         let mut capture = Capture::new(mask, log);
         let shown = |stream: Stream| {
@@ -365,12 +400,27 @@ impl<'r> Performer<'r> {
                 }
             }
         };
-        let job = Job { command: &command, timeout, stop: self.stop };
-        let ended = self.executor.execute(&job, &mut |stream, bytes| {
-            capture.push(stream, bytes, &mut shown(stream));
-        });
-        let ended = ended.map_err(|why| self.not_started(action, &command, mask, why))?;
+        let (output_folder, output_file) = (action.output_folder, action.output_file);
+        let call = Call { command, output_folder, output_file, timeout, stop: self.stop };
+        let here = Here { executor: self.executor, store: self.store };
+        let called = here.call(&call, &mut |stream, bytes| capture.push(stream, bytes, &mut shown(stream)));
+        let (ended, left) = called.map_err(|why| self.no_outcome(action, command, mask, why))?;
         let printed = capture.finish(&mut shown(Stream::Out));
+        self.warn_of_print(action, &printed, report);
+        let left = left.map_err(|why| self.failure(action, Cause::Other(why)))?;
+        let outputs = self.named_outputs(action, left, &printed, report);
+        Ok(Ran { ended, printed, outputs })
+    }
+
+    /// Ends the output of an action that is shown.
+    fn printed(&self, action: &Action, capture: Capture<'_>, report: Report<'_>) -> Printed {
+        let stream = Stream::Out;
+        let printed = capture.finish(&mut |text| report(&Event::Line { id: &action.id, stream, text }));
+        self.warn_of_print(action, &printed, report);
+        printed
+    }
+
+    fn warn_of_print(&self, action: &Action, printed: &Printed, report: Report<'_>) {
         let warn = |text: &str| report(&Event::Warning { id: &action.id, text });
         if let Some(error) = &printed.log_error {
             warn(&format!("could not write its log: {error}"));
@@ -378,18 +428,36 @@ impl<'r> Performer<'r> {
         if printed.overflow {
             warn("its output is longer than 1 MiB; `outputs.log` has only the beginning");
         }
-        let (mut found, skipped) = match ended {
-            Ended::Exit(0) => outputs::read(scratch.path()).map_err(|why| self.failure(action, Cause::Other(why)))?,
-            _ => Default::default(),
-        };
+    }
+
+    /// The outputs of an action with what it printed.
+    fn named_outputs(
+        &self,
+        action: &Action,
+        (mut found, skipped): (Outputs, Vec<String>),
+        printed: &Printed,
+        report: Report<'_>,
+    ) -> Outputs {
         for text in &skipped {
-            warn(&format!("{text}; it is left out"));
+            report(&Event::Warning { id: &action.id, text: &format!("{text}; it is left out") });
         }
         let joined = format!("{}\n{}", printed.out, printed.err);
         found.insert("log".into(), Json::from(joined.trim()));
         found.insert("stdout".into(), Json::from(printed.out.as_str()));
         found.insert("stderr".into(), Json::from(printed.err.as_str()));
-        Ok(Outcome { ended, printed, outputs: found })
+        found
+    }
+
+    fn no_outcome(&self, action: &Action, command: &Command, mask: &Mask, why: NoOutcome) -> Failure {
+        match why {
+            NoOutcome::NoStart(why) => self.not_started(action, command, mask, why),
+            // Whoever may stay is run here.
+            NoOutcome::Stays => self.failure(action, Cause::Other("it runs on this machine only".to_owned())),
+            NoOutcome::Files(why) | NoOutcome::Elsewhere { why, .. } => {
+                self.failure(action, Cause::Other(mask.text(&why)))
+            }
+            NoOutcome::Scratch(error) => self.io(action, "create a folder for outputs", &error),
+        }
     }
 
     pub(crate) fn not_started(&self, action: &Action, command: &Command, mask: &Mask, why: NoStart) -> Failure {
@@ -412,7 +480,7 @@ impl<'r> Performer<'r> {
         patience: Duration,
         mask: &Mask,
         report: Report<'_>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Ran, Failure> {
         let note = self.store.deploy_note(&action.subject);
         if let Some(earlier) = Started::read(&note) {
             earlier.end();
@@ -439,7 +507,7 @@ impl<'r> Performer<'r> {
                     tail: Vec::new(),
                     log_error: None,
                 };
-                return Ok(Outcome { ended: Ended::Exit(0), printed, outputs: Outputs::new() });
+                return Ok(Ran { ended: Ended::Exit(0), printed, outputs: Outputs::new() });
             };
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || self.stop.level() != Level::Going {
@@ -467,8 +535,9 @@ impl<'r> Performer<'r> {
         took: Duration,
     ) -> Result<(), Failure> {
         let (ending, outputs, made) = match worked {
-            Ok(Worked { performed: (_, outputs, secret), made, .. }) => {
-                let is_kept = secret.is_empty() && !is_unsure;
+            Ok(Worked { performed: (_, outputs, secret), made, is_apart, .. }) => {
+                // A product that is not on this machine cannot be reused here.
+                let is_kept = secret.is_empty() && !is_unsure && !is_apart;
                 (Ending::Done, is_kept.then(|| outputs.clone()), is_kept.then_some(made))
             }
             Err(failure) => (Ending::Failed(mask_of(action).text(&failure.cause.to_string())), None, None),
@@ -521,6 +590,42 @@ impl<'r> Performer<'r> {
         }
         self.store.forget(&action.subject).map_err(|error| self.io(action, "write its result", &error))?;
         Ok(undone)
+    }
+}
+
+/// Shows what happens while a request runs.
+pub(crate) struct Watching<'w> {
+    performer: &'w Performer<'w>,
+    action: &'w Action,
+    pub(crate) report: Report<'w>,
+    capture: Capture<'w>,
+    /// Standard output and error as they were printed, if they are shared with others.
+    pub(crate) raw: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Observer for Watching<'_> {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        let (id, report) = (self.action.id.as_str(), self.report);
+        if let Some((out, err)) = &mut self.raw {
+            let kept = if stream == Stream::Out { out } else { err };
+            // More than this is not worth sharing.
+            if kept.len() <= LONGEST_SHARED {
+                kept.extend_from_slice(bytes);
+            }
+        }
+        self.capture.push(stream, bytes, &mut |text| report(&Event::Line { id, stream, text }));
+    }
+
+    fn warn(&mut self, text: &str) {
+        (self.report)(&Event::Warning { id: &self.action.id, text });
+    }
+
+    fn changed(&mut self, file: &str) {
+        self.performer.warn_of_change(self.action, file, self.report);
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        (self.report)(&Event::Progress { id: &self.action.id, progress: &progress });
     }
 }
 

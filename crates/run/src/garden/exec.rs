@@ -1,7 +1,7 @@
 //! Actions of type `exec`: commands on this machine.
 
 use super::{GardenProject, kind_of, seconds, text, timeout};
-use crate::action::{Action, Artifact, Command, Copy, Kind, Persistent, Reuse, Stage};
+use crate::action::{Action, Artifact, Baggage, Command, Copy, Kind, Persistent, Reuse, Stage, Stay, Travel};
 use crate::event::Cause;
 use crate::local::stage::stays_inside;
 use purlin_garden::action::Action as GardenAction;
@@ -40,6 +40,11 @@ pub fn action(
     let artifacts = artifacts(project, spec)?;
     let main = command(if kind == Kind::Deploy { "deployCommand" } else { "command" });
     let tool = main.as_ref().filter(|main| !is_staged(kind, main)).map(|main| project.tool(main));
+    let stage = (kind == Kind::Build).then(|| stage(project, action, version, &folder));
+    let travel = match stay(action, spec, kind, is_persistent) {
+        Some(why) => Travel::Stays(why),
+        None => Travel::Goes(Box::new(baggage(project, action, stage.as_ref(), &folder))),
+    };
     Ok(Action {
         reuse: match kind {
             Kind::Build => Reuse::Last(folder.clone()),
@@ -47,7 +52,7 @@ pub fn action(
             Kind::Deploy => Reuse::Never,
         },
         sources: project.sources(action, kind),
-        stage: (kind == Kind::Build).then(|| stage(project, action, version, &folder)),
+        stage,
         status: command("statusCommand"),
         command: main,
         cleanup: command("cleanupCommand"),
@@ -57,8 +62,62 @@ pub fn action(
         output_file: OUTPUT_FILE,
         timeout: timeout(action),
         secrets,
+        travel,
         ..project.blank(action, version, &[tool.unwrap_or_default()])
     })
+}
+
+/// Why an action runs on this machine only.
+fn stay(action: &GardenAction, spec: &Value, kind: Kind, is_persistent: bool) -> Option<Stay> {
+    let at_source = action.fields.get("buildAtSource").and_then(Value::as_bool).unwrap_or(false);
+    if kind == Kind::Deploy {
+        return Some(Stay::Effects);
+    }
+    if is_persistent {
+        return Some(Stay::Persistent);
+    }
+    if spec.get("statusCommand").and_then(Value::as_list).is_some_and(|words| !words.is_empty()) {
+        return Some(Stay::Status);
+    }
+    if kind == Kind::Build && at_source {
+        return Some(Stay::InPlace);
+    }
+    secret_place(spec).map(Stay::Secret)
+}
+
+/// Where a spec has a secret.
+fn secret_place(spec: &Value) -> Option<String> {
+    if spec.is_tainted() {
+        return Some("spec".to_owned());
+    }
+    let entries = spec.as_map()?;
+    let (key, value) = entries.iter().find(|(_, value)| value.is_tainted_deep())?;
+    let inner = value.leaves().find(|(_, leaf)| leaf.is_tainted()).map(|(path, _)| path);
+    Some(match inner.filter(|path| !path.is_empty()) {
+        Some(path) => format!("spec.{key}.{path}"),
+        None => format!("spec.{key}"),
+    })
+}
+
+/// Everything that an action reads.
+fn baggage(
+    project: &GardenProject<'_>,
+    action: &GardenAction,
+    stage: Option<&Stage>,
+    folder: &std::path::Path,
+) -> Baggage {
+    if let Some(stage) = stage {
+        let (source, files, copies) = (stage.source.clone(), stage.files.clone(), stage.copies.clone());
+        return Baggage { source, files, copies, is_product: true, ..Baggage::default() };
+    }
+    let source = project.full(&action.source_folder);
+    if source != folder {
+        return Baggage { base: Some(folder.to_owned()), ..Baggage::default() };
+    }
+    let hashed = project.resolution.live.hashed(project.session(), action);
+    let file = |(file, blob): (&str, &Blob)| (PathBuf::from(path::within(&action.source_folder, file)), Some(*blob));
+    let files = hashed.iter().flat_map(|hashed| hashed.contents()).map(file).collect();
+    Baggage { source, files, ..Baggage::default() }
 }
 
 /// Whether a program is one of the files that a Build is laid out with, which are part of its version.

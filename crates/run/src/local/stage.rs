@@ -61,7 +61,7 @@ pub struct Fetched {
 }
 
 /// Opens a folder; the part of its path within the project is created and reached without following links.
-fn open_below(root: &Path, folder: &Path) -> Tried<Folder> {
+pub(crate) fn open_below(root: &Path, folder: &Path) -> Tried<Folder> {
     let opened = match folder.strip_prefix(root) {
         Ok(inside) => Folder::open(root).and_then(|root| root.make_below(inside, Access::Usual)),
         Err(_) => named::create_folder(folder).and_then(|()| Folder::open(folder)),
@@ -102,7 +102,7 @@ pub fn stage(stage: &Stage) -> Tried<Staged> {
 }
 
 /// Removes every file below a folder that is not wanted, and folders that become empty.
-fn remove_others(target: &Folder, wanted: &BTreeSet<&Path>) -> Tried<()> {
+pub(crate) fn remove_others(target: &Folder, wanted: &BTreeSet<&Path>) -> Tried<()> {
     let mut open = vec![PathBuf::new()];
     let mut folders = Vec::new();
     while let Some(inside) = open.pop() {
@@ -263,7 +263,7 @@ fn compare(source: &mut File, size: u64, there: Option<File>) -> io::Result<([u8
 }
 
 /// Creates a folder; a file or a link in its place is replaced, as it comes from an earlier layout.
-fn make_folder(target: &Folder, inside: &Path) -> Tried<Folder> {
+pub(crate) fn make_folder(target: &Folder, inside: &Path) -> Tried<Folder> {
     let mut at = target.below(Path::new("")).map_err(failed("read", inside))?;
     for part in inside.components() {
         let Component::Normal(name) = part else { continue };
@@ -346,7 +346,7 @@ fn inside(path: &str) -> PathBuf {
     parts
 }
 
-fn is_pattern(text: &str) -> bool {
+pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 

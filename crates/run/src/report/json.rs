@@ -3,6 +3,7 @@
 use super::Look;
 use crate::event::{End, Event, Reporter, Summary};
 use crate::local::process::Stream;
+use crate::request::{Place, Progress};
 use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::time::Duration;
@@ -37,6 +38,8 @@ impl Reporter for JsonLines<'_> {
                 let stream = if *stream == Stream::Out { "stdout" } else { "stderr" };
                 json!({ "event": "output", "id": id, "stream": stream, "text": text })
             }
+            Event::Progress { id, progress } => progress_json(id, progress),
+            Event::Placed { id, place } => placed_json(id, place),
             Event::Warning { id, text } => json!({ "event": "warning", "id": id, "message": text }),
             Event::Ended { id, version, end, at, took } => {
                 let (at, took) = (self.millis(*at), self.millis(*took));
@@ -72,6 +75,7 @@ impl Reporter for JsonLines<'_> {
             "success": summary.is_good(),
             "done": count("done"),
             "cached": count("cached"),
+            "remoteCached": count("remote-cached"),
             "ready": count("ready"),
             "failed": count("failed"),
             "stopped": count("stopped"),
@@ -85,5 +89,31 @@ impl Reporter for JsonLines<'_> {
         }
         self.line(&json);
         let _ = self.out.flush();
+    }
+}
+
+fn progress_json(id: &str, progress: &Progress) -> Json {
+    let of = |state: &str| json!({ "event": "progress", "id": id, "state": state });
+    let with = |state: &str, key: &str, value: Json| {
+        let mut json = of(state);
+        if let Json::Object(map) = &mut json {
+            map.insert(key.to_owned(), value);
+        }
+        json
+    };
+    match progress {
+        Progress::Uploading(bytes) => with("uploading", "bytes", json!(bytes)),
+        Progress::Queued => of("queued"),
+        Progress::Running(worker) if worker.is_empty() => of("running"),
+        Progress::Running(worker) => with("running", "worker", json!(worker)),
+        Progress::Downloading(bytes) => with("downloading", "bytes", json!(bytes)),
+    }
+}
+
+fn placed_json(id: &str, place: &Place) -> Json {
+    match place {
+        Place::Here => json!({ "event": "placed", "id": id, "where": "here" }),
+        Place::Cache => json!({ "event": "placed", "id": id, "where": "cache" }),
+        Place::Worker(worker) => json!({ "event": "placed", "id": id, "where": "worker", "worker": worker }),
     }
 }

@@ -1,6 +1,6 @@
 //! Progress on a terminal: one line per running action with its last output, one for the total; finished ones above.
 
-use super::{Look, Seen, doing_word};
+use super::{Look, Seen, doing_word, progress_text};
 use crate::event::{End, Event, Reporter, Summary};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rustix::process::getpgrp;
@@ -115,6 +115,12 @@ impl Reporter for Live {
                 self.seen.output(id, text);
                 self.line(&self.look.output(id, text));
             }
+            Event::Progress { id, progress } => {
+                if let Some(bar) = self.running.get(*id) {
+                    bar.set_message(progress_text(progress));
+                }
+            }
+            Event::Placed { id, place } => self.seen.place(id, place),
             Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
             Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
             Event::Ended { id, version, end, took, .. } => {
@@ -123,11 +129,11 @@ impl Reporter for Live {
                     self.bars.remove(&bar);
                 }
                 match end {
-                    End::Cached | End::Ready => self.cached += 1,
+                    End::Cached | End::Shared | End::Ready => self.cached += 1,
                     End::Failed(_) => self.failed += 1,
                     _ => {}
                 }
-                self.line(&self.look.end(id, end, version, *took));
+                self.line(&self.look.end(id, end, version, *took, self.seen.placed(id)));
                 self.seen.end(id);
                 self.total.inc(1);
                 self.show_counts();

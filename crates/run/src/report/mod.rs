@@ -14,6 +14,7 @@ pub use trace::Trace;
 
 use crate::action::Kind;
 use crate::event::{Cause, End, Event, Failure, Reporter, Summary, seconds};
+use crate::request::{Place, Progress};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -51,16 +52,17 @@ impl Look {
     }
 
     /// The end of an action, in one line.
-    fn end(self, id: &str, end: &End, version: &str, took: Duration) -> String {
+    fn end(self, id: &str, end: &End, version: &str, took: Duration, on: &str) -> String {
         let id_of = |text: String| format!("{id}: {text}");
         match end {
-            End::Done => id_of(self.paint(Paint::Good, done_word(Kind::of(id))) + &self.after(took)),
+            End::Done => id_of(self.paint(Paint::Good, done_word(Kind::of(id))) + on + &self.after(took)),
             End::Cached => id_of(self.paint(Paint::Faint, &format!("cached ({})", short(version)))),
+            End::Shared => id_of(self.paint(Paint::Faint, "cached (remote)")),
             End::Ready => id_of(self.paint(Paint::Faint, "nothing to do")),
             End::Removed => id_of(self.paint(Paint::Good, "removed")),
             End::Failed(Failure { cause: Cause::Stopped, .. }) => id_of(self.paint(Paint::Bad, "stopped")),
             // The cause and the command are reported once, at the end.
-            End::Failed(_) => id_of(self.paint(Paint::Bad, &format!("failed{}", self.after(took)))),
+            End::Failed(_) => id_of(self.paint(Paint::Bad, &format!("failed{on}{}", self.after(took)))),
             End::Aborted(roots) => {
                 id_of(format!("{}, because of {}", self.paint(Paint::Bad, "aborted"), roots.join(", ")))
             }
@@ -70,7 +72,8 @@ impl Look {
 
     /// The number of actions by end.
     fn summary(self, summary: &Summary) -> String {
-        let words = ["done", "cached", "ready", "removed", "failed", "stopped", "aborted", "not-started"];
+        let words =
+            ["done", "cached", "remote-cached", "ready", "removed", "failed", "stopped", "aborted", "not-started"];
         let counted = words.iter().map(|word| (summary.count(word), word)).filter(|(count, _)| *count > 0);
         let parts: Vec<String> = counted.map(|(count, word)| format!("{count} {}", word.replace('-', " "))).collect();
         let parts = if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") };
@@ -113,6 +116,8 @@ struct Seen {
     ended: HashMap<String, usize>,
     /// The last line that each action printed.
     last: HashMap<String, String>,
+    /// Where actions ran that did not run here, as the end of a sentence.
+    places: HashMap<String, String>,
 }
 
 impl Seen {
@@ -126,7 +131,22 @@ impl Seen {
         self.last.insert(id.to_owned(), text.to_owned());
     }
 
+    /// Where an action ran.
+    fn place(&mut self, id: &str, place: &Place) {
+        let text = match place {
+            Place::Here | Place::Cache => return,
+            Place::Worker(name) if name.is_empty() => " remotely".to_owned(),
+            Place::Worker(name) => format!(" on {name}"),
+        };
+        self.places.insert(id.to_owned(), text);
+    }
+
+    fn placed(&self, id: &str) -> &str {
+        self.places.get(id).map_or("", String::as_str)
+    }
+
     fn end(&mut self, id: &str) {
+        self.places.remove(id);
         self.ended.insert(id.to_owned(), self.lines);
     }
 
@@ -137,6 +157,26 @@ impl Seen {
         // A part of an action prints its name before the line.
         let was_printed = |last: &String| self.last.get(&failure.id).is_some_and(|line| line.ends_with(last.as_str()));
         is_near && failure.tail.last().is_none_or(was_printed)
+    }
+}
+
+/// What an action elsewhere waits for, in words.
+fn progress_text(progress: &Progress) -> String {
+    match progress {
+        Progress::Uploading(bytes) => format!("uploading {}", size(*bytes)),
+        Progress::Queued => "queued".to_owned(),
+        Progress::Running(worker) if worker.is_empty() => "running remotely".to_owned(),
+        Progress::Running(worker) => format!("running on {worker}"),
+        Progress::Downloading(bytes) => format!("downloading {}", size(*bytes)),
+    }
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    match bytes {
+        few if few < 10_000 => format!("{few} bytes"),
+        some if some < 10_000_000 => format!("{} kB", some / 1_000),
+        many => format!("{} MB", many / 1_000_000),
     }
 }
 

@@ -38,10 +38,13 @@ impl Reporter for Plain<'_> {
                 self.seen.output(id, text);
                 self.line(&self.look.output(id, text));
             }
+            // Each state would be a line; how long an action waited is in its time.
+            Event::Progress { .. } => {}
+            Event::Placed { id, place } => self.seen.place(id, place),
             Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
             Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
             Event::Ended { id, version, end, took, .. } => {
-                self.line(&self.look.end(id, end, version, *took));
+                self.line(&self.look.end(id, end, version, *took, self.seen.placed(id)));
                 self.seen.end(id);
             }
             Event::Stopping => self.line("stopping; press Ctrl-C again to end everything at once"),

@@ -6,6 +6,7 @@
 
 use crate::action::Kind;
 use crate::event::{Cause, End, Event, Reporter, Summary};
+use crate::request::Place;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -42,6 +43,8 @@ pub struct Spans {
     root: [u8; 8],
     random: RandomState,
     spans: Vec<Span>,
+    /// Where actions ran that did not run here.
+    places: BTreeMap<String, Place>,
 }
 
 impl Spans {
@@ -59,7 +62,7 @@ impl Spans {
             }
         };
         let root = drawn(&random, 2);
-        Spans { context, begun, trace, root, random, spans: Vec::new() }
+        Spans { context, begun, trace, root, random, spans: Vec::new(), places: BTreeMap::new() }
     }
 
     /// The requests to send, in order.
@@ -109,11 +112,19 @@ impl Spans {
 
 impl Reporter for Spans {
     fn event(&mut self, event: &Event<'_>) {
+        if let Event::Placed { id, place } = event {
+            self.places.insert((*id).to_owned(), (*place).clone());
+        }
         let Event::Ended { id, version, end, at, took } = event else { return };
         let mut attributes = vec![("purlin.state", end.word().to_owned())];
         let kind = Kind::of(id).map(|kind| ("purlin.kind", kind.name().to_owned()));
         let version = (!version.is_empty()).then(|| ("purlin.version", (*version).to_owned()));
-        attributes.extend(kind.into_iter().chain(version).chain(cause(end)));
+        let place = self.places.remove(*id).map(|place| match place {
+            Place::Here => ("purlin.where", "here".to_owned()),
+            Place::Cache => ("purlin.where", "cache".to_owned()),
+            Place::Worker(worker) => ("purlin.worker", worker),
+        });
+        attributes.extend(kind.into_iter().chain(version).chain(cause(end)).chain(place));
         self.spans.push(Span {
             id: drawn(&self.random, self.spans.len() as u64 + 3),
             parent: Some(self.root),

@@ -1,7 +1,9 @@
 //! Timings as a trace that Chrome, Perfetto and Speedscope show: one row per command that ran at the same time.
 
 use crate::event::{Event, Reporter, Summary};
-use serde_json::json;
+use crate::request::Place;
+use serde_json::{Value as Json, json};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,13 +11,15 @@ use std::time::Duration;
 pub struct Trace {
     path: PathBuf,
     ended: Vec<(String, &'static str, Duration, Duration)>,
+    /// Where actions ran that did not run here.
+    places: HashMap<String, String>,
     error: Option<std::io::Error>,
 }
 
 impl Trace {
     /// A trace that is written to a file.
     pub fn new(path: PathBuf) -> Self {
-        Trace { path, ended: Vec::new(), error: None }
+        Trace { path, ended: Vec::new(), places: HashMap::new(), error: None }
     }
 
     /// The write error, if any.
@@ -36,9 +40,13 @@ impl Trace {
                 *busy_until = *at + *took;
             }
             let micros = |time: &Duration| time.as_secs_f64() * 1e6;
-            events.push(json!({
+            let mut event = json!({
                 "name": id, "cat": state, "ph": "X", "pid": 1, "tid": row + 1, "ts": micros(at), "dur": micros(took),
-            }));
+            });
+            if let (Some(place), Json::Object(map)) = (self.places.get(id), &mut event) {
+                map.insert("args".to_owned(), json!({ "where": place }));
+            }
+            events.push(event);
         }
         json!({ "displayTimeUnit": "ms", "traceEvents": events }).to_string()
     }
@@ -46,6 +54,14 @@ impl Trace {
 
 impl Reporter for Trace {
     fn event(&mut self, event: &Event<'_>) {
+        if let Event::Placed { id, place } = event {
+            let text = match place {
+                Place::Here => "here",
+                Place::Cache => "cache",
+                Place::Worker(worker) => worker,
+            };
+            self.places.insert((*id).to_owned(), text.to_owned());
+        }
         if let Event::Ended { id, end, at, took, .. } = event {
             self.ended.push(((*id).to_owned(), end.word(), *at, *took));
         }

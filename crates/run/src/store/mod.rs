@@ -328,6 +328,12 @@ impl Store {
         Note::new(&self.project, self.seal.clone(), &format!("process of {id}"), format!("{}.json", self.file_name(id)))
     }
 
+    /// The note about the execution of an action on another machine, as long as it is under way.
+    pub fn remote_note(&self, id: &str) -> Note {
+        let about = format!("execution of {id}");
+        Note::new(&self.project, self.seal.clone(), &about, format!("{}.remote", self.file_name(id)))
+    }
+
     /// A fresh folder for one action, removed when dropped.
     pub fn scratch(&self) -> io::Result<Scratch> {
         let tmp = self.spare.tmp.get().ok_or(io::ErrorKind::NotConnected)?;

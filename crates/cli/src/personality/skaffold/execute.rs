@@ -417,6 +417,7 @@ impl Reporter for Lines<'_> {
                 _ => {}
             },
             Event::Started { .. } | Event::Begin { .. } | Event::Stopping => {}
+            Event::Progress { .. } | Event::Placed { .. } => {}
         }
     }
 
