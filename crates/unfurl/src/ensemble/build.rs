@@ -5,10 +5,11 @@ use super::nested;
 use super::places::Reading;
 use super::select::{self, External, Found, SELECT, Wanted};
 use super::service::{Service, from_tosca, is_open_node};
+use super::stored::{Stored, stored_instances, stored_status};
 use super::validate;
 use crate::eval::status::effective;
 use crate::rules;
-use crate::tree::{self, Attribute, Declared, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
+use crate::tree::{self, Attribute, Declared, Node, NodeId, NodeKind, Priority, Schema, Status, Tree};
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
@@ -62,12 +63,12 @@ const ARTIFACT_FIELDS: &[&str] = &[
 /// Makes the instances of one topology.
 pub(super) struct Builder<'a> {
     session: &'a Session,
-    service: &'a Rc<Service>,
+    pub(super) service: &'a Rc<Service>,
     reading: Reading<'a>,
     /// The resulting tree.
     pub(super) tree: Tree,
     /// The root of the topology.
-    root: NodeId,
+    pub(super) root: NodeId,
     /// The first instance of each template.
     pub(super) ids: Vec<Option<NodeId>>,
     /// Instances of templates after the first of each.
@@ -93,8 +94,17 @@ pub enum Instances {
     /// Those of a deployment, in addition to stored ones.
     #[default]
     Planned,
+    /// The same for a job that creates them, which refuses what cannot be deployed.
+    Deployed,
     /// Those stored in the manifest.
     Stored,
+}
+
+impl Instances {
+    /// Whether templates without stored instances get new ones.
+    pub(super) fn are_made(self) -> bool {
+        self != Instances::Stored
+    }
 }
 
 /// Templates with one of these directives are not instantiated: another instance replaces them, or a job creates them.
@@ -121,7 +131,7 @@ pub(super) fn build(
 ) -> (Tree, Vec<Rc<Service>>) {
     let mut root = root_node();
     root.local_status = match which {
-        Instances::Planned => Some(Status::Ok),
+        Instances::Planned | Instances::Deployed => Some(Status::Ok),
         Instances::Stored => stored_status(manifest.document.get("status")),
     };
     let mut tree = Tree::new(root);
@@ -144,10 +154,10 @@ pub(super) fn build(
     builder.stored(&manifest.document);
     let Builder { mut tree, ids, .. } = builder;
     let mut nested = Vec::new();
-    if which == Instances::Planned {
-        let outer = nested::Outer { service, whole: service, ids, prefix: EcoString::new(), within: Vec::new() };
-        tree = nested::add(session, manifest, &outer, tree, &mut nested);
-    }
+    let stored = manifest.document.get("status").and_then(|status| status.get("instances"));
+    let (prefix, within) = (EcoString::new(), Vec::new());
+    let outer = nested::Outer { service, whole: service, ids, prefix, within, which, stored };
+    tree = nested::add(session, manifest, &outer, tree, &mut nested);
     tree.put_hosts_first();
     (tree, nested)
 }
@@ -285,7 +295,7 @@ impl<'a> Builder<'a> {
         let service = Rc::clone(self.service);
         for stored in std::mem::take(&mut self.instances) {
             let Some(index) = service.topology.nodes.get_index_of(&stored.template) else { continue };
-            if self.replaced.contains_key(&index) || self.tree.by_name(&stored.name).is_some() {
+            if self.replaced.contains_key(&index) || self.tree.find(self.root, &stored.name).is_some() {
                 continue;
             }
             let host = self.host(index).filter(|_| !stored.is_saved);
@@ -298,7 +308,7 @@ impl<'a> Builder<'a> {
         let service = Rc::clone(self.service);
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
         let is_there = self.replaced.contains_key(&index) || self.ids.get(index).is_some_and(Option::is_some);
-        if is_there || self.which == Instances::Stored {
+        if is_there || !self.which.are_made() {
             return;
         }
         let directive = |named: &str| source.template.texts("directives").iter().find(|word| word.text == named);
@@ -398,7 +408,7 @@ impl<'a> Builder<'a> {
         self.ids.get(hosting.target).copied().flatten()
     }
 
-    fn lineage(&mut self, id: DeclId) -> Rc<Vec<EcoString>> {
+    pub(super) fn lineage(&mut self, id: DeclId) -> Rc<Vec<EcoString>> {
         let model = &self.service.model;
         Rc::clone(self.types.entry(id).or_insert_with(|| Rc::new(lineage_names(model, id))))
     }
@@ -790,154 +800,6 @@ impl<'a> Builder<'a> {
             if optional && !values.attributes.contains_key(name) {
                 values.attributes.insert(name.clone(), Attribute::new(Val::null()));
             }
-        }
-    }
-
-    /// The manifest's data of instances: their status, state and saved attributes.
-    fn stored(&mut self, document: &Val) {
-        let status = document.get("status").and_then(|status| status.get("instances"));
-        let spec = document.get("spec").and_then(|spec| spec.get("instances"));
-        for (instances, saved) in [(spec, false), (status, true)] {
-            if let Some(instances) = instances {
-                let root = self.tree.root();
-                self.stored_below(instances, root, saved, 0);
-            }
-        }
-        self.named_parents(spec);
-    }
-
-    /// An instance that is specified may name its parent.
-    fn named_parents(&mut self, spec: Option<&Val>) {
-        for (name, said) in spec.and_then(Val::as_map).into_iter().flatten() {
-            let named = |value: Option<&str>| value.and_then(|name| self.tree.by_name(name));
-            let (id, parent) = (named(name.as_str()), named(said.get("parent").and_then(Val::as_str)));
-            if let (Some(id), Some(parent)) = (id, parent)
-                && !self.is_within(parent, id)
-            {
-                self.tree.move_to(id, parent);
-            }
-        }
-    }
-
-    /// Whether an instance is another one, or below it.
-    fn is_within(&self, id: NodeId, outer: NodeId) -> bool {
-        std::iter::successors(Some(id), |id| self.tree.node(*id).parent).take(self.ids.len() + 2).any(|id| id == outer)
-    }
-
-    fn stored_below(&mut self, instances: &Val, parent: NodeId, saved: bool, depth: usize) {
-        if depth > crate::limits::MAX_DEPTH {
-            return;
-        }
-        for (name, said) in instances.as_map().into_iter().flatten() {
-            let Some(name) = name.as_str() else { continue };
-            let id = match self.tree.by_name(name) {
-                Some(id) => id,
-                None => {
-                    let mut node = Node::new(name, NodeKind::Node);
-                    node.parent = Some(parent);
-                    node.local_status = Some(Status::Ok);
-                    node.template = name.into();
-                    node.types = self.inline_type(said.get("template"));
-                    self.tree.add(node)
-                }
-            };
-            self.describe(id, said);
-            // An instance stored by a job without a status can be in any state; one specified by a user exists.
-            if let Some(node) = self.tree.node_mut(id).filter(|_| said.get("readyState").is_none()) {
-                node.local_status = if saved { None } else { Some(Status::Ok) };
-            }
-            if depth > 0 {
-                self.tree.move_to(id, parent);
-            }
-            if let Some(inner) = said.get("instances").filter(|_| saved) {
-                self.stored_below(inner, id, saved, depth + 1);
-            }
-        }
-    }
-
-    /// The type of an instance without a template of its own: the one written with it, or the common one.
-    fn inline_type(&mut self, template: Option<&Val>) -> Rc<Vec<EcoString>> {
-        let service = Rc::clone(self.service);
-        let file = service.model.files.root().map(|root| root.id);
-        let named = template.and_then(|template| template.get("type")).and_then(Val::as_str);
-        let found = named.and_then(|name| service.model.names.find(file?, entities::NODE_TYPE, name));
-        match found {
-            Some(id) => self.lineage(id),
-            None => Rc::new(vec!["unfurl.nodes.Default".into(), "tosca.nodes.Root".into()]),
-        }
-    }
-
-    fn describe(&mut self, id: NodeId, said: &Val) {
-        let Some(node) = self.tree.node_mut(id) else { return };
-        let ready = said.get("readyState");
-        let word = |name: &str| ready.and_then(|ready| ready.get(name)).and_then(Val::as_str);
-        let local = word("local").or_else(|| ready.and_then(Val::as_str));
-        if let Some(status) = local.and_then(Status::parse) {
-            node.local_status = Some(status);
-        }
-        if let Some(state) = word("state").and_then(State::parse) {
-            node.state = Some(state);
-        }
-        if let Some(priority) = said.get("priority").and_then(Val::as_str).and_then(Priority::parse) {
-            node.priority = priority;
-        }
-        for field in ["created", "protected", "imported"] {
-            if let Some(value) = said.get(field) {
-                node.fields.push((field, value.clone()));
-            }
-        }
-        for section in ["properties", "attributes"] {
-            for (name, value) in said.get(section).and_then(Val::as_map).into_iter().flatten() {
-                // A secret saved as redacted is computed again, and so is a property set by the template.
-                let redacted = value.as_str() == Some(crate::eval::show::REDACTED);
-                let written =
-                    section == "properties" && name.as_str().is_some_and(|name| node.attributes.contains_key(name));
-                if let (Some(name), false) = (name.as_str(), redacted || written) {
-                    let known = node.attributes.get(name).and_then(|attribute| attribute.schema.clone());
-                    let mut attribute = Attribute::new(value.clone());
-                    attribute.template = node.attributes.get(name).and_then(Attribute::written).cloned().map(Box::new);
-                    attribute.sensitive = known.as_ref().is_some_and(|schema| schema.sensitive);
-                    attribute.schema = known;
-                    node.attributes.insert(name.into(), attribute);
-                }
-            }
-        }
-    }
-}
-
-/// The stored status of the whole.
-fn stored_status(status: Option<&Val>) -> Option<Status> {
-    let ready = status?.get("readyState")?;
-    ready.get("local").unwrap_or(ready).as_str().and_then(Status::parse)
-}
-
-/// An instance that a manifest stores.
-pub(super) struct Stored {
-    name: EcoString,
-    /// The template it was made from.
-    template: EcoString,
-    /// Whether a job has saved it; otherwise it is specified.
-    is_saved: bool,
-}
-
-/// The instances of a manifest, in its order: each before those that it hosts, saved ones before specified ones.
-fn stored_instances(document: &Val) -> Vec<Stored> {
-    let mut out = Vec::new();
-    for (section, is_saved) in [("status", true), ("spec", false)] {
-        if let Some(instances) = document.get(section).and_then(|section| section.get("instances")) {
-            collect_stored(instances, is_saved, 0, &mut out);
-        }
-    }
-    out
-}
-
-fn collect_stored(instances: &Val, is_saved: bool, depth: usize, out: &mut Vec<Stored>) {
-    for (name, said) in instances.as_map().into_iter().flatten() {
-        let Some(name) = name.as_str() else { continue };
-        let template = said.get("template").and_then(Val::as_str).unwrap_or(name);
-        out.push(Stored { name: name.into(), template: template.into(), is_saved });
-        if let Some(inner) = said.get("instances").filter(|_| depth < crate::limits::MAX_DEPTH) {
-            collect_stored(inner, is_saved, depth + 1, out);
         }
     }
 }

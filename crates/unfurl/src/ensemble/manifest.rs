@@ -40,6 +40,8 @@ pub struct Manifest {
     pub document: Val,
     /// Whether it is a service template without an ensemble, and so without inputs.
     pub alone: bool,
+    /// Whether a job creates its instances.
+    pub deploys: bool,
     /// The service template as TOSCA reads it.
     pub service: Option<Given>,
     /// The service template after merge directives; none if it has none.
@@ -181,6 +183,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
         folder,
         document,
         alone,
+        deploys: false,
         service: service.given,
         merged_service: service.merged,
         unread: opened.problems.iter().any(|(problem, _)| matches!(problem, directives::Problem::Python(..))),

@@ -24,6 +24,7 @@ mod requirements;
 mod select;
 pub mod service;
 mod shape;
+mod stored;
 mod types;
 pub mod validate;
 
@@ -134,6 +135,7 @@ fn report_no_ensemble(session: &Session, project: &str) {
 fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, through: &[&str]) -> Option<Ensemble> {
     let file = ensemble_file(session, request)?;
     let mut manifest = manifest::read(session, &file, request)?;
+    manifest.deploys = which == Instances::Deployed;
     let externals = externals(session, &manifest, through);
     let shown_by = |external: &External| (external.name.clone(), shown(session, external));
     manifest.settings.externals = externals.iter().map(shown_by).collect();
@@ -322,12 +324,6 @@ fn plain(session: &Session, ensemble: &Ensemble, engine: &Engine<'_>, value: Res
 }
 
 impl Ensemble {
-    /// The location at which a template requests a topology in its place, if any.
-    pub fn substituted(&self) -> Option<purlin_syntax::Span> {
-        let words = self.service.topology.nodes.values().flat_map(|node| node.template.texts("directives"));
-        words.into_iter().find(|word| word.text == nested::SUBSTITUTE).map(|word| word.span)
-    }
-
     /// Warns about declarations that Unfurl silently accepts though they are seldom intended.
     pub fn report_overlooked(&self, session: &Session) {
         overlooked::report(session, &self.service);

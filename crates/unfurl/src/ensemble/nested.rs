@@ -6,6 +6,7 @@
 use super::build::{Builder, Instances, root_node};
 use super::manifest::Manifest;
 use super::service::{self, Service};
+use super::stored::saved_instances;
 use crate::rules;
 use crate::tree::{Attribute, Node, NodeId, NodeKind, Tree};
 use crate::val::Val;
@@ -26,6 +27,9 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// The key of a saved instance with the instances of the topology in its place.
+pub(crate) const SAVED: &str = "substitution";
+
 /// The directive.
 pub(crate) const SUBSTITUTE: &str = "substitute";
 /// The name of the node made of the mapped type, where the topology names none.
@@ -43,6 +47,10 @@ pub(super) struct Outer<'a> {
     pub prefix: EcoString,
     /// The files of the topologies it is in.
     pub within: Vec<EcoString>,
+    /// The instances to build.
+    pub which: Instances,
+    /// The instances that jobs have saved of it.
+    pub stored: Option<&'a Val>,
 }
 
 /// Adds the topologies that replace nodes of one that is built already. Their services are listed in the same order.
@@ -132,12 +140,17 @@ impl Nested<'_> {
         let (service, given) = (Rc::new(service), IndexMap::new());
         services.push(Rc::clone(&service));
         let replaced = self.replaced(&service, &tree);
+        let stored = self.stored();
+        let saved = saved_instances(stored);
         let mut builder =
-            Builder::new(self.session, self.manifest, &service, &given, Instances::Planned, tree, root, Vec::new());
+            Builder::new(self.session, self.manifest, &service, &given, self.outer.which, tree, root, saved);
         builder.replaced = replaced;
         builder.nodes();
         builder.values();
         builder.priorities(Some(&named));
+        if let Some(stored) = stored {
+            builder.saved_below(stored, root, true, 0);
+        }
         let Builder { mut tree, ids, .. } = builder;
         let inner = service.topology.nodes.get_index_of(&named).and_then(|at| ids.get(at).copied().flatten());
         if let Some(inner) = inner {
@@ -149,10 +162,15 @@ impl Nested<'_> {
         add(
             self.session,
             self.manifest,
-            &Outer { service: &service, whole: self.outer.whole, ids, prefix, within },
+            &Outer { service: &service, whole: self.outer.whole, ids, prefix, within, which: self.outer.which, stored },
             tree,
             services,
         )
+    }
+
+    /// The saved instances of the topology.
+    fn stored(&self) -> Option<&Val> {
+        saved_entry(self.outer.stored?, self.name, 0)?.get(SAVED)?.get("instances")
     }
 
     /// Placeholders: nodes of the topology named like a requirement of the replaced node. The target of that
@@ -193,6 +211,15 @@ impl Nested<'_> {
             outer.fields.push(("imported", Val::str(address)));
         }
     }
+}
+
+/// The saved instance of a name, however deep it is hosted.
+fn saved_entry<'v>(instances: &'v Val, name: &str, depth: usize) -> Option<&'v Val> {
+    if let Some(found) = instances.get(name) {
+        return Some(found);
+    }
+    let below = instances.as_map()?.values().filter_map(|said| said.get("instances"));
+    below.into_iter().find_map(|inner| saved_entry(inner, name, depth + 1).filter(|_| depth < crate::limits::MAX_DEPTH))
 }
 
 /// Adds a node of the mapped type to a topology that names none, with the values of the node that it replaces.

@@ -28,8 +28,9 @@ const FEATURE: &str = "feature";
 /// Templates with this directive are used only where no other is suitable.
 const DEFAULT: &str = "default";
 
-/// Matches requirements with capabilities, and sets the values of filters on their targets.
-pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) -> Resolution {
+/// Matches requirements with capabilities, and sets the values of filters on their targets. An open requirement of a node
+/// that a job creates is an error if the ensemble is deployed.
+pub fn resolve(model: &Model, topology: &mut Topology, deploys: bool, problems: &mut Problems) -> Resolution {
     let mut unresolved = Problems::new();
     let mut resolution = resolve::resolve(model, topology, &mut unresolved);
     let mut told: HashMap<_, &Diagnostic> = HashMap::new();
@@ -81,7 +82,10 @@ pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) 
                 }
                 // Requirements of TOSCA's own types may stay open.
                 _ if may_stay_open(model, node, requirement) => {}
-                Ok(_) => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
+                Ok(_) => {
+                    let told = told.get(&Some(requirement.at)).copied();
+                    report(model, node, requirement, deploys, told, problems);
+                }
                 Err(own) => {
                     let told = told.get(&Some(requirement.at)).filter(|told| told.is_error());
                     problems.push(told.map_or(*own, |told| (*told).clone()));
@@ -405,8 +409,16 @@ fn leads_anywhere(model: &Model, relationship: &Entity) -> bool {
         && file.is_some_and(|file| file.path.starts_with("purlin:"))
 }
 
-/// A written requirement must be met; one that only a type declares may stay open, unless operations are run.
-fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&Diagnostic>, problems: &mut Problems) {
+/// A written requirement must be met; one that only a type declares may stay open until a deployment runs operations of
+/// the node.
+fn report(
+    model: &Model,
+    node: &Node,
+    requirement: &Requirement,
+    deploys: bool,
+    told: Option<&Diagnostic>,
+    problems: &mut Problems,
+) {
     if node.template.name == MADE {
         return; // it has the relationships of the node it stands for
     }
@@ -424,8 +436,12 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
             let mut diagnostic = open(node, requirement, why);
             let lenient = node.template.texts("directives").iter().any(|word| word.text == DEFAULT)
                 || is_host_of_software(model, node, requirement);
-            if !lenient && (must_be_met(requirement) || is_deployed(model, node)) {
+            let blocks = is_deployed(model, node);
+            if !lenient && (must_be_met(requirement) || (blocks && deploys)) {
                 diagnostic.severity = Severity::Error;
+            } else if !lenient && blocks {
+                let name = &requirement.name;
+                diagnostic = diagnostic.hint(format!("name a node before it is deployed, for example `{name}: NODE`"));
             }
             problems.push(diagnostic);
         }

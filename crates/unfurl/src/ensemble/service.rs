@@ -188,7 +188,7 @@ fn compile_at(
             (false, false) => MissingInputs::Refuse,
         };
         topology = render::render(&model, &given, missing, &mut problems);
-        resolution = requirements::resolve(&model, &mut topology, &mut problems);
+        resolution = requirements::resolve(&model, &mut topology, manifest.deploys, &mut problems);
         overlooked::refuse_circular_hosts(&model, &topology, &resolution, &mut problems);
         if !manifest.alone && !is_nested {
             refuse_null_inputs(&topology, inputs, &mut problems);

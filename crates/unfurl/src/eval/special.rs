@@ -143,6 +143,20 @@ pub(crate) fn template_field(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Optio
     }
 }
 
+/// The same with the prefix of the instance's topology, so that it is found from every topology.
+pub fn full_key_of(tree: &Tree, id: NodeId) -> EcoString {
+    let node = tree.node(id);
+    let owner = match node.kind {
+        NodeKind::Node => id,
+        _ => node.source.or(node.parent).unwrap_or(id),
+    };
+    let (key, name) = (key_of(tree, id), &tree.node(owner).name);
+    match key.strip_prefix("::").and_then(|rest| rest.strip_prefix(name.as_str())) {
+        Some(rest) if tree.node(owner).kind == NodeKind::Node => ecow::eco_format!("::{}{rest}", tree.full_name(owner)),
+        _ => key,
+    }
+}
+
 /// The query that finds an instance.
 pub fn key_of(tree: &Tree, id: NodeId) -> EcoString {
     let node = tree.node(id);

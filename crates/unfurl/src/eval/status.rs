@@ -10,6 +10,9 @@ pub fn effective(tree: &Tree, id: NodeId) -> Status {
 
 fn effective_of(tree: &Tree, id: NodeId, visited: &mut Vec<NodeId>) -> Status {
     let node = tree.node(id);
+    if let Some(inner) = node.shadow.filter(|_| visited.len() < crate::limits::MAX_DEPTH) {
+        return effective_of(tree, inner, visited);
+    }
     let local = match node.local_status {
         None | Some(Status::Unknown) => return Status::Unknown,
         Some(status @ (Status::Error | Status::Absent)) => return status,

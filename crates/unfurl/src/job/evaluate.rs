@@ -6,7 +6,7 @@ use crate::error::{Error, Kind, Result};
 use crate::eval::frame::{Frame, Mode, Scope, Variable};
 use crate::eval::lazy::Memo;
 use crate::eval::path::by_name;
-use crate::eval::special::key_of;
+use crate::eval::special::full_key_of;
 use crate::eval::status::target as target_of;
 use crate::eval::{Ctx, Engine};
 use crate::tree::{NodeId, NodeKind};
@@ -114,7 +114,7 @@ impl Job<'_> {
             let is_set =
                 self.records.get(id).is_some_and(|record| record.attributes.contains_key(&MapKey::Str(name.clone())));
             let is_live = is_set || !attribute.property;
-            let query = ecow::eco_format!("{}::{name}", key_of(tree, id));
+            let query = ecow::eco_format!("{}::{name}", full_key_of(tree, id));
             Some(Dependency { instance: id, query, value, is_set: false, is_live })
         };
         names.into_iter().filter_map(read).collect()

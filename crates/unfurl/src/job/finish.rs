@@ -8,7 +8,7 @@ use super::result::{Outcome, Update};
 use super::task::{Dependency, Digest, Ran};
 use super::{Job, Request};
 use crate::convert::key_text;
-use crate::eval::special::key_of;
+use crate::eval::special::full_key_of;
 use crate::tree::{NodeId, NodeKind, Priority, State, Status};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
@@ -152,7 +152,7 @@ impl Job<'_> {
         let set: Vec<Dependency> = set
             .map(|(id, name, value)| Dependency {
                 instance: id,
-                query: ecow::eco_format!("{}::{}", key_of(tree, id), key_text(name)),
+                query: ecow::eco_format!("{}::{}", full_key_of(tree, id), key_text(name)),
                 value: value.clone(),
                 is_set: true,
                 is_live: true,
@@ -386,7 +386,7 @@ impl Job<'_> {
         }
         let mut put: Vec<String> = Vec::new();
         for (id, values) in &current.changes {
-            let key = key_of(tree, *id);
+            let key = full_key_of(tree, *id);
             put.extend(values.keys().map(|name| format!("{key}::{}", key_text(name))));
         }
         let value = if keys.is_empty() { String::new() } else { change::digest(values, tree) };

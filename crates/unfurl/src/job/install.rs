@@ -4,11 +4,10 @@
 use super::operation::{Configurator, Operation, is_users};
 use super::{Job, Request};
 use crate::ensemble::{ARTIFACT_PREFIX, Ensemble};
-use crate::rules;
 use crate::tree::{self, Attribute, Node, NodeId, NodeKind, Status, Tree};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::{EcoString, eco_format};
-use purlin_syntax::{Diagnostic, Span};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Their type.
@@ -26,16 +25,22 @@ pub(super) fn stores(tree: &Tree) -> Vec<NodeId> {
     tree.named().map(|(_, id)| id).filter(is_store).collect()
 }
 
-/// An instance that was made for an artifact.
-pub(super) struct Installer {
-    /// The instance.
-    pub id: NodeId,
-    /// The artifact's name where it is used.
+/// An artifact to install, the name of its instance, and the local repository it is part of.
+struct Wanted {
+    artifact: NodeId,
     name: EcoString,
-    /// Its user, and the location of the use.
-    user: EcoString,
-    at: Span,
+    store: Option<EcoString>,
 }
+
+/// A step of collecting artifacts.
+enum Visit {
+    /// An artifact with its user: those that it needs come first.
+    Enter(NodeId, NodeId),
+    Leave(Wanted),
+}
+
+/// The operations that install an artifact.
+const INSTALLING: &[(&str, &str)] = &[("Standard", "create"), ("Standard", "configure"), ("Install", "discover")];
 
 impl Ensemble {
     /// The artifact of an installing instance.
@@ -64,6 +69,12 @@ impl Ensemble {
         })
     }
 
+    /// The artifacts that the operations use which install an artifact.
+    fn artifacts_for_installing(&self, artifact: NodeId) -> Vec<NodeId> {
+        let operations = INSTALLING.iter().filter_map(|(interface, name)| self.operation(artifact, interface, name));
+        operations.flat_map(|operation| operation.artifacts).filter(|needed| *needed != artifact).collect()
+    }
+
     /// Whether an artifact has operations that install it, written by the user.
     fn is_installed_by_operations(&self, artifact: NodeId) -> bool {
         let (service, owners) = self.owners(artifact);
@@ -72,45 +83,59 @@ impl Ensemble {
             .filter(|(name, _)| matches!(name.as_str(), "Standard" | "Install"))
             .flat_map(|(_, interface)| interface.entries("operations"));
         operations.any(|(name, operation)| {
-            matches!(name.as_str(), "create" | "configure" | "discover") && is_users(service, operation)
+            INSTALLING.iter().any(|(_, installing)| name == installing) && is_users(service, operation)
         })
     }
 
     /// The local repository that an artifact is part of, if an instance uses it that is not that.
     fn store_of(&self, artifact: NodeId, user: NodeId) -> Option<&EcoString> {
+        let user = match self.tree.node(user).kind {
+            NodeKind::Artifact => self.tree.node(user).parent.unwrap_or(user),
+            _ => user,
+        };
         let owner = self.tree.node(artifact).parent.filter(|owner| *owner != user)?;
         Some(&self.tree.node(owner).name)
     }
 }
 
 impl Job<'_> {
-    /// Creates an instance for every artifact that operations use and that has operations itself, unless one exists.
-    pub(super) fn add_installers(&mut self, requests: &[Request]) -> Vec<Installer> {
-        let mut made = Vec::new();
+    /// Creates an instance for every artifact that operations use and that has operations itself, unless it is
+    /// installed. Artifacts that an installation uses come before it.
+    pub(super) fn add_installers(&mut self, requests: &[Request]) -> Vec<NodeId> {
+        let (mut made, mut seen) = (Vec::new(), HashSet::new());
         for request in requests {
-            for artifact in &request.operation.artifacts {
-                made.extend(self.add_installer(request, *artifact));
+            let host = self.host_of(request);
+            let used = request.operation.artifacts.iter().rev();
+            let mut open: Vec<Visit> = used.map(|artifact| Visit::Enter(request.target, *artifact)).collect();
+            while let Some(visit) = open.pop() {
+                match visit {
+                    Visit::Leave(wanted) => made.push(self.add_installer(host, wanted)),
+                    Visit::Enter(user, artifact) => {
+                        let Some(wanted) =
+                            self.wanted(user, artifact).filter(|wanted| seen.insert(wanted.name.clone()))
+                        else {
+                            continue;
+                        };
+                        open.push(Visit::Leave(wanted));
+                        let needed = self.ensemble.artifacts_for_installing(artifact);
+                        open.extend(needed.into_iter().rev().map(|needed| Visit::Enter(artifact, needed)));
+                    }
+                }
             }
         }
         made
     }
 
-    /// Whether installations are possible: their results cannot be stored yet.
-    pub(super) fn can_install(&self, installers: &[Installer]) -> bool {
-        if self.options.dry_run || self.options.plan_only {
-            return true;
+    /// An artifact that must be installed for its user; none if it is, or needs no installation.
+    fn wanted(&self, user: NodeId, artifact: NodeId) -> Option<Wanted> {
+        if !self.ensemble.is_installed_by_operations(artifact) {
+            return None;
         }
-        for installer in installers {
-            let (name, user) = (&installer.name, &installer.user);
-            let message = format!("`{user}` needs the artifact `{name}` installed, which is not supported");
-            let diagnostic = Diagnostic::at(&rules::CONFIGURATOR, installer.at, message);
-            self.session
-                .sink
-                .push(diagnostic.hint(
-                    "install it yourself and remove it from the operation, or look at a dry run with `--dryrun`",
-                ));
-        }
-        installers.is_empty()
+        let store = self.ensemble.store_of(artifact, user).cloned();
+        let name = installer_name(self.ensemble.tree.node(artifact), store.as_ref());
+        let known = self.ensemble.tree.by_name(&name);
+        let is_installed = known.is_some_and(|known| self.status(known).is_operational());
+        (!is_installed).then_some(Wanted { artifact, name, store })
     }
 
     /// Whether an installation failed. Such tasks come before all others.
@@ -134,31 +159,30 @@ impl Job<'_> {
         self.requests.get(request).is_some_and(|request| request.installs)
     }
 
-    fn add_installer(&mut self, request: &Request, artifact: NodeId) -> Option<Installer> {
-        if !self.ensemble.is_installed_by_operations(artifact) {
-            return None;
-        }
-        let store = self.ensemble.store_of(artifact, request.target).cloned();
-        let name = installer_name(self.ensemble.tree.node(artifact), store.as_ref());
-        if self.ensemble.tree.by_name(&name).is_some() {
-            return None;
-        }
-        let host = self.host_of(request);
-        let mut node = Node::new(name.clone(), NodeKind::Node);
-        node.parent = Some(host);
-        node.template = name;
-        node.types = Rc::new(vec![INSTALLER.into(), "tosca.nodes.Root".into()]);
-        node.local_status = Some(Status::Unknown);
-        node.has_operations = true;
+    fn add_installer(&mut self, host: NodeId, wanted: Wanted) -> NodeId {
+        let Wanted { artifact, name, store } = wanted;
         let held = self.ensemble.tree.node(artifact);
-        node.source_dir = held.source_dir.clone();
         let properties = held.attributes.iter().filter(|(_, attribute)| attribute.property);
-        node.attributes = properties.map(|(name, attribute)| (name.clone(), copy_of(attribute))).collect();
-        let id = self.ensemble.tree.add_to(host, node);
+        let attributes = properties.map(|(name, attribute)| (name.clone(), copy_of(attribute))).collect();
+        let source_dir = held.source_dir.clone();
+        let tree = &mut self.ensemble.tree;
+        // One that an earlier job could not install is stored.
+        let id = tree.by_name(&name).unwrap_or_else(|| {
+            let mut node = Node::new(name.clone(), NodeKind::Node);
+            node.parent = Some(host);
+            node.local_status = Some(Status::Unknown);
+            tree.add_to(host, node)
+        });
+        if let Some(node) = tree.node_mut(id) {
+            node.template = name;
+            node.types = Rc::new(vec![INSTALLER.into(), "tosca.nodes.Root".into()]);
+            node.has_operations = true;
+            node.source_dir = source_dir;
+            node.attributes = attributes;
+        }
         self.hold(id, artifact, store);
         self.put_on(id, host);
-        let user = self.ensemble.tree.node(request.target).name.clone();
-        Some(Installer { id, name: self.ensemble.tree.node(artifact).name.clone(), user, at: request.operation.span })
+        id
     }
 
     /// Gives an instance a copy of an artifact.

@@ -114,6 +114,8 @@ pub struct Job<'s> {
     installed: Vec<Task>,
     /// Instances by their topology and the template they are made from.
     by_template: HashMap<(usize, EcoString), Vec<NodeId>>,
+    /// Inputs and outputs of nested topologies, as they are stored.
+    nested_values: HashMap<NodeId, ValMap>,
 }
 
 /// The directive of nodes that may exist already: a job checks before it creates one.
@@ -127,14 +129,8 @@ impl<'s> Job<'s> {
 
     /// The same with inputs that another dialect gives.
     pub fn open_given(session: &'s Session, asked: &Asked, inputs: &Value, options: Options) -> Option<Self> {
-        let which = if options.workflow.makes_instances() { Instances::Planned } else { Instances::Stored };
+        let which = if options.workflow.makes_instances() { Instances::Deployed } else { Instances::Stored };
         let mut ensemble = ensemble::open_with_given(session, asked, which, inputs)?;
-        // The results of such a job cannot be stored yet.
-        if let Some(span) = ensemble.substituted().filter(|_| !options.dry_run && !options.plan_only) {
-            let message = "deploying ensembles with a topology in the place of a node is not supported";
-            session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, span, message));
-            return None;
-        }
         ensemble.stores = install::stores(&ensemble.tree);
         let document = &ensemble.manifest.document;
         let records = Records::read(&ensemble.tree, document);
@@ -191,6 +187,7 @@ impl<'s> Job<'s> {
             is_last_round: false,
             installed: Vec::new(),
             by_template,
+            nested_values: HashMap::new(),
         })
     }
 
@@ -198,9 +195,8 @@ impl<'s> Job<'s> {
     pub fn plan(&mut self) -> bool {
         let (requests, groups) = plan::requests(self);
         let installers = self.add_installers(&requests);
-        let mut is_good = self.can_install(&installers);
-        let ids: Vec<NodeId> = installers.iter().map(|installer| installer.id).collect();
-        self.requests = plan::installation(self, &ids, groups);
+        let mut is_good = true;
+        self.requests = plan::installation(self, &installers, groups);
         self.requests.extend(requests);
         self.ready = (0..self.requests.len()).collect();
         let mut told: Vec<purlin_syntax::Span> = Vec::new();

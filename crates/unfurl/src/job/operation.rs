@@ -128,6 +128,36 @@ struct Implementation {
     dependencies: Vec<Val>,
 }
 
+/// The input with the attributes that a result sets.
+pub(super) const RESULT_TEMPLATE: &str = "resultTemplate";
+
+impl Operation {
+    /// Whether its result may change an attribute; any attribute, if none is named.
+    pub(super) fn may_set(&self, attribute: Option<&str>) -> bool {
+        if matches!(self.configurator, Configurator::Delegate) || !self.outputs.is_empty() {
+            return true;
+        }
+        let Some(template) = self.inputs.get(&MapKey::from(RESULT_TEMPLATE)) else { return false };
+        attribute.is_none_or(|attribute| may_name(template, attribute, 0))
+    }
+}
+
+/// Whether a result template may yield a key: one that is written, or any if it is computed.
+fn may_name(template: &Val, key: &str, depth: usize) -> bool {
+    match &template.data {
+        _ if depth > crate::limits::MAX_DEPTH => true,
+        Data::List(items) => items.iter().any(|item| may_name(item, key, depth + 1)),
+        Data::Map(entries) => entries.iter().any(|(name, item)| match name.as_str() {
+            Some("attributes") => item
+                .as_map()
+                .is_none_or(|set| set.contains_key(&MapKey::from("eval")) || set.contains_key(&MapKey::from(key))),
+            Some("eval" | "ref") => true,
+            _ => matches!(item.data, Data::List(_) | Data::Map(_)) && may_name(item, key, depth + 1),
+        }),
+        _ => true,
+    }
+}
+
 impl Ensemble {
     /// The operation of an instance that an interface declares; none without an implementation.
     pub fn operation(&self, target: NodeId, interface: &str, name: &str) -> Option<Operation> {
@@ -287,7 +317,10 @@ impl Ensemble {
 
     /// An artifact by its name: one of the instance, or else of a local repository.
     fn named_artifact(&self, target: NodeId, name: &str) -> Option<NodeId> {
-        let owners = [target].into_iter().chain(self.stores.iter().copied());
+        // The operations of an artifact use those beside it.
+        let original = self.copies.get(&target).copied().unwrap_or(target);
+        let beside = self.tree.node(original).parent.filter(|_| self.tree.node(original).kind == NodeKind::Artifact);
+        let owners = [target].into_iter().chain(beside).chain(self.stores.iter().copied());
         let mut artifacts = owners.flat_map(|owner| self.tree.node(owner).artifacts.iter().copied());
         artifacts.find(|id| self.tree.node(*id).name == name)
     }

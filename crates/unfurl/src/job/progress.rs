@@ -1,7 +1,7 @@
 //! Drives a job: the next operation, whether it has to run, its command, its result.
 
 use super::change;
-use super::operation::Configurator;
+use super::operation::{Configurator, RESULT_TEMPLATE};
 use super::options::Workflow;
 use super::plan::{self, state};
 use super::result::{Outcome, Update};
@@ -10,10 +10,11 @@ use super::{Job, Request};
 use crate::ensemble::report::diagnostic;
 use crate::error::{Error, Kind};
 use crate::rules;
-use crate::tree::{NodeId, NodeKind, Priority, State, Status};
+use crate::tree::{NodeId, NodeKind, Priority, State, Status, Tree};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
+use purlin_syntax::what::What;
 
 /// The task that runs now.
 #[derive(Default)]
@@ -81,13 +82,19 @@ impl Job<'_> {
     fn is_mistake(&self, index: usize, request: &Request, error: &Error) -> bool {
         match error.kind {
             Kind::Syntax | Kind::Missing | Kind::Refused => true,
-            Kind::Undefined => {
+            Kind::Undefined | Kind::Type | Kind::Value | Kind::Invalid => {
                 let is_near = |other: &Request| {
                     other.target == request.target || (request.group.is_some() && other.group == request.group)
                 };
-                let is_before = |(at, other): (usize, &Request)| at < index && !other.is_done() && is_near(other);
-                let is_first = !self.requests.iter().enumerate().any(is_before);
-                is_first && !self.waits_for_others(request, &self.failed_reads)
+                let missing = error.plain.as_ref().and_then(|message| match message.what() {
+                    What::Unknown { name, .. } => Some(name.as_str()),
+                    _ => None,
+                });
+                let may_set = |(at, other): (usize, &Request)| {
+                    at < index && !other.is_done() && is_near(other) && other.operation.may_set(missing)
+                };
+                let is_set_before = self.requests.iter().enumerate().any(may_set);
+                !is_set_before && !self.waits_for_others(request, &self.failed_reads)
             }
             _ => false,
         }
@@ -302,7 +309,7 @@ impl Job<'_> {
 
     /// Whether the inputs of an operation have changed since the last time.
     pub(super) fn has_changed(&mut self, index: usize, request: &Request) -> bool {
-        let key = crate::eval::special::key_of(&self.ensemble.tree, request.target);
+        let key = crate::eval::special::full_key_of(&self.ensemble.tree, request.target);
         let Some(earlier) = self.log.find(&key, &request.operation.name).cloned() else { return false };
         let excluded = excluded(&request.operation.configurator);
         let given = request.operation.inputs.keys().filter_map(MapKey::as_str);
@@ -318,11 +325,17 @@ impl Job<'_> {
             let mut values = Vec::new();
             for key in &keys {
                 match key.contains("::") {
-                    true => {
-                        for value in inputs.ctx.query(key)? {
+                    true => match within_topology(inputs.ctx.engine.tree, key) {
+                        Some((id, name)) => {
+                            let value = inputs.ctx.engine.attribute(id, name)?.unwrap_or_default();
                             values.push(inputs.ctx.engine.force(value)?);
                         }
-                    }
+                        None => {
+                            for value in inputs.ctx.query(key)? {
+                                values.push(inputs.ctx.engine.force(value)?);
+                            }
+                        }
+                    },
                     false => values.extend(inputs.get(key)?),
                 }
             }
@@ -404,7 +417,7 @@ impl Job<'_> {
         }
         let tree = &self.ensemble.tree;
         let works = |id: NodeId| {
-            let node = tree.node(id);
+            let node = tree.node(tree.node(id).shadow.unwrap_or(id));
             let is_up = matches!(node.local_status, Some(Status::Ok | Status::Degraded));
             node.local_status != Some(Status::Error) && (is_up || !node.has_operations || node.kind != NodeKind::Node)
         };
@@ -471,11 +484,18 @@ impl Job<'_> {
     }
 }
 
+/// The instance of a topology in the place of a node, and its attribute, that a stored key names.
+fn within_topology<'k>(tree: &Tree, key: &'k str) -> Option<(NodeId, &'k str)> {
+    let (name, attribute) = key.strip_prefix("::")?.split_once("::")?;
+    let is_nested = name.contains(':') && !attribute.contains("::");
+    tree.by_name(name).filter(|_| is_nested).map(|id| (id, attribute))
+}
+
 /// Inputs that do not count as configuration.
 pub(super) fn excluded(configurator: &Configurator) -> &'static [&'static str] {
     match configurator {
-        Configurator::Shell => &["resultTemplate", "done", "cwd", "echo"],
-        Configurator::Template => &["resultTemplate", "done"],
+        Configurator::Shell => &[RESULT_TEMPLATE, "done", "cwd", "echo"],
+        Configurator::Template => &[RESULT_TEMPLATE, "done"],
         _ => &[],
     }
 }

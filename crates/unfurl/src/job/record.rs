@@ -1,9 +1,10 @@
 //! A job's record of an instance beside the tree: stored data, and values set since.
 
+use crate::ensemble::nested::SAVED;
 use crate::eval::show::REDACTED;
 use crate::tree::{NodeId, NodeKind, Priority, Tree};
 use crate::val::{Val, ValMap};
-use ecow::EcoString;
+use ecow::{EcoString, eco_format};
 use std::collections::HashMap;
 
 /// The record of one instance.
@@ -72,10 +73,12 @@ impl Records {
     pub fn read(tree: &Tree, document: &Val) -> Records {
         let mut out = HashMap::new();
         let all = document.get("status").and_then(|status| status.get("instances"));
-        let mut open: Vec<(&Val, usize)> = all.into_iter().map(|all| (all, 0)).collect();
-        while let Some((instances, depth)) = open.pop() {
+        let mut open: Vec<(&Val, EcoString, usize)> = all.into_iter().map(|all| (all, EcoString::new(), 0)).collect();
+        while let Some((instances, prefix, depth)) = open.pop() {
             for (name, said) in instances.as_map().into_iter().flatten() {
-                let Some(id) = name.as_str().and_then(|name| tree.by_name(name)) else { continue };
+                let Some(name) = name.as_str() else { continue };
+                let full = eco_format!("{prefix}{name}");
+                let Some(id) = tree.by_name(&full) else { continue };
                 out.insert(id, Record::of(said));
                 for entry in said.get("requirements").and_then(Val::as_list).unwrap_or(&[]) {
                     for (name, said) in entry.as_map().into_iter().flatten() {
@@ -84,9 +87,12 @@ impl Records {
                         out.extend(found.map(|found| (*found, Record::of(said))));
                     }
                 }
-                if let Some(inner) = said.get("instances").filter(|_| depth < crate::limits::MAX_DEPTH) {
-                    open.push((inner, depth + 1));
+                if depth >= crate::limits::MAX_DEPTH {
+                    continue;
                 }
+                open.extend(said.get("instances").map(|inner| (inner, prefix.clone(), depth + 1)));
+                let within = said.get(SAVED).and_then(|saved| saved.get("instances"));
+                open.extend(within.map(|inner| (inner, eco_format!("{full}:"), depth + 1)));
             }
         }
         // An instance that a user specifies exists before any job.

@@ -4,7 +4,7 @@ use super::options::Workflow;
 use super::task::Task;
 use super::{Job, Request};
 use crate::convert::{self, JsonStyle};
-use crate::tree::{NodeKind, Status};
+use crate::tree::{NodeId, NodeKind, Status};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
 
@@ -56,13 +56,16 @@ impl Job<'_> {
         stats
     }
 
+    /// The name of an instance in reports, with the prefix of its topology.
+    fn shown_name(&self, id: NodeId) -> EcoString {
+        let tree = &self.ensemble.tree;
+        if tree.node(id).kind == NodeKind::Node { tree.full_name(id) } else { tree.node(id).name.clone() }
+    }
+
     /// The instance and the operation of a task.
     pub fn task_names(&self, task: &Task) -> (EcoString, EcoString, EcoString) {
         match self.requests.get(task.request) {
-            Some(request) => {
-                let target = self.ensemble.tree.node(request.target).name.clone();
-                (target, request.operation.name.clone(), request.reason.clone())
-            }
+            Some(request) => (self.shown_name(request.target), request.operation.name.clone(), request.reason.clone()),
             None => Default::default(),
         }
     }
@@ -86,11 +89,7 @@ impl Job<'_> {
         for request in self.requests.iter().filter(|request| !request.is_skipped && !request.is_complete) {
             if last != Some(request.target) {
                 last = Some(request.target);
-                out.push_str(&format!(
-                    "Node \"{}\" ({}):\n",
-                    self.ensemble.tree.node(request.target).name,
-                    self.words(request)
-                ));
+                out.push_str(&format!("Node \"{}\" ({}):\n", self.shown_name(request.target), self.words(request)));
             }
             out.push_str(&format!("- operation {}\n", self.label(request)));
         }

@@ -1,5 +1,6 @@
 //! The result of an operation: its success, and its changes of instances.
 
+use super::operation::RESULT_TEMPLATE;
 use super::task::Dependency;
 use super::{Job, Request};
 use crate::error::{Error, Kind, Result};
@@ -104,7 +105,7 @@ impl Job<'_> {
         request: &Request,
         vars: ValMap,
     ) -> (Result<Vec<Update>>, Vec<Dependency>) {
-        let Some(raw) = request.operation.inputs.get(&MapKey::from("resultTemplate")).filter(|raw| !raw.is_null())
+        let Some(raw) = request.operation.inputs.get(&MapKey::from(RESULT_TEMPLATE)).filter(|raw| !raw.is_null())
         else {
             return (Ok(Vec::new()), Vec::new());
         };

@@ -147,8 +147,16 @@ fn dependents(job: &Job<'_>, id: NodeId) -> Vec<NodeId> {
     let capabilities = node.capabilities.iter();
     let relationships = capabilities.flat_map(|capability| tree.node(*capability).relationships.iter());
     let sources = relationships.filter_map(|relationship| tree.node(*relationship).source);
-    for dependent in sources.chain(node.children.iter().copied()) {
-        if !out.contains(&dependent) {
+    // Topologies in the place of instances have roots of their own.
+    let nested = tree.topologies().iter().skip(1).filter(|_| id == tree.root());
+    let nested = nested.flat_map(|topology| tree.node(topology.root).children.iter().copied());
+    let all = sources.chain(node.children.iter().copied()).chain(nested);
+    // What depends on the outer node depends on the one that represents it.
+    let represented = tree.topologies().iter().find(|topology| topology.substitution_node == Some(id));
+    let of_outer = represented.and_then(|topology| topology.outer).map(|outer| dependents(job, outer));
+    for dependent in all.chain(of_outer.into_iter().flatten()) {
+        let dependent = tree.node(dependent).shadow.unwrap_or(dependent);
+        if dependent != id && !out.contains(&dependent) {
             out.push(dependent);
         }
     }

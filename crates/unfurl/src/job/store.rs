@@ -7,10 +7,11 @@ use super::task::{Digest, Task};
 use super::{Job, Request};
 use crate::convert::key_text;
 use crate::ensemble::manifest::Manifest;
+use crate::ensemble::nested::SAVED;
 use crate::ensemble::read::Reader;
 use crate::eval::show::REDACTED;
-use crate::eval::special::key_of;
-use crate::tree::{NodeId, NodeKind, Priority, Status, Tree};
+use crate::eval::special::full_key_of;
+use crate::tree::{NodeId, NodeKind, Priority, Status, Topology, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use crate::yaml_text::{YamlStyle, to_yaml};
 use ecow::EcoString;
@@ -125,6 +126,7 @@ impl Job<'_> {
 
     /// The section `status`.
     fn status_value(&mut self) -> Val {
+        self.read_nested_values();
         let sections = [("inputs", false), ("outputs", true)];
         let mut entries: Vec<(&str, Val)> = Vec::new();
         for (name, is_output) in sections {
@@ -134,12 +136,23 @@ impl Job<'_> {
             entries.push((name, Val::map(values.collect())));
         }
         let root = self.ensemble.tree.root();
-        entries.push(("instances", self.instances_below(root)));
+        entries.push(("instances", self.instances_below(root, 0)));
         mapping(entries)
     }
 
+    /// Evaluates the inputs and outputs of the topologies in the place of instances.
+    fn read_nested_values(&mut self) {
+        let nested = self.ensemble.tree.topologies().iter().skip(1);
+        let sections: Vec<NodeId> = nested.flat_map(|topology| [topology.inputs, topology.outputs]).collect();
+        for id in sections {
+            let names: Vec<EcoString> = self.ensemble.tree.node(id).attributes.keys().cloned().collect();
+            let values = self.read_values(id, &names);
+            self.nested_values.insert(id, values);
+        }
+    }
+
     /// Instances that a parent holds, as they are stored.
-    fn instances_below(&self, root: NodeId) -> Val {
+    fn instances_below(&self, root: NodeId, depth: usize) -> Val {
         // Children are finished before their parent, without a machine stack as deep as instances are hosted.
         let mut open = vec![(root, false)];
         let mut done: HashMap<NodeId, Val> = HashMap::new();
@@ -158,7 +171,10 @@ impl Job<'_> {
             }
             let entry = match id == root {
                 true => Val::map(inner),
-                false => self.instance_value(id, inner),
+                false => match self.nested_at(id) {
+                    Some(nested) => self.substituted_value(id, nested, depth),
+                    None => self.instance_value(id, inner),
+                },
             };
             done.insert(id, entry);
         }
@@ -188,6 +204,38 @@ impl Job<'_> {
         mapping(entries)
     }
 
+    /// The topology in the place of an instance.
+    fn nested_at(&self, id: NodeId) -> Option<&Topology> {
+        self.ensemble.tree.node(id).shadow?;
+        self.ensemble.tree.topologies().iter().find(|topology| topology.outer == Some(id))
+    }
+
+    /// An instance with a topology in its place; null if nothing of that is stored.
+    fn substituted_value(&self, id: NodeId, nested: &Topology, depth: usize) -> Val {
+        let instances = match depth < crate::limits::MAX_DEPTH {
+            true => self.instances_below(nested.root, depth + 1),
+            false => Val::null(),
+        };
+        if instances.as_map().is_none_or(ValMap::is_empty) {
+            return Val::null();
+        }
+        let tree = &self.ensemble.tree;
+        let mut entries = vec![("template", Val::str(tree.node(id).template.clone()))];
+        entries.extend(nested.substitution_node.map(|inner| {
+            let address = ecow::eco_format!(":{}", tree.full_name(inner));
+            ("imported", Val::str(address))
+        }));
+        entries.push(("priority", Val::str(self.priority(id).name())));
+        let values = |id: NodeId| {
+            let known = self.nested_values.get(&id).cloned().unwrap_or_default();
+            Val::map(known.iter().map(|(name, value)| (name.clone(), stored(value, tree))).collect())
+        };
+        let sections =
+            vec![("inputs", values(nested.inputs)), ("outputs", values(nested.outputs)), ("instances", instances)];
+        entries.push((SAVED, mapping(sections)));
+        mapping(entries)
+    }
+
     /// A relationship that operations changed.
     fn requirement_value(&self, id: NodeId) -> Option<Val> {
         let node = self.ensemble.tree.node(id);
@@ -196,7 +244,7 @@ impl Job<'_> {
             return None;
         }
         let mut entries = self.entity(id);
-        let capability = node.parent.map(|capability| key_of(&self.ensemble.tree, capability)).unwrap_or_default();
+        let capability = node.parent.map(|capability| full_key_of(&self.ensemble.tree, capability)).unwrap_or_default();
         entries.push(("capability", Val::str(capability)));
         let name = MapKey::Str(node.name.clone());
         Some(Val::map([(name, mapping(entries))].into_iter().collect()))
@@ -281,7 +329,7 @@ impl Job<'_> {
         };
         let mut out = vec![("changeId", Val::str(task.change_id.clone()))];
         out.extend(task.previous.clone().map(|previous| ("previousId", Val::str(previous))));
-        out.push(("target", Val::str(key_of(tree, request.target))));
+        out.push(("target", Val::str(full_key_of(tree, request.target))));
         if let Some(status) = task.status {
             out.push(("priority", Val::str("required")));
             out.push(("readyState", ready_state(Some(status), status, None)));
@@ -298,7 +346,7 @@ impl Job<'_> {
             out.push(("inputs", values(&task.inputs)));
         }
         if !task.changes.is_empty() {
-            let changes = task.changes.iter().map(|(id, set)| (MapKey::Str(key_of(tree, *id)), values(set)));
+            let changes = task.changes.iter().map(|(id, set)| (MapKey::Str(full_key_of(tree, *id)), values(set)));
             out.push(("changes", Val::map(changes.collect())));
         }
         let dependency = |dependency: &super::task::Dependency| {
@@ -352,7 +400,7 @@ impl Job<'_> {
         let mut out = line(&self.id, &fields);
         for task in &self.tasks {
             let (Some(status), Some(request)) = (task.status, self.requests.get(task.request)) else { continue };
-            let target = key_of(&self.ensemble.tree, request.target);
+            let target = full_key_of(&self.ensemble.tree, request.target);
             let sentence = self.sentence(task);
             out.push_str(&line(
                 &task.change_id,
@@ -399,7 +447,7 @@ fn stored_at(value: &Val, tree: &Tree, depth: usize) -> Val {
             Val::map(entries.iter().map(entry).collect())
         }
         Data::External(external) => stored_at(&external.as_expression(), tree, depth + 1),
-        Data::Node(id) | Data::Attributes(id) => Val::record([("ref", Val::str(key_of(tree, *id)))]),
+        Data::Node(id) | Data::Attributes(id) => Val::record([("ref", Val::str(full_key_of(tree, *id)))]),
         Data::Status(status) => Val::str(status.name()),
         Data::State(state) => Val::str(state.name()),
         Data::Priority(priority) => Val::str(priority.name()),
