@@ -27,6 +27,10 @@ pub struct Helm {
     pub missing_dependencies: &'static str,
     /// Text for a deprecated chart.
     pub deprecated: &'static str,
+    /// Whether a list of releases leaves out those that are neither deployed nor failed, unless all are asked for.
+    pub hides_other_releases: bool,
+    /// Whether objects are merged on the client unless the server is to do it.
+    pub applies_on_client: bool,
     /// Text before and behind the name of an unknown hook.
     unknown_hook: (&'static str, &'static str),
 }
@@ -43,6 +47,8 @@ pub const HELM_4: Helm = Helm {
     shows_whole_kube_version: true,
     missing_dependencies: "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies",
     deprecated: "level=WARN msg=\"this chart is deprecated\"",
+    hides_other_releases: false,
+    applies_on_client: false,
     unknown_hook: ("level=INFO msg=\"skipping unknown hooks\" hookTypes=", ""),
 };
 
@@ -58,6 +64,8 @@ pub const HELM_3: Helm = Helm {
     shows_whole_kube_version: false,
     missing_dependencies: "An error occurred while checking for chart dependencies. You may need to run `helm dependency build` to fetch missing dependencies",
     deprecated: "WARNING: This chart is deprecated",
+    hides_other_releases: true,
+    applies_on_client: true,
     unknown_hook: ("info: skipping unknown hook: \"", "\""),
 };
 

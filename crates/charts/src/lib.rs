@@ -25,6 +25,8 @@ pub mod metachart;
 mod metadata;
 mod names;
 mod nearby;
+pub mod packed;
+pub mod release;
 mod report;
 pub mod repository;
 mod rules;

@@ -45,7 +45,7 @@ fn readme(chart: &Chart) -> Option<String> {
 }
 
 /// Contents of `Chart.yaml`, by Helm's fields and in the order of their names.
-fn metadata_text(data: &Metadata) -> String {
+pub(crate) fn metadata_text(data: &Metadata) -> String {
     let mut fields: Vec<(&str, Value)> = Vec::new();
     let texts = [
         ("name", &data.name),

@@ -174,7 +174,7 @@ pub fn engine_limits(session: &Session) -> Limits {
     Limits::of(&session.meter)
 }
 
-fn release_name(session: &Session, options: &Options) -> Result<String, String> {
+pub(crate) fn release_name(session: &Session, options: &Options) -> Result<String, String> {
     let name = match &options.name_template {
         Some(template) => name_from_template(session, template)?,
         None if options.name.is_empty() => "release-name".to_owned(),
@@ -460,16 +460,8 @@ fn finish(session: &Session, prepared: Prepared, options: &Options) -> Result<Ou
         .map(|(path, rope)| (path.as_str(), String::from_utf8_lossy(&rope.bytes)))
         .collect();
     let files = texts.iter().map(|(path, text)| (*path, text.as_ref()));
-    let broken = |broken: manifest::Broken| {
-        let filled = texts.iter().filter(|(_, text)| !text.trim().is_empty());
-        let text: String = filled.map(|(path, text)| format!("---\n# Source: {path}\n{text}\n")).collect();
-        TemplateError {
-            rendered: Some(text),
-            rule: Some(&rules::MANIFEST),
-            ..TemplateError::rendering(broken.helm_text())
-        }
-    };
-    let mut manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(broken)?;
+    let manifests = manifest::sort(files, &rendered.holes, &session.limits);
+    let mut manifests = manifests.map_err(|broken| broken_manifest(broken, &texts))?;
     manifests.as_of(options.helm);
     drop(texts);
     let mut warnings: Vec<String> = prepared.warnings.iter().map(ToString::to_string).collect();
@@ -477,6 +469,13 @@ fn finish(session: &Session, prepared: Prepared, options: &Options) -> Result<Ou
         warnings.push(options.helm.unknown_hook(hook));
     }
     Ok(Output { chart: prepared.chart, manifests, crds, warnings })
+}
+
+/// The error for rendered files of which one is not valid YAML.
+pub(crate) fn broken_manifest(broken: manifest::Broken, texts: &[(&str, std::borrow::Cow<'_, str>)]) -> TemplateError {
+    let filled = texts.iter().filter(|(_, text)| !text.trim().is_empty());
+    let text: String = filled.map(|(path, text)| format!("---\n# Source: {path}\n{text}\n")).collect();
+    TemplateError { rendered: Some(text), rule: Some(&rules::MANIFEST), ..TemplateError::rendering(broken.helm_text()) }
 }
 
 /// The custom resource definitions of a chart and of those inside it.

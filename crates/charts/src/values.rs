@@ -264,6 +264,11 @@ impl<'o> Coalescer<'o> {
         Ok(())
     }
 
+    /// Fills a table from a weaker one, as a whole.
+    pub(crate) fn fill(&mut self, strong: &mut Map, weak: &Map) -> Result<(), Exceeded> {
+        self.tables(strong, weak, "", self.keep_null)
+    }
+
     /// Fills a table from a weaker one.
     fn tables(&mut self, strong: &mut Map, weak: &Map, prefix: &str, keep_null: bool) -> Result<(), Exceeded> {
         self.charge(ENTRY, strong.len() + weak.len())?;
