@@ -33,6 +33,13 @@ pub struct Resource {
 }
 
 impl Resource {
+    /// The path of all objects of all namespaces.
+    pub fn everywhere(&self) -> String {
+        let root = if self.api_version.contains('/') { "/apis" } else { "/api" };
+        let segments = self.api_version.split('/').chain([self.plural.as_str()]);
+        segments.fold(root.to_owned(), |path, segment| format!("{path}/{}", escape(segment)))
+    }
+
     /// The path of all objects, or of one.
     pub fn path(&self, namespace: &str, name: Option<&str>) -> String {
         let root = if self.api_version.contains('/') { "/apis" } else { "/api" };
@@ -75,6 +82,18 @@ impl Discovery {
         }
         found.need(client, needed, go_on)?;
         Ok(found)
+    }
+
+    /// All versions of groups, and all kinds as `apps/v1/Deployment`, that a cluster serves.
+    pub fn versions(client: &Client, go_on: GoOn<'_>) -> Result<Vec<String>, ApiError> {
+        let mut found = Discovery::read(client, &BTreeSet::new(), go_on)?;
+        if !found.is_aggregated {
+            found.need(client, &served(client, go_on)?, go_on)?;
+        }
+        let kinds = found.kinds.keys();
+        let mut all: BTreeSet<String> = kinds.map(|(version, kind)| format!("{version}/{kind}")).collect();
+        all.extend(found.kinds.into_keys().map(|(version, _)| version));
+        Ok(all.into_iter().collect())
     }
 
     /// Ensures that the kinds of these versions are known, as far as the server has them.
@@ -161,6 +180,20 @@ impl Discovery {
             same.first().copied()
         })
     }
+}
+
+/// The versions of all groups, for servers that list them without their kinds.
+fn served(client: &Client, go_on: GoOn<'_>) -> Result<BTreeSet<String>, ApiError> {
+    let mut found = BTreeSet::new();
+    let core = client.get("/api", "the kinds of the cluster", go_on)?;
+    let versions = core.get("versions").and_then(Json::as_array).into_iter().flatten();
+    found.extend(versions.filter_map(Json::as_str).map(str::to_owned));
+    let groups = client.get("/apis", "the kinds of the cluster", go_on)?;
+    for group in groups.get("groups").and_then(Json::as_array).into_iter().flatten() {
+        let versions = group.get("versions").and_then(Json::as_array).into_iter().flatten();
+        found.extend(versions.map(|version| text(version, "groupVersion")).filter(|version| !version.is_empty()));
+    }
+    Ok(found)
 }
 
 fn text(value: &Json, key: &str) -> String {

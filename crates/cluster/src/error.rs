@@ -31,6 +31,8 @@ pub enum ApiError {
     Forbidden(String),
     /// The object does not exist.
     NotFound(String),
+    /// The object exists already.
+    Exists(String),
     /// Fields belong to other managers.
     Conflict {
         /// The object.
@@ -76,7 +78,7 @@ impl std::fmt::Display for ApiError {
                 "the cluster does not accept the credentials of user `{user}` (context `{context}`); log in again"
             ),
             ApiError::Forbidden(message) => write!(f, "not permitted by the cluster: {message}"),
-            ApiError::NotFound(message) => f.write_str(message),
+            ApiError::NotFound(message) | ApiError::Exists(message) => f.write_str(message),
             ApiError::Conflict { object, fields } => {
                 write!(f, "{object}: other managers have set ")?;
                 let shown: Vec<String> = fields.iter().map(|(field, by)| format!("`{field}` ({by})")).collect();
@@ -113,6 +115,7 @@ impl ApiError {
             401 => ApiError::Unauthorized { user: who.0.to_owned(), context: who.1.to_owned() },
             403 => ApiError::Forbidden(message),
             404 => ApiError::NotFound(message),
+            409 if status.get("reason").and_then(Json::as_str) == Some("AlreadyExists") => ApiError::Exists(message),
             409 => {
                 let is_field = |cause: &&Json| field(cause, "reason") == "FieldManagerConflict";
                 let fields: Vec<(String, String)> = causes()
@@ -147,6 +150,7 @@ impl ApiError {
         match self {
             ApiError::Forbidden(message) => ApiError::Forbidden(secrets.hide(&message)),
             ApiError::NotFound(message) => ApiError::NotFound(secrets.hide(&message)),
+            ApiError::Exists(message) => ApiError::Exists(secrets.hide(&message)),
             ApiError::Conflict { object, fields } => ApiError::Conflict { object, fields: hidden(fields) },
             ApiError::Invalid { object, message, fields } => {
                 ApiError::Invalid { object, message: secrets.hide(&message), fields: hidden(fields) }

@@ -1,7 +1,7 @@
 //! Hooks of charts: objects that are created at one moment of a deploy, by weight, and waited for.
 
 use crate::apply::{Failed, How, apply_one, unknown};
-use crate::client::{Client, JSON};
+use crate::client::{Client, GoOn, JSON};
 use crate::delete::remove_and_wait;
 use crate::discovery::Discovery;
 use crate::error::ApiError;
@@ -122,7 +122,7 @@ fn remove_hook(client: &Client, discovery: &Discovery, hook: &Object, patience: 
 }
 
 /// Shows the output of a hook's pods, if its policy requests that.
-fn show_output(client: &Client, hook: &Object, is_done: bool, patience: Patience<'_>) {
+pub(crate) fn show_output(client: &Client, hook: &Object, is_done: bool, patience: Patience<'_>) {
     let case = if is_done { "hook-succeeded" } else { "hook-failed" };
     let written = hook.annotation("helm.sh/hook-output-log-policy").unwrap_or("");
     if !written.split(',').any(|policy| policy.trim() == case) {
@@ -153,20 +153,36 @@ fn make(client: &Client, discovery: &Discovery, hook: &Object, patience: Patienc
     let resource = discovery.find(&hook.id.api_version, &hook.id.kind);
     let resource = resource.ok_or_else(|| Failed::of(hook, unknown(&hook.id)))?;
     if hook.id.name.is_empty() {
-        let body = serde_json::to_vec(&hook.body).unwrap_or_default();
-        let path = resource.path(&hook.id.namespace, None);
-        let ask = Ask { method: Method::Post, path: &path, accept: JSON, body: Some((JSON, &body)) };
-        let made = client.json(&ask, &hook.id.kind, patience.go_on).map_err(|error| Failed::of(hook, error))?;
-        let mut named = hook.clone();
-        named.id.name = made.pointer("/metadata/name").and_then(Json::as_str).unwrap_or("").to_owned();
-        return Ok(named);
+        return create_unnamed(client, discovery, hook, patience.go_on).map_err(|error| Failed::of(hook, error));
     }
     let how = How { force: true, dry: false };
     apply_one(client, resource, hook, how, patience.go_on).map_err(|error| Failed::of(hook, error))?;
     Ok(hook.clone())
 }
 
-fn until_done(client: &Client, discovery: &Discovery, hook: &Object, patience: Patience<'_>) -> Result<(), Failed> {
+/// Creates an object whose name the server chooses, and returns it with that name.
+pub(crate) fn create_unnamed(
+    client: &Client,
+    discovery: &Discovery,
+    object: &Object,
+    go_on: GoOn<'_>,
+) -> Result<Object, ApiError> {
+    let resource = discovery.find(&object.id.api_version, &object.id.kind).ok_or_else(|| unknown(&object.id))?;
+    let body = serde_json::to_vec(&object.body).unwrap_or_default();
+    let path = resource.path(&object.id.namespace, None);
+    let ask = Ask { method: Method::Post, path: &path, accept: JSON, body: Some((JSON, &body)) };
+    let made = client.json(&ask, &object.id.kind, go_on)?;
+    let mut named = object.clone();
+    named.id.name = made.pointer("/metadata/name").and_then(Json::as_str).unwrap_or("").to_owned();
+    Ok(named)
+}
+
+pub(crate) fn until_done(
+    client: &Client,
+    discovery: &Discovery,
+    hook: &Object,
+    patience: Patience<'_>,
+) -> Result<(), Failed> {
     match hook.id.kind.as_str() {
         // Later objects may be of the kind that it defines.
         "CustomResourceDefinition" => wait_for(client, discovery, &[hook], patience),

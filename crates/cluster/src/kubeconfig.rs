@@ -139,6 +139,14 @@ impl Access {
     }
 }
 
+impl Access {
+    /// Uses a token in the place of other credentials.
+    pub fn set_token(&mut self, token: &str) {
+        self.proof = Proof::Token(Hidden::new(token));
+        self.identity = None;
+    }
+}
+
 impl Merged {
     fn read(wanted: &Wanted) -> Result<Merged, String> {
         let mut merged = Merged::default();

@@ -27,6 +27,7 @@ mod object;
 mod path;
 pub mod pod;
 pub mod ready;
+pub mod release;
 pub mod secrets;
 pub mod state;
 mod wait;

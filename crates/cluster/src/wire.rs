@@ -22,6 +22,8 @@ pub enum Method {
     Post,
     /// Applies.
     Patch,
+    /// Replaces.
+    Put,
     /// Removes.
     Delete,
 }
@@ -33,6 +35,7 @@ impl Method {
             Method::Get => "GET",
             Method::Post => "POST",
             Method::Patch => "PATCH",
+            Method::Put => "PUT",
             Method::Delete => "DELETE",
         }
     }
