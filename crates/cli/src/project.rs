@@ -200,7 +200,7 @@ fn threads_of_machine() -> usize {
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
 /// The one clock reading of the run; `SOURCE_DATE_EPOCH` makes it repeatable.
-fn clock(env: &std::collections::BTreeMap<String, String>) -> Result<Moment, String> {
+pub(crate) fn clock(env: &std::collections::BTreeMap<String, String>) -> Result<Moment, String> {
     if let Some(text) = env.get(EPOCH) {
         let seconds: i64 = text
             .trim()

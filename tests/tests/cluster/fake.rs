@@ -153,7 +153,7 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
         }
         let mut words = first.split_whitespace().map(str::to_owned);
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let (mut length, mut token, mut accept) = (0, String::new(), String::new());
+        let (mut length, mut token, mut accept, mut form) = (0, String::new(), String::new(), String::new());
         loop {
             let mut line = String::new();
             reader.read_line(&mut line).unwrap_or(0);
@@ -162,6 +162,7 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
                 "content-length" => length = value.parse().unwrap_or(0),
                 "authorization" => token = value.trim_start_matches("Bearer ").to_owned(),
                 "accept" => accept = value.to_owned(),
+                "content-type" => form = value.to_owned(),
                 _ => {}
             }
         }
@@ -173,11 +174,11 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
                 std::thread::sleep(trick.delay);
                 match trick.status {
                     0 => return,
-                    200 => answer(&mut state.lock().unwrap(), &method, &target, &token, &accept, &body),
+                    200 => answer(&mut state.lock().unwrap(), &method, &target, &token, (&accept, &form), &body),
                     status => (status, failure(status, "busy", json!([]))),
                 }
             }
-            None => answer(&mut state.lock().unwrap(), &method, &target, &token, &accept, &body),
+            None => answer(&mut state.lock().unwrap(), &method, &target, &token, (&accept, &form), &body),
         };
         let text = match &answer {
             Json::String(text) => text.clone(),
@@ -203,12 +204,22 @@ fn failure(code: u16, message: &str, causes: Json) -> Json {
     json!({ "kind": "Status", "status": "Failure", "code": code, "message": message, "details": { "causes": causes } })
 }
 
-fn answer(state: &mut State, method: &str, target: &str, token: &str, accept: &str, body: &[u8]) -> (u16, Json) {
+fn answer(
+    state: &mut State,
+    method: &str,
+    target: &str,
+    token: &str,
+    (accept, form): (&str, &str),
+    body: &[u8],
+) -> (u16, Json) {
     state.seen.push(format!("{method} {target}"));
     if !["admin-token-4711", "limited"].contains(&token) {
         return (401, failure(401, "Unauthorized", json!([])));
     }
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    if path == "/version" {
+        return (200, json!({ "major": "1", "minor": "33", "gitVersion": "v1.33.2" }));
+    }
     if path == "/api" || path == "/apis" {
         return (200, state.discover(path, accept));
     }
@@ -245,7 +256,9 @@ fn answer(state: &mut State, method: &str, target: &str, token: &str, accept: &s
         },
         ("GET", [_]) => (200, state.list(&kind.1, namespace, query)),
         ("GET", [_, name]) => state.get(&version, &kind.1, namespace, name),
-        ("POST", [_]) => state.create(&version, &kind.1, namespace, body),
+        ("POST", [_]) => state.create(&version, &kind.1, namespace, query, body),
+        ("PUT", [_, name]) => state.replace(&version, &kind.1, namespace, name, body),
+        ("PATCH", [_, name]) if form.contains("merge-patch") => state.patch(&version, &kind.1, namespace, name, body),
         ("PATCH", [_, name]) => state.apply(&version, &kind.1, namespace, name, query, body),
         ("DELETE", [_, name]) => state.delete(&version, &kind.1, namespace, name),
         _ => (405, failure(405, "method not allowed", json!([]))),
@@ -315,17 +328,50 @@ impl State {
         json!({ "items": self.objects.values().filter(is_meant).map(|stored| stored.body.clone()).collect::<Vec<_>>() })
     }
 
-    fn create(&mut self, version: &str, kind: &str, namespace: &str, body: &[u8]) -> (u16, Json) {
+    fn create(&mut self, version: &str, kind: &str, namespace: &str, query: &str, body: &[u8]) -> (u16, Json) {
         let mut body: Json = serde_json::from_slice(body).unwrap();
         if let Some(beginning) = body["metadata"]["generateName"].as_str() {
             body["metadata"]["name"] = format!("{beginning}x{}", self.clock).into();
         }
         let name = body["metadata"]["name"].as_str().unwrap().to_owned();
         if self.objects.contains_key(&self.key(version, kind, namespace, &name)) {
-            return (409, failure(409, "already exists", json!([])));
+            let mut refusal = failure(409, &format!("{kind} \"{name}\" already exists"), json!([]));
+            refusal["reason"] = "AlreadyExists".into();
+            return (409, refusal);
         }
         let text = body.to_string();
-        self.apply(version, kind, namespace, &name, "fieldManager=creator&force=true", text.as_bytes())
+        let manager = query.split('&').find(|part| part.starts_with("fieldManager=")).unwrap_or("fieldManager=creator");
+        self.apply(version, kind, namespace, &name, &format!("{manager}&force=true"), text.as_bytes())
+    }
+
+    /// Replaces an object as a whole.
+    fn replace(&mut self, version: &str, kind: &str, namespace: &str, name: &str, body: &[u8]) -> (u16, Json) {
+        let key = self.key(version, kind, namespace, name);
+        let Some(known) = self.objects.get(&key).cloned() else {
+            return (404, failure(404, &format!("{kind} \"{name}\" not found"), json!([])));
+        };
+        let mut body: Json = serde_json::from_slice(body).unwrap();
+        self.clock += 1;
+        body["metadata"]["uid"] = known.body["metadata"]["uid"].clone();
+        body["metadata"]["resourceVersion"] = self.clock.to_string().into();
+        self.control(kind, &mut body);
+        self.objects.insert(key, Stored { body: body.clone(), managers: known.managers });
+        (200, body)
+    }
+
+    /// Merges a patch: lists of named items are joined, as in a strategic patch; directives are followed.
+    fn patch(&mut self, version: &str, kind: &str, namespace: &str, name: &str, body: &[u8]) -> (u16, Json) {
+        let key = self.key(version, kind, namespace, name);
+        let Some(mut stored) = self.objects.get(&key).cloned() else {
+            return (404, failure(404, &format!("{kind} \"{name}\" not found"), json!([])));
+        };
+        patched(&mut stored.body, &serde_json::from_slice(body).unwrap());
+        self.clock += 1;
+        stored.body["metadata"]["resourceVersion"] = self.clock.to_string().into();
+        self.control(kind, &mut stored.body);
+        let body = stored.body.clone();
+        self.objects.insert(key, stored);
+        (200, body)
     }
 
     fn apply(
@@ -445,7 +491,8 @@ impl State {
         let container = body["spec"]["containers"][0].clone();
         let words = |key: &str| container[key].as_array().into_iter().flatten().filter_map(Json::as_str);
         let variables = || container["env"].as_array().into_iter().flatten();
-        let code = variables().find(|one| one["name"] == "CODE").and_then(|one| one["value"].as_str()?.parse().ok());
+        let code: Option<i64> =
+            variables().find(|one| one["name"] == "CODE").and_then(|one| one["value"].as_str()?.parse().ok());
         let state = match (container["image"].as_str(), words("command").next()) {
             (Some("missing"), _) => json!({ "waiting": { "reason": "ErrImagePull", "message": "no such image" } }),
             (_, Some("sleep")) => json!({ "running": {} }),
@@ -453,8 +500,15 @@ impl State {
         };
         let name = body["metadata"]["name"].as_str().unwrap().to_owned();
         self.logs.insert(name, words("args").map(|word| format!("{word}\n")).collect());
+        // A hook is over when its pod is; others are asked about their containers.
+        let is_hook = body["metadata"]["annotations"]["helm.sh/hook"].is_string() && state["terminated"].is_object();
+        let phase = match (is_hook, code.unwrap_or(0)) {
+            (false, _) => "Running",
+            (true, 0) => "Succeeded",
+            (true, _) => "Failed",
+        };
         body["status"] =
-            json!({ "phase": "Running", "containerStatuses": [{ "name": container["name"], "state": state }] });
+            json!({ "phase": phase, "containerStatuses": [{ "name": container["name"], "state": state }] });
     }
 
     fn delete(&mut self, version: &str, kind: &str, namespace: &str, name: &str) -> (u16, Json) {
@@ -500,6 +554,39 @@ fn merge(into: &mut Json, from: &Json) {
             }
         }
         _ => *into = from.clone(),
+    }
+}
+
+/// A merge patch; items of lists that have a `name` are found by it.
+fn patched(into: &mut Json, patch: &Json) {
+    let Some(patch) = patch.as_object() else {
+        *into = patch.clone();
+        return;
+    };
+    if !into.is_object() {
+        *into = json!({});
+    }
+    let into = into.as_object_mut().unwrap();
+    for (key, value) in patch.iter().filter(|(key, _)| !key.starts_with('$')) {
+        let is_named = |value: &Json| value.as_array().is_some_and(|items| items.iter().all(|i| i["name"].is_string()));
+        match value {
+            Json::Null => {
+                into.remove(key);
+            }
+            Json::Array(changes) if is_named(value) && into.get(key).is_some_and(is_named) => {
+                let items = into.get_mut(key).unwrap().as_array_mut().unwrap();
+                for change in changes {
+                    let at = items.iter().position(|item| item["name"] == change["name"]);
+                    match (at, change["$patch"] == "delete") {
+                        (Some(at), true) => drop(items.remove(at)),
+                        (Some(at), false) => patched(&mut items[at], change),
+                        (None, true) => {}
+                        (None, false) => items.push(change.clone()),
+                    }
+                }
+            }
+            value => patched(into.entry(key.clone()).or_insert(Json::Null), value),
+        }
     }
 }
 

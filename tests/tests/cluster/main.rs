@@ -8,6 +8,8 @@ mod deploys;
 mod failures;
 mod fake;
 mod objects;
+mod releases;
+mod revisions;
 mod skaffold;
 mod storefront;
 

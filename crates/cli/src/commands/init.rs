@@ -36,6 +36,11 @@ fn files(starter: Starter) -> &'static [(&'static str, &'static str)] {
 /// The name of the chart in the starter.
 const STARTER_NAME: &str = "hello";
 
+/// The files of a new chart of a name.
+pub(crate) fn chart_files(name: &str) -> Vec<(&'static str, String)> {
+    files(Starter::Chart).iter().map(|(file, text)| (*file, text.replace(STARTER_NAME, name))).collect()
+}
+
 /// The name of a folder, if it is a valid chart name.
 fn own_name(folder: &Path) -> Option<String> {
     let full = crate::native::canonical_or_same(folder.to_owned());

@@ -33,6 +33,7 @@ mod status;
 mod verify;
 mod why;
 
+pub(crate) use init::chart_files;
 pub(crate) use status::clean;
 pub(crate) use why::rewrite as rewrite_why;
 

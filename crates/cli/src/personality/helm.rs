@@ -1,6 +1,13 @@
 //! `purlin helm`: `template`, `lint`, `show` and `dependency` with Helm's own flags.
 
+mod charted;
+mod connected;
 mod dependency;
+mod packages;
+mod print;
+mod releases;
+mod repositories;
+mod shown;
 
 use super::{Personality, split_flag};
 use crate::disk::Permissions;
@@ -22,12 +29,27 @@ use std::path::PathBuf;
 #[rustfmt::skip]
 pub const HELM: Personality = Personality {
     name: "helm",
-    summary: "Renders, checks and shows charts as Helm does.",
+    summary: "Renders, checks, shows and deploys charts as Helm does.",
     commands: &[
         ("template [NAME] CHART", "render a chart"),
         ("lint CHART…", "check charts"),
         ("show chart|values|crds|readme|all CHART", "print parts of a chart"),
         ("dependency list|build|update [CHART]", "list or fetch what a chart depends on"),
+        ("install [NAME] CHART", "install a chart as a release"),
+        ("upgrade RELEASE CHART", "upgrade a release, or install it with `--install`"),
+        ("rollback RELEASE [REVISION]", "make an earlier revision the newest one"),
+        ("uninstall RELEASE…", "remove releases"),
+        ("test RELEASE", "run the tests of a release"),
+        ("list", "list releases"),
+        ("status RELEASE", "the state of a release"),
+        ("history RELEASE", "the revisions of a release"),
+        ("get all|hooks|manifest|metadata|notes|values RELEASE", "what is recorded of a release"),
+        ("create NAME", "start a chart"),
+        ("package CHART…", "make archives of charts"),
+        ("pull CHART…", "download charts"),
+        ("repo add|list|update|remove|index", "Helm's list of repositories"),
+        ("search repo [KEYWORD]", "search the indexes of repositories"),
+        ("env", "where Helm keeps its files"),
         ("version", "the version of Helm that is followed"),
     ],
     options: &[
@@ -61,10 +83,7 @@ pub const HELM: Personality = Personality {
         ("    --repository-config FILE", "dependency: names of repositories, as Helm keeps them"),
         ("refused", "--validate, --dry-run=server, --verify, --repo, --devel"),
     ],
-    refused: &[
-        "completion", "create", "del", "delete", "env", "fetch", "get", "history", "install", "list", "ls", "package",
-        "plugin", "pull", "push", "registry", "repo", "rollback", "search", "status", "test", "uninstall", "upgrade", "verify",
-    ],
+    refused: &["completion", "plugin", "push", "registry", "verify"],
     run,
 };
 
@@ -76,6 +95,21 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Result<Exit, Exit> {
         "lint" => run_lint(invocation, rest, helm),
         "show" | "inspect" => run_show(invocation, rest),
         "dependency" | "dep" | "dependencies" => dependency::run(invocation, rest),
+        "install" => releases::install(invocation, rest, helm),
+        "upgrade" => releases::upgrade(invocation, rest, helm),
+        "rollback" => releases::rollback(invocation, rest, helm),
+        "uninstall" | "del" | "delete" | "un" => releases::uninstall(invocation, rest),
+        "test" => releases::test(invocation, rest),
+        "list" | "ls" => shown::list(invocation, rest, helm),
+        "status" => shown::status(invocation, rest),
+        "history" | "hist" => shown::history(invocation, rest),
+        "get" => shown::get(invocation, rest, helm),
+        "package" => packages::pack(invocation, rest),
+        "pull" | "fetch" => packages::pull(invocation, rest),
+        "repo" => repositories::repo(invocation, rest),
+        "search" => repositories::search(invocation, rest),
+        "create" => packages::create(invocation, rest),
+        "env" => packages::env(invocation, rest),
         "version" => run_version(invocation, rest, helm),
         other => Err(super::unknown(invocation, &HELM, other)),
     }
@@ -285,6 +319,29 @@ fn fail(invocation: &mut Invocation<'_>, message: &str) -> Exit {
 
 /// A session on the chart that may also read the files the user named.
 fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) -> Result<(Session, String), Exit> {
+    session_with(invocation, chart, &[], parsed)
+}
+
+/// A session that reads no project.
+fn followed_session(invocation: &mut Invocation<'_>) -> Result<Session, Exit> {
+    open_session(invocation, &Setup::of(".")).map(|(session, _)| session)
+}
+
+/// A pattern of the user's.
+fn pattern(text: &str) -> Result<regex::Regex, String> {
+    regex::Regex::new(text).map_err(|error| {
+        let reason = error.to_string();
+        format!("error parsing regexp: {}: `{text}`", purlin_value::pattern::reason(&reason))
+    })
+}
+
+/// The same with servers that may be connected to.
+fn session_with(
+    invocation: &mut Invocation<'_>,
+    chart: &str,
+    hosts: &[String],
+    parsed: &mut Parsed,
+) -> Result<(Session, String), Exit> {
     let cwd = native::canonical_or_same(invocation.cwd.clone());
     let full = |path: &str| purlin_value::path::normalize(&native::world_text(&cwd.join(path)));
     let mut named: Vec<PathBuf> = parsed.files.iter().map(|file| full(file).into()).collect();
@@ -294,7 +351,7 @@ fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) ->
     parsed.options.values = parsed.files.iter().map(|file| (full(file), file.clone())).collect();
     parsed.options.here = native::world_text(&cwd);
     let mut setup = Setup::of(chart);
-    setup.permissions = Permissions { paths: named, ..Permissions::default() };
+    setup.permissions = Permissions { paths: named, hosts: hosts.to_vec(), ..Permissions::default() };
     // As in Helm, each run generates new secrets.
     (setup.seed, setup.usual_seed) = (parsed.seed, SeedSource::Fresh);
     if !named::exists(&cwd.join(chart)) {

@@ -1,16 +1,15 @@
 //! `purlin kustomize`: `build`, `create` and `edit` with Kustomize's own flags.
 
-mod arguments;
 mod edit;
 mod paths;
 
 use super::Personality;
+use super::arguments::{Arguments, Takes};
 use crate::border::{write_atomically, write_below};
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
-use arguments::{Arguments, Takes};
 use purlin_host::named;
 use purlin_kustomize::FILES;
 use purlin_kustomize::file::{KustomizationFile, edit as change, go_yaml};

@@ -2,6 +2,7 @@
 //!
 //! A personality is a file here and a line in the list.
 
+mod arguments;
 mod garden;
 mod helm;
 mod kustomize;

@@ -1,9 +1,9 @@
 //! `edit`: changes the kustomization file of the working directory.
 
-use super::arguments::{Arguments, Takes};
 use super::{KUSTOMIZE, fail, paths};
 use crate::border::rewrite_below;
 use crate::invocation::{Exit, Invocation};
+use crate::personality::arguments::{Arguments, Takes};
 use crate::personality::unknown;
 use purlin_host::named;
 use purlin_kustomize::FILES;

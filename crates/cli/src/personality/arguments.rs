@@ -1,10 +1,10 @@
-//! Flags as Kustomize reads them: `--name=value`, `--name value`, `-n value`.
+//! Flags as Go's programs read them: `--name=value`, `--name value`, `-n value`, `-ab`.
 
 use crate::personality::split_flag;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The number of values of a flag.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     /// `--flag`, `--flag=false`.
     Switch,
@@ -12,6 +12,8 @@ pub(super) enum Takes {
     Text,
     /// Several values, each with a flag of its own.
     List,
+    /// One value, only after `=`; without it, this one.
+    Bare(&'static str),
 }
 
 /// Words and flags of a command line.
@@ -26,17 +28,17 @@ impl Arguments {
     /// Reads a command line with these flags: long name, short name, number of values.
     pub fn read(args: &[String], known: &[(&'static str, char, Takes)]) -> Result<Arguments, String> {
         let mut read = Arguments::default();
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
+        let mut rest: VecDeque<String> = args.iter().cloned().collect();
+        while let Some(arg) = rest.pop_front() {
             if arg == "--" {
-                read.words.extend(rest.cloned());
+                read.words.extend(rest);
                 break;
             }
             if arg == "-" || !arg.starts_with('-') {
-                read.words.push(arg.clone());
+                read.words.push(arg);
                 continue;
             }
-            let (name, value) = split_flag(arg);
+            let (name, value) = split_flag(&arg);
             let is_long = arg.starts_with("--");
             let fits = |(long, short, _): &&(&'static str, char, Takes)| match is_long {
                 true => *long == name,
@@ -45,8 +47,14 @@ impl Arguments {
             let Some((long, _, takes)) = known.iter().find(fits) else { return Err(format!("unknown flag: {arg}")) };
             let value = match (takes, value) {
                 (Takes::Switch, None) => "true".to_owned(),
+                // Several short switches in one word.
+                (Takes::Switch, Some(more)) if !is_long && !arg.contains('=') => {
+                    rest.push_front(format!("-{more}"));
+                    "true".to_owned()
+                }
+                (Takes::Bare(usual), None) => (*usual).to_owned(),
                 (_, Some(value)) => value,
-                (_, None) => rest.next().cloned().ok_or_else(|| format!("flag needs an argument: {arg}"))?,
+                (_, None) => rest.pop_front().ok_or_else(|| format!("flag needs an argument: {arg}"))?,
             };
             let values = read.values.entry(long).or_default();
             if *takes != Takes::List {
