@@ -283,6 +283,9 @@ fn jinja(related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
     for known in functions(Language::Jinja) {
         proposals.add(known.name, ProposalKind::Function, &known.label, known.doc, 20);
     }
+    for test in purlin_unfurl::jinja::TESTS.iter().filter(|test| test.name.starts_with(char::is_alphabetic)) {
+        proposals.add(test.name, ProposalKind::Function, &format!("is {}", test.signature()), test.summary, 50);
+    }
     for function in purlin_unfurl::functions::FUNCTIONS {
         let takes = purlin_unfurl::functions::takes(function);
         proposals.add(function.name, ProposalKind::Function, &takes, function.summary, 30);

@@ -1,216 +1,327 @@
-//! The tests of templates: `value is name`.
+//! The tests of templates, `value is name`: a row each, which checks, completion and the reference read.
 
-use super::ast::Comparison;
-use super::filters;
-use super::render::{Renderer, Values};
+use crate::ast::Comparison;
 use crate::error::{Error, Kind};
 use crate::error::{Result, type_error, value_error};
-use crate::filters::regexes_matches;
+use crate::filters::{self, regexes_matches};
 use crate::python::{self, Number};
+use crate::render::{Renderer, Values};
 use crate::val::{Data, Val};
 use purlin_syntax::what;
+use purlin_value::function::{self, Function, Parameter, one, optional};
 use purlin_value::{Cost, path};
 use std::cmp::Ordering;
 
-/// Names of all tests.
-pub const TESTS: &[&str] = &[
-    "abs",
-    "all",
-    "any",
-    "boolean",
-    "callable",
-    "change",
-    "changed",
-    "contains",
-    "defined",
-    "directory",
-    "divisibleby",
-    "eq",
-    "equalto",
-    "escaped",
-    "even",
-    "exists",
-    "failed",
-    "failure",
-    "false",
-    "falsy",
-    "file",
-    "filter",
-    "finished",
-    "float",
-    "ge",
-    "greaterthan",
-    "gt",
-    "in",
-    "integer",
-    "is_abs",
-    "is_dir",
-    "is_file",
-    "is_link",
-    "is_same_file",
-    "isnan",
-    "issubset",
-    "issuperset",
-    "iterable",
-    "le",
-    "lessthan",
-    "link",
-    "lower",
-    "lt",
-    "mapping",
-    "match",
-    "nan",
-    "ne",
-    "none",
-    "number",
-    "odd",
-    "reachable",
-    "regex",
-    "same_file",
-    "sameas",
-    "search",
-    "sequence",
-    "skip",
-    "skipped",
-    "started",
-    "string",
-    "subset",
-    "succeeded",
-    "success",
-    "superset",
-    "test",
-    "true",
-    "truthy",
-    "undefined",
-    "unreachable",
-    "upper",
-    "uri",
-    "url",
-    "urn",
-    "vault_encrypted",
-    "version",
-    "version_compare",
-    "==",
-    "!=",
-    "<",
-    "<=",
-    ">",
-    ">=",
-];
+/// A test; its parameters follow the value.
+pub type Test = Function<Calling>;
 
-/// Tests for the kind of a value: a missing value has none.
-const KINDS: &[&str] = &[
-    "boolean", "callable", "escaped", "false", "float", "integer", "mapping", "number", "sameas", "sequence", "string",
-    "true", "uri", "url", "urn",
-];
+/// How a test is applied.
+#[derive(Clone, Copy)]
+pub struct Calling {
+    run: fn(&Renderer<'_>, &Asked<'_>) -> Result<bool>,
+    absent: Absent,
+}
 
-/// The cost of a test: most check only the kind of value.
-fn cost(name: &str) -> Cost {
-    match name {
-        "lower" | "upper" | "match" | "search" | "regex" => Cost::Slow,
-        "eq" | "equalto" | "==" | "ne" | "!=" | "lt" | "lessthan" | "<" | "le" | "<=" | "gt" | "greaterthan" | ">"
-        | "ge" | ">=" | "in" | "contains" | "subset" | "issubset" | "superset" | "issuperset" | "sameas" => Cost::Deep,
-        "all" | "any" | "iterable" | "vault_encrypted" | "filter" | "test" => Cost::ALL,
-        _ => Cost::Constant,
+/// What a test does with a missing value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    /// It looks at the value as it is.
+    Seen,
+    /// A missing value has no kind: it fails the test.
+    Fails,
+    /// It looks at the evaluated value, so a missing one is an error where rules are strict.
+    Evaluated,
+}
+
+/// A test that is applied to a value.
+struct Asked<'a> {
+    name: &'static str,
+    value: &'a Val,
+    args: &'a Values,
+}
+
+impl Asked<'_> {
+    fn text(&self) -> &str {
+        self.value.as_str().unwrap_or("")
     }
 }
 
+type Run = fn(&Renderer<'_>, &Asked<'_>) -> Result<bool>;
+
+/// A test that looks at the value itself.
+const fn test(
+    name: &'static str,
+    parameters: &'static [Parameter],
+    cost: Cost,
+    summary: &'static str,
+    run: Run,
+) -> Test {
+    let row = Test::new(name, parameters, summary, Calling { run, absent: Absent::Evaluated });
+    Test { cost, ..row }
+}
+
+/// A test of the kind of a value.
+const fn kind(name: &'static str, summary: &'static str, run: Run) -> Test {
+    let row = test(name, &[], Cost::Constant, summary, run);
+    Test { call: Calling { absent: Absent::Fails, ..row.call }, ..row }
+}
+
+/// A test that also takes missing values.
+const fn any(name: &'static str, summary: &'static str, run: Run) -> Test {
+    let row = test(name, &[], Cost::Constant, summary, run);
+    Test { call: Calling { absent: Absent::Seen, ..row.call }, ..row }
+}
+
+/// The same test for missing values, which fail it.
+const fn of_kind(row: Test) -> Test {
+    Test { call: Calling { absent: Absent::Fails, ..row.call }, ..row }
+}
+
+const OTHER: &[Parameter] = &[one("other", "any")];
+const PATTERN: &[Parameter] =
+    &[one("pattern", "string"), optional("ignorecase", "boolean"), optional("multiline", "boolean")];
+const SCHEMES: &[Parameter] = &[optional("schemes", "list of strings")];
+const VERSION: &[Parameter] = &[one("version", "string"), optional("operator", "string")];
+const CONVERT: &[Parameter] = &[optional("convert_bool", "boolean")];
+
+/// All tests.
+pub const TESTS: &[Test] = &[
+    test("!=", OTHER, Cost::Deep, "Different from another value.", |render, asked| {
+        compare(render, Comparison::Ne, asked)
+    }),
+    test("<", OTHER, Cost::Deep, "Less than another value.", |render, asked| compare(render, Comparison::Lt, asked)),
+    test("<=", OTHER, Cost::Deep, "Less than or equal to another value.", |render, asked| {
+        compare(render, Comparison::Le, asked)
+    }),
+    test("==", OTHER, Cost::Deep, "Equal to another value.", |render, asked| compare(render, Comparison::Eq, asked)),
+    test(">", OTHER, Cost::Deep, "Greater than another value.", |render, asked| compare(render, Comparison::Gt, asked)),
+    test(">=", OTHER, Cost::Deep, "Greater than or equal to another value.", |render, asked| {
+        compare(render, Comparison::Ge, asked)
+    }),
+    test("abs", &[], Cost::Constant, "An absolute path.", |_, asked| Ok(path::is_absolute(path_text(asked)?))),
+    test("all", &[], Cost::ALL, "A list whose items are all true.", |render, asked| {
+        Ok(render.iterate(asked.value)?.iter().all(python::truthy))
+    }),
+    test("any", &[], Cost::ALL, "A list with an item that is true.", |render, asked| {
+        Ok(render.iterate(asked.value)?.iter().any(python::truthy))
+    }),
+    kind("boolean", "A boolean.", |_, asked| Ok(matches!(asked.value.data, Data::Bool(_)))),
+    kind("callable", "A function or macro.", |_, asked| Ok(matches!(asked.value.data, Data::Object(_)))),
+    test("change", &[], Cost::Constant, "The result of a task that changed something.", |_, asked| {
+        field(asked, "changed")
+    }),
+    test("changed", &[], Cost::Constant, "The result of a task that changed something.", |_, asked| {
+        field(asked, "changed")
+    }),
+    test("contains", OTHER, Cost::Deep, "A list, mapping or string with this item, key or part.", |render, asked| {
+        render.contains(asked.value, &operand(render, asked.args)?)
+    }),
+    any("defined", "A value that is not missing.", |_, asked| Ok(!matches!(asked.value.data, Data::Undefined(_)))),
+    test("directory", &[], Cost::Constant, "The path of a folder that exists.", on_disk),
+    test("divisibleby", &[one("number", "number")], Cost::Constant, "A number divisible by another one.", divides),
+    test("eq", OTHER, Cost::Deep, "Equal to another value.", |render, asked| compare(render, Comparison::Eq, asked)),
+    test("equalto", OTHER, Cost::Deep, "Equal to another value.", |render, asked| {
+        compare(render, Comparison::Eq, asked)
+    }),
+    kind("escaped", "Text marked as escaped; none is.", |_, _| Ok(false)),
+    test("even", &[], Cost::Constant, "An even number.", divides),
+    test("exists", &[], Cost::Constant, "The path of something that exists.", on_disk),
+    test("failed", &[], Cost::Constant, "The result of a task that failed.", |_, asked| field(asked, "failed")),
+    test("failure", &[], Cost::Constant, "The result of a task that failed.", |_, asked| field(asked, "failed")),
+    kind("false", "The boolean false.", |_, asked| Ok(matches!(asked.value.data, Data::Bool(false)))),
+    test("falsy", CONVERT, Cost::Constant, "A value that counts as false.", |_, asked| {
+        Ok(!truth(asked.value, asked.args))
+    }),
+    test("file", &[], Cost::Constant, "The path of a file that exists.", on_disk),
+    test("filter", &[], Cost::ALL, "The name of a filter.", |render, asked| {
+        Ok(filters::is_known(render, asked.text()))
+    }),
+    test("finished", &[], Cost::Constant, "The result of a task that has finished.", |_, asked| {
+        has_run(asked, "finished")
+    }),
+    kind("float", "A number with a fraction.", |_, asked| Ok(matches!(asked.value.data, Data::Float(_)))),
+    test("ge", OTHER, Cost::Deep, "Greater than or equal to another value.", |render, asked| {
+        compare(render, Comparison::Ge, asked)
+    }),
+    test("greaterthan", OTHER, Cost::Deep, "Greater than another value.", |render, asked| {
+        compare(render, Comparison::Gt, asked)
+    }),
+    test("gt", OTHER, Cost::Deep, "Greater than another value.", |render, asked| {
+        compare(render, Comparison::Gt, asked)
+    }),
+    test("in", OTHER, Cost::Deep, "An item, key or part of another value.", |render, asked| {
+        compare(render, Comparison::In, asked)
+    }),
+    kind("integer", "An integer.", |_, asked| Ok(matches!(asked.value.data, Data::Int(_)))),
+    test("is_abs", &[], Cost::Constant, "An absolute path.", |_, asked| Ok(path::is_absolute(path_text(asked)?))),
+    test("is_dir", &[], Cost::Constant, "The path of a folder that exists.", on_disk),
+    test("is_file", &[], Cost::Constant, "The path of a file that exists.", on_disk),
+    test("is_link", &[], Cost::Constant, "The path of a symbolic link that exists.", on_disk),
+    test("is_same_file", OTHER, Cost::Constant, "The same path as another one.", same_file),
+    test("isnan", &[], Cost::Constant, "The number that is not a number.", |_, asked| {
+        Ok(matches!(asked.value.data, Data::Float(x) if x.is_nan()))
+    }),
+    test("issubset", OTHER, Cost::Deep, "A list whose items are all in another one.", |render, asked| {
+        within(render, asked.value, &operand(render, asked.args)?)
+    }),
+    test("issuperset", OTHER, Cost::Deep, "A list with all items of another one.", |render, asked| {
+        within(render, &operand(render, asked.args)?, asked.value)
+    }),
+    test("iterable", &[], Cost::ALL, "A value with items.", |render, asked| Ok(render.iterate(asked.value).is_ok())),
+    test("le", OTHER, Cost::Deep, "Less than or equal to another value.", |render, asked| {
+        compare(render, Comparison::Le, asked)
+    }),
+    test("lessthan", OTHER, Cost::Deep, "Less than another value.", |render, asked| {
+        compare(render, Comparison::Lt, asked)
+    }),
+    test("link", &[], Cost::Constant, "The path of a symbolic link that exists.", on_disk),
+    test("link_exists", &[], Cost::Constant, "The path of something that exists.", on_disk),
+    test("lower", &[], Cost::Slow, "Text in lower case.", is_cased),
+    test("lt", OTHER, Cost::Deep, "Less than another value.", |render, asked| compare(render, Comparison::Lt, asked)),
+    kind("mapping", "A mapping.", |_, asked| Ok(matches!(asked.value.data, Data::Map(_)))),
+    test("match", PATTERN, Cost::Slow, "Text that begins with a regular expression.", matches_pattern),
+    test("nan", &[], Cost::Constant, "The number that is not a number.", |_, asked| {
+        Ok(matches!(asked.value.data, Data::Float(x) if x.is_nan()))
+    }),
+    test("ne", OTHER, Cost::Deep, "Different from another value.", |render, asked| {
+        compare(render, Comparison::Ne, asked)
+    }),
+    any("none", "Null.", |_, asked| Ok(asked.value.is_null())),
+    kind("number", "A number or boolean.", |_, asked| {
+        Ok(matches!(asked.value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_)))
+    }),
+    test("odd", &[], Cost::Constant, "An odd number.", divides),
+    test("reachable", &[], Cost::Constant, "The result of a task whose host was reachable.", |_, asked| {
+        Ok(!field(asked, "unreachable")?)
+    }),
+    test("regex", PATTERN, Cost::Slow, "Text that a regular expression matches somewhere.", matches_pattern),
+    test("same_file", OTHER, Cost::Constant, "The same path as another one.", same_file),
+    of_kind(test("sameas", OTHER, Cost::Deep, "The same value of the same kind.", same_as)),
+    test("search", PATTERN, Cost::Slow, "Text that a regular expression matches somewhere.", matches_pattern),
+    kind("sequence", "A list, mapping or string.", |_, asked| {
+        Ok(matches!(asked.value.data, Data::List(_) | Data::Str(_) | Data::Map(_)))
+    }),
+    test("skip", &[], Cost::Constant, "The result of a task that was skipped.", |_, asked| field(asked, "skipped")),
+    test("skipped", &[], Cost::Constant, "The result of a task that was skipped.", |_, asked| field(asked, "skipped")),
+    test("started", &[], Cost::Constant, "The result of a task that has started.", |_, asked| {
+        has_run(asked, "started")
+    }),
+    kind("string", "A string.", |_, asked| Ok(matches!(asked.value.data, Data::Str(_)))),
+    test("subset", OTHER, Cost::Deep, "A list whose items are all in another one.", |render, asked| {
+        within(render, asked.value, &operand(render, asked.args)?)
+    }),
+    test("succeeded", &[], Cost::Constant, "The result of a task that succeeded.", |_, asked| {
+        Ok(!field(asked, "failed")?)
+    }),
+    test("success", &[], Cost::Constant, "The result of a task that succeeded.", |_, asked| {
+        Ok(!field(asked, "failed")?)
+    }),
+    test("superset", OTHER, Cost::Deep, "A list with all items of another one.", |render, asked| {
+        within(render, &operand(render, asked.args)?, asked.value)
+    }),
+    test("test", &[], Cost::ALL, "The name of a test.", |_, asked| Ok(find(asked.text()).is_some())),
+    kind("true", "The boolean true.", |_, asked| Ok(matches!(asked.value.data, Data::Bool(true)))),
+    test("truthy", CONVERT, Cost::Constant, "A value that counts as true.", |_, asked| {
+        Ok(truth(asked.value, asked.args))
+    }),
+    any("undefined", "A missing value.", |_, asked| Ok(matches!(asked.value.data, Data::Undefined(_)))),
+    test("unreachable", &[], Cost::Constant, "The result of a task whose host was not reachable.", |_, asked| {
+        field(asked, "unreachable")
+    }),
+    test("upper", &[], Cost::Slow, "Text in upper case.", is_cased),
+    of_kind(test("uri", SCHEMES, Cost::Constant, "A URI.", |_, asked| {
+        Ok(matches!(asked.value.data, Data::Str(_) | Data::Null) && scheme_allowed(asked.text(), asked.args))
+    })),
+    of_kind(test("url", SCHEMES, Cost::Constant, "A URL.", |_, asked| {
+        Ok(scheme_allowed(asked.text(), asked.args) && is_url(asked.text()))
+    })),
+    of_kind(test("urn", &[], Cost::Constant, "A URN.", |_, asked| {
+        Ok(asked.text().to_ascii_lowercase().starts_with("urn:"))
+    })),
+    test("vault_encrypted", &[], Cost::ALL, "Text encrypted by Ansible vault.", |_, asked| {
+        Ok(crate::vault::is_vault(asked.text().as_bytes()))
+    }),
+    test(
+        "version",
+        VERSION,
+        Cost::Constant,
+        "A version that compares with another one as the operator says.",
+        |render, asked| version(render, asked.value, asked.args),
+    ),
+    test(
+        "version_compare",
+        VERSION,
+        Cost::Constant,
+        "A version that compares with another one as the operator says.",
+        |render, asked| version(render, asked.value, asked.args),
+    ),
+];
+
+/// The test of a name.
+pub fn find(name: &str) -> Option<&'static Test> {
+    function::find(TESTS, name)
+}
+
 /// Whether a value passes a test.
-pub fn run(render: &mut Renderer<'_>, name: &str, value: &Val, args: &Values) -> Result<bool> {
-    match name {
-        "defined" => return Ok(!matches!(value.data, Data::Undefined(_))),
-        "undefined" => return Ok(matches!(value.data, Data::Undefined(_))),
-        "none" => return Ok(value.is_null()),
+pub fn run(render: &Renderer<'_>, name: &str, value: &Val, args: &Values) -> Result<bool> {
+    let row = find(name);
+    let is_missing = matches!(value.data, Data::Undefined(_));
+    match row {
+        Some(row) if row.call.absent == Absent::Seen => {
+            return (row.call.run)(render, &Asked { name: row.name, value, args });
+        }
+        Some(row) if is_missing && row.call.absent == Absent::Fails => return Ok(false),
         _ => {}
     }
-    if matches!(value.data, Data::Undefined(_)) && KINDS.contains(&name) {
-        return Ok(false);
-    }
-    // Other tests look at the value itself.
     let value = &match value.data {
         Data::Undefined(_) if !render.ctx.strict() => value.clone(),
         _ => render.whole(value.clone())?,
     };
-    let _held = render.ctx.evaluation.charge_call(cost(name), std::iter::once(value).chain(&args.positional))?;
-    let text = || value.as_str().unwrap_or("");
-    let shown = || render.ctx.text(value);
-    Ok(match name {
-        "string" => matches!(value.data, Data::Str(_)),
-        "number" => matches!(value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_)),
-        "integer" => matches!(value.data, Data::Int(_)),
-        "float" => matches!(value.data, Data::Float(_)),
-        "boolean" => matches!(value.data, Data::Bool(_)),
-        "true" => matches!(value.data, Data::Bool(true)),
-        "false" => matches!(value.data, Data::Bool(false)),
-        "mapping" => matches!(value.data, Data::Map(_)),
-        "sequence" => matches!(value.data, Data::List(_) | Data::Str(_) | Data::Map(_)),
-        "iterable" => render.iterate(value).is_ok(),
-        "callable" => matches!(value.data, Data::Object(_)),
-        "truthy" => truth(value, args),
-        "falsy" => !truth(value, args),
-        "lower" => {
-            let text = shown()?;
-            text.chars().any(char::is_alphabetic) && *text == text.to_lowercase()
-        }
-        "upper" => {
-            let text = shown()?;
-            text.chars().any(char::is_alphabetic) && *text == text.to_uppercase()
-        }
-        "escaped" => false,
-        "filter" => filters::find(text()).is_some(),
-        "test" => TESTS.contains(&text()),
-        "isnan" | "nan" => matches!(value.data, Data::Float(x) if x.is_nan()),
-        "vault_encrypted" => crate::vault::is_vault(text().as_bytes()),
-        "all" => render.iterate(value)?.iter().all(python::truthy),
-        "any" => render.iterate(value)?.iter().any(python::truthy),
-        "odd" | "even" | "divisibleby" => divides(name, value, args)?,
-        "sameas" => {
-            let other = operand(render, args)?;
-            std::mem::discriminant(&value.data) == std::mem::discriminant(&other.data) && python::equal(value, &other)
-        }
-        "eq" | "equalto" | "==" => compare(render, Comparison::Eq, value, args)?,
-        "ne" | "!=" => compare(render, Comparison::Ne, value, args)?,
-        "lt" | "lessthan" | "<" => compare(render, Comparison::Lt, value, args)?,
-        "le" | "<=" => compare(render, Comparison::Le, value, args)?,
-        "gt" | "greaterthan" | ">" => compare(render, Comparison::Gt, value, args)?,
-        "ge" | ">=" => compare(render, Comparison::Ge, value, args)?,
-        "in" => compare(render, Comparison::In, value, args)?,
-        "contains" => {
-            let needle = operand(render, args)?;
-            render.contains(value, &needle)?
-        }
-        "subset" | "issubset" => within(render, value, &operand(render, args)?)?,
-        "superset" | "issuperset" => within(render, &operand(render, args)?, value)?,
-        "match" | "search" | "regex" => {
-            let pattern = operand(render, args)?;
-            let subject = render.ctx.text(value)?;
-            regexes_matches(render.ctx.evaluation, &render.ctx.text(&pattern)?, &subject, args, name == "match")?
-        }
-        "version" | "version_compare" => version(render, value, args)?,
-        "uri" => matches!(value.data, Data::Str(_) | Data::Null) && scheme_allowed(text(), args),
-        "url" => scheme_allowed(text(), args) && is_url(text()),
-        "urn" => text().to_ascii_lowercase().starts_with("urn:"),
-        "abs" | "is_abs" => path::is_absolute(path_text(name, value)?),
-        "exists" | "file" | "is_file" | "directory" | "is_dir" | "link" | "is_link" | "link_exists" => {
-            render.ctx.host.is_on_disk(name, path_text(name, value)?)?
-        }
-        "same_file" | "is_same_file" => {
-            let other = operand(render, args)?;
-            path::normalize(text()) == path::normalize(&render.ctx.text(&other)?)
-        }
-        "change" | "changed" => field(name, value, "changed")?,
-        "failed" | "failure" => field(name, value, "failed")?,
-        "success" | "succeeded" => !field(name, value, "failed")?,
-        "skip" | "skipped" => field(name, value, "skipped")?,
-        "started" => value.get("started").is_none() && value.as_map().is_some() || field(name, value, "started")?,
-        "finished" => value.get("finished").is_none() && value.as_map().is_some() || field(name, value, "finished")?,
-        "unreachable" => field(name, value, "unreachable")?,
-        "reachable" => !field(name, value, "unreachable")?,
-        _ => {
-            let error = Error::new(Kind::Missing, format!("No test named '{name}'."));
-            return Err(error.plain(what::unknown("test", name)));
-        }
-    })
+    let Some(row) = row else {
+        let error = Error::new(Kind::Missing, format!("No test named '{name}'."));
+        return Err(error.plain(what::unknown("test", name)));
+    };
+    let _held = render.ctx.evaluation.charge_call(row.cost, std::iter::once(value).chain(&args.positional))?;
+    (row.call.run)(render, &Asked { name: row.name, value, args })
+}
+
+/// The tests of files are the host's.
+fn on_disk(render: &Renderer<'_>, asked: &Asked<'_>) -> Result<bool> {
+    render.ctx.host.is_on_disk(asked.name, path_text(asked)?)
+}
+
+fn same_file(render: &Renderer<'_>, asked: &Asked<'_>) -> Result<bool> {
+    let other = operand(render, asked.args)?;
+    Ok(path::normalize(asked.text()) == path::normalize(&render.ctx.text(&other)?))
+}
+
+fn same_as(render: &Renderer<'_>, asked: &Asked<'_>) -> Result<bool> {
+    let other = operand(render, asked.args)?;
+    let same_kind = std::mem::discriminant(&asked.value.data) == std::mem::discriminant(&other.data);
+    Ok(same_kind && python::equal(asked.value, &other))
+}
+
+/// `lower` and `upper`: text with letters, all of them in one case.
+fn is_cased(render: &Renderer<'_>, asked: &Asked<'_>) -> Result<bool> {
+    let text = render.ctx.text(asked.value)?;
+    let cased = if asked.name == "lower" { text.to_lowercase() } else { text.to_uppercase() };
+    Ok(text.chars().any(char::is_alphabetic) && *text == cased)
+}
+
+fn matches_pattern(render: &Renderer<'_>, asked: &Asked<'_>) -> Result<bool> {
+    let pattern = operand(render, asked.args)?;
+    let subject = render.ctx.text(asked.value)?;
+    let pattern = render.ctx.text(&pattern)?;
+    regexes_matches(render.ctx.evaluation, &pattern, &subject, asked.args, asked.name == "match")
+}
+
+/// A field of a task's result that a result without it passes.
+fn has_run(asked: &Asked<'_>, name: &str) -> Result<bool> {
+    let is_result = asked.value.as_map().is_some();
+    if is_result && asked.value.get(name).is_none() {
+        return Ok(true);
+    }
+    field(asked, name)
 }
 
 fn truth(value: &Val, args: &Values) -> bool {
@@ -226,17 +337,17 @@ fn truth(value: &Val, args: &Values) -> bool {
 }
 
 /// A field in the result of a task.
-fn field(test: &str, value: &Val, name: &str) -> Result<bool> {
-    match value.as_map() {
-        Some(_) => Ok(value.get(name).is_some_and(python::truthy)),
-        None => type_error(format!("the test `{test}` needs a map, not {}", value.kind())),
+fn field(asked: &Asked<'_>, name: &str) -> Result<bool> {
+    match asked.value.as_map() {
+        Some(_) => Ok(asked.value.get(name).is_some_and(python::truthy)),
+        None => type_error(format!("the test `{}` needs a map, not {}", asked.name, asked.value.kind())),
     }
 }
 
-fn path_text<'v>(test: &str, value: &'v Val) -> Result<&'v str> {
-    match value.as_str() {
+fn path_text<'v>(asked: &Asked<'v>) -> Result<&'v str> {
+    match asked.value.as_str() {
         Some(text) => Ok(text),
-        None => type_error(format!("the test `{test}` needs a path, not {}", value.kind())),
+        None => type_error(format!("the test `{}` needs a path, not {}", asked.name, asked.value.kind())),
     }
 }
 
@@ -247,14 +358,15 @@ fn operand(render: &Renderer<'_>, args: &Values) -> Result<Val> {
     }
 }
 
-fn compare(render: &Renderer<'_>, comparison: Comparison, value: &Val, args: &Values) -> Result<bool> {
-    let other = operand(render, args)?;
-    render.compare(comparison, value, &other)
+fn compare(render: &Renderer<'_>, comparison: Comparison, asked: &Asked<'_>) -> Result<bool> {
+    let other = operand(render, asked.args)?;
+    render.compare(comparison, asked.value, &other)
 }
 
-fn divides(name: &str, value: &Val, args: &Values) -> Result<bool> {
+fn divides(_: &Renderer<'_>, asked: &Asked<'_>) -> Result<bool> {
+    let (name, value) = (asked.name, asked.value);
     let by = match name {
-        "divisibleby" => operand_number(args.positional.first())?,
+        "divisibleby" => operand_number(asked.args.positional.first())?,
         _ => Number::Int(2),
     };
     let rest = match (python::number(value), by) {

@@ -113,7 +113,7 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
     // New functions and filters are included automatically.
     grammar.add("function", purlin_unfurl::functions::FUNCTIONS.iter().map(|function| function.name.to_owned()));
     grammar.add("filter", purlin_unfurl::jinja::all_filters().map(|filter| filter.name.to_owned()));
-    grammar.add("test", purlin_unfurl::jinja::TESTS.iter().map(|&test| test.to_owned()));
+    grammar.add("test", purlin_unfurl::jinja::TESTS.iter().map(|test| test.name.to_owned()));
     let mut text = HEAD.to_owned();
     for node in 0..1 + choices.below(3) {
         text.push_str(&format!("        n{node}:\n          type: Open\n          properties:\n"));

@@ -56,6 +56,11 @@ pub fn find(name: &str) -> Option<&'static Filter> {
     function::find(FILTERS, name)
 }
 
+/// Whether a name is that of a filter, of the language or of the host.
+pub fn is_known(render: &Renderer<'_>, name: &str) -> bool {
+    find(name).or_else(|| render.ctx.host.filter(name)).is_some()
+}
+
 /// A filter that the host applies.
 pub const fn of_host(
     name: &'static str,

@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 pub use lookup::{LOOKUPS, lookup};
 pub use purlin_jinja::{
-    Delimiters, FILTERS, Filter, TESTS, Template, Values, arithmetic, is_template, moment, object, operator,
+    Delimiters, FILTERS, Filter, TESTS, Template, Values, arithmetic, is_template, methods, moment, object, operator,
     percent_encode, round_to, shell_quote,
 };
 
