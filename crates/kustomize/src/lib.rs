@@ -4,42 +4,18 @@
 //! built natively; other fields are named, and an installed `kubectl kustomize` does the work if programs are allowed.
 //! Every part of a result keeps its origin.
 
-mod arguments;
+mod change;
+mod resources;
+mod read;
 mod build;
-mod config;
-mod defaults;
 mod dialect;
-mod edit;
-mod fieldpath;
-mod fieldspec;
 pub mod file;
-mod generate;
-mod helm;
-mod identity;
-mod images;
-mod index;
 mod installed;
-mod keyed;
-mod kustomization;
-mod labels;
-mod names;
-mod notes;
-mod order;
-mod patch;
-mod plugins;
-mod reach;
-mod references;
-mod replacements;
-mod resource;
-mod restriction;
 pub mod rules;
-mod select;
-mod shape;
-mod strategic;
-mod transform;
-mod value_add;
-mod vars;
 
+use change::{edit, images, labels, names, patch, references, replacements, strategic, transform, value_add, vars};
+use resources::{generate, helm, identity, index, keyed, notes, order, plugins, resource, select};
+use read::{arguments, config, defaults, fieldpath, fieldspec, kustomization, reach, restriction, shape};
 pub use build::{resolve, resolve_patch};
 pub use dialect::DIALECT;
 pub use identity::is_namespaced;

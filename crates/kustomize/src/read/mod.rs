@@ -1,0 +1,11 @@
+//! A kustomization file: its keys, its fields, the files it names.
+
+pub(crate) mod arguments;
+pub(crate) mod config;
+pub(crate) mod defaults;
+pub(crate) mod fieldpath;
+pub(crate) mod fieldspec;
+pub(crate) mod kustomization;
+pub(crate) mod reach;
+pub(crate) mod restriction;
+pub(crate) mod shape;
