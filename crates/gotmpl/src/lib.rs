@@ -4,42 +4,23 @@
 //! values of one render. It reads no files, no clock and no environment; all input from the outside comes through
 //! [`Outside`].
 
-pub mod ast;
-mod cause;
-mod decimal;
-pub mod emit;
-pub mod equal;
-mod error;
+mod crypto;
+pub mod formats;
+pub mod values;
+pub mod parsing;
 mod eval;
-mod float;
 pub mod func;
 pub mod funcs;
-pub mod hole;
-pub mod json;
-mod keys;
-mod lex;
 pub mod machine;
-mod methods;
-pub mod number;
-pub mod object;
-mod parse;
-mod pem;
-mod primes;
-mod print;
-pub mod quote;
-mod random;
-pub mod rope;
-pub mod semver;
 mod set;
-mod taint;
-pub mod time;
-mod toml;
-pub mod value;
-mod weave;
-pub mod yaml;
-pub mod yaml_tree;
-pub mod zone;
 
+use crypto::{keys, pem, primes, random};
+pub use formats::{emit, json, semver, time, yaml, yaml_tree, zone};
+use formats::{toml};
+pub use values::{equal, hole, number, object, quote, rope, value};
+use values::{decimal, float, methods, print, taint, weave};
+pub use parsing::{ast};
+use parsing::{cause, error, lex, parse};
 pub use cause::{Cause, Misread};
 pub use error::{ExecError, Fault, Limit, ParseError};
 pub use keys::SpareKey;
