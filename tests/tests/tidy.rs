@@ -297,7 +297,7 @@ const READERS: &[(&str, &str)] = &[
     ("crates/syntax/src/yaml_mistake.rs", "the parser of YAML"),
     ("crates/syntax/src/diagnostic.rs", "hides secrets and cuts long texts"),
     ("crates/syntax/src/print/human.rs", "indents the lines of a text"),
-    ("crates/value/src/pattern.rs", "engines of regular expressions"),
+    ("crates/value/src/text/pattern.rs", "engines of regular expressions"),
     ("crates/cluster/src/error.rs", "Kubernetes' API server"),
     ("crates/host/src/fetch/git.rs", "git"),
     ("crates/verify/src/chart.rs", "Helm's words, which tests of charts compare"),

@@ -2,39 +2,18 @@
 //!
 //! The core that all dialects share. It knows text and trees, and no dialect.
 
-pub mod archive;
-mod common;
-pub mod emit;
-pub mod encoding;
+pub mod run;
+pub mod text;
+pub mod data;
 pub mod fast;
-mod files;
 pub mod function;
-pub mod glob;
-pub mod go_pattern;
-pub mod ignore;
-pub mod image;
-pub mod lazy;
-pub mod lock;
-pub mod merge;
-pub mod meter;
-pub mod names;
-pub mod origin;
-pub mod path;
-pub mod pattern;
-pub mod python_text;
-pub mod read;
-mod recorded;
 pub mod rules;
-mod scope;
-mod seed;
-mod session;
-pub mod stack;
-mod taint;
-pub mod tracked;
-pub mod value;
-pub mod weight;
-pub mod world;
 
+pub use run::{archive, lock, meter, stack, tracked, world};
+use run::{common, files, recorded, seed, session};
+pub use text::{encoding, glob, go_pattern, ignore, image, path, pattern, python_text};
+pub use data::{emit, lazy, merge, names, origin, read, value, weight};
+use data::{scope, taint};
 pub use ecow::EcoString;
 pub use emit::{Secrets, emit};
 pub use fast::{FastIndex, FastMap, FastSet};
