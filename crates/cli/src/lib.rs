@@ -4,31 +4,18 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests make the files that they read.
 
-mod args;
+mod output;
+mod arguments;
 mod commands;
-mod completions;
 mod csar;
-mod declared;
-mod help;
 mod ignores;
 mod invocation;
-mod options;
-mod pager;
-mod paint;
 pub mod personality;
-mod printable;
-mod project;
-mod reach;
-mod report;
-mod rule_page;
-mod run_args;
 mod settings;
-mod steering;
-mod traced;
-mod veil;
-mod viewpoint;
 mod watch;
 
+use output::{pager, paint, printable, report, rule_page, traced, veil, viewpoint};
+use arguments::{args, completions, declared, help, options, project, reach, run_args, steering};
 pub use invocation::{Exit, Invocation};
 pub use project::{Setup, open_session};
 use purlin_host::{border, fetch, native};
