@@ -4,19 +4,19 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))] // Tests make the files that they read.
 
-mod output;
 mod arguments;
 mod commands;
 mod csar;
 mod ignores;
 mod invocation;
+mod output;
 pub mod personality;
 mod settings;
 mod watch;
 
-use output::{pager, paint, printable, report, rule_page, traced, veil, viewpoint};
 use arguments::{args, completions, declared, help, options, project, reach, run_args, steering};
 pub use invocation::{Exit, Invocation};
+use output::{pager, paint, printable, report, rule_page, traced, veil, viewpoint};
 pub use project::{Setup, open_session};
 use purlin_host::{border, fetch, native};
 pub use purlin_host::{disk, seed};

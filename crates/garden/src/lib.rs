@@ -3,12 +3,8 @@
 // The kinds of the tables are numbered one by one.
 #![recursion_limit = "256"]
 
-pub mod again;
-pub mod values;
 pub mod actions;
-pub mod tables;
-pub mod scope;
-pub mod read;
+pub mod again;
 pub mod augment;
 mod dialect;
 pub mod dump;
@@ -19,23 +15,27 @@ mod inner;
 pub mod modules;
 mod names;
 mod project;
+pub mod read;
 pub mod resolve;
 mod rules;
+pub mod scope;
+pub mod tables;
+pub mod values;
 
-pub use again::{follow};
-use again::{resume, variants, varying};
-pub use values::{json, number, versions};
-use values::{bind, live, outputs, structure, trace};
 pub use actions::{action, graph, late, scripts, workflows};
 use actions::{providers, references};
-pub use tables::{json_schema, reference};
-use tables::{check, complete, concealed, dockerfile, include, inputs, shapes, types};
-pub use scope::{phases};
-use scope::{base, ground, imports, near_variables, scopes, vars};
-pub use read::{config, dotenv, draft, files, remote};
-use read::{place, render, scan, templates};
+pub use again::follow;
+use again::{resume, variants, varying};
 pub use dialect::{DIALECT, resolved_project};
 pub use inner::Provider;
+pub use read::{config, dotenv, draft, files, remote};
+use read::{place, render, scan, templates};
+pub use scope::phases;
+use scope::{base, ground, imports, near_variables, scopes, vars};
+use tables::{check, complete, concealed, dockerfile, include, inputs, shapes, types};
+pub use tables::{json_schema, reference};
+use values::{bind, live, outputs, structure, trace};
+pub use values::{json, number, versions};
 
 use purlin_value::{Eval, Scope, Session, Value};
 use std::sync::Arc;

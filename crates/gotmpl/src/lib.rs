@@ -5,27 +5,27 @@
 //! [`Outside`].
 
 mod crypto;
-pub mod formats;
-pub mod values;
-pub mod parsing;
 mod eval;
+pub mod formats;
 pub mod func;
 pub mod funcs;
 pub mod machine;
+pub mod parsing;
 mod set;
+pub mod values;
 
-use crypto::{keys, pem, primes, random};
-pub use formats::{emit, json, semver, time, yaml, yaml_tree, zone};
-use formats::{toml};
-pub use values::{equal, hole, number, object, quote, rope, value};
-use values::{decimal, float, methods, print, taint, weave};
-pub use parsing::{ast};
-use parsing::{cause, error, lex, parse};
 pub use cause::{Cause, Misread};
+use crypto::{keys, pem, primes, random};
 pub use error::{ExecError, Fault, Limit, ParseError};
+use formats::toml;
+pub use formats::{emit, json, semver, time, yaml, yaml_tree, zone};
 pub use keys::SpareKey;
 pub use machine::{Limits, Lookup, Machine, Outside, STACK_BYTES};
+pub use parsing::ast;
+use parsing::{cause, error, lex, parse};
 pub use random::Guessable;
 pub use rope::{Piece, Rope};
 pub use set::{Namespace, Set};
 pub use value::{Data, Heap, ListType, MapType, Str, Val};
+use values::{decimal, float, methods, print, taint, weave};
+pub use values::{equal, hole, number, object, quote, rope, value};

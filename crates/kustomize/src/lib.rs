@@ -4,20 +4,20 @@
 //! built natively; other fields are named, and an installed `kubectl kustomize` does the work if programs are allowed.
 //! Every part of a result keeps its origin.
 
-mod change;
-mod resources;
-mod read;
 mod build;
+mod change;
 mod dialect;
 pub mod file;
 mod installed;
+mod read;
+mod resources;
 pub mod rules;
 
-use change::{edit, images, labels, names, patch, references, replacements, strategic, transform, value_add, vars};
-use resources::{generate, helm, identity, index, keyed, notes, order, plugins, resource, select};
-use read::{arguments, config, defaults, fieldpath, fieldspec, kustomization, reach, restriction, shape};
 pub use build::{resolve, resolve_patch};
+use change::{edit, images, labels, names, patch, references, replacements, strategic, transform, value_add, vars};
 pub use dialect::DIALECT;
 pub use identity::is_namespaced;
 pub use kustomization::FILES;
 pub use reach::outer_paths;
+use read::{arguments, config, defaults, fieldpath, fieldspec, kustomization, reach, restriction, shape};
+use resources::{generate, helm, identity, index, keyed, notes, order, plugins, resource, select};
