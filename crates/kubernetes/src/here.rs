@@ -113,8 +113,24 @@ impl fmt::Display for Here<'_, '_> {
     }
 }
 
-/// A value that is known and may be shown; pending, broken and secret values are not validated.
+/// A value that is known and may be shown; pending, broken and secret values are not validated, nor are strings with a
+/// variable that is replaced when the object is deployed.
 pub fn known(value: &Value) -> Option<&Value> {
-    let is_open = matches!(value.data, purlin_value::Data::Lazy(_));
+    let is_open = match &value.data {
+        purlin_value::Data::Lazy(_) => true,
+        purlin_value::Data::Str(text) => has_variable(text),
+        _ => false,
+    };
     (!value.is_pending() && !value.is_poison() && !value.is_tainted() && !is_open).then_some(value)
+}
+
+/// Whether a string has a variable as `envsubst` and the post-build substitution of Flux write it: `${NAME}`,
+/// `${NAME:=default}`.
+fn has_variable(text: &str) -> bool {
+    text.match_indices("${").any(|(at, _)| {
+        let rest = text.get(at + 2..).unwrap_or_default();
+        let end = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let is_name = rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+        is_name && rest.get(end..).is_some_and(|after| after.starts_with(['}', ':', '=', '-', '/']))
+    })
 }

@@ -19,7 +19,7 @@ pub fn check(judge: &mut Judge<'_>, object: &Value, custom: &custom::Schemas) {
     let here = Here::top(object);
     let (Some(version), Some(kind)) = (here.key("apiVersion"), here.key("kind")) else { return };
     let (Some(version_text), Some(kind_text)) = (version.text(), kind.text()) else { return };
-    if kind_text == "List" && version_text == "v1" {
+    if is_list(judge.table, version_text, kind_text) || is_encrypted(object, kind_text) {
         return;
     }
     let found = judge.table.kind(version_text, kind_text).filter(|kind| kind.range.holds(judge.at)).copied();
@@ -36,6 +36,18 @@ pub fn check(judge: &mut Judge<'_>, object: &Value, custom: &custom::Schemas) {
             }
         }
     }
+}
+
+/// A list of objects: kubectl takes `List` and the lists of all kinds.
+fn is_list(table: &Table, version: &str, kind: &str) -> bool {
+    let of = kind.strip_suffix("List");
+    of.is_some_and(|of| (of.is_empty() && version == "v1") || table.kind(version, of).is_some())
+}
+
+/// A `Secret` that SOPS has encrypted: it is decrypted when it is deployed, and has other keys and values then.
+fn is_encrypted(object: &Value, kind: &str) -> bool {
+    let parts = |name: &str| object.get("sops").and_then(known).and_then(|sops| sops.get(name));
+    kind == "Secret" && ["mac", "version", "lastmodified"].iter().any(|name| parts(name).is_some())
 }
 
 fn deprecated(judge: &mut Judge<'_>, version: &Here<'_, '_>, kind: &Kind) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile, Under};
 use purlin_gotmpl::rope::{Piece as RopePiece, first_behind};
-use purlin_syntax::{Kind, Node, Source, Span, Style};
+use purlin_syntax::{Kind, MergeKeys, Node, Source, Span, Style};
 use purlin_value::read::scalar_data;
 use purlin_value::{EcoString, Map, Origin, OriginKind, Piece, Session, Taint, Value};
 
@@ -316,7 +316,7 @@ impl<'s> Tracer<'s> {
                     secret_key |= range_taint(woven, offset + key.start as usize, offset + key.end as usize);
                     (purlin_value::read::key_text(entry.key), self.value(entry.value, woven, offset))
                 };
-                let entries: Map = target.entries().map(entry).collect();
+                let entries: Map = target.merged_entries(MergeKeys::Apply).map(entry).collect();
                 Value::of(entries.into(), origin, secret_key)
             }
             Kind::List => {
