@@ -14,6 +14,8 @@ mod rules;
 pub mod show;
 pub mod source;
 pub mod trial;
+pub mod value_page;
+mod value_types;
 
 pub use dialect::{DIALECT, resolve_chart};
 pub use entities::SCHEMA;

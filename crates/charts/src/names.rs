@@ -22,6 +22,9 @@ use crate::report::source_of;
 use crate::template::Options;
 use crate::trace::template_path;
 use crate::unread::strings;
+use crate::value_types::Use;
+
+mod uses;
 
 /// Keys of values that all charts of a release share.
 const GLOBAL: &str = "global";
@@ -62,6 +65,8 @@ pub(crate) struct Reads {
     pub is_lost: bool,
     /// Texts that `tpl` may make templates of.
     texts: Vec<(usize, String)>,
+    /// How values are used, by their identity.
+    uses: HashMap<String, BTreeSet<Use>>,
 }
 
 impl Reads {
@@ -73,6 +78,11 @@ impl Reads {
     /// Whether every value in a mapping may be read.
     pub fn holds_all(&self, path: &[EcoString]) -> bool {
         self.wholes.contains(&key_of(path))
+    }
+
+    /// How a value is used.
+    pub fn uses_of(&self, path: &[EcoString]) -> Option<&BTreeSet<Use>> {
+        self.uses.get(&key_of(path))
     }
 
     /// Whether a template may be included.
@@ -520,12 +530,14 @@ impl<'s> Walk<'s> {
                 Stmt::Action(pipe) => {
                     let printed = self.pipe(pipe, frame);
                     if pipe.decl.is_empty() {
+                        self.note_use(&printed, Use::Printed);
                         self.escape(&printed, pipe.pos, frame);
                     }
                 }
                 Stmt::If(branch) => {
                     let mut inner = frame.clone();
-                    self.pipe(&branch.pipe, &mut inner);
+                    let tested = self.pipe(&branch.pipe, &mut inner);
+                    self.note_use(&tested, Use::Tested);
                     self.bodies(branch, &inner, frame);
                 }
                 Stmt::With(branch) => {
@@ -536,6 +548,7 @@ impl<'s> Walk<'s> {
                 Stmt::Range(branch) => {
                     let mut inner = frame.clone();
                     let all = self.pipe(&branch.pipe, &mut inner);
+                    self.note_use(&all, Use::Ranged);
                     let items = self.items(&all, branch, frame);
                     if let Some(last) = branch.pipe.decl.last() {
                         inner.variables.insert(last.name.clone(), items.clone());
@@ -815,7 +828,14 @@ impl<'s> Walk<'s> {
         is_plain.then(|| (name.clone(), frame.source.span(start, start + name.len())))
     }
 
-    fn call(&mut self, name: &str, pos: u32, operands: &[Expr], given: Vec<Meaning>, frame: &mut Frame) -> Meaning {
+    fn call(
+        &mut self,
+        name: &'static str,
+        pos: u32,
+        operands: &[Expr],
+        given: Vec<Meaning>,
+        frame: &mut Frame,
+    ) -> Meaning {
         let union = |given: &[Meaning]| {
             given.iter().fold(Vec::new(), |mut all, meaning| {
                 add(&mut all, meaning);
@@ -823,6 +843,7 @@ impl<'s> Walk<'s> {
             })
         };
         if self.is_strict() {
+            self.note_given(name, operands, &given);
             self.reads_of(name, &given, pos, frame);
         }
         match name {

@@ -101,6 +101,12 @@ fn declared(session: &Session, chart: &Chart) -> Option<Vec<Vec<String>>> {
     is_read.then_some(found)
 }
 
+/// How the templates of the chart in a folder use its values; `None` if they cannot be read.
+pub(crate) fn reads_of_folder(session: &Session, folder: &str) -> Option<Arc<Reads>> {
+    let chart = crate::load::load(session, folder).ok()?;
+    Some(reads_of(session, folder, &chart, &Options::default()))
+}
+
 /// Values that templates may read. They are the same for all values files of a chart.
 fn reads_of(session: &Session, folder: &str, chart: &Chart, options: &Options) -> Arc<Reads> {
     let listed = session.listed(folder);
@@ -240,7 +246,7 @@ impl Judge<'_> {
             let is_left = match (inside, is_global) {
                 (Some(_), _) => false,
                 (None, true) => !path.is_empty() || !self.is_whole,
-                (None, false) => of.is_some() && (key.name == "tags" || is_off()),
+                (None, false) => of.is_some() && (key.name == "tags" || is_switch(key) || is_off()),
             };
             if is_left {
                 continue;
@@ -326,6 +332,11 @@ impl Judge<'_> {
             .sink
             .push(Diagnostic::at(&rules::REPEATED, *span, message).hint("remove what the chart has by itself"));
     }
+}
+
+/// Whether a chart that takes this one in may decide by the value whether it does: `condition: web.enabled`.
+fn is_switch(key: &Key) -> bool {
+    key.name == "enabled" && key.inner.is_empty()
 }
 
 /// Words that values files of environments have in their names.

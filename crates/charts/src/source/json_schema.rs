@@ -4,6 +4,9 @@
 //! that decides and the rest is added to it.
 
 use crate::entities::{CHART, SCHEMA};
+use crate::names::Reads;
+use crate::unused::reads_of_folder;
+use crate::value_types::types;
 use purlin_model::json_schema::{DRAFT, object, texts};
 use purlin_model::schema::Edition;
 use purlin_syntax::{Diagnostic, Flavor, Node, Span, Tree};
@@ -18,7 +21,7 @@ pub fn chart() -> Value {
 pub fn values(session: &Session, folder: &str) -> Result<Value, Diagnostic> {
     let defaults = path::join(folder, "values.yaml");
     let known = match session.world.exists(&defaults) {
-        true => described(&*session.read_yaml(&defaults, Flavor::Core)?),
+        true => typed(&*session.read_yaml(&defaults, Flavor::Core)?, reads_of_folder(session, folder).as_deref()),
         false => object([]),
     };
     let brought = path::join(folder, "values.schema.json");
@@ -39,35 +42,62 @@ pub fn values(session: &Session, folder: &str) -> Result<Value, Diagnostic> {
 
 /// Descriptions of a chart's values in its defaults.
 pub fn described(tree: &Tree) -> Value {
-    let comments = Comments::of(tree);
-    tree.root().filter(|root| root.is_map()).map_or_else(|| object([]), |root| shape(root, &comments, 0))
+    typed(tree, None)
+}
+
+/// The same with the types that templates allow.
+fn typed(tree: &Tree, reads: Option<&Reads>) -> Value {
+    let about = About { comments: Comments::of(tree), reads };
+    tree.root().filter(|root| root.is_map()).map_or_else(|| object([]), |root| shape(root, &about, &mut Vec::new()))
+}
+
+/// What is known of values beside their defaults.
+struct About<'t> {
+    comments: Comments<'t>,
+    reads: Option<&'t Reads>,
+}
+
+impl About<'_> {
+    /// The types of a value: the ones that all its uses allow.
+    fn types(&self, path: &[EcoString], default: &Value) -> Option<Value> {
+        let uses = self.reads.filter(|reads| !reads.is_lost)?.uses_of(path)?;
+        let names = types(uses, default.as_bool().is_some())?.names();
+        // A default of another type shows that a use was misread.
+        let own = purlin_model::validate::type_name(default);
+        let fits = own == "null" || names.contains(&own);
+        fits.then(|| texts(names.into_iter().chain(["null"])))
+    }
 }
 
 /// Values nest a few levels deep; the bound is for malicious files.
 const DEPTH: u32 = 100;
 
-fn shape(node: Node<'_>, comments: &Comments<'_>, depth: u32) -> Value {
-    if depth > DEPTH || !node.is_map() || node.entries().next().is_none() {
+fn shape(node: Node<'_>, about: &About<'_>, path: &mut Vec<EcoString>) -> Value {
+    if path.len() > DEPTH as usize || !node.is_map() || node.entries().next().is_none() {
         // Helm takes anything in the place of a scalar, a list or an empty mapping.
         return object([]);
     }
     let mut properties = Map::new();
     for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
+        path.push(entry.key.eco_text());
         let mut property = Map::new();
-        if let Some(text) = comments.above(entry.key.span()) {
+        if let Some(text) = about.comments.above(entry.key.span()) {
             property.insert("description".into(), Value::str(text));
         }
-        if let Some(inner) = shape(entry.value, comments, depth + 1).as_map() {
+        if let Some(inner) = shape(entry.value, about, path).as_map() {
             property.extend(inner.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
         if !property.contains_key("properties") {
             let default = value_of(entry.value, MergeKeys::Apply);
-            if let Some(word) = likely_type(&default) {
-                property.insert("x-purlin-takes".into(), Value::str(word));
+            match (about.types(path, &default), likely_type(&default)) {
+                (Some(types), _) => drop(property.insert("type".into(), types)),
+                (None, Some(word)) => drop(property.insert("x-purlin-takes".into(), Value::str(word))),
+                (None, None) => {}
             }
             property.insert("default".into(), default);
         }
         properties.insert(entry.key.eco_text(), Value::map(property));
+        path.pop();
     }
     object([("type", texts(["object", "null"])), ("properties", Value::map(properties))])
 }

@@ -194,11 +194,30 @@ pub struct ClusterTerms {
     /// Judge custom resources by the definitions in this folder, too. May be repeated.
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub schema_dir: Vec<PathBuf>,
-    /// Judge Kubernetes objects by a built-in policy. May be repeated.
+    /// Judge Kubernetes objects by a built-in policy, or by a file or folder with Rego. May be repeated.
     ///
-    /// The policies are `baseline`, `restricted`, `resources`, `probes` and `images`; `policies` of `purlin.toml` hold as well.
-    #[arg(long = "policy", value_name = "NAME")]
+    /// The built-in policies are `baseline`, `restricted`, `resources`, `probes` and `images`. Policies of `purlin.toml` hold as well.
+    #[arg(long = "policy", value_name = "POLICY")]
     pub policies: Vec<String>,
+    /// A file or folder with documents that policies find under `data`. May be repeated.
+    #[arg(long, value_name = "PATH", requires = "policies", hide_short_help = true)]
+    pub policy_data: Vec<PathBuf>,
+    /// The package whose rules count, instead of `main`; `*` for all. May be repeated.
+    #[arg(long = "policy-namespace", value_name = "NAME", requires = "policies", hide_short_help = true)]
+    pub namespaces: Vec<String>,
+    /// Give policies all objects at once, as conftest's `--combine` does.
+    #[arg(long, requires = "policies", hide_short_help = true)]
+    pub combine: bool,
+}
+
+/// How a schema is printed.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SchemaFormat {
+    /// JSON Schema.
+    #[default]
+    Json,
+    /// A page with a table of values.
+    Markdown,
 }
 
 /// How tests are found and run.
@@ -212,6 +231,11 @@ pub struct TestTerms {
     /// Run tests only.
     #[arg(long, hide_short_help = true)]
     pub only_tests: bool,
+    /// Leave out suites of charts whose files are the same as at this git revision.
+    ///
+    /// Files of charts that a chart takes in from a folder (`file://`) count as its own. Suites of other projects always run.
+    #[arg(long = "since", id = "unchanged_since", value_name = "REVISION", hide_short_help = true)]
+    pub since: Option<String>,
     /// Store snapshots as they are now.
     #[arg(short, long)]
     pub update_snapshots: bool,
@@ -713,6 +737,9 @@ pub enum Command {
         name: Option<String>,
         /// The folder of the chart, for `chart-values`.
         path: Option<PathBuf>,
+        /// `markdown` prints the values of a chart as a page.
+        #[arg(short, long, value_enum, default_value = "json", value_name = "FORMAT")]
+        output: SchemaFormat,
     },
     /// Explain a rule; list all rules if omitted.
     Explain {
