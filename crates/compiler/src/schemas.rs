@@ -20,6 +20,8 @@ pub enum SchemaOf {
     Chart,
     /// The values of one chart.
     ChartValues,
+    /// A Kubernetes object, by its `apiVersion` and `kind`.
+    Object(&'static str, &'static str),
 }
 
 /// The names that need no version, each with one sentence.
@@ -77,6 +79,9 @@ impl SchemaOf {
             }
             SchemaOf::Ensemble => purlin_unfurl::entities::json_schema(),
             SchemaOf::Chart => purlin_charts::json_schema::chart(),
+            SchemaOf::Object(version, kind) => {
+                purlin_kubernetes::json_schema::schema(version, kind).unwrap_or_else(|| Value::from(true))
+            }
             // Without a chart its values are unknown.
             SchemaOf::ChartValues => Value::from(true),
         }
@@ -123,5 +128,9 @@ pub fn schema_by<'t>(file: &str, scalar: impl Fn(&str) -> Option<&'t str>) -> Op
     if purlin_garden::files::is_config_file(name) && (version.is_empty() || version.starts_with("garden.io/")) {
         return Some(SchemaOf::Garden);
     }
-    (name == "Chart.yaml").then_some(SchemaOf::Chart)
+    if name == "Chart.yaml" {
+        return Some(SchemaOf::Chart);
+    }
+    let (version, kind) = purlin_kubernetes::json_schema::kind(version, scalar("kind")?)?;
+    Some(SchemaOf::Object(version, kind))
 }

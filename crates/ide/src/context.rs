@@ -45,8 +45,10 @@ impl Ide {
         let offset = offset.min(text.len());
         if is_chart_template(&file) && self.chart_folder(&file).is_some() {
             let inside = between(&text, offset, "{{", "}}").map(|range| Inside { language: Language::Go, range });
-            // Without YAML there is no path; the cursor is only a placeholder.
-            return Some(Context { cursor: cursor("", 0), of: None, inside, file, text, offset });
+            // What actions print is not known; the YAML around them is that of an object.
+            let cursor = cursor(&without_actions(&text), offset);
+            let of = schema_by(&file, |key| cursor.root(key));
+            return Some(Context { cursor, of, inside, file, text, offset });
         }
         let cursor = cursor(&text, offset);
         let of = schema_by(&file, |key| cursor.root(key));
@@ -108,6 +110,23 @@ impl Ide {
             folder = parent;
         }
     }
+}
+
+/// A template with its actions left out: lines that hold nothing else are blank, others keep a word in their place.
+fn without_actions(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut from = 0;
+    while let Some(start) = text.get(from..).and_then(|rest| rest.find("{{")).map(|at| from + at) {
+        let end = text.get(start..).and_then(|rest| rest.find("}}")).map_or(text.len(), |at| start + at + 2);
+        let line = text.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        let is_alone = text.get(line..start).is_some_and(|before| before.trim().is_empty())
+            && text.get(end..).is_some_and(|rest| rest.lines().next().unwrap_or_default().trim().is_empty());
+        for byte in bytes.iter_mut().take(end).skip(start).filter(|byte| **byte != b'\n') {
+            *byte = if is_alone { b' ' } else { b'x' };
+        }
+        from = end;
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Maximum distance to an opening mark.

@@ -178,6 +178,23 @@ pub fn diagnostics(session: &Session, findings: Vec<Finding>) -> Vec<Diagnostic>
     groups.into_iter().map(|group| group.told(session)).collect()
 }
 
+/// The locations of a value: the line that wrote it, and the one that put it into an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// The line that wrote it.
+    pub first: Option<Span>,
+    /// The expression that used it, if that is another line.
+    pub last: Option<Span>,
+}
+
+/// The locations of a value or key.
+pub fn route(session: &Session, spot: &Spot) -> Route {
+    let way = place(session, spot);
+    let line = |span: Span| session.sources.get(span.file).map(|source| (span.file, source.line_start(span.start)));
+    let is_elsewhere = |span: &Span| way.first.is_none_or(|first| line(first) != line(*span));
+    Route { first: way.first, last: way.last.filter(is_elsewhere) }
+}
+
 /// The location shown for a finding.
 fn place(session: &Session, spot: &Spot) -> Way {
     match spot {

@@ -5,9 +5,11 @@
 //! the outside.
 
 mod custom;
+mod docs;
 mod facts;
 mod finding;
 mod here;
+pub mod json_schema;
 mod object;
 mod pods;
 mod policies;
@@ -19,6 +21,7 @@ mod structure;
 pub mod table;
 mod values;
 
+pub use finding::{Route, Spot, route};
 pub use object::minor;
 pub use policies::{POLICIES, Policy};
 pub use rules::RULES;

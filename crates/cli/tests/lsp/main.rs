@@ -166,6 +166,10 @@ fn charts() {
     assert!(place[0]["uri"].as_str().unwrap().ends_with("_helpers.tpl"), "{place}");
     let proposals = labels(&ask(&mut client, "completion", template, ".Values.image.tag", 14));
     assert_eq!(proposals, ["repository", "tag"]);
+    assert!(hover(&mut client, template, "replicas: {{", 2).contains("How many pods run"));
+    assert!(hover(&mut client, template, "image: \"{{", 2).contains("with a tag or digest"));
+    let keys = labels(&ask(&mut client, "completion", template, "containers:", 0));
+    assert!(keys.contains(&"initContainers".to_owned()), "{keys:?}");
     let help = ask(&mut client, "signatureHelp", template, "include \"app.name\"", 10);
     assert!(help["signatures"][0]["label"].as_str().unwrap().starts_with("include"), "{help}");
     assert!(hover(&mut client, values, "replicas", 2).contains("How many pods"));
