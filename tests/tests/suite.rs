@@ -6,6 +6,9 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use purlin_suite::{Case, folder_cases, page_cases, section_cases, top};
 
 fn main() {
+    if purlin_cli::is_evaluator() {
+        return purlin_cli::serve_evaluations();
+    }
     let mut arguments = Arguments::from_args();
     // Each case has its own stack and memory; more threads than cores only cost.
     arguments.test_threads = arguments.test_threads.or(Some(2));

@@ -16,6 +16,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-gotmpl", 3),
     ("purlin-jinja", 3),
     ("purlin-kubernetes", 3),
+    ("purlin-policy", 1),
     ("purlin-script", 1),
     ("purlin-garden", 4),
     ("purlin-skaffold", 4),

@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if purlin_cli::is_evaluator() {
+        purlin_cli::serve_evaluations();
+        return ExitCode::SUCCESS;
+    }
     let mut words = std::env::args();
     let program = words.next().unwrap_or_default();
     if Path::new(&program).file_name().is_some_and(|name| name == "purlin") {

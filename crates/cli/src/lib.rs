@@ -11,7 +11,9 @@ mod ignores;
 mod invocation;
 mod output;
 pub mod personality;
+mod policies;
 mod settings;
+mod settings_policy;
 mod watch;
 
 use arguments::{args, completions, declared, help, options, project, reach, run_args, steering};
@@ -34,6 +36,14 @@ use veil::Veiled;
 pub fn option_table() -> Vec<(&'static str, &'static [&'static str])> {
     let some = options::OPTIONS.iter().filter(|row| !row.dialects.is_empty());
     some.map(|row| (row.name, row.dialects)).collect()
+}
+
+/// Whether this process was started to evaluate policies.
+pub use purlin_host::evaluator::is_evaluator;
+
+/// Evaluates policies, as the process that was started for it.
+pub fn serve_evaluations() {
+    purlin_host::evaluator::serve(purlin_policy::answer);
 }
 
 /// Runs the program and returns its exit code.

@@ -12,6 +12,9 @@ fn main() {
     if std::env::args_os().nth(1).is_some_and(|first| first == purlin_run::local::guard::ARGUMENT) {
         return purlin_run::local::guard::watch(std::io::stdin());
     }
+    if purlin_cli::is_evaluator() {
+        return purlin_cli::serve_evaluations();
+    }
     let mut stdout = Stdout { inner: std::io::BufWriter::new(std::io::stdout()), failed: None };
     let mut stderr = std::io::stderr();
     let terminal = std::io::stderr().is_terminal();

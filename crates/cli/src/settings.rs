@@ -6,6 +6,7 @@
 
 use crate::border::{is_escape, read_below};
 use crate::native;
+use crate::settings_policy;
 use purlin_compiler::{all_rules, policy_names, rules};
 use purlin_host::named;
 use purlin_syntax::{Diagnostic, Limits, Severity, Source, Sources, Span, suggest};
@@ -71,6 +72,28 @@ pub(crate) struct Settings {
     pub limits: Vec<WantedLimit>,
     /// Built-in policies that objects are checked against.
     pub policies: Vec<String>,
+    /// Policies in Rego and assertions in CEL.
+    pub own_policies: Vec<Policy>,
+}
+
+/// A table `[[policy]]`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Policy {
+    /// A file or folder with Rego, relative to the settings file.
+    pub path: Option<String>,
+    /// Files and folders with documents, relative to the settings file.
+    pub data: Vec<String>,
+    pub namespaces: Vec<String>,
+    pub name: String,
+    pub when: Option<String>,
+    /// An expression in CEL.
+    pub assert: Option<String>,
+    pub message: Option<String>,
+    /// What it is evaluated over.
+    pub over: String,
+    pub environments: Vec<String>,
+    pub is_warning: bool,
+    pub at: Option<Span>,
 }
 
 /// A limit that settings change.
@@ -211,24 +234,25 @@ fn absolute(home: Option<&Path>, folder: &str) -> Option<PathBuf> {
     }
 }
 
-struct Reader {
+pub(crate) struct Reader {
     source: Arc<Source>,
     found: Vec<Diagnostic>,
-    settings: Settings,
+    pub(crate) settings: Settings,
 }
 
 type Entry<'t> = (&'t Spanned<toml::de::DeString<'t>>, &'t Spanned<DeValue<'t>>);
 
 const OF_USER: &[&str] = &["trust", "limits", "env-allow"];
 
-const TOP: &[&str] = &["environment", "strict", "policies", "permissions", "rules", "ignore", "search", "limits"];
+const TOP: &[&str] =
+    &["environment", "strict", "policies", "policy", "permissions", "rules", "ignore", "search", "limits"];
 
 impl Reader {
-    fn span(&self, range: std::ops::Range<usize>) -> Span {
+    pub(crate) fn span(&self, range: std::ops::Range<usize>) -> Span {
         self.source.span(range.start, range.end)
     }
 
-    fn problem(&mut self, at: std::ops::Range<usize>, message: String, hint: &str) {
+    pub(crate) fn problem(&mut self, at: std::ops::Range<usize>, message: String, hint: &str) {
         let span = self.span(at);
         self.found.push(Diagnostic::at(&rules::SETTINGS, span, message).hint(hint));
     }
@@ -261,7 +285,7 @@ impl Reader {
         }
     }
 
-    fn unknown(&mut self, key: &Spanned<toml::de::DeString<'_>>, known: &[&str]) {
+    pub(crate) fn unknown(&mut self, key: &Spanned<toml::de::DeString<'_>>, known: &[&str]) {
         let name = key.get_ref();
         let hint = suggest::did_you_mean(name, known.iter().copied());
         let hint = hint.unwrap_or_else(|| format!("known keys: {}", known.join(", ")).into());
@@ -274,6 +298,7 @@ impl Reader {
                 "environment" => self.settings.environment = self.text(value),
                 "strict" => self.settings.strict = self.truth(value),
                 "policies" => self.policies(value),
+                "policy" => settings_policy::read(self, value),
                 "permissions" => self.entries(value, Self::permission),
                 "rules" => self.entries(value, Self::rule),
                 "ignore" => self.ignores(value),
@@ -291,7 +316,7 @@ impl Reader {
         }
     }
 
-    fn wrong(&mut self, value: &Spanned<DeValue<'_>>, wanted: &str) {
+    pub(crate) fn wrong(&mut self, value: &Spanned<DeValue<'_>>, wanted: &str) {
         let found = match value.get_ref() {
             DeValue::String(_) => "a string",
             DeValue::Integer(_) => "an integer",
@@ -304,7 +329,7 @@ impl Reader {
         self.problem(value.span(), format!("expected {wanted}, found {found}"), &format!("write {wanted}"));
     }
 
-    fn text(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+    pub(crate) fn text(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
         if let DeValue::String(text) = value.get_ref() {
             return Some(text.to_string());
         }
@@ -320,7 +345,7 @@ impl Reader {
         false
     }
 
-    fn texts(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<String> {
+    pub(crate) fn texts(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<String> {
         match value.get_ref() {
             DeValue::Array(items) => items.iter().filter_map(|item| self.text(item)).collect(),
             _ => {

@@ -263,3 +263,35 @@ fn find(folder: &Path, name: &str) -> PathBuf {
     }
     panic!("there is no {name} below {}", folder.display());
 }
+
+#[test]
+fn suites_of_charts_that_have_not_changed_are_left_out() {
+    if !has_git() {
+        return purlin_skipped::skipped("git");
+    }
+    let repository = Repository::new("verify-since");
+    let chart = |name: &str, dependency: &str| {
+        let folder = repository.path().join(name);
+        std::fs::create_dir_all(folder.join("templates")).unwrap();
+        std::fs::create_dir_all(folder.join("tests")).unwrap();
+        let meta = format!("apiVersion: v2\nname: {name}\nversion: 1.0.0\n{dependency}");
+        std::fs::write(folder.join("Chart.yaml"), meta).unwrap();
+        let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: one }\n";
+        std::fs::write(folder.join("templates/one.yaml"), map).unwrap();
+        let suite = "templates: [one.yaml]\ntests:\n  - it: renders\n    asserts: [{ isKind: { of: ConfigMap } }]\n";
+        std::fs::write(folder.join("tests/one_test.yaml"), suite).unwrap();
+    };
+    chart("base", "");
+    chart("web", "dependencies: [{ name: base, version: 1.0.0, repository: file://../base }]\n");
+    chart("other", "");
+    repository.commit();
+    let run = || text(&repository.purlin(&["verify", "--only-tests", "--since", "HEAD"]).stderr);
+    let said = run();
+    assert!(said.contains("3 charts unchanged"), "{said}");
+    // A chart depends on those that it takes in.
+    std::fs::write(repository.path().join("base/values.yaml"), "a: 1\n").unwrap();
+    let said = run();
+    assert!(said.contains("2 suites") && said.contains("1 chart unchanged"), "{said}");
+    let all = text(&repository.purlin(&["verify", "--only-tests"]).stderr);
+    assert!(all.contains("3 suites") && !all.contains("unchanged"), "{all}");
+}

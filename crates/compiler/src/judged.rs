@@ -3,6 +3,7 @@
 //! Objects come from charts, kustomizations, Garden, Skaffold; definitions of custom resources from the objects
 //! themselves, from `crds/` of charts, and from the folders that the user names.
 
+use crate::policies::{Source, Subject, judged_by_policies, sources};
 use crate::survey::Claim;
 use purlin_kubernetes::table::{Minor, table};
 use purlin_kubernetes::{Object, Policy, Terms, judge, minor};
@@ -30,14 +31,32 @@ pub(crate) fn judged_at(
     resolved: &Resolved,
     is_partial: bool,
 ) -> Vec<Diagnostic> {
+    let subject = Subject { objects: sources(resolved), resolved: Some(resolved), is_partial };
+    let mut found = judged_by_policies(session, request, &subject);
     let all = objects(resolved);
     if all.is_empty() {
-        return Vec::new();
+        return found;
     }
     let definitions = definitions(session, &folders(session, request, dialect, file), &all);
     let policies = policies(request);
     let terms = Terms { version: version(request), definitions: &definitions, is_partial, policies: &policies };
-    judge(session, &all, terms)
+    found.extend(judge(session, &all, terms));
+    found
+}
+
+/// Problems that policies find in documents which are no objects, and the number of documents.
+pub(crate) fn judged_documents(
+    session: &Session,
+    request: &Request,
+    manifests: &[Manifest],
+) -> (Vec<Diagnostic>, usize) {
+    let name = |manifest: &Manifest| {
+        Object::of(&manifest.value).map_or_else(|| manifest.source.to_string(), |object| object.id)
+    };
+    let source = |manifest| Source { id: name(manifest), value: &manifest.value, file: &manifest.source };
+    let objects: Vec<Source<'_>> = manifests.iter().map(source).collect();
+    let count = objects.len();
+    (judged_by_policies(session, request, &Subject { objects, resolved: None, is_partial: false }), count)
 }
 
 /// Problems with objects that belong to no project, and the number of objects.
@@ -46,7 +65,15 @@ pub(crate) fn judged_alone(session: &Session, request: &Request, manifests: &[Ma
     let definitions = definitions(session, &request.schema_folders, &all);
     let policies = policies(request);
     let terms = Terms { version: version(request), definitions: &definitions, is_partial: false, policies: &policies };
-    (judge(session, &all, terms), all.len())
+    let mut objects = Vec::new();
+    for manifest in manifests {
+        if let Some(object) = Object::of(&manifest.value) {
+            objects.push(Source { id: object.id, value: object.value, file: &manifest.source });
+        }
+    }
+    let mut found = judged_by_policies(session, request, &Subject { objects, resolved: None, is_partial: false });
+    found.extend(judge(session, &all, terms));
+    (found, all.len())
 }
 
 /// Whether a text names a version of Kubernetes.

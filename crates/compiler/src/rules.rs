@@ -44,6 +44,14 @@ pub const UNUSED_FILE: Rule = Rule::warning("unused-file", "No environment reads
 pub const LIMIT_VARIANTS: Rule =
     Rule::limit("limit-variants", "A project has more environments or profiles than one run checks.");
 
+/// A policy that does not hold.
+pub const POLICY: Rule = Rule::error("policy", "A policy of the project does not hold.");
+/// A policy that cannot be evaluated.
+pub const POLICY_FILE: Rule = Rule::error("policy-file", "A policy cannot be read or evaluated.");
+/// A policy that takes too much.
+pub const LIMIT_POLICY: Rule = Rule::limit("limit-policy", "A policy takes more steps, time or memory than allowed.")
+    .advice("look for a rule that combines more than intended, or name fewer objects with `environments` and `over`");
+
 /// An assertion of a test that does not hold.
 pub const TEST_FAILED: Rule = Rule::error("test-failed", "An assertion of a unit test does not hold.");
 /// A suite of tests that cannot be read.
@@ -57,6 +65,9 @@ pub const SNAPSHOT_MISSING: Rule =
 
 /// All rules.
 pub const RULES: &[&Rule] = &[
+    &POLICY,
+    &POLICY_FILE,
+    &LIMIT_POLICY,
     &NOTHING_FOUND,
     &UNKNOWN_FIELD,
     &UNKNOWN_LOCATION,

@@ -8,20 +8,20 @@ use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
 use crate::everywhere::{Everywhere, everywhere};
 use crate::inner::ENGINES;
-use crate::judged::{judged, judged_alone};
+use crate::judged::{judged, judged_alone, judged_documents};
 use crate::loose::{holds_objects, read_objects};
 use crate::rules;
 use crate::unused::{Unread, not_used};
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
-use purlin_model::{Detection, Dialect, Glance, Kept, Request, Resolved, Resumable, Role, Together, Variant};
+use purlin_model::{Detection, Dialect, Glance, Kept, Manifest, Request, Resolved, Resumable, Role, Together, Variant};
 use purlin_syntax::{Diagnostic, Findings, Flavor, Mark, Severity, Span};
 use purlin_value::glob::Glob;
 use purlin_value::ignore::Ignores;
 use purlin_value::rules::FILE_NOT_MADE;
 use purlin_value::tracked::Tracked;
 use purlin_value::world::{Entry, FileKind};
-use purlin_value::{EcoString, Session, path};
+use purlin_value::{EcoString, Session, Value, path};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
@@ -253,6 +253,8 @@ pub struct Found {
     members: Vec<(String, &'static Dialect)>,
     /// Files and folders with only Kubernetes objects, with no project nearby.
     objects: Vec<String>,
+    /// Files with other documents, named by the user for policies.
+    documents: Vec<String>,
     /// Excluded folders and files that the search came by.
     excluded: Vec<String>,
 }
@@ -282,6 +284,9 @@ pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Surveye
 pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -> Surveyed {
     survey_with(session, request, paths, check_variants)
 }
+
+/// Judges documents that belong to no project, and counts them.
+type JudgeAlone = fn(&Session, &Request, &[Manifest]) -> (Vec<Diagnostic>, usize);
 
 /// Checks one project.
 type Check = fn(&Session, &Request, &Claim) -> Outcome;
@@ -317,7 +322,8 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     // Projects have taken in some of the libraries.
     let alone = survey.together(&libraries);
     survey.one_by_one(&alone);
-    found.objects.iter().for_each(|place| survey.objects(place));
+    found.objects.iter().for_each(|place| survey.objects(place, "manifests", judged_alone));
+    found.documents.iter().for_each(|place| survey.objects(place, "documents", judged_documents));
     // A single file says nothing about files that others read.
     let is_folder = |path: &String| session.world.stat(path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if paths.iter().all(is_folder) {
@@ -392,10 +398,14 @@ struct Survey<'a> {
 
 impl Survey<'_> {
     /// Checks objects that belong to no project, as `kubectl apply` takes them.
-    fn objects(&mut self, place: &str) {
+    fn objects(&mut self, place: &str, noun: &'static str, judge: JudgeAlone) {
         let ((problems, nodes), mut found) = self.session.beside(|own| {
-            let manifests = read_objects(own, place);
-            judged_alone(own, self.request, &manifests)
+            let mut manifests = read_objects(own, place);
+            // An empty file is a document, too.
+            if manifests.is_empty() && noun == "documents" {
+                manifests.push(Manifest::new(place, Value::null()));
+            }
+            judge(own, self.request, &manifests)
         });
         found.extend(problems);
         let path = here(self.session, place);
@@ -403,8 +413,8 @@ impl Survey<'_> {
             label: path.clone(),
             path,
             name: EcoString::new(),
-            noun: "manifests",
-            unit: "object",
+            noun,
+            unit: if noun == "documents" { "document" } else { "object" },
             nodes,
             errors: found.errors(),
             contained: 0,
@@ -635,6 +645,7 @@ pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
         all.claims.extend(found.claims);
         all.members.extend(found.members);
         all.objects.extend(found.objects);
+        all.documents.extend(found.documents);
         all.excluded.extend(found.excluded);
     }
     all.excluded.sort();
@@ -784,6 +795,10 @@ fn found_at(session: &Session, request: &Request) -> Found {
             if let Some(place) = Some(&request.path).filter(|place| is_free && holds_objects(session, place)) {
                 let place = path::normalize(place);
                 return Found { objects: vec![place], ..Found::default() };
+            }
+            // Policies judge any data that the user names.
+            if is_free && !is_folder && !request.own_policies.is_empty() && is_data(&request.path) {
+                return Found { documents: vec![path::normalize(&request.path)], ..Found::default() };
             }
             if is_folder || !reports_syntax(session, request) {
                 session.sink.push(nothing_found(session, request, &other));

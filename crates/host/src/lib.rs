@@ -8,6 +8,7 @@
 pub mod border;
 pub mod connection;
 pub mod disk;
+pub mod evaluator;
 pub mod fetch;
 pub mod folder;
 pub mod named;

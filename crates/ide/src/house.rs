@@ -3,6 +3,7 @@
 //! Does not read settings itself: the caller that opens a workspace passes in a function for it.
 
 use crate::workspace::Change;
+use purlin_model::{Evaluator, OwnPolicy};
 use purlin_syntax::{Diagnostic, FileId, Sources};
 use purlin_value::{World, WorldError, path};
 use std::collections::HashSet;
@@ -28,6 +29,10 @@ pub struct House {
     pub profile_paths: Vec<String>,
     /// Built-in policies that objects are checked against.
     pub policies: Vec<String>,
+    /// Policies that the project wrote.
+    pub own_policies: Vec<OwnPolicy>,
+    /// Evaluates those.
+    pub evaluator: Option<Evaluator>,
     /// Problems of the settings.
     pub found: Vec<Diagnostic>,
     /// Applies them to diagnostics.

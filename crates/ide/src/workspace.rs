@@ -269,6 +269,8 @@ impl Workspace {
         let mut request = Request { environment, profiles: self.choice.profiles.clone(), ..Request::default() };
         request.tosca.profile_paths.extend(self.house.profile_paths.iter().cloned());
         request.policies.clone_from(&self.house.policies);
+        request.own_policies.clone_from(&self.house.own_policies);
+        request.evaluator = self.house.evaluator;
         request.chart.ci_values = true;
         request.chart.is_rehearsal = true;
         request
@@ -281,7 +283,10 @@ impl Workspace {
         let house = house::read(&*self.desk, &self.start, &self.sources, &keeper);
         let made = (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId).collect();
         let before = std::mem::replace(&mut self.house, House { ids: made, ..house });
-        let asked = |house: &House| (house.environment.clone(), house.profile_paths.clone(), house.policies.clone());
+        let asked = |house: &House| {
+            let policies = (house.policies.clone(), house.own_policies.clone());
+            (house.environment.clone(), house.profile_paths.clone(), policies)
+        };
         if asked(&before) != asked(&self.house) {
             self.outcomes.clear();
             self.kept.clear();

@@ -29,6 +29,8 @@ pub use inner::{Ask, Engine, Engines};
 pub use json_schema::json_schema;
 pub use options::{ChartOptions, SkaffoldOptions, ToscaOptions};
 pub use order::INSTALL_ORDER;
-pub use project::{Declared, Dependency, Manifest, Node, Request, Resolved, SetFlag, SetKind};
+pub use project::{
+    Declared, Dependency, Evaluator, Manifest, Node, OwnPolicy, PolicyRules, Request, Resolved, SetFlag, SetKind,
+};
 pub use schema::{Edition, Entity, Field, Kind, Literal, Merge, Schema, Shape, entity, field};
 pub use walk::{Instance, Place, Slot};

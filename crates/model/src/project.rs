@@ -56,6 +56,10 @@ pub struct Request {
     pub excluded: Vec<String>,
     /// Enabled built-in policies.
     pub policies: Vec<String>,
+    /// Policies that the user or the project wrote.
+    pub own_policies: Vec<OwnPolicy>,
+    /// Evaluates those; without it, they are reported as not evaluated.
+    pub evaluator: Option<Evaluator>,
     /// Whether to include the manifests of charts and kustomizations inside the project, at the cost of rendering
     /// them.
     pub manifests: bool,
@@ -65,6 +69,49 @@ pub struct Request {
     pub known: Vec<(EcoString, Value)>,
     /// Engines of other dialects.
     pub engines: Engines,
+}
+
+/// Evaluates a question about policies; both it and its answer are JSON.
+pub type Evaluator = fn(&str) -> Result<String, String>;
+
+/// A policy that the user or the project wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnPolicy {
+    /// What it is evaluated over: `object`, `objects`, `graph`.
+    pub over: String,
+    /// Patterns of the environments that it holds for; all if empty.
+    pub environments: Vec<String>,
+    /// Whether its failures are warnings.
+    pub is_warning: bool,
+    /// Its rules.
+    pub rules: PolicyRules,
+    /// The setting that names it.
+    pub at: Option<Span>,
+}
+
+/// The rules of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyRules {
+    /// Modules of Rego.
+    Rego {
+        /// Files and folders with modules.
+        paths: Vec<String>,
+        /// Files and folders with documents under `data`.
+        data: Vec<String>,
+        /// The packages whose rules count; `*` for all.
+        namespaces: Vec<String>,
+    },
+    /// An assertion in CEL.
+    Cel {
+        /// Its name.
+        name: String,
+        /// The inputs that it concerns; all if not set.
+        when: Option<String>,
+        /// What must be true.
+        assert: String,
+        /// The message, with expressions in braces.
+        message: Option<String>,
+    },
 }
 
 /// One `--set…` flag.

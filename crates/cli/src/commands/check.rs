@@ -6,6 +6,7 @@ use crate::invocation::Exit;
 use crate::native;
 use crate::options;
 use crate::paint::{Answer, painted};
+use crate::policies;
 use crate::report::{document, exit_of, findings, report, settle};
 use crate::settings::Settings;
 use purlin_compiler::{Checked, DIALECTS, Surveyed, is_kube_version, policy_names, survey_declared, survey_variants};
@@ -123,6 +124,9 @@ pub(super) fn sessions(
     refuse_terms(cx, cluster)?;
     // Paths named by the user may be read wherever they are.
     cx.global.allow_path.extend(cluster.schema_dir.iter().cloned());
+    let is_path = |text: &&String| policies::is_path(&cx.invocation.cwd, text);
+    let named: Vec<PathBuf> = cluster.policies.iter().filter(is_path).map(PathBuf::from).collect();
+    cx.global.allow_path.extend(named.into_iter().chain(cluster.policy_data.iter().cloned()));
     let mut opened: Vec<Opened> = Vec::new();
     for path in paths {
         let (session, mut request) = cx.open_any(&chart_of(&cx.invocation.cwd, path), target, &[])?;
@@ -130,7 +134,7 @@ pub(super) fn sessions(
         request.chart.is_rehearsal = true;
         request.chart.kube_version.clone_from(&cluster.kube_version);
         let folder = |folder: &PathBuf| native::world_text(&native::canonical_or_same(cx.invocation.cwd.join(folder)));
-        request.policies.extend(cluster.policies.iter().cloned());
+        policies::of_user(cx.invocation, &session, cluster, &mut request);
         request.schema_folders = cluster.schema_dir.iter().map(folder).collect();
         let path = request.path.clone();
         let settings = std::mem::take(&mut cx.settings);
@@ -151,9 +155,11 @@ fn refuse_terms(cx: &mut Context<'_, '_>, cluster: &ClusterTerms) -> Result<(), 
         return Err(cx.usage(&format!("`--kube-version {version}` is no version such as `1.34`")));
     }
     let known = policy_names();
-    if let Some(name) = cluster.policies.iter().find(|name| !known.contains(&name.as_str())) {
+    let is_unknown = |name: &&String| !known.contains(&name.as_str()) && !policies::is_path(&cx.invocation.cwd, name);
+    if let Some(name) = cluster.policies.iter().find(is_unknown) {
         let hint = suggest::did_you_mean(name, known.iter().copied());
-        let list = || format!("the policies are {}", known.join(", ")).into();
+        let list =
+            || format!("the built-in policies are {}; policies in Rego are a file or folder", known.join(", ")).into();
         return Err(cx.usage(&format!("`--policy {name}`: unknown policy; {}", &*hint.unwrap_or_else(list))));
     }
     let missing = cluster.schema_dir.iter().find(|folder| !named::is_folder(&cx.invocation.cwd.join(folder)));

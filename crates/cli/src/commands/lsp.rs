@@ -4,9 +4,10 @@ use super::Context;
 use crate::invocation::Exit;
 use crate::project::{Setup, open_session};
 use crate::settings::{self, Settings};
-use crate::{native, report};
+use crate::{native, policies as request_policies, report};
 use purlin_ide::{House, Judge, Keeper};
 use purlin_lsp::{Opened, connect, serve};
+use purlin_model::Evaluator;
 use purlin_syntax::FileId;
 use purlin_value::path;
 use std::path::{Path, PathBuf};
@@ -55,11 +56,23 @@ fn keeper(cx: &Context<'_, '_>, root: &str) -> Keeper {
         };
         let profile_paths = settings.profiles.iter().map(below).collect();
         let policies = settings.policies.clone();
+        let own_policies = request_policies::of_settings(&settings, &|path| below(&settings.folder().join(path)));
+        let evaluator: Option<Evaluator> = Some(purlin_host::evaluator::ask);
         let environment = variable.clone().or_else(|| settings.environment.clone());
         let judge: Judge = Arc::new(move |found, sources, ids| {
             let ids: Option<Vec<FileId>> = ids.map(|ids| ids.iter().copied().collect());
             report::judged(found, sources, &settings, style, ids.as_deref())
         });
-        House { file, environment, profile_paths, policies, found, judge: Some(judge), ..House::default() }
+        House {
+            file,
+            environment,
+            profile_paths,
+            policies,
+            own_policies,
+            evaluator,
+            found,
+            judge: Some(judge),
+            ..House::default()
+        }
     })
 }

@@ -30,6 +30,7 @@ mod service;
 mod since;
 mod skaffold;
 mod status;
+mod unchanged;
 mod verify;
 mod why;
 
@@ -45,6 +46,7 @@ use crate::native;
 use crate::options;
 use crate::pager;
 use crate::paint;
+use crate::policies;
 use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report as print_report, settle};
 use crate::seed::SeedSource;
@@ -363,6 +365,7 @@ impl Context<'_, '_> {
             request.environment = variable.or_else(|| self.settings.environment.clone());
         }
         request.policies.clone_from(&self.settings.policies);
+        request.evaluator = Some(purlin_host::evaluator::ask);
         for folder in &self.settings.profiles {
             let folder = project::named(self.invocation, session, &folder.to_string_lossy());
             request.tosca.profile_paths.push(folder);
@@ -377,6 +380,8 @@ impl Context<'_, '_> {
         session.sink.extend(self.unread.as_ref().map(|why| why.diagnostic(&shown)));
         let Some(text) = text else { return };
         let (again, found) = settings::read(&file, &shown, text, &session.sources);
+        let place = |path: &str| project::named(self.invocation, session, &file.with_file_name(path).to_string_lossy());
+        request.own_policies = policies::of_settings(&again, &place);
         session.sink.extend(found);
         if !self.is_trusted {
             session.sink.extend(settings::refused(&again, &shown, &self.limits_of_user()));
@@ -523,7 +528,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Definition { at, target, output } => editor::definition(&mut cx, &at, &target, output),
         Command::Lsp { .. } => lsp::run(&mut cx),
         Command::Mcp => mcp::run(&mut cx),
-        Command::Schema { name, path } => schema::run(&mut cx, name.as_deref(), path.as_deref()),
+        Command::Schema { name, path, output } => schema::run(&mut cx, name.as_deref(), path.as_deref(), output),
         Command::Limits => Ok(limits(&mut cx)),
         Command::Completions { shell } => Ok(completions(&mut cx, shell)),
         Command::Names { kind, path } => Ok(names::run(&mut cx, kind, &path)),

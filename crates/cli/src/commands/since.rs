@@ -48,7 +48,7 @@ fn reason(difference: &Difference) -> String {
 }
 
 /// Whether a path existed at a revision.
-fn was_there(cx: &mut Context<'_, '_>, path: &Path, revision: &str) -> Result<bool, Exit> {
+pub(super) fn was_there(cx: &mut Context<'_, '_>, path: &Path, revision: &str) -> Result<bool, Exit> {
     let full = native::canonical_or_same(cx.invocation.cwd.join(path));
     let repository = repository_of(&full);
     let root = lay_out(&cx.invocation.env, &repository, revision)

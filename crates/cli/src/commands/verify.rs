@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::check::{Opened, Total, plural, print_for_programs, refuse_unused, sessions, worse};
+use super::unchanged::Since;
 use crate::args::{AnswerFormat, ClusterTerms, DiagnosticFormat, Target, TestTerms};
 use crate::invocation::Exit;
 use crate::report::{report, settle};
@@ -44,9 +45,18 @@ pub(super) fn run(
     let mut tested = Report::default();
     let mut reports = String::new();
     let mut exit = Exit::Ok;
+    let mut left_out = 0;
     for Opened { session, settings, paths, .. } in &mut opened {
+        let named = paths.first().map(|path| Path::new(session.world.root()).join(path));
+        let mut since = match terms.since.as_deref().zip(named) {
+            Some((revision, named)) => Since::open(cx, &named, revision)?,
+            None => None,
+        };
         cx.settings = std::mem::take(settings);
-        let own = Report { suites: paths.iter().flat_map(|path| run_suites(session, path, &options)).collect() };
+        let mut runs = |folder: &str| since.as_mut().is_none_or(|since| since.has_changed(session, folder));
+        let suites = paths.iter().flat_map(|path| run_suites(session, path, &options, &mut runs));
+        let own = Report { suites: suites.collect() };
+        left_out += since.map_or(0, |since| since.left_out);
         session.sink.extend(own.findings().cloned());
         exit = worse(exit, store_snapshots(cx, session, &own));
         reports.push_str(&suites_xml(&own, &session.sources));
@@ -74,7 +84,11 @@ pub(super) fn run(
     }
     if (cx.style.format == DiagnosticFormat::Human || out.is_some()) && !cx.style.quiet {
         let checked = if terms.only_tests { String::new() } else { total.text() };
-        let _ = writeln!(cx.invocation.stderr, "{checked}{}", text(&tested));
+        let unchanged = match left_out {
+            0 => String::new(),
+            count => format!(" · {} unchanged", plural(count, "chart")),
+        };
+        let _ = writeln!(cx.invocation.stderr, "{checked}{}{unchanged}", text(&tested));
     }
     Ok(exit)
 }
@@ -86,7 +100,12 @@ fn is_suite(path: &str) -> bool {
 }
 
 /// Runs the suites at and below a path, or the one that it names.
-fn run_suites(session: &Session, named: &str, options: &Options) -> Vec<SuiteReport> {
+fn run_suites(
+    session: &Session,
+    named: &str,
+    options: &Options,
+    runs: &mut dyn FnMut(&str) -> bool,
+) -> Vec<SuiteReport> {
     if is_suite(named) {
         if named.contains(".purlin-test.") {
             return run_project_suite(session, named, options);
@@ -103,8 +122,9 @@ fn run_suites(session: &Session, named: &str, options: &Options) -> Vec<SuiteRep
     }
     let is_folder = session.world.stat(named).is_ok_and(|stat| stat.kind == FileKind::Folder);
     let folder = if is_folder { named } else { path::parent(named) };
-    let charts = chart_folders(session, folder).into_iter().flat_map(|folder| run_chart(session, &folder, options));
-    let mut suites: Vec<_> = charts.collect();
+    let mut charts = chart_folders(session, folder);
+    charts.retain(|folder| runs(folder));
+    let mut suites: Vec<_> = charts.iter().flat_map(|folder| run_chart(session, folder, options)).collect();
     for file in project_suites(session, folder) {
         suites.extend(run_project_suite(session, &file, options));
     }
