@@ -45,7 +45,7 @@ impl Watch {
         let root = session.world.root();
         let full = |name: &str| {
             let full = path::join(root, name);
-            PathBuf::from(native::HERE.to_native(&full).unwrap_or_else(|_| full.as_str().into()).as_ref())
+            native::system_path(&native::HERE.to_native(&full).unwrap_or_else(|_| full.as_str().into()))
         };
         for read in session.reads() {
             match read {

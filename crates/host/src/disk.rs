@@ -114,7 +114,7 @@ impl DiskWorld {
     fn name_of(&self, path: &str) -> Result<PathBuf, WorldError> {
         let path = HERE.to_native(path).map_err(|why| WorldError::Failed(why.to_owned()))?;
         // The root holds no links and no `..`, so the joined text is its plain name.
-        Ok(PathBuf::from(path::join(&self.root_text, &path)))
+        Ok(native::system_path(&path::join(&self.root_text, &path)))
     }
 
     /// Does something with a path below the root that holds it. A path that is not allowed even by its name is refused
@@ -292,7 +292,7 @@ impl World for DiskWorld {
                 Ok(kind) if kind.is_dir() => FileKind::Folder,
                 _ => FileKind::File,
             };
-            found.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), kind });
+            found.push(Entry { name: native::world_text(Path::new(&entry.file_name())), kind });
         }
         for entry in self.overlay.names(&self.overlay_key(path)) {
             if !found.iter().any(|known| known.name == entry.name) {

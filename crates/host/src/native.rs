@@ -6,6 +6,7 @@
 //! that both are tested everywhere; the disk is only used to follow links.
 
 use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// A notation for paths.
@@ -107,9 +108,86 @@ pub fn canonical_or_same(path: PathBuf) -> PathBuf {
     canonical(&path).unwrap_or(path)
 }
 
-/// A path of this system as the world writes it.
+/// A path of this system as the world writes it. Bytes that are not UTF-8 are written as characters of their own, which
+/// [`system_path`] turns back, so that every file of the system has a name in the world.
 pub fn world_text(path: &Path) -> String {
-    HERE.to_world(&path.to_string_lossy()).into_owned()
+    HERE.to_world(&text_of_name(path.as_os_str())).into_owned()
+}
+
+/// A path of the world as the system knows it.
+pub fn system_path(path: &str) -> PathBuf {
+    PathBuf::from(name_of_text(path))
+}
+
+/// A path of the world as people see it: what is not UTF-8 is the replacement character.
+pub fn shown(path: &str) -> Cow<'_, str> {
+    match path.contains(|c| byte_of(c).is_some()) {
+        true => Cow::Owned(String::from_utf8_lossy(&bytes_of_text(path)).into_owned()),
+        false => Cow::Borrowed(path),
+    }
+}
+
+/// The character for the first byte that is not ASCII; those for the others follow. They are of the private use area: a
+/// name that holds one of them is written byte by byte, too.
+const FIRST_BYTE: u32 = 0xEF80;
+
+#[cfg(unix)]
+fn text_of_name(name: &OsStr) -> Cow<'_, str> {
+    use std::os::unix::ffi::OsStrExt;
+    match name.to_str() {
+        Some(text) if !text.contains(|c| byte_of(c).is_some()) => Cow::Borrowed(text),
+        _ => Cow::Owned(text_of_bytes(name.as_bytes())),
+    }
+}
+
+#[cfg(not(unix))]
+fn text_of_name(name: &OsStr) -> Cow<'_, str> {
+    name.to_string_lossy()
+}
+
+#[cfg(unix)]
+fn name_of_text(text: &str) -> OsString {
+    use std::os::unix::ffi::OsStringExt;
+    OsString::from_vec(bytes_of_text(text))
+}
+
+#[cfg(not(unix))]
+fn name_of_text(text: &str) -> OsString {
+    OsString::from(text)
+}
+
+fn byte_of(c: char) -> Option<u8> {
+    u8::try_from(u32::from(c).checked_sub(FIRST_BYTE)?).ok()?.checked_add(0x80)
+}
+
+fn character_of(byte: u8) -> char {
+    let offset = u32::from(byte).checked_sub(0x80);
+    offset.and_then(|offset| char::from_u32(FIRST_BYTE + offset)).unwrap_or(char::from(byte))
+}
+
+fn text_of_bytes(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match byte_of(c) {
+                None => text.push(c),
+                Some(_) => text.extend(c.encode_utf8(&mut [0; 4]).bytes().map(character_of)),
+            }
+        }
+        text.extend(chunk.invalid().iter().copied().map(character_of));
+    }
+    text
+}
+
+fn bytes_of_text(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        match byte_of(c) {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    bytes
 }
 
 #[cfg(test)]
@@ -132,6 +210,18 @@ mod tests {
         for native in [r"/data/a\b", "/", "a:b", r"\\?\C:\x"] {
             assert_eq!(Notation::Unix.to_world(native), native);
         }
+    }
+
+    #[test]
+    fn every_name_of_the_system_comes_back_from_its_text() {
+        let all: Vec<u8> = (1..=255).collect();
+        for name in [b"plain".as_slice(), "é\u{ef81}".as_bytes(), b"caf\xe9", b"\xee\xbe", &all] {
+            let text = text_of_bytes(name);
+            assert_eq!(bytes_of_text(&text), name, "{text:?}");
+        }
+        assert_ne!(text_of_bytes(b"caf\xe9"), text_of_bytes("caf\u{efe9}".as_bytes()));
+        assert_eq!(text_of_bytes("é".as_bytes()), "é");
+        assert_eq!(shown(&text_of_bytes(b"caf\xe9/\xc3\xa9")), "caf\u{fffd}/é");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::native;
 use purlin_host::named;
 use purlin_value::path;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Converts paths of a world to the user's view.
@@ -37,6 +38,15 @@ impl Viewpoint {
 
     /// The name of a source in messages. Names that are not files (`expression`, `purlin:/…`) stay unchanged.
     pub(crate) fn source(&self, name: &str) -> Option<String> {
+        let seen = self.seen(name);
+        let plain = native::shown(seen.as_deref().unwrap_or(name));
+        match plain {
+            Cow::Borrowed(_) => seen,
+            Cow::Owned(plain) => Some(plain),
+        }
+    }
+
+    fn seen(&self, name: &str) -> Option<String> {
         if self.root == self.cwd && !path::is_absolute(name) {
             return None;
         }

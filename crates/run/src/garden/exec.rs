@@ -6,6 +6,7 @@ use crate::event::Cause;
 use crate::local::stage::stays_inside;
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::{Blob, Version};
+use purlin_host::native;
 use purlin_value::{Value, path};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -142,7 +143,8 @@ pub(super) fn stage(
 ) -> Stage {
     let source = project.full(&action.source_folder);
     let at_source = action.fields.get("buildAtSource").and_then(Value::as_bool).unwrap_or(false);
-    let file = |(file, blob): (&String, &Blob)| (PathBuf::from(path::within(&action.source_folder, file)), Some(*blob));
+    let file =
+        |(file, blob): (&String, &Blob)| (native::system_path(path::within(&action.source_folder, file)), Some(*blob));
     let files = match at_source {
         true => Vec::new(),
         false => version.files.iter().zip(version.blobs.iter()).map(file).collect(),

@@ -8,7 +8,7 @@ use crate::cluster::{Clusters, digest};
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
-use purlin_host::named;
+use purlin_host::{named, native};
 use purlin_model::Manifest;
 use purlin_value::path;
 use purlin_value::world::{FileKind, World};
@@ -17,7 +17,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The key of an action's results, logs and notes. A Build produces the same files in every environment; other actions
@@ -92,7 +91,7 @@ impl Keys {
         }
         let mut hash = Sha256::new();
         for (number, file) in files.iter().enumerate() {
-            let full = PathBuf::from(resolution.ground.full_path(file).as_str());
+            let full = native::system_path(&resolution.ground.full_path(file));
             let Ok(found) = named::itself(&full) else { continue };
             if found.is_symlink() {
                 hash.update(format!("link {number} "));

@@ -24,6 +24,7 @@ use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
+use purlin_host::native;
 use purlin_value::{Map, Secrets, Session, Value, emit};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
@@ -176,7 +177,7 @@ impl<'s> GardenProject<'s> {
     }
 
     fn full(&self, path: &str) -> PathBuf {
-        PathBuf::from(self.resolution.ground.full_path(path).as_str())
+        native::system_path(&self.resolution.ground.full_path(path))
     }
 
     /// The key of an action's results.
@@ -309,7 +310,7 @@ impl Project for GardenProject<'_> {
 
 /// The folder of a project.
 fn root_of(resolution: &Resolution<'_>) -> PathBuf {
-    PathBuf::from(resolution.ground.full_path(&resolution.ground.root).as_str())
+    native::system_path(&resolution.ground.full_path(&resolution.ground.root))
 }
 
 /// Converts JSON to a value. Its depth is bounded by the JSON parser.

@@ -5,7 +5,7 @@ use crate::action::{Kind, Sources};
 use crate::touched::Since;
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::Hashed;
-use purlin_host::named;
+use purlin_host::{named, native};
 use purlin_syntax::Limits;
 use purlin_value::world::World;
 use purlin_value::{Session, Value};
@@ -38,7 +38,7 @@ impl std::fmt::Debug for Found {
 
 impl Found {
     fn full(&self, file: &str) -> PathBuf {
-        PathBuf::from(self.world.root()).join(file)
+        native::system_path(self.world.root()).join(native::system_path(file))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::local::process::Surroundings;
 use crate::outputs::Outputs;
 use crate::store::{Key, Store};
 use crate::work::Trouble;
+use purlin_host::native;
 use purlin_model::{Node, Request, Resolved};
 use purlin_syntax::Limits;
 use purlin_syntax::write::JsonLayout;
@@ -73,7 +74,7 @@ impl Place {
     }
 
     fn root(&self) -> PathBuf {
-        PathBuf::from(self.world.root())
+        native::system_path(self.world.root())
     }
 
     fn executor(&self) -> Local {

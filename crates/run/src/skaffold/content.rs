@@ -3,7 +3,7 @@
 use super::SkaffoldProject;
 use crate::action::Sources;
 use crate::touched::Since;
-use purlin_host::named;
+use purlin_host::{named, native};
 use purlin_skaffold::artifacts::Artifact;
 use purlin_skaffold::keys::{Content, file_digest};
 use purlin_value::world::World;
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Found {
 
 impl Found {
     fn full(&self, file: &str) -> PathBuf {
-        PathBuf::from(self.world.root()).join(file)
+        native::system_path(self.world.root()).join(native::system_path(file))
     }
 
     /// Whether a file may have changed. The status of a link does not show changes of its target.

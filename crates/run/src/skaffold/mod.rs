@@ -13,6 +13,7 @@ use crate::event::{Cause, Failure};
 use crate::outputs::Outputs;
 use crate::since::Content;
 use crate::tool::Tools;
+use purlin_host::native;
 use purlin_skaffold::artifacts::{self, Artifact};
 use purlin_skaffold::image;
 use purlin_skaffold::input_digest::Inputs;
@@ -309,7 +310,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
     /// The full path of a file of a configuration.
     fn full(&self, config: usize, text: &str) -> PathBuf {
         let Some(config) = self.config(config) else { return PathBuf::from(text) };
-        PathBuf::from(path::join(self.session.world.root(), &from_file(config, text)))
+        native::system_path(&path::join(self.session.world.root(), &from_file(config, text)))
     }
 
     fn context(&self, config: usize, section: View<'_, '_>) -> PathBuf {
